@@ -1,0 +1,113 @@
+"""What compilation produces: everything a launcher needs, and nothing of the compiler.
+
+Argument conventions, the same for every launcher:
+* compile-time arguments of a compute kernel: the buffer indices 0..n-1; of a data movement kernel:
+  those, then the TensorAccessor arguments of all tensors of the operation in order;
+* common runtime arguments: the addresses of the tensors in `tensor_indices`, in that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ttl.diagnostics import Span
+
+Coordinate = tuple[int, int]
+
+
+class ThreadKind(Enum):
+    COMPUTE = "compute"
+    READER = "reader"
+    WRITER = "writer"
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeConfig:
+    math_fidelity: str = "HiFi4"
+    fp32_dest_acc_en: bool = False
+    dst_full_sync_en: bool = False
+    math_approx_mode: bool = False
+    bfp8_pack_precise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One C++ string for one kind of processor."""
+
+    name: str
+    thread: ThreadKind
+    cpp_source: str
+    tensor_indices: tuple[int, ...] = ()
+    config: ComputeConfig | None = None  # compute kernels only
+    source_map: tuple[tuple[int, Span], ...] = ()  # (C++ line, Python span), ascending
+
+    def span_of(self, cpp_line: int) -> Span | None:
+        """The Python that a C++ line comes from."""
+        found = None
+        for line, span in self.source_map:
+            if line > cpp_line:
+                break
+            found = span
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A dataflow buffer as the chip sees it: a circular buffer of pages."""
+
+    name: str
+    index: int
+    data_format: str  # a key of PAGE_BYTES
+    block_tiles: int
+    block_count: int
+    unpack_to_dest_fp32: bool = False
+    span: Span | None = None
+
+    @property
+    def page_bytes(self) -> int:
+        return PAGE_BYTES[self.data_format]
+
+    @property
+    def total_bytes(self) -> int:
+        return self.block_tiles * self.block_count * self.page_bytes
+
+
+PAGE_BYTES = {
+    "BFloat16": 2048,
+    "Float32": 4096,
+    "Int32": 4096,
+    "UInt32": 4096,
+    "UInt16": 2048,
+    "UInt8": 1024,
+    "BFP_BFloat8": 1088,
+    "BFP_BFloat4": 576,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Semaphore:
+    index: int
+    initial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor argument as it was when the operation was compiled."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledOperation:
+    name: str
+    target: str
+    device_api: str
+    kernels: tuple[Kernel, ...]
+    buffers: tuple[Buffer, ...]
+    operands: tuple[Operand, ...]
+    core_range: tuple[Coordinate, Coordinate]  # inclusive corners
+    semaphores: tuple[Semaphore, ...] = ()

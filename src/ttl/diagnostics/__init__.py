@@ -1,0 +1,33 @@
+"""Errors as data: codes, spans, labels, and how they are shown."""
+
+from . import catalogue as codes
+from .diagnostic import Blame, Code, Diagnostic, Label, Severity
+from .errors import (
+    CompileError,
+    InternalError,
+    KernelFault,
+    TTLError,
+    UsageError,
+    install_exception_hook,
+)
+from .render import render_all, render_json, render_text
+from .span import Span
+
+__all__ = [
+    "Blame",
+    "Code",
+    "CompileError",
+    "Diagnostic",
+    "InternalError",
+    "KernelFault",
+    "Label",
+    "Severity",
+    "Span",
+    "TTLError",
+    "UsageError",
+    "codes",
+    "install_exception_hook",
+    "render_all",
+    "render_json",
+    "render_text",
+]

@@ -1,0 +1,177 @@
+"""Every code there is. `ttl explain CODE` prints these texts.
+
+1xxx use of the language   2xxx types and shapes   3xxx blocks and transfers   4xxx limits
+5xxx running kernels       6xxx machine and tools  7xxx compiling              8xxx IR tools
+9xxx faults in pyttl
+"""
+
+from __future__ import annotations
+
+from .diagnostic import Blame, Code, Severity
+
+CATALOGUE: dict[str, Code] = {}
+
+
+def _code(code: str, slug: str, blame: Blame, explanation: str) -> Code:
+    assert code not in CATALOGUE
+    entry = Code(code, slug, Severity.ERROR, blame, " ".join(explanation.split()))
+    CATALOGUE[code] = entry
+    return entry
+
+
+OUTSIDE_OPERATION = _code(
+    "TTL1001", "outside-operation", Blame.USER,
+    """Kernels, dataflow buffers, grid_size() and node() belong to an operation: they work inside
+    the body of a function decorated with @ttl.operation, while that operation is being called.""",
+)
+WRONG_KERNEL_KIND = _code(
+    "TTL1002", "wrong-kernel-kind", Blame.USER,
+    """Compute kernels calculate with blocks and store them; data movement kernels copy between
+    tensors and blocks. Each call is allowed in one kind of kernel only.""",
+)
+WRONG_ARGUMENT = _code(
+    "TTL1003", "wrong-argument", Blame.USER,
+    """A call of the language was given an argument it cannot use. The message says which values
+    are allowed.""",
+)
+UNKNOWN_NAME = _code(
+    "TTL1004", "unknown-name", Blame.USER,
+    """The name does not exist in the language. The message lists the nearest names that do.""",
+)
+NOT_A_TENSOR = _code(
+    "TTL1005", "not-a-tensor", Blame.USER,
+    """Operations take ttnn tensors on a device, and ints, floats, bools or strings as constants.""",
+)
+KERNEL_COUNT = _code(
+    "TTL1006", "kernel-count", Blame.USER,
+    """A node runs at most one compute kernel and two data movement kernels: it has one compute
+    engine and two data movement processors.""",
+)
+
+SHAPE_MISMATCH = _code(
+    "TTL2001", "shape-mismatch", Blame.USER,
+    """Shapes are compared exactly: operands of an elementwise operator, the value and the block of
+    a store, the slice and the block of a copy must agree. There is no implicit broadcasting.""",
+)
+DTYPE_MISMATCH = _code(
+    "TTL2002", "dtype-mismatch", Blame.USER,
+    """Operands of one operator, and both ends of a copy, have the same element type.""",
+)
+MATMUL_SHAPES = _code(
+    "TTL2003", "matmul-shapes", Blame.USER,
+    """`a @ b` needs a of shape [.., M, K] and b of shape [.., K, N], in tiles.""",
+)
+SLICE_OUT_OF_RANGE = _code(
+    "TTL2004", "slice-out-of-range", Blame.USER,
+    """A tensor slice counts tiles in the two innermost dimensions and must lie inside the
+    tensor.""",
+)
+SHAPELESS_FILL = _code(
+    "TTL2005", "shapeless-fill", Blame.USER,
+    """A fill without a shape takes it from the first operand or store it meets; here nothing
+    gives it one.""",
+)
+
+BLOCK_STATE = _code(
+    "TTL3001", "block-state", Blame.USER,
+    """A block is written before it is read, read before it is popped, left alone while a transfer
+    uses it, and not touched after its release. The states are: MW must be written, MR must be
+    read, RW may be read or overwritten, ROR read by transfers, NAW being written by a transfer,
+    OS released.""",
+)
+TRANSFER_REUSED = _code(
+    "TTL3002", "transfer-reused", Blame.USER,
+    """A transfer is waited for once; its handle is dead afterwards.""",
+)
+TRANSFER_NOT_WAITED = _code(
+    "TTL3003", "transfer-not-waited", Blame.USER,
+    """A kernel ended while a transfer it started was not waited for.""",
+)
+BLOCK_NOT_RELEASED = _code(
+    "TTL3004", "block-not-released", Blame.USER,
+    """A kernel ended while it held a block: a reserved block is released by push(), a waited one
+    by pop(), or either by the end of its `with`.""",
+)
+RELEASE_ORDER = _code(
+    "TTL3005", "release-order", Blame.USER,
+    """Blocks of one dataflow buffer are released in the order in which they were acquired.""",
+)
+BUFFER_LEFTOVER = _code(
+    "TTL3006", "buffer-leftover", Blame.USER,
+    """The operation ended while blocks that were pushed to a dataflow buffer had not been popped:
+    the producer and the consumer disagree about how many blocks there are.""",
+)
+BUFFER_ENDS = _code(
+    "TTL3007", "buffer-ends", Blame.USER,
+    """On each node exactly one kernel reserves blocks of a dataflow buffer and exactly one waits
+    for them.""",
+)
+
+L1_BUDGET = _code(
+    "TTL4001", "l1-budget", Blame.USER,
+    """The dataflow buffers of an operation must fit in the L1 memory of a node.""",
+)
+TOO_MANY_BUFFERS = _code(
+    "TTL4002", "too-many-buffers", Blame.USER,
+    """A node has a fixed number of hardware circular buffers, one for each dataflow buffer.""",
+)
+GRID_TOO_LARGE = _code(
+    "TTL4003", "grid-too-large", Blame.USER,
+    """The grid of an operation must fit in the compute grid of the device.""",
+)
+
+DEADLOCK = _code(
+    "TTL5001", "deadlock", Blame.USER,
+    """No kernel can go on: each waits for something that only another waiting kernel could do.
+    The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
+    `reserve` needs somebody to pop.""",
+)
+KERNEL_EXCEPTION = _code(
+    "TTL5002", "kernel-exception", Blame.USER,
+    """Python code in a kernel raised an exception. The label is the innermost line of your
+    program.""",
+)
+EXECUTOR_FAULT = _code(
+    "TTL5003", "executor-fault", Blame.USER,
+    """A compiled kernel used the chip's interface in a way the chip does not allow.""",
+)
+
+NO_COMPILER = _code(
+    "TTL6001", "no-cxx-compiler", Blame.USER,
+    """Running compiled kernels on this machine needs a C++ compiler.""",
+)
+COMPILER_FAILED = _code(
+    "TTL6002", "cxx-compiler-failed", Blame.INTERNAL,
+    """The machine's C++ compiler rejected a generated kernel or the runtime.""",
+)
+FILE_NOT_USABLE = _code(
+    "TTL6003", "file-not-usable", Blame.USER,
+    """A file named on the command line does not exist or cannot be read or written.""",
+)
+
+NOT_COMPILED_YET = _code(
+    "TTL7001", "not-compiled-yet", Blame.NOT_YET,
+    """The simulator runs this; the compiler does not translate it yet.""",
+)
+NO_SOURCE = _code(
+    "TTL7002", "no-source", Blame.USER,
+    """The compiler reads the source of kernel functions and needs it in a file.""",
+)
+NOT_IN_KERNELS = _code(
+    "TTL7003", "not-in-kernels", Blame.USER,
+    """Kernels are a subset of Python; this construct has no meaning on the chip.""",
+)
+
+IR_SYNTAX = _code(
+    "TTL8001", "ir-syntax", Blame.USER,
+    """The IR text given to `ttl opt` cannot be parsed or does not verify.""",
+)
+UNKNOWN_PASS = _code(
+    "TTL8002", "unknown-pass", Blame.USER,
+    """The pipeline names a pass or an option that does not exist.""",
+)
+
+INTERNAL = _code(
+    "TTL9001", "internal", Blame.INTERNAL,
+    """Something went wrong inside pyttl. This is our fault, not yours.""",
+)

@@ -1,0 +1,108 @@
+"""Diagnostics as text for people and as JSON for editors."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from .diagnostic import Diagnostic, Label
+from .span import Span
+
+
+def render_text(diagnostic: Diagnostic) -> str:
+    """The message, the marked source lines, then notes and helps."""
+    lines = [f"{diagnostic.severity.value}[{diagnostic.code.code}]: {diagnostic.message}"]
+    labels = _labels(diagnostic)
+    gutter = max((len(str(label.span.line)) for label, _ in labels), default=1)
+    for file, group in groupby(labels, key=lambda item: item[0].span.file):
+        lines += _render_file(file, list(group), gutter)
+    margin = " " * gutter
+    lines += [f"{margin} = {note}" for note in diagnostic.notes]
+    lines += [f"{margin} = help: {text}" for text in diagnostic.helps]
+    lines.append(f"{margin} = more: ttl explain {diagnostic.code.code}")
+    return "\n".join(lines)
+
+
+def render_json(diagnostic: Diagnostic) -> str:
+    """One JSON object on one line."""
+    return json.dumps(
+        {
+            "code": diagnostic.code.code,
+            "slug": diagnostic.code.slug,
+            "severity": diagnostic.severity.value,
+            "blame": diagnostic.code.blame.name,
+            "message": diagnostic.message,
+            "primary": _label_object(diagnostic.primary),
+            "secondary": [_label_object(label) for label in diagnostic.secondary],
+            "notes": list(diagnostic.notes),
+            "helps": list(diagnostic.helps),
+            "facts": diagnostic.facts,
+        },
+        default=str,
+    )
+
+
+def _label_object(label: Label | None) -> dict[str, object] | None:
+    if label is None:
+        return None
+    span = label.span
+    return {
+        "file": span.file,
+        "start": [span.line, span.column],
+        "end": [span.end_line, span.end_column],
+        "text": label.text,
+    }
+
+
+def _labels(diagnostic: Diagnostic) -> list[tuple[Label, str]]:
+    """The primary label first, then the secondary ones of its file, then other files."""
+    if diagnostic.primary is None:
+        return [(label, "-") for label in diagnostic.secondary]
+    first_file = diagnostic.primary.span.file
+    rest = sorted(
+        diagnostic.secondary, key=lambda label: (label.span.file != first_file, label.span.file)
+    )
+    return [(diagnostic.primary, "^"), *((label, "-") for label in rest)]
+
+
+def _render_file(file: str, labels: list[tuple[Label, str]], gutter: int) -> Iterator[str]:
+    first = labels[0][0].span
+    margin = " " * gutter
+    yield f"{margin}--> {_shown_path(file)}:{first.line}:{first.column}"
+    yield f"{margin} |"
+    for label, mark in labels:
+        yield from _render_label(label, mark, gutter)
+    yield f"{margin} |"
+
+
+def _render_label(label: Label, mark: str, gutter: int) -> Iterator[str]:
+    span = label.span
+    source = linecache.getline(span.file, span.line).rstrip("\n")
+    yield f"{span.line:>{gutter}} | {source.expandtabs(4)}".rstrip()
+    if source:
+        start, width = _underline(span, source)
+        yield f"{' ' * gutter} | {' ' * start}{mark * width} {label.text}".rstrip()
+    elif label.text:
+        yield f"{' ' * gutter} | {label.text}"
+
+
+def _underline(span: Span, source: str) -> tuple[int, int]:
+    """Offset and width of the mark on the first line of the span, tabs expanded."""
+    end = span.end_column - 1 if span.end_line == span.line else len(source)
+    start = len(source[: span.column - 1].expandtabs(4))
+    return start, max(1, len(source[:end].expandtabs(4)) - start)
+
+
+def _shown_path(file: str) -> str:
+    """Relative to the working folder where that is shorter to read."""
+    relative = os.path.relpath(file) if os.path.isabs(file) else file
+    return file if relative.startswith("..") else relative
+
+
+def render_all(diagnostics: Iterable[Diagnostic], as_json: bool = False) -> str:
+    """Several diagnostics, as they go to stderr."""
+    render, between = (render_json, "\n") if as_json else (render_text, "\n\n")
+    return between.join(render(diagnostic) for diagnostic in diagnostics)

@@ -1,0 +1,42 @@
+"""A place in the user's source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A range of characters in a file: lines and columns count from 1, the end is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @classmethod
+    def of_instruction(cls, code: CodeType, instruction_offset: int) -> Span:
+        """The source of the instruction a frame stands at (`frame.f_lasti`)."""
+        positions = list(code.co_positions())[instruction_offset // 2]
+        line, end_line, byte_column, byte_end_column = positions
+        line = line or code.co_firstlineno
+        end_line = end_line or line
+        return cls(
+            file=code.co_filename,
+            line=line,
+            column=character_column(code.co_filename, line, byte_column),
+            end_line=end_line,
+            end_column=character_column(code.co_filename, end_line, byte_end_column),
+        )
+
+
+def character_column(file: str, line: int, byte_column: int | None) -> int:
+    """Python counts columns in UTF-8 bytes from 0; people count characters from 1."""
+    from linecache import getline
+
+    if byte_column is None:
+        return 1
+    prefix = getline(file, line).encode()[:byte_column]
+    return len(prefix.decode(errors="ignore")) + 1

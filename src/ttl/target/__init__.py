@@ -1,0 +1,41 @@
+"""Chips as data: one JSON file a chip."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+TARGETS = ("wormhole_b0", "blackhole")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the language and the compiler need to know about a chip."""
+
+    name: str
+    grid: tuple[int, int]
+    default_grid: tuple[int, int]
+    tile: tuple[int, int]
+    l1_bytes: int
+    dataflow_buffer_budget_bytes: int
+    dataflow_buffers: int
+    semaphores: int
+    dst_tiles_16_bit: int
+    dst_tiles_32_bit: int
+    device_api: str
+
+    def dst_capacity(self, *, fp32: bool, full_sync: bool) -> int:
+        """Tiles that fit in the DST registers of one section."""
+        tiles = self.dst_tiles_32_bit if fp32 else self.dst_tiles_16_bit
+        return tiles * 2 if full_sync else tiles
+
+
+@cache
+def load(name: str) -> Target:
+    """The chip called `name`, one of TARGETS."""
+    fields = json.loads(files(__package__).joinpath(f"{name}.json").read_text())
+    return Target(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    )

@@ -1,0 +1,63 @@
+"""What happens in a run, in the same words on the simulator and on the host executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import Enum
+from json import dumps
+from typing import TextIO
+
+Node = tuple[int, ...]
+
+
+class EventKind(Enum):
+    """The subject of an event is the buffer, or the tensor for a transfer."""
+
+    KERNEL_START = "kernel_start"
+    KERNEL_END = "kernel_end"
+    KERNEL_BLOCKED = "kernel_blocked"  # value: occupied blocks of the buffer waited on
+    KERNEL_RESUMED = "kernel_resumed"
+    BUFFER_RESERVE = "buffer_reserve"  # value: occupied blocks, in all four
+    BUFFER_PUSH = "buffer_push"
+    BUFFER_WAIT = "buffer_wait"
+    BUFFER_POP = "buffer_pop"
+    COPY_START = "copy_start"  # value: bytes, in both
+    COPY_END = "copy_end"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`tick` orders the events of a run; `line` is the user's, 0 where there is none."""
+
+    tick: int
+    kind: EventKind
+    node: Node
+    kernel: str
+    subject: str = ""
+    value: int = 0
+    line: int = 0
+
+
+class Recorder:
+    """Collects events. Engines hold `Recorder | None` and test for None: off costs one test."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def record(
+        self,
+        kind: EventKind,
+        node: Node,
+        kernel: str,
+        subject: str = "",
+        value: int = 0,
+        line: int = 0,
+    ) -> None:
+        self.events.append(Event(len(self.events), kind, node, kernel, subject, value, line))
+
+
+def write_json_lines(events: Iterable[Event], out: TextIO) -> None:
+    """One event a line, as `ttl run --trace FILE` writes them."""
+    for event in events:
+        out.write(dumps(asdict(event), default=lambda kind: kind.value) + "\n")
