@@ -5,9 +5,49 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from types import TracebackType
+from typing import Any
 
-from .diagnostic import Diagnostic
+from .diagnostic import Code, Diagnostic, Label
 from .render import render_all
+from .span import Span
+
+
+class RuleBroken(Exception):
+    """A rule of the language is broken, by somebody who does not know where in the source.
+
+    Whoever does know (the frontend at a syntax node, the simulator at a frame) makes it a
+    Diagnostic with `at`.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        helps: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+        secondary: tuple[Label, ...] = (),
+        **facts: Any,
+    ):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.helps = helps
+        self.notes = notes
+        self.secondary = secondary
+        self.facts = facts
+
+    def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:
+        primary = Label(span, label) if span is not None else None
+        return Diagnostic(
+            self.code,
+            self.message,
+            primary,
+            self.secondary,
+            self.notes + notes,
+            self.helps,
+            self.facts,
+        )
 
 
 class TTLError(Exception):

@@ -1,0 +1,42 @@
+"""Finding the user's code in a call stack."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from .span import Span
+
+_PACKAGE = str(Path(__file__).parents[1]) + "/"
+
+
+def is_user_file(file: str) -> bool:
+    return not file.startswith((_PACKAGE, "<frozen"))
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the user's code at or outside `frame`."""
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def frame_span(frame: FrameType | None) -> Span | None:
+    return Span.of_instruction(frame.f_code, frame.f_lasti) if frame is not None else None
+
+
+def calling_span() -> Span | None:
+    """Where the user's code called into pyttl."""
+    return frame_span(user_frame(sys._getframe(1)))
+
+
+def traceback_spans(traceback: TracebackType | None) -> list[Span]:
+    """The user's frames of a traceback, innermost first."""
+    spans = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            spans.append(Span.of_instruction(code, traceback.tb_lasti))
+        traceback = traceback.tb_next
+    return spans[::-1]

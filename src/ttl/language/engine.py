@@ -1,0 +1,71 @@
+"""What the language needs from whoever runs it, and how it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import calling_span
+
+if TYPE_CHECKING:
+    from ttl.semantics.ops import BlockOp
+    from ttl.semantics.types import Shape
+
+    from .block import Block, BlockExpression
+    from .buffer import DataflowBuffer
+    from .copies import Transfer
+    from .operation import Operation, OperationScope
+
+
+class Engine(Protocol):
+    """Runs kernels: the target of every call a kernel makes."""
+
+    @property
+    def grid(self) -> Shape: ...
+    def node(self) -> Shape: ...
+    def reserve(self, buffer: DataflowBuffer) -> Block: ...
+    def wait(self, buffer: DataflowBuffer) -> Block: ...
+    def copy(self, source: Any, destination: Any) -> Transfer: ...
+    def apply(self, op: BlockOp, *operands: Any) -> BlockExpression: ...
+    def fill(self, value: float, shape: Shape | None) -> BlockExpression: ...
+
+
+ENGINE: ContextVar[Engine] = ContextVar("ttl_engine")
+SCOPE: ContextVar[OperationScope] = ContextVar("ttl_operation_scope")
+
+
+class LaunchHook:
+    """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
+
+    launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
+
+
+LAUNCH_HOOK = LaunchHook()
+
+
+def engine(call: str) -> Engine:
+    """The engine that runs the calling kernel; `call` is named in the error if there is none."""
+    running = ENGINE.get(None)
+    if running is None:
+        place = "in a kernel of a running operation"
+        raise _outside(call, place, "@ttl.compute() or @ttl.datamovement()")
+    return running
+
+
+def scope(call: str) -> OperationScope:
+    """The operation whose body is being run."""
+    current = SCOPE.get(None)
+    if current is None:
+        raise _outside(call, "in the body of an operation", "@ttl.operation(...)")
+    return current
+
+
+def _outside(call: str, place: str, decorator: str) -> UsageError:
+    broken = RuleBroken(
+        codes.OUTSIDE_OPERATION,
+        f"{call} works only {place}",
+        helps=(f"move the call into a function decorated with {decorator}",),
+    )
+    return UsageError(broken.at(calling_span()))

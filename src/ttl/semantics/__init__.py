@@ -1,0 +1,1 @@
+"""The language as data: element types, shapes, operations, the life of a block."""

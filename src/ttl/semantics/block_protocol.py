@@ -1,0 +1,102 @@
+"""The life of a block: one transition table, read by everybody who checks it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ttl.diagnostics import RuleBroken, codes
+
+
+class State(Enum):
+    MUST_WRITE = "MW"
+    MUST_READ = "MR"
+    READ_WRITE = "RW"
+    READ_BY_TRANSFERS = "ROR"
+    WRITTEN_BY_TRANSFER = "NAW"
+    RELEASED = "OS"
+
+
+class Event(Enum):
+    STORE = "stored into"
+    READ = "read by an expression"
+    COPY_INTO = "written by a copy"
+    COPY_INTO_DONE = "waited for as the destination of a copy"
+    COPY_FROM = "read by a copy"
+    COPY_FROM_DONE = "waited for as the source of a copy"
+    PUSH = "pushed"
+    POP = "popped"
+
+
+MW, MR, RW = State.MUST_WRITE, State.MUST_READ, State.READ_WRITE
+ROR, NAW, OS = State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER, State.RELEASED
+
+# COPY_FROM_DONE leads to RW only when it ends the last of the transfers that read the block.
+TRANSITIONS: dict[tuple[State, Event], State] = {
+    (MW, Event.STORE): MR,
+    (RW, Event.STORE): MR,
+    (MR, Event.READ): RW,
+    (RW, Event.READ): RW,
+    (MW, Event.COPY_INTO): NAW,
+    (RW, Event.COPY_INTO): NAW,
+    (NAW, Event.COPY_INTO_DONE): MR,
+    (MR, Event.COPY_FROM): ROR,
+    (RW, Event.COPY_FROM): ROR,
+    (ROR, Event.COPY_FROM): ROR,
+    (ROR, Event.COPY_FROM_DONE): RW,
+    (MR, Event.PUSH): OS,
+    (RW, Event.PUSH): OS,
+    (RW, Event.POP): OS,
+}
+
+REASONS = {
+    MW: "nothing has been written to it since reserve()",
+    MR: "its value has not been read yet",
+    RW: "it may only be read, overwritten or released now",
+    ROR: "a transfer that reads it has not been waited for",
+    NAW: "the transfer that writes it has not been waited for",
+    OS: "it was released",
+}
+
+HELPS = {
+    (MW, Event.PUSH): "write the block before its release: store() into it, or copy to it and wait",
+    (MW, Event.READ): "store() into the block before reading it",
+    (MR, Event.POP): "read the block before its release, or do not wait for it",
+    (MR, Event.STORE): "read the block, or push it, before storing again",
+    (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
+    (ROR, Event.POP): "call wait() on the transfer before the block is released",
+}
+
+
+class Life:
+    """Where one block is in its life."""
+
+    __slots__ = ("state", "transfers_reading")
+
+    def __init__(self, state: State):
+        self.state = state
+        self.transfers_reading = 0
+
+    def step(self, event: Event, block: str) -> None:
+        """Take `event`, or raise RuleBroken if it is illegal now; `block` names the block."""
+        following = TRANSITIONS.get((self.state, event))
+        if following is None:
+            raise _illegal(self.state, event, block)
+        if event is Event.COPY_FROM:
+            self.transfers_reading += 1
+        elif event is Event.COPY_FROM_DONE:
+            self.transfers_reading -= 1
+            if self.transfers_reading:
+                return
+        self.state = following
+
+
+def _illegal(state: State, event: Event, block: str) -> RuleBroken:
+    help_text = HELPS.get((state, event))
+    return RuleBroken(
+        codes.BLOCK_STATE,
+        f"{block} cannot be {event.value} now: {REASONS[state]}",
+        helps=(help_text,) if help_text else (),
+        notes=(f"the block is in state {state.value}",),
+        state=state.value,
+        event=event.name,
+    )

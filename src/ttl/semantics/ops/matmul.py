@@ -1,0 +1,53 @@
+"""Matrix multiplication of blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, codes
+
+from ..dtypes import Array
+from ..types import BlockType
+from .elementwise import same_type
+from .table import BlockOp, TileCall, TileForms, shape_text
+
+
+def matmul_type(left: BlockType, right: BlockType) -> BlockType:
+    """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal."""
+    if left.shape is None or right.shape is None:
+        raise RuleBroken(
+            codes.SHAPELESS_FILL,
+            "a fill without a shape cannot be an operand of @",
+            helps=("give it one: ttl.math.fill(value, shape=(rows, columns))",),
+        )
+    inner_agrees = left.shape[-1] == right.shape[-2]
+    if not inner_agrees or left.shape[:-2] != right.shape[:-2]:
+        raise RuleBroken(
+            codes.MATMUL_SHAPES,
+            f"{shape_text(left)} @ {shape_text(right)}: the left block has {left.shape[-1]} "
+            f"columns of tiles, the right one {right.shape[-2]} rows",
+            helps=("a @ b needs a of shape (M, K) and b of shape (K, N)",),
+        )
+    dtype = same_type(BlockType(None, left.dtype), BlockType(None, right.dtype)).dtype
+    return BlockType((*left.shape[:-1], right.shape[-1]), dtype)
+
+
+def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
+    """The order of the sum is free: each of the K additions may round differently."""
+    return a.shape[-1] * spacing * np.matmul(np.abs(a), np.abs(b))
+
+
+MATMUL = BlockOp(
+    name="matmul",
+    operands=2,
+    type_rule=matmul_type,
+    meaning=np.matmul,
+    summary="the matrix product of two blocks",
+    operator="@",
+    tile={
+        "0.81": TileForms(
+            from_buffers=TileCall("matmul_block", "matmul_block_init", "matmul.h")
+        )
+    },
+    bound=_sum_bound,
+)

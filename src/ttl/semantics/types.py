@@ -1,0 +1,44 @@
+"""Tile geometry and the types of block values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from .dtypes import DType
+
+TILE_SIZE = 32
+TILE_SHAPE = (TILE_SIZE, TILE_SIZE)
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockType:
+    """Shape in tiles and element type of a block value.
+
+    None means: not known yet. A fill without a shape or an element type takes them from what it
+    meets.
+    """
+
+    shape: Shape | None
+    dtype: DType | None
+
+    def __str__(self) -> str:
+        shape = "any shape" if self.shape is None else str(self.shape)
+        return shape if self.dtype is None else f"{shape} {self.dtype}"
+
+
+def tile_count(shape: Shape) -> int:
+    return prod(shape)
+
+
+def element_shape(tiles: Shape) -> Shape:
+    """The extent in elements of a block whose two innermost dimensions count tiles."""
+    return (*tiles[:-2], tiles[-2] * TILE_SIZE, tiles[-1] * TILE_SIZE)
+
+
+def tiles_of(elements: Shape) -> Shape:
+    """The extent in tiles of a tensor, its last tiles padded."""
+    rows, columns = elements[-2:]
+    return (*elements[:-2], -(-rows // TILE_SIZE), -(-columns // TILE_SIZE))

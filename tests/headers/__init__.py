@@ -1,0 +1,1 @@
+"""Type-checking generated kernels against the real device headers."""
