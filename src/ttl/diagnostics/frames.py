@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import FrameType, TracebackType
 
 from .span import Span
 
-_PACKAGE = str(Path(__file__).parents[1]) + "/"
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_STANDARD_LIBRARY = str(Path(os.__file__).parent) + os.sep
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def is_pyttl_file(file: str) -> bool:
+    return file.startswith(_PACKAGE)
 
 
 def is_user_file(file: str) -> bool:
-    return not file.startswith((_PACKAGE, "<frozen"))
+    """Not ours, not Python's and not of an installed library such as numpy."""
+    if file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<frozen")):
+        return False
+    return not any(folder in file for folder in _INSTALLED)
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:

@@ -82,7 +82,12 @@ def _binary(name: str, sign: str, meaning: np.ufunc, sfpu_call: str) -> BlockOp:
         operator=sign,
         tile={
             "0.81": TileForms(
-                from_buffers=TileCall(f"{name}_tiles", f"{name}_init", "eltwise_binary.h"),
+                from_buffers=TileCall(
+                    f"{name}_tiles",
+                    f"{name}_init",
+                    "eltwise_binary.h",
+                    accumulates=name == "mul",
+                ),
                 in_dst=TileCall(
                     sfpu_call, f"{name}_binary_tile_init", "eltwise_binary_sfpu.h"
                 ),

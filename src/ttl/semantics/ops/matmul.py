@@ -46,7 +46,9 @@ MATMUL = BlockOp(
     operator="@",
     tile={
         "0.81": TileForms(
-            from_buffers=TileCall("matmul_block", "matmul_block_init", "matmul.h")
+            from_buffers=TileCall(
+                "matmul_block", "matmul_block_init", "matmul.h", accumulates=True
+            )
         )
     },
     bound=_sum_bound,

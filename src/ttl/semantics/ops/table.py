@@ -13,12 +13,14 @@ from ..types import BlockType
 class TileCall:
     """One call of the chip's compute interface and the init that must come before it.
 
-    `call` may end in template arguments. `include` is relative to api/compute/.
+    `call` may end in template arguments. `include` is relative to api/compute/. A call that
+    `accumulates` adds to what the register holds, so it needs one that is still zero.
     """
 
     call: str
     init: str
     include: str
+    accumulates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

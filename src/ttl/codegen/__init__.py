@@ -1,0 +1,6 @@
+"""emitc to C++ strings and the artifact."""
+
+from .assemble import assemble
+from .cpp import CppFile, print_file
+
+__all__ = ["CppFile", "assemble", "print_file"]

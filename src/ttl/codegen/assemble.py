@@ -1,0 +1,74 @@
+"""The artifact of a module that has been through all passes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+
+from ttl.artifact import (
+    Buffer,
+    CompiledOperation,
+    ComputeConfig,
+    Kernel,
+    Operand,
+    ThreadKind,
+)
+from ttl.dialects import emitc, ttl
+from ttl.dialects.locations import span_of
+from ttl.target import load
+
+from .cpp import print_file
+
+
+def assemble(name: str, module: ModuleOp, operands: tuple[Operand, ...]) -> CompiledOperation:
+    target = module.attributes["ttl.target_arch"]
+    assert isinstance(target, StringAttr)
+    columns, rows = _integers(module.attributes["ttl.launch_grid"])
+    return CompiledOperation(
+        name=name,
+        target=target.data,
+        device_api=load(target.data).device_api,
+        kernels=tuple(_kernel(op) for op in module.ops if isinstance(op, emitc.FileOp)),
+        buffers=tuple(_buffer(op) for op in module.ops if isinstance(op, ttl.DeclareBufferOp)),
+        operands=operands,
+        core_range=((0, 0), (columns - 1, rows - 1)),
+    )
+
+
+def _kernel(file: emitc.FileOp) -> Kernel:
+    printed = print_file(file)
+    thread = file.attributes["ttl.kernel_thread"]
+    assert isinstance(thread, StringAttr)
+    kind = ThreadKind(thread.data)
+    return Kernel(
+        name=file.id.data,
+        thread=kind,
+        cpp_source=printed.text,
+        tensor_indices=_integers(file.attributes["ttl.crta_indices"]),
+        config=_config(file) if kind is ThreadKind.COMPUTE else None,
+        source_map=printed.source_map,
+    )
+
+
+def _config(file: emitc.FileOp) -> ComputeConfig:
+    return ComputeConfig(
+        fp32_dest_acc_en=bool(file.attributes["fp32_dest_acc_en"]),
+        dst_full_sync_en=bool(file.attributes["dst_full_sync_en"]),
+    )
+
+
+def _buffer(declaration: ttl.DeclareBufferOp) -> Buffer:
+    assert declaration.index is not None
+    return Buffer(
+        name=declaration.sym_name.data,
+        index=declaration.index.value.data,
+        data_format=declaration.type.tile.dtype.data_format,
+        block_tiles=declaration.type.block_tiles,
+        block_count=declaration.type.block_count.value.data,
+        unpack_to_dest_fp32=bool(declaration.unpack_to_dest_fp32),
+        span=span_of(declaration.location),
+    )
+
+
+def _integers(attribute: object) -> tuple[int, ...]:
+    assert isinstance(attribute, ArrayAttr)
+    return tuple(item.value.data for item in attribute)

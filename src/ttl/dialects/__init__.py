@@ -1,0 +1,24 @@
+"""The IR dialects, and a context that knows them all."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.affine import Affine
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.func import Func
+from xdsl.dialects.scf import Scf
+
+from .emitc import EmitC
+from .ttcore import TTCore
+from .ttkernel import TTKernel
+from .ttl import TTL
+
+OWN_DIALECTS = (TTCore, TTL, TTKernel, EmitC)
+
+
+def make_context() -> Context:
+    context = Context()
+    for dialect in (Builtin, Arith, Affine, Func, Scf, *OWN_DIALECTS):
+        context.load_dialect(dialect)
+    return context

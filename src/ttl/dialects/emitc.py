@@ -1,0 +1,130 @@
+"""emitc: the part of MLIR's dialect that kernels need, under the same names.
+
+xDSL has its types and call_opaque; the rest is here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
+from xdsl.dialects.emitc import EmitC_CallOpaqueOp as CallOpaqueOp
+from xdsl.dialects.emitc import EmitC_OpaqueAttr as OpaqueAttr
+from xdsl.dialects.emitc import EmitC_OpaqueType as OpaqueType
+from xdsl.ir import Dialect
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import IsTerminator, NoTerminator
+
+
+@irdl_op_definition
+class FileOp(IRDLOperation):
+    """One C++ file."""
+
+    name = "emitc.file"
+    id = prop_def(StringAttr)
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+
+
+@irdl_op_definition
+class IncludeOp(IRDLOperation):
+    name = "emitc.include"
+    include = prop_def(StringAttr)
+    is_standard_include = opt_prop_def(UnitAttr)
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    name = "emitc.func"
+    sym_name = prop_def(StringAttr)
+    function_type = prop_def(FunctionType)
+    body = region_def("single_block")
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    name = "emitc.return"
+    traits = traits_def(IsTerminator())
+
+
+@irdl_op_definition
+class VerbatimOp(IRDLOperation):
+    name = "emitc.verbatim"
+    value = prop_def(StringAttr)
+
+
+@irdl_op_definition
+class LiteralOp(IRDLOperation):
+    """Text that stands for a value wherever it is used."""
+
+    name = "emitc.literal"
+    value = prop_def(StringAttr)
+    result = result_def()
+
+
+class BinaryOp(IRDLOperation, ABC):
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    name = "emitc.add"
+
+
+@irdl_op_definition
+class SubOp(BinaryOp):
+    name = "emitc.sub"
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    name = "emitc.mul"
+
+
+SIGNS: dict[type[IRDLOperation], str] = {AddOp: "+", SubOp: "-", MulOp: "*"}
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    name = "emitc.for"
+    lower = operand_def()
+    upper = operand_def()
+    step = operand_def()
+    body = region_def("single_block")
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    name = "emitc.yield"
+    traits = traits_def(IsTerminator())
+
+
+EmitC = Dialect(
+    "emitc",
+    [
+        FileOp,
+        IncludeOp,
+        FuncOp,
+        ReturnOp,
+        VerbatimOp,
+        LiteralOp,
+        AddOp,
+        SubOp,
+        MulOp,
+        ForOp,
+        YieldOp,
+        CallOpaqueOp,
+    ],
+    [OpaqueType, OpaqueAttr],
+)

@@ -1,0 +1,154 @@
+"""ttkernel: one operation for each function of the chip's kernel interface that is called.
+
+An operation `ttkernel.f` is the call `f<template>(arguments)`. `includes` says which header
+declares it; compute headers are relative to api/compute/.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    opt_prop_def,
+    param_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.semantics.ops import BLOCK_OPS, COPY, FILL
+
+DATAFLOW = "api/dataflow/dataflow_api.h"
+COMPUTE = "api/compute/"
+
+
+@irdl_attr_definition
+class CBType(ParametrizedAttribute, TypeAttribute):
+    """A circular buffer: its index is a compile-time argument of the kernel."""
+
+    name = "ttkernel.cb"
+    buffer: StringAttr = param_def()
+    data_format: StringAttr = param_def()
+
+
+@irdl_attr_definition
+class AccessorType(ParametrizedAttribute, TypeAttribute):
+    """A TensorAccessor: where the pages of a tensor are."""
+
+    name = "ttkernel.accessor"
+    tensor: StringAttr = param_def()
+
+
+@irdl_op_definition
+class CompileTimeArgOp(IRDLOperation):
+    """The circular buffer whose index is compile-time argument `index`."""
+
+    name = "ttkernel.get_compile_time_arg"
+    index = prop_def(IntegerAttr)
+    result = result_def(CBType)
+
+
+@irdl_op_definition
+class TensorAccessorOp(IRDLOperation):
+    """The accessor of tensor `tensor` of the operation, address in common argument `argument`."""
+
+    name = "ttkernel.tensor_accessor"
+    tensor = prop_def(IntegerAttr)
+    argument = prop_def(IntegerAttr)
+    result = result_def(AccessorType)
+
+
+class CallOp(IRDLOperation, ABC):
+    """A call; a float goes in `value`, behind the other arguments."""
+
+    arguments = var_operand_def()
+    template = opt_prop_def(StringAttr)
+    value = opt_prop_def(FloatAttr)
+    results_ = var_result_def(IndexType)
+    ARITY: ClassVar[int]
+    INCLUDE: ClassVar[str]
+
+    def verify_(self) -> None:
+        given = len(self.arguments) + (self.value is not None)
+        if given != self.ARITY:
+            raise VerifyException(f"{self.name} takes {self.ARITY} arguments, not {given}")
+
+
+def _call(name: str, arity: int, include: str) -> type[CallOp]:
+    made = irdl_op_definition(type(f"Call_{name}", (CallOp,), {"name": f"ttkernel.{name}"}))
+    made.ARITY, made.INCLUDE = arity, include
+    return made
+
+
+def _table_calls() -> dict[str, tuple[int, str]]:
+    """The tile calls of the op table with their arity, and their inits."""
+    calls = {"copy_tile": (3, COPY.include), "copy_init": (1, COPY.include)}
+    calls |= {"fill_tile": (2, FILL.include), "fill_tile_init": (0, FILL.include)}
+    for op in BLOCK_OPS.values():
+        for forms in op.tile.values():
+            if call := forms.from_buffers:
+                arity, init_arity = (9, 6) if op.name == "matmul" else (5, 2)
+                calls[call.call] = (arity, call.include)
+                calls[call.init] = (init_arity, call.include)
+            if call := forms.in_dst:
+                calls[call.call.split("<")[0]] = (3 if op.operands == 2 else 1, call.include)
+                calls[call.init] = (0, call.include)
+    return calls
+
+
+_FIXED = {
+    "cb_wait_front": (2, "cb_api.h"),
+    "cb_pop_front": (2, "cb_api.h"),
+    "cb_reserve_back": (2, "cb_api.h"),
+    "cb_push_back": (2, "cb_api.h"),
+    "compute_kernel_hw_startup": (3, "compute_kernel_hw_startup.h"),
+    "reconfig_data_format_srca": (1, "reconfig_data_format.h"),
+    "reconfig_data_format_srcb": (1, "reconfig_data_format.h"),
+    "pack_reconfig_data_format": (1, "reconfig_data_format.h"),
+    "tile_regs_acquire": (0, "reg_api.h"),
+    "tile_regs_commit": (0, "reg_api.h"),
+    "tile_regs_wait": (0, "reg_api.h"),
+    "tile_regs_release": (0, "reg_api.h"),
+    "pack_tile": (3, "pack.h"),
+}
+_DATAFLOW = {
+    "get_absolute_logical_x": 0,
+    "get_absolute_logical_y": 0,
+    "get_write_ptr": 1,
+    "get_read_ptr": 1,
+    "noc_async_read_page": 3,
+    "noc_async_write_page": 3,
+    "noc_async_read_barrier": 0,
+    "noc_async_write_barrier": 0,
+}
+
+CALLS: dict[str, type[CallOp]] = {
+    name: _call(name, arity, include)
+    for name, (arity, include) in (_FIXED | _table_calls()).items()
+} | {name: _call(name, arity, DATAFLOW) for name, arity in _DATAFLOW.items()}
+
+
+def includes_of(call: CallOp, thread: str) -> str:
+    """The header a kernel of this kind includes for the call."""
+    return DATAFLOW if thread != "compute" else COMPUTE + call.INCLUDE
+
+
+def template_of(call: str) -> Attribute | None:
+    """`f<x>` as the op table spells it: the x."""
+    _, angle, rest = call.partition("<")
+    return StringAttr(rest.removesuffix(">")) if angle else None
+
+
+TTKernel = Dialect(
+    "ttkernel",
+    [CompileTimeArgOp, TensorAccessorOp, *CALLS.values()],
+    [CBType, AccessorType],
+)

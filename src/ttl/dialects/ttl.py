@@ -1,0 +1,343 @@
+"""ttl: the user's program, one operation for each thing a user can say.
+
+Block operations come from the op table: `ttl.<name>` works on whole blocks, `ttl.tile_<name>` on
+every tile of a block once it is known where the operands are (a buffer, or the DST registers).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    param_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import NoTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.diagnostics import RuleBroken
+from ttl.semantics.dtypes import DType
+from ttl.semantics.ops import BLOCK_OPS, BlockOp
+from ttl.semantics.types import Shape, tile_count
+
+from .ttcore import TileType, block_type, tensor_of
+
+
+@irdl_attr_definition
+class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
+    name = "ttl.dfb"
+    shape: ArrayAttr[IntegerAttr] = param_def()
+    tile: TileType = param_def()
+    block_count: IntegerAttr = param_def()
+
+    @classmethod
+    def of(cls, shape: Shape, dtype: DType, block_count: int) -> DataflowBufferType:
+        sizes = ArrayAttr([IntegerAttr(size, i64) for size in shape])
+        return cls(sizes, TileType.of(dtype), IntegerAttr(block_count, i64))
+
+    @property
+    def block(self) -> TensorType[TileType]:
+        """The type of one of its blocks."""
+        return tensor_of(tuple(size.value.data for size in self.shape), self.tile.dtype)
+
+    @property
+    def block_tiles(self) -> int:
+        return tile_count(tuple(size.value.data for size in self.shape))
+
+
+@irdl_attr_definition
+class DstType(ParametrizedAttribute, TypeAttribute):
+    """A block value held in the DST registers."""
+
+    name = "ttl.dst"
+    block: TensorType = param_def()
+
+
+@irdl_attr_definition
+class TransferType(ParametrizedAttribute, TypeAttribute):
+    """A transfer under way: `read` from a tensor or `write` to one."""
+
+    name = "ttl.transfer_handle"
+    kind: StringAttr = param_def()
+
+
+# Declarations -------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class DeclareBufferOp(IRDLOperation):
+    """A dataflow buffer of the operation. Its index is set by ttl-finalize-dfb-indices."""
+
+    name = "ttl.dataflow_buffer"
+    sym_name = prop_def(SymbolNameConstraint())
+    type = prop_def(DataflowBufferType)
+    index = opt_prop_def(IntegerAttr)
+    unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
+    traits = traits_def(SymbolOpInterface())
+
+
+@irdl_op_definition
+class BindBufferOp(IRDLOperation):
+    """A kernel's handle of a dataflow buffer."""
+
+    name = "ttl.bind_dfb"
+    buffer = prop_def(SymbolRefAttr)
+    index = opt_prop_def(IntegerAttr)
+    result = result_def(DataflowBufferType)
+
+
+# Blocks -------------------------------------------------------------------------------------------
+
+
+class AcquireOp(IRDLOperation, ABC):
+    buffer = operand_def(DataflowBufferType)
+    block = result_def(TensorType)
+
+
+class ReleaseOp(IRDLOperation, ABC):
+    buffer = operand_def(DataflowBufferType)
+
+
+@irdl_op_definition
+class ReserveOp(AcquireOp):
+    name = "ttl.dfb_reserve"
+
+
+@irdl_op_definition
+class WaitOp(AcquireOp):
+    name = "ttl.dfb_wait"
+
+
+@irdl_op_definition
+class PushOp(ReleaseOp):
+    name = "ttl.dfb_push"
+
+
+@irdl_op_definition
+class PopOp(ReleaseOp):
+    name = "ttl.dfb_pop"
+
+
+@irdl_op_definition
+class ScopeEndOp(IRDLOperation):
+    """The end of a `with`: the blocks it acquired, in order. ttl-insert-cb-sync releases them."""
+
+    name = "ttl.scope_end"
+    blocks = var_operand_def(TensorType)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    name = "ttl.store"
+    value = operand_def(TensorType)
+    view = operand_def(TensorType)
+
+
+# Data movement ------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class NodeIndexOp(IRDLOperation):
+    """Coordinate `dimension` of the node: 0 is x, 1 is y."""
+
+    name = "ttl.node_index"
+    dimension = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+
+
+@irdl_op_definition
+class TensorSliceOp(IRDLOperation):
+    """The tiles of a tensor that start at `starts`; the result type gives the extent."""
+
+    name = "ttl.tensor_slice"
+    tensor = operand_def(TensorType)
+    starts = var_operand_def(IndexType)
+    result = result_def(TensorType)
+
+
+@irdl_op_definition
+class CopyOp(IRDLOperation):
+    name = "ttl.copy"
+    source = operand_def(TensorType)
+    destination = operand_def(TensorType)
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class WaitTransferOp(IRDLOperation):
+    name = "ttl.wait"
+    transfer = operand_def(TransferType)
+
+
+# Block math: generated from the op table -------------------------------------------------------------
+
+
+@irdl_op_definition
+class FillOp(IRDLOperation):
+    name = "ttl.fill"
+    value = prop_def(FloatAttr)
+    result = result_def(TensorType)
+
+
+class BlockMathOp(IRDLOperation, ABC):
+    """An operation of the op table on whole blocks."""
+
+    inputs = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    ENTRY: ClassVar[BlockOp]
+
+    def verify_(self) -> None:
+        try:
+            expected = self.ENTRY.type_rule(*(block_type(v.type) for v in self.inputs))
+        except RuleBroken as broken:
+            raise VerifyException(broken.message) from None
+        if block_type(self.result.type) != expected:
+            raise VerifyException(f"the result of {self.name} has type {expected}")
+
+
+class TileMathOp(IRDLOperation, ABC):
+    """The same on every tile, operands in buffers (tensor) or in registers (!ttl.dst)."""
+
+    inputs = var_operand_def()
+    result = result_def(DstType)
+    ENTRY: ClassVar[BlockOp]
+
+    @property
+    def from_buffers(self) -> bool:
+        return not isinstance(self.inputs[0].type, DstType)
+
+
+def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> type[IRDLOperation]:
+    name = f"{base.__name__.removesuffix('Op')}_{op.name}"
+    made = irdl_op_definition(type(name, (base,), {"name": f"ttl.{prefix}{op.name}"}))
+    made.ENTRY = op  # type: ignore[attr-defined]
+    return made
+
+
+BLOCK_MATH = {name: _math_class(BlockMathOp, "", op) for name, op in BLOCK_OPS.items()}
+TILE_MATH = {name: _math_class(TileMathOp, "tile_", op) for name, op in BLOCK_OPS.items()}
+
+
+@irdl_op_definition
+class TileFillOp(IRDLOperation):
+    name = "ttl.tile_fill"
+    value = prop_def(FloatAttr)
+    result = result_def(DstType)
+
+
+@irdl_op_definition
+class TileCopyOp(IRDLOperation):
+    """Buffer to registers."""
+
+    name = "ttl.tile_copy"
+    source = operand_def(TensorType)
+    result = result_def(DstType)
+
+
+@irdl_op_definition
+class TileStoreOp(IRDLOperation):
+    """Registers to a reserved block."""
+
+    name = "ttl.tile_store"
+    value = operand_def(DstType)
+    view = operand_def(TensorType)
+
+
+@irdl_op_definition
+class ComputeOp(IRDLOperation):
+    """A DST section: what happens between acquiring and releasing the registers."""
+
+    name = "ttl.compute"
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+
+
+# Tiles: what ttl-lower-to-loops makes of the tile operations ------------------------------------------
+
+
+@irdl_op_definition
+class SectionOp(IRDLOperation):
+    """A step of the DST protocol: acquire, commit, wait or release."""
+
+    name = "ttl.tile_regs"
+    step = prop_def(StringAttr)
+
+
+@irdl_op_definition
+class TileCallOp(IRDLOperation):
+    """One tile operation on one tile.
+
+    `action` is a tile operation of this dialect without its prefix; `buffers` are read or written
+    at the tiles `tiles`; `registers` are indices into DST, the result last.
+    """
+
+    name = "ttl.tile_call"
+    action = prop_def(StringAttr)
+    value = opt_prop_def(FloatAttr)
+    buffers = var_operand_def(TensorType)
+    tiles = var_operand_def(IndexType)
+    registers = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+
+def buffer_of(block: SSAValue) -> SSAValue:
+    """The dataflow buffer a block was acquired from."""
+    assert isinstance(block.owner, AcquireOp)
+    return block.owner.buffer
+
+
+def is_block_value(type: Attribute) -> bool:
+    return isinstance(type, TensorType) and isinstance(type.element_type, TileType)
+
+
+TTL = Dialect(
+    "ttl",
+    [
+        DeclareBufferOp,
+        BindBufferOp,
+        ReserveOp,
+        WaitOp,
+        PushOp,
+        PopOp,
+        ScopeEndOp,
+        StoreOp,
+        NodeIndexOp,
+        TensorSliceOp,
+        CopyOp,
+        WaitTransferOp,
+        FillOp,
+        *BLOCK_MATH.values(),
+        *TILE_MATH.values(),
+        TileFillOp,
+        TileCopyOp,
+        TileStoreOp,
+        ComputeOp,
+        SectionOp,
+        TileCallOp,
+    ],
+    [DataflowBufferType, DstType, TransferType],
+)

@@ -1,0 +1,95 @@
+"""A whole program: one module with its buffers and one function for each kernel."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Region
+
+from ttl.diagnostics import CompileError, Diagnostic
+from ttl.dialects import ttl
+from ttl.dialects.locations import location_of
+from ttl.dialects.ttcore import tensor_of
+from ttl.language import DataflowBuffer
+from ttl.language.operation import KernelFunction, KernelKind, Program
+from ttl.semantics.types import tiles_of
+from ttl.target import Target
+
+from .builder import KernelBuilder, buffer_type
+from .statements import build_kernel
+
+
+def build_module(program: Program, target: Target) -> ModuleOp:
+    """The ttl module of a program, or CompileError with every mistake found."""
+    mistakes: list[Diagnostic] = []
+    kernels = [_build_function(program, kernel, mistakes) for kernel in program.kernels]
+    if mistakes:
+        raise CompileError(*mistakes)
+    for kernel, thread in zip(kernels, _threads(program)):
+        kernel.attributes["ttl.kernel_thread"] = StringAttr(thread)
+    attributes = {
+        "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in program.grid]),
+        "ttl.target_arch": StringAttr(target.name),
+    }
+    declarations = [_declare(buffer) for buffer in program.buffers]
+    return ModuleOp([*declarations, *kernels], attributes)
+
+
+def _threads(program: Program) -> list[str]:
+    """The first data movement kernel is the reader, the second the writer."""
+    movement = iter(("reader", "writer"))
+    return [
+        "compute" if kernel.kind is KernelKind.COMPUTE else next(movement)
+        for kernel in program.kernels
+    ]
+
+
+def _declare(buffer: DataflowBuffer) -> ttl.DeclareBufferOp:
+    declaration = ttl.DeclareBufferOp.create(
+        properties={"sym_name": StringAttr(buffer.name), "type": buffer_type(buffer)}
+    )
+    if buffer.span is not None:
+        declaration.location = location_of(buffer.span)
+    return declaration
+
+
+def _build_function(
+    program: Program, kernel: KernelFunction, mistakes: list[Diagnostic]
+) -> func.FuncOp:
+    captured = kernel.captures().values()
+    used = [
+        (position, name, tensor)
+        for position, (name, tensor) in enumerate(program.tensors.items())
+        if any(tensor is value for value in captured)
+    ]
+    builder = KernelBuilder(kernel, program.grid, {})
+    for _, name, tensor in used:
+        type = tensor_of(tiles_of(tuple(tensor.shape)), tensor.dtype)
+        argument = builder.entry.insert_arg(type, len(builder.entry.args))
+        argument.name_hint = name
+        builder.tensors[id(tensor)] = argument
+    build_kernel(builder)
+    mistakes += builder.diagnostics
+    builder.entry.add_op(func.ReturnOp())
+    argument_types = [argument.type for argument in builder.entry.args]
+    function = func.FuncOp(
+        kernel.name, FunctionType.from_lists(argument_types, []), Region(builder.entry)
+    )
+    function.attributes |= {
+        "ttl.crta_indices": ArrayAttr([IntegerAttr(position, i64) for position, _, _ in used]),
+        "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in program.tensors]),
+        "ttl.base_cta_index": IntegerAttr(len(program.buffers), i64),
+    }
+    operation = program.operation
+    for name in ("fp32_dest_acc_en", "dst_full_sync_en"):
+        if kernel.kind is KernelKind.COMPUTE and getattr(operation, name) is not None:
+            function.attributes[name] = BoolAttr.from_bool(getattr(operation, name))
+    return function

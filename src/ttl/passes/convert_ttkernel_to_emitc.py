@@ -1,0 +1,200 @@
+"""convert-ttkernel-to-emitc: each kernel function becomes one C++ file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import emitc, ttkernel
+
+from .module_pass import Maker, kernels, thread_of
+
+UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
+ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
+
+
+@dataclass(frozen=True)
+class ConvertTtkernelToEmitc(ModulePass):
+    name = "convert-ttkernel-to-emitc"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in list(kernels(op)):
+            file = _FileMaker(kernel).make()
+            kernel.detach()
+            kernel.erase(safe_erase=False)
+            op.body.block.add_op(file)
+
+
+class _FileMaker:
+    """`values` maps each value of the kernel to its emitc value."""
+
+    def __init__(self, kernel: func.FuncOp):
+        self.kernel = kernel
+        self.thread = thread_of(kernel)
+        self.includes: set[str] = set()
+        self.declared: set[str] = set()
+        self.values: dict[SSAValue, SSAValue] = {}
+
+    def make(self) -> emitc.FileOp:
+        body = Block()
+        make = Maker(InsertPoint.at_end(body), self.kernel)
+        self.convert_block(self.kernel.body.block, make)
+        make.add(emitc.ReturnOp.create())
+        function = emitc.FuncOp.create(
+            properties={
+                "sym_name": StringAttr("kernel_main"),
+                "function_type": FunctionType.from_lists([], []),
+            },
+            regions=[Region(body)],
+        )
+        function.location = self.kernel.location
+        file = emitc.FileOp.create(
+            properties={"id": self.kernel.sym_name},
+            attributes=dict(self.kernel.attributes),
+            regions=[Region(Block([*self.make_includes(), function]))],
+        )
+        return file
+
+    def make_includes(self) -> list[Operation]:
+        standard = {"include": StringAttr("cstdint"), "is_standard_include": UnitAttr()}
+        return [
+            emitc.IncludeOp.create(properties=standard),
+            *(
+                emitc.IncludeOp.create(properties={"include": StringAttr(name)})
+                for name in sorted(self.includes)
+            ),
+        ]
+
+    def convert_block(self, block: Block, make: Maker) -> None:
+        for op in block.ops:
+            make.origin = op
+            if isinstance(op, ttkernel.CallOp):
+                self.convert_call(op, make)
+            else:
+                CONVERSIONS[type(op)](self, op, make)
+
+    def convert_call(self, op: ttkernel.CallOp, make: Maker) -> None:
+        self.includes.add(ttkernel.includes_of(op, self.thread))
+        properties: dict[str, Attribute] = {"callee": StringAttr(op.name.removeprefix("ttkernel."))}
+        if op.template is not None:
+            properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(op.template)])
+        operands = [self.values[value] for value in op.arguments]
+        if op.value is not None:
+            operands.append(self.literal(f"{op.value.value.data!r}f", make))
+        call = emitc.CallOpaqueOp.create(
+            operands=operands, properties=properties, result_types=[i32] * len(op.results)
+        )
+        make.add(call)
+        for old, new in zip(op.results, call.results):
+            self.name(old, new)
+
+    def name(self, old: SSAValue, new: SSAValue) -> None:
+        new.name_hint = old.name_hint
+        self.values[old] = new
+
+    def literal(self, text: str, make: Maker, type: Attribute = i32) -> SSAValue:
+        op = emitc.LiteralOp.create(
+            properties={"value": StringAttr(text)}, result_types=[type]
+        )
+        return make.value(op)
+
+
+def compile_time_arg(self: _FileMaker, op: ttkernel.CompileTimeArgOp, make: Maker) -> None:
+    name, index = op.result.type.buffer.data, op.index.value.data
+    text = f"constexpr uint32_t {name} = get_compile_time_arg_val({index});"
+    make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
+    self.values[op.result] = self.literal(name, make, UINT32)
+
+
+def tensor_accessor(self: _FileMaker, op: ttkernel.TensorAccessorOp, make: Maker) -> None:
+    """Accessor arguments stand one behind the other: those of earlier tensors are declared too."""
+    names = _tensor_names(self.kernel)
+    position = op.tensor.value.data
+    for number in range(position + 1):
+        _accessor_arguments(self, names, number, make)
+    name = names[position]
+    address = f"get_common_arg_val<uint32_t>({op.argument.value.data})"
+    text = f"const auto {name}_accessor = TensorAccessor({name}_args, {address});"
+    make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
+    self.values[op.result] = self.literal(f"{name}_accessor", make, ACCESSOR)
+
+
+def _tensor_names(kernel: func.FuncOp) -> list[str]:
+    names = kernel.attributes["ttl.tensor_names"]
+    assert isinstance(names, ArrayAttr)
+    return [name.data for name in names]
+
+
+def _accessor_arguments(self: _FileMaker, names: list[str], number: int, make: Maker) -> None:
+    key = f"{names[number]}_args"
+    if key in self.declared:
+        return
+    self.declared.add(key)
+    if number == 0:
+        base = self.kernel.attributes["ttl.base_cta_index"]
+        assert isinstance(base, IntegerAttr)
+        offset = str(base.value.data)
+    else:
+        offset = f"{names[number - 1]}_args.next_compile_time_args_offset()"
+    text = f"constexpr auto {key} = TensorAccessorArgs<{offset}>();"
+    make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
+
+
+def constant(self: _FileMaker, op: arith.ConstantOp, make: Maker) -> None:
+    assert isinstance(op.value, IntegerAttr)
+    self.values[op.result] = self.literal(str(op.value.value.data), make)
+
+
+def binary(made: type[emitc.BinaryOp]) -> Callable[[_FileMaker, Operation, Maker], None]:
+    def convert(self: _FileMaker, op: Operation, make: Maker) -> None:
+        operands = [self.values[value] for value in op.operands]
+        result = make.value(made.create(operands=operands, result_types=[i32]))
+        self.name(op.results[0], result)
+
+    return convert
+
+
+def loop(self: _FileMaker, op: scf.ForOp, make: Maker) -> None:
+    body = Block(arg_types=[i32])
+    self.name(op.body.block.args[0], body.args[0])
+    inner = Maker(InsertPoint.at_end(body), op)
+    self.convert_block(op.body.block, inner)
+    bounds = [self.values[value] for value in (op.lb, op.ub, op.step)]
+    make.origin = op
+    make.add(emitc.ForOp.create(operands=bounds, regions=[Region(body)]))
+
+
+def loop_end(self: _FileMaker, op: scf.YieldOp, make: Maker) -> None:
+    make.add(emitc.YieldOp.create())
+
+
+def function_end(self: _FileMaker, op: func.ReturnOp, make: Maker) -> None:
+    pass
+
+
+CONVERSIONS: dict[type[Operation], Callable[[_FileMaker, Operation, Maker], None]] = {
+    ttkernel.CompileTimeArgOp: compile_time_arg,
+    ttkernel.TensorAccessorOp: tensor_accessor,
+    arith.ConstantOp: constant,
+    arith.AddiOp: binary(emitc.AddOp),
+    arith.SubiOp: binary(emitc.SubOp),
+    arith.MuliOp: binary(emitc.MulOp),
+    scf.ForOp: loop,
+    scf.YieldOp: loop_end,
+    func.ReturnOp: function_end,
+}  # type: ignore[dict-item]

@@ -1,0 +1,75 @@
+"""The order of the passes, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+# Where each pass lives. Ours are named as their files; three are xDSL's.
+_XDSL = {
+    "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
+    "cse": (
+        "xdsl.transforms.common_subexpression_elimination",
+        "CommonSubexpressionElimination",
+    ),
+    "lower-affine": ("xdsl.transforms.lower_affine", "LowerAffinePass"),
+}
+
+# Synchronization the user may leave out.
+SYNCHRONIZE = ("ttl-insert-cb-sync",)
+
+# Block math to tiles, registers and loops.
+COMPUTE = (
+    "convert-ttl-to-compute",
+    "ttl-set-compute-kernel-config",  # after sections exist: their size decides full sync
+    "ttl-assign-dst",  # after the configuration: it gives the capacity
+    "ttl-lower-to-loops",  # after registers are assigned: they become operands
+    "ttl-finalize-dfb-indices",  # last, when no pass adds buffers any more
+)
+
+# Calls of the chip's interface, then C++.
+KERNEL = (
+    "convert-ttl-to-ttkernel",
+    "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
+    "canonicalize",
+    "cse",
+    "lower-affine",
+    "convert-ttkernel-to-emitc",
+)
+
+PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
+
+
+def find_pass(name: str) -> type[ModulePass]:
+    """The pass called `name` on the command line; KeyError if there is none."""
+    if name in _XDSL:
+        module, class_name = _XDSL[name]
+    elif name in PIPELINE:
+        module = f"{__package__}.{name.replace('-', '_')}"
+        class_name = "".join(part.capitalize() for part in name.split("-"))
+    else:
+        raise KeyError(name)
+    found: type[ModulePass] = getattr(import_module(module), class_name)
+    return found
+
+
+Observer = Callable[[str, ModuleOp], None]
+
+
+def run_passes(
+    passes: Iterable[ModulePass],
+    context: Context,
+    module: ModuleOp,
+    before: Observer | None = None,
+    after: Observer | None = None,
+) -> None:
+    for each in passes:
+        if before:
+            before(each.name, module)
+        each.apply(context, module)
+        if after:
+            after(each.name, module)

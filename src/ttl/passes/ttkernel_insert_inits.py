@@ -1,0 +1,176 @@
+"""ttkernel-insert-inits: what must be configured before a compute call, as rarely as is legal.
+
+The engines of a node keep their last configuration: matrix unit and unpacker together (UNPACK),
+vector unit (SFPU), and the data formats of the two sources and of the packer. Each call needs
+certain settings; a setting is emitted only where it may differ from what holds there.
+rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
+rule HOIST    a setting that everything in a loop agrees on is made before the loop.
+rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import ttkernel
+from ttl.semantics.ops import BLOCK_OPS, COPY, FILL, MATMUL, TileCall
+
+from .module_pass import Maker, kernels, target_of
+
+UNPACK, SFPU, SRCA, SRCB, PACK = "unpack", "sfpu", "srca", "srcb", "pack"
+RECONFIGURE = {
+    SRCA: "reconfig_data_format_srca",
+    SRCB: "reconfig_data_format_srcb",
+    PACK: "pack_reconfig_data_format",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`unit` is set up for `key` by a call of `function`."""
+
+    unit: str
+    key: object
+    function: str
+    arguments: tuple[SSAValue, ...]
+    origin: Operation
+
+
+@dataclass(frozen=True)
+class TtkernelInsertInits(ModulePass):
+    name = "ttkernel-insert-inits"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        calls = _tile_calls(target_of(op).device_api)
+        for kernel in kernels(op, "compute"):
+            _insert(kernel, calls)
+
+
+def _tile_calls(api: str) -> dict[str, TileCall]:
+    """The table's tile calls by their name in the dialect."""
+    forms = [op.tile[api] for op in BLOCK_OPS.values() if api in op.tile]
+    calls = [COPY, FILL, *(form.from_buffers for form in forms), *(form.in_dst for form in forms)]
+    return {f"ttkernel.{call.call.split('<')[0]}": call for call in calls if call}
+
+
+def _insert(kernel: func.FuncOp, calls: dict[str, TileCall]) -> None:
+    body = kernel.body.block
+    needed = list(_settings(body, calls))
+    if not needed:
+        return
+    holds = _startup(body, needed)
+    _walk(body, calls, holds)
+
+
+def _startup(body: Block, needed: list[Setting]) -> dict[str, object]:
+    """rule STARTUP; the formats that hold afterwards."""
+    by_unit = {setting.unit: setting for setting in reversed(needed)}
+    pack = by_unit[PACK]
+    first = by_unit.get(SRCA, pack)
+    second = by_unit.get(SRCB, first)
+    reverse = second.origin.name == f"ttkernel.{MATMUL.tile['0.81'].from_buffers.call}"  # type: ignore[union-attr]
+    sources = [first.arguments[0], second.arguments[0]]
+    if reverse:  # the product's left operand feeds the second source
+        sources.reverse()
+    make = Maker(InsertPoint.before(_first_call(body)), needed[0].origin)
+    startup = ttkernel.CALLS["compute_kernel_hw_startup"].create(
+        operands=[*sources, pack.arguments[0]],
+        properties={"template": StringAttr("SrcOrder::Reverse")} if reverse else {},
+    )
+    make.add(startup)
+    return {unit: by_unit[unit].key for unit in (SRCA, SRCB, PACK) if unit in by_unit}
+
+
+def _first_call(body: Block) -> Operation:
+    arguments = [op for op in body.ops if isinstance(op, ttkernel.CompileTimeArgOp)]
+    following = arguments[-1].next_op
+    assert following is not None
+    return following
+
+
+def _walk(block: Block, calls: dict[str, TileCall], holds: dict[str, object]) -> None:
+    for op in list(block.ops):
+        if op.regions:
+            _enter_loop(op, calls, holds)
+        for setting in _needs(op, calls):
+            _ensure(setting, holds, op)
+
+
+def _enter_loop(loop: Operation, calls: dict[str, TileCall], holds: dict[str, object]) -> None:
+    body = loop.regions[0].block
+    by_unit: dict[str, dict[object, Setting]] = {}
+    for setting in _settings(body, calls):
+        by_unit.setdefault(setting.unit, {}).setdefault(setting.key, setting)
+    for unit, settings in by_unit.items():
+        if len(settings) == 1:
+            _ensure(next(iter(settings.values())), holds, loop)  # rule HOIST
+        else:
+            holds.pop(unit, None)  # rule LOOP
+    inside = dict(holds)
+    _walk(body, calls, inside)
+    for unit, settings in by_unit.items():
+        if len(settings) > 1:
+            holds.pop(unit, None)  # the loop may run no iteration at all
+
+
+def _ensure(setting: Setting, holds: dict[str, object], before: Operation) -> None:
+    if holds.get(setting.unit) == setting.key:
+        return
+    holds[setting.unit] = setting.key
+    make = Maker(InsertPoint.before(before), setting.origin)
+    arguments = [_available(value, before) for value in setting.arguments]
+    make.add(ttkernel.CALLS[setting.function].create(operands=arguments))
+
+
+def _available(value: SSAValue, before: Operation) -> SSAValue:
+    """Sizes given to an init are constants: they are made again where the init goes."""
+    if isinstance(value.type, ttkernel.CBType):
+        return value
+    assert isinstance(value.owner, Operation)
+    return Maker(InsertPoint.before(before), before).value(value.owner.clone())
+
+
+def _settings(block: Block, calls: dict[str, TileCall]) -> Iterator[Setting]:
+    for op in block.walk():
+        yield from _needs(op, calls)
+
+
+def _needs(op: Operation, calls: dict[str, TileCall]) -> Iterator[Setting]:
+    """The settings a call needs, formats before inits."""
+    if op.name == "ttkernel.pack_tile":
+        yield _format(PACK, op.operands[1], op)
+        return
+    call = calls.get(op.name)
+    if call is None:
+        return
+    buffers = [v for v in op.operands if isinstance(v.type, ttkernel.CBType)]
+    is_matmul = call.init == "matmul_block_init"
+    sources = reversed(buffers) if is_matmul else buffers
+    for unit, buffer in zip((SRCA, SRCB), sources):
+        yield _format(unit, buffer, op)
+    if not buffers:
+        yield Setting(SFPU, call.init, call.init, (), op)
+    elif is_matmul:
+        arguments = (*buffers, *op.operands[5:])
+        yield Setting(UNPACK, (call.init, *_numbers(op)), call.init, arguments, op)
+    else:
+        formats = tuple(buffer.type for buffer in buffers)
+        yield Setting(UNPACK, (call.init, formats), call.init, tuple(buffers), op)
+
+
+def _numbers(op: Operation) -> tuple[object, ...]:
+    constants = [value.owner for value in op.operands[5:]]
+    return (*op.operands[:2], *(owner.properties["value"] for owner in constants))  # type: ignore[union-attr]
+
+
+def _format(unit: str, buffer: SSAValue, op: Operation) -> Setting:
+    assert isinstance(buffer.type, ttkernel.CBType)
+    return Setting(unit, buffer.type.data_format.data, RECONFIGURE[unit], (buffer,), op)
