@@ -1,4 +1,4 @@
-"""What a kernel's text shows without a compiler: faults that only the device's linker would find."""
+"""What a kernel's text shows without a compiler: faults that only the device's linker finds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _NOT_A_VARIABLE = re.compile(
     r"(?:using|typedef|template|static_assert|extern|friend|asm|namespace"
     r"|constexpr|inline\s+constexpr|static\s+constexpr)\b|$"
 )
-_TYPE_DEFINITION = re.compile(r"^(?:(?:static|const|volatile|inline)\s+)*(?:struct|class|enum|union)\b")
+_TYPE_DEFINITION = re.compile(
+    r"(?:(?:static|const|volatile|inline)\s+)*(?:struct|class|enum|union)\b"
+)
 _CALLED_WITH_A_VALUE = re.compile(r"\w\s*\(\s*[-+\d]")
 
 

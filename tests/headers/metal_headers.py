@@ -126,3 +126,7 @@ def _write_constants(folder: Path) -> None:
     text = "\n".join(["#pragma once", "namespace sfpi {", *lines, "}  // namespace sfpi", ""])
     (folder / "generated").mkdir()
     (folder / "generated" / "sfpi_constants.h").write_text(text)
+
+
+if __name__ == "__main__":
+    print(f"device headers: {find_headers()}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -52,31 +53,39 @@ def test_compute_configurations_pass(fp32: bool, full_sync: bool) -> None:
     assert messages == []
 
 
+# gcc or clang
+CALL = "too (few|many) arguments|no matching function"
+
+
+def undeclared(name: str) -> str:
+    return f"'{name}' was not declared|undeclared identifier '{name}'"
+
+
 BAD_COMPUTE = {
-    "missing argument": ("mul_init(a_dfb, b_dfb)", "mul_init(a_dfb)", "no matching function"),
-    "extra argument": ("cb_pop_front(a_dfb, 4)", "cb_pop_front(a_dfb, 4, 1)", "too many arguments"),
-    "no such function": ("exp_tile(dst)", "exponential_tile(dst)", "'exponential_tile' was not"),
+    "missing argument": ("mul_init(a_dfb, b_dfb)", "mul_init(a_dfb)", CALL),
+    "extra argument": ("cb_pop_front(a_dfb, 4)", "cb_pop_front(a_dfb, 4, 1)", CALL),
+    "no such function": ("exp_tile(dst)", "expo_tile(dst)", undeclared("expo_tile")),
     "removed add_tiles_init": (
-        "add_binary_tile_init()", "add_tiles_init(a_dfb, b_dfb)", "'add_tiles_init' was not",
+        "add_binary_tile_init()", "add_tiles_init(a_dfb, b_dfb)", undeclared("add_tiles_init"),
     ),
     "removed binary_op_init_common": (
         "compute_kernel_hw_startup(a_dfb, b_dfb, y_dfb)",
         "binary_op_init_common(a_dfb, b_dfb, y_dfb)",
-        "'binary_op_init_common' was not",
+        undeclared("binary_op_init_common"),
     ),
     "missing include": (
-        '#include "api/compute/eltwise_unary/exp.h"\n', "", "'exp_tile_init' was not",
+        '#include "api/compute/eltwise_unary/exp.h"\n', "", undeclared("exp_tile_init"),
     ),
-    "no such header": ("eltwise_unary/exp.h", "eltwise_unary/expo.h", "No such file"),
-    "wrong template argument": ("pack_tile<true>", "pack_tile<uint32_t>", "no matching function"),
+    "no such header": ("unary/exp.h", "unary/expo.h", "No such file|file not found"),
+    "wrong template argument": ("pack_tile<true>", "pack_tile<uint32_t>", CALL),
     "network call in compute": (
-        "exp_tile_init();", "noc_async_read_barrier();", "'noc_async_read_barrier' was not",
+        "exp_tile_init();", "noc_async_read_barrier();", undeclared("noc_async_read_barrier"),
     ),
-    "sign compare": ("t < 4", "t < a_dfb", "different signedness"),
+    "sign compare": ("i < 2", "i < get_arg_val<uint32_t>(0)", "different sign"),
     "argument index out of range": (
         "get_compile_time_arg_val(3)", "get_compile_time_arg_val(4)", "ndex out of range",
     ),
-    "undeclared variable": ("copy_init(c_dfb)", "copy_init(d_dfb)", "'d_dfb' was not"),
+    "undeclared variable": ("copy_init(c_dfb)", "copy_init(d_dfb)", undeclared("d_dfb")),
 }  # fmt: skip
 
 
@@ -85,19 +94,21 @@ BAD_COMPUTE = {
 def test_bad_compute_kernel_is_caught(fault: str, target: TargetName) -> None:
     old, new, expected = BAD_COMPUTE[fault]
     messages = check(sample("elementwise_compute", (old, new)), "compute", target)
-    assert any(expected in message for message in messages), messages
+    assert any(re.search(expected, message) for message in messages), messages
 
 
 BAD_READ = {
-    "missing argument": ("noc_async_read_page(page, a, ", "noc_async_read_page(a, ", "no matching"),
-    "extra argument": ("cb_push_back(a_dfb, 4)", "cb_push_back(a_dfb, 4, 4)", "too many arguments"),
-    "no such function": ("noc_async_read_barrier", "noc_read_barrier", "'noc_read_barrier' was not"),
+    "missing argument": ("noc_async_read_page(page, a, ", "noc_async_read_page(a, ", CALL),
+    "extra argument": ("cb_push_back(a_dfb, 4)", "cb_push_back(a_dfb, 4, 4)", CALL),
+    "no such function": (
+        "noc_async_read_barrier", "noc_read_barrier", undeclared("noc_read_barrier"),
+    ),
     "integer for a pointer": (
         "noc_async_read_barrier();",
         "noc_semaphore_set(get_semaphore(0), 1);",
-        "invalid conversion",
+        "invalid conversion|" + CALL,
     ),
-    "sign compare": ("r < 2", "r < a_dfb", "different signedness"),
+    "sign compare": ("i < 2", "i < get_arg_val<uint32_t>(0)", "different sign"),
     "argument index out of range": (
         "get_compile_time_arg_val(2)", "get_compile_time_arg_val(12)", "ndex out of range",
     ),
@@ -106,8 +117,8 @@ BAD_READ = {
     ),
     "newer language": (
         "noc_async_read_barrier();",
-        "auto f = []<class T>(T x) { return x; }; f(1);",
-        "c++20",
+        "int32_t two[2] = {}; for (int32_t k = 0; int32_t v : two) { k += v; }",
+        r"(?i)c\+\+20",
     ),
 }  # fmt: skip
 
@@ -117,14 +128,15 @@ BAD_READ = {
 def test_bad_data_movement_kernel_is_caught(fault: str, target: TargetName) -> None:
     old, new, expected = BAD_READ[fault]
     messages = check(sample("elementwise_read", (old, new)), "reader", target)
-    assert any(expected in message for message in messages), messages
+    assert any(re.search(expected, message) for message in messages), messages
 
 
 def test_message_names_the_line_of_the_kernel() -> None:
     source = sample("elementwise_write", ("noc_async_write_barrier", "noc_write_barrier"))
     line = source[: source.index("noc_write_barrier")].count("\n") + 1
-    (message,) = check(source, "writer")
-    assert message.startswith(f"kernel.cpp:{line}:")
+    messages = check(source, "writer")
+    assert messages
+    assert all(message.startswith(f"kernel.cpp:{line}:") for message in messages)
 
 
 def test_main_in_a_namespace_is_caught() -> None:

@@ -1,5 +1,6 @@
 """The compiled operation, in memory and on disk."""
 
+from .manifest import read_folder, write_folder
 from .operation import (
     PAGE_BYTES,
     Buffer,
@@ -22,4 +23,6 @@ __all__ = [
     "Operand",
     "Semaphore",
     "ThreadKind",
+    "read_folder",
+    "write_folder",
 ]

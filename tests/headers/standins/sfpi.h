@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "lltt.h"
 #include "sfpi_constants.h"
 
 #define sfpi_inline inline
@@ -44,8 +45,8 @@ bool holds(const T&) { return true; }
 template <int Kind>
 struct Vector : VectorBase {
     Vector() = default;
-    template <class T>
-    Vector(const T&) {}
+    template <class... T>
+    Vector(const T&...) {}
     Raw get() const { return {}; }
     template <class T> Vector& operator+=(const T&) { return *this; }
     template <class T> Vector& operator-=(const T&) { return *this; }
@@ -86,8 +87,9 @@ using sLut8si = Vector<18>;
 struct Register : VectorBase {
     template <class T> Register& operator=(const T&) { return *this; }
     Register& operator=(const Register&) = default;
-    template <DataLayout> Register& mode() { return *this; }
-    Register& mode(DataLayout) { return *this; }
+    template <auto> Register& mode() { return *this; }
+    template <class T> Register& mode(const T&) { return *this; }
+    template <auto, class T> Register& mode(const T&) { return *this; }
     Raw get() const { return {}; }
     void in_use() const {}
     template <class T> Register& operator+=(const T&) { return *this; }

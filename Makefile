@@ -1,0 +1,86 @@
+# What a user and a continuous build both run. `make help` lists it.
+# Needed on the machine: Python 3.11 or newer, make, a C++ compiler.
+
+PYTHON ?= python3
+PY ?= 3.13
+JOBS ?= 2
+PIP_FLAGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
+TEST_EXTRAS := dev,mlir,torch
+# -P: the interpreter does not put the current folder on its path.
+PYTEST := -P -m pytest -n $(JOBS)
+
+.PHONY: help demo test test-full check bench test-py clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo             install into .venv, run one program simulated and compiled'
+	@echo 'make test             install what the tests need, run the whole suite'
+	@echo 'make check            ruff, mypy and the fast tests'
+	@echo 'make test-full        the suite with its slow tests'
+	@echo 'make bench            the benchmarks'
+	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
+	@echo 'make clean            remove the virtual environments and caches of this folder'
+	@echo
+	@echo 'PYTHON=python3.12 chooses the interpreter, JOBS=4 the number of test processes,'
+	@echo 'PIP_FLAGS=... is handed to pip.'
+
+demo: $(VENV)/.demo
+	@$(BIN)/python -m benchmarks.demo
+
+test: $(VENV)/.test headers
+	$(BIN)/python $(PYTEST)
+
+test-full: $(VENV)/.test headers
+	$(BIN)/python $(PYTEST) --full
+
+check: $(VENV)/.dev headers
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python $(PYTEST) tests/unit tests/meta
+
+bench: $(VENV)/.demo
+	@$(BIN)/python -m benchmarks
+
+# Fetched before the tests start, so that no test waits for it.
+.PHONY: headers
+headers: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m headers.metal_headers
+
+# The environment grows in stages; a changed pyproject.toml starts it anew.
+$(VENV)/.created: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'Python 3.11 or newer is needed; name one with PYTHON=python3.12'; exit 1; }
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.created
+	$(call PIP_INSTALL,$(VENV)) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(call PIP_INSTALL,$(VENV)) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.dev
+	$(call PIP_INSTALL,$(VENV)) --editable '.[$(TEST_EXTRAS)]'
+	@touch $@
+
+test-py: .venv-$(PY)/.test
+	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
+	.venv-$(PY)/bin/python $(PYTEST)
+
+.venv-$(PY)/.test: pyproject.toml
+	@python$(PY) --version >/dev/null 2>&1 || \
+	  { echo 'there is no python$(PY) on this machine; choose another with PY='; exit 1; }
+	rm -rf .venv-$(PY)
+	python$(PY) -m venv .venv-$(PY)
+	$(call PIP_INSTALL,.venv-$(PY)) --editable '.[$(TEST_EXTRAS)]'
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

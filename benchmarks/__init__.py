@@ -1,0 +1,1 @@
+"""Measurements of pyttl. The file also keeps a package of the same name elsewhere from winning."""

@@ -1,0 +1,45 @@
+"""`python -m benchmarks`: the figures that the project watches, medians of several runs."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from benchmarks.processes import TTL, Cost, run
+
+EXAMPLES = ("examples/elementwise.py", "examples/matmul_bias_relu.py")
+RUNS = 5
+
+
+def median(command: Sequence[str]) -> Cost:
+    """The median cost of a command, after one run that fills the caches."""
+    run(command)
+    costs = [run(command) for _ in range(RUNS)]
+    return Cost(
+        statistics.median(cost.wall_seconds for cost in costs),
+        statistics.median(cost.cpu_seconds for cost in costs),
+    )
+
+
+def import_milliseconds() -> float:
+    """CPU time of `import ttl` over that of an interpreter that does nothing."""
+    nothing = median([sys.executable, "-c", "pass"]).cpu_seconds
+    return 1000 * (median([sys.executable, "-c", "import ttl"]).cpu_seconds - nothing)
+
+
+def main() -> None:
+    print(f"{'import ttl':48} {import_milliseconds():8.0f} ms CPU")
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = median([*TTL, "compile", EXAMPLES[0], "-o", folder])
+    print(f"{'ttl compile ' + EXAMPLES[0]:48} {compiled.cpu_seconds:8.2f} s CPU")
+    for example in EXAMPLES:
+        for options in ((), ("--host",)):
+            cost = median([*TTL, "run", *options, example])
+            name = " ".join(("ttl run", *options, example))
+            print(f"{name:48} {cost.wall_seconds:8.2f} s  {cost.cpu_seconds:8.2f} s CPU")
+
+
+if __name__ == "__main__":
+    main()

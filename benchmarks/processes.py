@@ -1,0 +1,37 @@
+"""Running a command and knowing what it cost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TTL = (sys.executable, "-c", "from ttl.tools.cli import main; raise SystemExit(main())")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    wall_seconds: float
+    cpu_seconds: float  # of the process and the processes it waited for
+
+
+def run(
+    command: Sequence[str], *, show: bool = False, environment: Mapping[str, str] | None = None
+) -> Cost:
+    """Run a command in the project's folder; raises CalledProcessError when it fails."""
+    output = None if show else subprocess.DEVNULL
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=output, env={**os.environ, **(environment or {})}
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Cost(wall, usage.ru_utime + usage.ru_stime)

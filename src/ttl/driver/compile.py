@@ -1,0 +1,69 @@
+"""A program through frontend, passes and code generation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ttl.artifact import CompiledOperation, Operand
+from ttl.config import Config
+from ttl.diagnostics import Diagnostic, InternalError, TTLError, codes
+from ttl.language.operation import Program
+from ttl.target import Target
+
+
+def compile_operation(program: Program, target: Target, config: Config) -> CompiledOperation:
+    """The artifact of a program. Every compilation goes through here."""
+    try:
+        return _compile(program, target, config)
+    except TTLError:
+        raise
+    except Exception as error:
+        raise InternalError(_internal(program, error)) from error
+
+
+def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
+    from ttl.codegen import assemble
+    from ttl.dialects import make_context
+    from ttl.frontend import build_module
+    from ttl.passes import PIPELINE, find_pass, run_passes
+
+    module = build_module(program, target)
+    _write_module(module, config.initial_mlir)
+    run_passes(
+        [find_pass(name)() for name in PIPELINE],
+        make_context(),
+        module,
+        before=_dump("before") if config.verbose_passes else None,
+        after=_dump("after") if config.verbose_passes else None,
+    )
+    module.verify()
+    _write_module(module, config.final_mlir)
+    return assemble(program.operation.__name__, module, _operands(program))
+
+
+def _operands(program: Program) -> tuple[Operand, ...]:
+    return tuple(
+        Operand(name, tuple(tensor.shape), tensor.dtype.name, str(tensor.layout))
+        for name, tensor in program.tensors.items()
+    )
+
+
+def _write_module(module: object, file: str | None) -> None:
+    if file is not None:
+        Path(file).write_text(f"{module}\n")
+
+
+def _dump(when: str):  # type: ignore[no-untyped-def]
+    def show(name: str, module: object) -> None:
+        print(f"// -----// IR {when} {name} //----- //\n{module}\n", file=sys.stderr)
+
+    return show
+
+
+def _internal(program: Program, error: Exception) -> Diagnostic:
+    return Diagnostic(
+        codes.INTERNAL,
+        f"the compiler failed on `{program.operation.__name__}`: {type(error).__name__}: {error}",
+        helps=("set TTL_DEBUG=1 to see where, and report it with the program",),
+    )

@@ -1,0 +1,1 @@
+"""Commands on top of everything else."""

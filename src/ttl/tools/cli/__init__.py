@@ -1,0 +1,45 @@
+"""The `ttl` command: one file a verb."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+VERBS = {
+    "run": "run a program, on the simulator or compiled on this machine",
+    "compile": "compile the operations a program calls to C++ kernels",
+    "opt": "run passes on IR text",
+    "explain": "explain a diagnostic code",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; the exit status is 1 for errors of programs, 2 for wrong command lines."""
+    parser = argparse.ArgumentParser(prog="ttl", description="TT-Lang in Python")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for verb, text in VERBS.items():
+        verb_parser = verbs.add_parser(verb, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        if given[:1] == [verb]:  # only the verb in use is loaded
+            import_module(f"{__package__}.{verb}").add_arguments(verb_parser)
+    options = parser.parse_args(given)
+    return _run_verb(options)
+
+
+def _run_verb(options: argparse.Namespace) -> int:
+    from ttl.diagnostics import TTLError, render_all
+
+    try:
+        status: int = import_module(f"{__package__}.{options.verb}").run(options)
+    except TTLError as error:
+        print(render_all(error.diagnostics, getattr(options, "json", False)), file=sys.stderr)
+        if os.environ.get("TTL_DEBUG"):
+            raise
+        return 1
+    except BrokenPipeError:  # the reader of our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status

@@ -1,0 +1,29 @@
+"""ttl compile FILE -o DIR"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .program import run_program
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", default="ttl_kernels", metavar="DIR",
+        help="where kernels/*.cpp and manifest.json go (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--compile-only", action="store_true",
+        help="do not run the operations: tensors keep what they held",
+    )
+    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+    parser.add_argument("file", help="the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+
+
+def run(options: argparse.Namespace) -> int:
+    environment = {"TTL_COMPILE_TO": str(Path(options.output).resolve())}
+    if options.compile_only:
+        environment["TTLANG_COMPILE_ONLY"] = "1"
+    return run_program(options.file, options.arguments, environment)

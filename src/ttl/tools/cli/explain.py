@@ -1,0 +1,31 @@
+"""ttl explain CODE"""
+
+from __future__ import annotations
+
+import argparse
+from textwrap import fill
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", nargs="?", help="a code such as TTL5001; without it, all codes")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.code is None:
+        for entry in codes.CATALOGUE.values():
+            print(f"{entry.code}  {entry.slug}")
+        return 0
+    wanted = options.code.upper()
+    found = [e for e in codes.CATALOGUE.values() if wanted in (e.code, e.slug.upper())]
+    if not found:
+        broken = RuleBroken(
+            codes.UNKNOWN_NAME,
+            f"there is no diagnostic {options.code}",
+            helps=("`ttl explain` without a code lists them",),
+        )
+        raise UsageError(broken.at(None))
+    entry = found[0]
+    print(f"{entry.code} ({entry.slug}): {entry.blame.value}\n\n{fill(entry.explanation, 90)}")
+    return 0

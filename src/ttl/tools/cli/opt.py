@@ -1,0 +1,114 @@
+"""ttl opt FILE.mlir -p 'pass-a,pass-b{x=1}'"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="IR text; - reads standard input")
+    parser.add_argument(
+        "-p", "--passes", default="", metavar="PIPELINE",
+        help="passes in order, with options: 'pass-a,pass-b{x=1}'",
+    )
+    parser.add_argument(
+        "--print-ir-after-all", action="store_true", help="the module after each pass, to stderr"
+    )
+    parser.add_argument(
+        "--print-ir-after", action="append", default=[], metavar="PASS",
+        help="the module after this pass, to stderr",
+    )
+    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+
+
+def run(options: argparse.Namespace) -> int:
+    from ttl.dialects import make_context
+    from ttl.passes import run_passes
+
+    passes = parse_passes(options.passes)
+    context = make_context()
+    module = parse_module(options.file, context)
+
+    def after(name: str, module: ModuleOp) -> None:
+        if options.print_ir_after_all or name in options.print_ir_after:
+            print(f"// -----// IR after {name} //----- //\n{module}\n", file=sys.stderr)
+
+    run_passes(passes, context, module, after=after)
+    _verify(module, options.file)
+    print(module)
+    return 0
+
+
+def parse_passes(pipeline: str) -> list[ModulePass]:
+    from xdsl.utils.arg_spec import parse_pipeline
+    from xdsl.utils.exceptions import PassPipelineParseError
+
+    from ttl.passes import find_pass
+
+    try:
+        specs = list(parse_pipeline(pipeline))
+    except PassPipelineParseError as error:
+        raise _unknown_pass(f"the pipeline cannot be read: {error}") from None
+    passes = []
+    for spec in specs:
+        try:
+            passes.append(find_pass(spec.name).from_spec(spec))
+        except KeyError:
+            raise _unknown_pass(f"there is no pass `{spec.name}`", spec.name) from None
+        except Exception as error:
+            raise _unknown_pass(f"options of `{spec.name}`: {error}") from None
+    return passes
+
+
+def _unknown_pass(message: str, name: str = "") -> UsageError:
+    from difflib import get_close_matches
+
+    from ttl.passes import PIPELINE
+
+    near = get_close_matches(name, PIPELINE, n=2)
+    helps = (f"did you mean {' or '.join(near)}?",) if near else ()
+    broken = RuleBroken(
+        codes.UNKNOWN_PASS, message, helps=helps, notes=(f"passes: {', '.join(PIPELINE)}",)
+    )
+    return UsageError(broken.at(None))
+
+
+def parse_module(file: str, context: Context) -> ModuleOp:
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text()
+    except OSError as error:
+        broken = RuleBroken(codes.FILE_NOT_USABLE, f"{file}: {error.strerror}")
+        raise UsageError(broken.at(None)) from None
+    try:
+        module = Parser(context, text, file).parse_module()
+    except ParseError as error:
+        start, end = error.span.start, error.span.end
+        line = text.count("\n", 0, start) + 1
+        column = start - text.rfind("\n", 0, start)
+        span = Span(file, line, column, line, column + max(1, end - start))
+        raise UsageError(RuleBroken(codes.IR_SYNTAX, error.args[-1]).at(span)) from None
+    _verify(module, file)
+    return module
+
+
+def _verify(module: ModuleOp, file: str) -> None:
+    from xdsl.utils.exceptions import VerifyException
+
+    try:
+        module.verify()
+    except VerifyException as error:
+        message = f"{file}: the IR does not verify: {str(error).splitlines()[-1]}"
+        raise UsageError(RuleBroken(codes.IR_SYNTAX, message).at(None)) from None

@@ -1,0 +1,98 @@
+"""The built wheel: what is in it, and `import ttnn` from it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that looks like site-packages after `pip install`."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def python(site: Path, code: str, *more: Path) -> str:
+    """Run code in an interpreter whose only pyttl is the one in `site`."""
+    paths = [str(path) for path in more]
+    start = (
+        f"import sys, site; sys.path[:0] = {paths!r}; site.addsitedir({str(site)!r})\n"
+        f"sys.path.append({sysconfig.get_path('purelib')!r})\n"
+    )
+    command = [sys.executable, "-I", "-S", "-W", "error", "-c", start + code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {
+        str(path.relative_to(ROOT / "src"))
+        for path in (ROOT / "src").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert wanted <= names
+    assert {"pyttl_ttnn.pth", "_pyttl_ttnn_finder.py", "ttl/target/blackhole.json"} <= names
+    assert any(name.startswith("ttl/host/runtime/") and name.endswith(".cpp") for name in names)
+
+
+@pytest.mark.parametrize("first", ["ttnn", "ttl", "ttl.ttnn"])
+def test_ttnn_is_ttl_ttnn_whichever_comes_first(installed: Path, first: str) -> None:
+    code = f"import {first}\nimport ttnn, ttl.ttnn\nprint(ttnn is ttl.ttnn, ttnn.__spec__.name)"
+    assert python(installed, code) == "True ttl.ttnn"
+
+
+def test_no_submodule_loads_twice(installed: Path) -> None:
+    code = """
+import importlib, pkgutil, ttnn, ttl.ttnn
+names = [item.name for item in pkgutil.iter_modules(ttnn.__path__)]
+same = [importlib.import_module("ttnn." + name) is importlib.import_module("ttl.ttnn." + name)
+        for name in names]
+print(len(names) > 0, all(same))
+"""
+    assert python(installed, code) == "True True"
+
+
+def test_the_real_ttnn_wins(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "ttnn").mkdir()
+    (tmp_path / "ttnn" / "__init__.py").write_text("REAL = True\n")
+    code = """
+import ttnn
+try:
+    import ttnn.nothing
+except ModuleNotFoundError as error:
+    print(ttnn.REAL, error.name)
+"""
+    assert python(installed, code, tmp_path) == "True ttnn.nothing"
+
+
+def test_interpreter_start_loads_nothing_of_ours_but_the_finder(installed: Path) -> None:
+    code = (
+        "print(*sorted(m for m in sys.modules if m.split('.')[0] in"
+        " ('ttl', 'ttnn', 'numpy', 'importlib', '_pyttl_ttnn_finder')))"
+    )
+    assert python(installed, code) == "_pyttl_ttnn_finder"
