@@ -1,9 +1,10 @@
 """y = a * b + exp(c), block by block on a 2x2 grid of nodes."""
 
-import sys
+import time
 
 import numpy as np
 import ttnn
+from sample_inputs import sample_inputs
 
 import ttl
 
@@ -62,3 +63,20 @@ def multiply_add_exp(a, b, c, y):
                 with y_dfb.wait() as y_blk:
                     y_copy = ttl.copy(y_blk, y[row : row + BLOCK, column : column + BLOCK])
                     y_copy.wait()
+
+
+def main():
+    for name, arrays in sample_inputs(3):
+        inputs = [ttnn.from_numpy(x, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT) for x in arrays]
+        output = ttnn.zeros_like(inputs[0])
+        start = time.perf_counter()
+        multiply_add_exp(*inputs, output)
+        milliseconds = 1000 * (time.perf_counter() - start)
+        a, b, c = (ttnn.to_numpy(x).astype(np.float32) for x in inputs)
+        expected = a * b + np.exp(c)
+        error = np.abs(ttnn.to_numpy(output) - expected).max() / np.abs(expected).max()
+        print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
+
+
+if __name__ == "__main__":
+    main()

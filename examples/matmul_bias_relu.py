@@ -1,9 +1,10 @@
 """y = relu(a @ b + bias), accumulated over K, on a 2x2 grid of nodes."""
 
-import sys
+import time
 
 import numpy as np
 import ttnn
+from sample_inputs import sample_inputs
 
 import ttl
 
@@ -63,3 +64,20 @@ def matmul_bias_relu(a, b, bias, y):
                 with y_dfb.wait() as y_blk:
                     y_copy = ttl.copy(y_blk, y[row : row + BLOCK, column : column + BLOCK])
                     y_copy.wait()
+
+
+def main():
+    for name, arrays in sample_inputs(3):
+        inputs = [ttnn.from_numpy(x, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT) for x in arrays]
+        output = ttnn.zeros_like(inputs[0])
+        start = time.perf_counter()
+        matmul_bias_relu(*inputs, output)
+        milliseconds = 1000 * (time.perf_counter() - start)
+        a, b, bias = (ttnn.to_numpy(x).astype(np.float32) for x in inputs)
+        expected = np.maximum(a @ b + bias, 0)
+        error = np.abs(ttnn.to_numpy(output) - expected).max() / np.abs(expected).max()
+        print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
+
+
+if __name__ == "__main__":
+    main()

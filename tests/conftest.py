@@ -56,13 +56,7 @@ class HeaderCheck:
         self.compiled: list[CompiledOperation] = []
 
     def pytest_sessionstart(self) -> None:
-        try:
-            module = import_module(COMPILER)
-        except ModuleNotFoundError as error:
-            # TODO: remove this branch when ttl.driver.compile exists.
-            if error.name and COMPILER.startswith(error.name):
-                return
-            raise
+        module = import_module(COMPILER)
         self._wrap(getattr(module, COMPILE_FUNCTION))
 
     def _wrap(self, original: Any) -> None:

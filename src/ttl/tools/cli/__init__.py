@@ -8,12 +8,15 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from .program import program_arguments_last
+
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
     "compile": "compile the operations a program calls to C++ kernels",
     "opt": "run passes on IR text",
     "explain": "explain a diagnostic code",
 }
+PROGRAM_VERBS = ("run", "compile")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for verb, text in VERBS.items():
         verb_parser = verbs.add_parser(verb, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if given[:1] == [verb]:  # only the verb in use is loaded
-            import_module(f"{__package__}.{verb}").add_arguments(verb_parser)
+            module = import_module(f"{__package__}.{verb}")
+            module.add_arguments(verb_parser)
+            if verb in PROGRAM_VERBS:
+                given[1:] = program_arguments_last(verb_parser, given[1:])
     options = parser.parse_args(given)
     return _run_verb(options)
 

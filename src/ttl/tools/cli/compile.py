@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .program import run_program
+from .program import add_program_arguments, run_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,9 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compile-only", action="store_true",
         help="do not run the operations: tensors keep what they held",
     )
-    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
-    parser.add_argument("file", help="the program")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    add_program_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

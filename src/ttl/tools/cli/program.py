@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import traceback
@@ -9,6 +10,35 @@ from pathlib import Path
 from types import ModuleType
 
 from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes
+
+
+def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+    parser.add_argument("file", metavar="FILE", help="the program")
+    parser.add_argument(
+        "arguments", metavar="...", nargs="*", help="its arguments; after -- all of them are its own"
+    )
+
+
+def program_arguments_last(parser: argparse.ArgumentParser, given: list[str]) -> list[str]:
+    """The command line with our options first, then FILE, -- and the program's arguments.
+
+    Our options may stand before or behind FILE; whatever else stands behind it is the program's.
+    """
+    ours: list[str] = []
+    theirs: list[str] = []
+    tokens = iter(given)
+    for token in tokens:
+        action = parser._option_string_actions.get(token.split("=")[0])
+        if token == "--" and theirs:
+            theirs += tokens
+        elif action is None:
+            theirs.append(token)
+        else:
+            ours.append(token)
+            if action.nargs is None and "=" not in token:  # it takes a value
+                ours += [value for value in [next(tokens, None)] if value is not None]
+    return [*ours, "--", *theirs] if theirs else ours
 
 
 def run_program(file: str, arguments: list[str], environment: dict[str, str]) -> int:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .program import run_program
+from .program import add_program_arguments, run_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", action="store_true", help="run the compiled kernels on this CPU")
     parser.add_argument("--trace", metavar="FILE", help="write run events as JSON lines")
-    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
-    parser.add_argument("file", help="the program")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    add_program_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
