@@ -24,9 +24,15 @@ class CppFile:
 
 
 def print_file(file: emitc.FileOp) -> CppFile:
-    printer = _Printer()
+    printer = _Printer(names=_foreign_names(file))
     printer.block(file.body.block)
     return CppFile("\n".join(printer.lines) + "\n", tuple(printer.source_map))
+
+
+def _foreign_names(file: emitc.FileOp) -> set[str]:
+    """Names that mean something else in the file: functions it calls, text it declares."""
+    names = {op.callee.data for op in file.walk() if isinstance(op, emitc.CallOpaqueOp)}
+    return names | {op.value.data for op in file.walk() if isinstance(op, emitc.LiteralOp)}
 
 
 @dataclass(slots=True)
@@ -54,17 +60,31 @@ class _Printer:
 
     def name(self, value: SSAValue) -> str:
         """A name nobody has yet, from the value's hint."""
-        hint = value.name_hint or "v"
-        name, number = hint, 1
-        while name in self.names:
-            number += 1
-            name = f"{hint}_{number}"
+        name = emitc.unique_identifier(value.name_hint or "v", self.names)
         self.names.add(name)
         self.texts[value] = name
         return name
 
+    def formula(self, value: SSAValue) -> str:
+        """Arithmetic as text; parts that do not bind more tightly stand in parentheses."""
+        op = value.owner
+        if not isinstance(op, emitc.BinaryOp):
+            return self.texts[value]
+        parts = []
+        for operand in op.operands:
+            part = self.formula(operand)
+            inner = operand.owner
+            if isinstance(inner, emitc.BinaryOp) and _binding(inner) <= _binding(op):
+                part = f"({part})"
+            parts.append(part)
+        return f" {emitc.SIGNS[type(op)]} ".join(parts)
+
     def operands(self, op: Operation) -> list[str]:
         return [self.texts[value] for value in op.operands]
+
+
+def _binding(op: emitc.BinaryOp) -> int:
+    return 2 if isinstance(op, emitc.MulOp) else 1
 
 
 def include(self: _Printer, op: emitc.IncludeOp) -> None:
@@ -88,10 +108,11 @@ def literal(self: _Printer, op: emitc.LiteralOp) -> None:
     self.texts[op.result] = op.value.data
 
 
-def binary(self: _Printer, op: emitc.BinaryOp) -> None:
-    left, right = self.operands(op)
-    text = f"{left} {emitc.SIGNS[type(op)]} {right}"
-    self.line(f"{cpp_type(op.result)} {self.name(op.result)} = {text};", op)
+def expression(self: _Printer, op: emitc.ExpressionOp) -> None:
+    body = op.body.block
+    self.texts.update(zip(body.args, self.operands(op)))
+    value = body.last_op.operands[0]  # type: ignore[union-attr]
+    self.line(f"{cpp_type(op.result)} {self.name(op.result)} = {self.formula(value)};", op)
 
 
 def call(self: _Printer, op: emitc.CallOpaqueOp) -> None:
@@ -138,9 +159,7 @@ PRINTERS: dict[type[Operation], Callable[[_Printer, Operation], None]] = {
     emitc.FuncOp: function,
     emitc.VerbatimOp: verbatim,
     emitc.LiteralOp: literal,
-    emitc.AddOp: binary,
-    emitc.SubOp: binary,
-    emitc.MulOp: binary,
+    emitc.ExpressionOp: expression,
     emitc.CallOpaqueOp: call,
     emitc.ForOp: loop,
     emitc.YieldOp: loop_end,

@@ -171,6 +171,12 @@ UNKNOWN_PASS = _code(
     """The pipeline names a pass or an option that does not exist.""",
 )
 
+PASS_FAILED = _code(
+    "TTL8003", "pass-failed", Blame.UNDEFINED,
+    """A pass met IR it was not made for. Passes expect what the passes before them in the pipeline
+    produce, and the attributes that the frontend puts on modules and functions.""",
+)
+
 INTERNAL = _code(
     "TTL9001", "internal", Blame.INTERNAL,
     """Something went wrong inside pyttl. This is our fault, not yours.""",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 from xdsl.context import Context
 from xdsl.dialects.affine import Affine
 from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.dialects.scf import Scf
+from xdsl.printer import Printer
 
 from .emitc import EmitC
 from .ttcore import TTCore
@@ -22,3 +25,10 @@ def make_context() -> Context:
     for dialect in (Builtin, Arith, Affine, Func, Scf, *OWN_DIALECTS):
         context.load_dialect(dialect)
     return context
+
+
+def print_module(module: ModuleOp, generic: bool = False) -> str:
+    """IR text; the generic form is the one that MLIR reads without knowing our dialects."""
+    out = StringIO()
+    Printer(stream=out, print_generic_format=generic).print_op(module)
+    return out.getvalue() + "\n"

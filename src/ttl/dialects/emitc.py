@@ -6,6 +6,7 @@ xDSL has its types and call_opaque; the rest is here.
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Container
 
 from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
 from xdsl.dialects.emitc import EmitC_CallOpaqueOp as CallOpaqueOp
@@ -16,11 +17,13 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import IsTerminator, NoTerminator
 
@@ -96,6 +99,17 @@ SIGNS: dict[type[IRDLOperation], str] = {AddOp: "+", SubOp: "-", MulOp: "*"}
 
 
 @irdl_op_definition
+class ExpressionOp(IRDLOperation):
+    """Several operations as one C++ expression; `do_not_inline` gives it a variable."""
+
+    name = "emitc.expression"
+    values = var_operand_def()
+    do_not_inline = opt_prop_def(UnitAttr)
+    body = region_def("single_block")
+    result = result_def()
+
+
+@irdl_op_definition
 class ForOp(IRDLOperation):
     name = "emitc.for"
     lower = operand_def()
@@ -107,7 +121,27 @@ class ForOp(IRDLOperation):
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     name = "emitc.yield"
+    value = opt_operand_def()
     traits = traits_def(IsTerminator())
+
+
+_KEYWORDS = frozenset(
+    """alignas alignof and asm auto bool break case catch char class const constexpr continue
+    decltype default delete do double else enum explicit export extern false float for friend goto
+    if inline int long mutable namespace new noexcept not nullptr operator or private protected
+    public register return short signed sizeof static struct switch template this throw true try
+    typedef typeid typename union unsigned using virtual void volatile while xor""".split()
+)
+
+
+def unique_identifier(name: str, taken: Container[str]) -> str:
+    """A C++ identifier like the Python name, and not one of `taken`."""
+    identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    found, number = identifier, 1
+    while found in taken or found in _KEYWORDS:
+        number += 1
+        found = f"{identifier}_{number}"
+    return found
 
 
 EmitC = Dialect(
@@ -122,6 +156,7 @@ EmitC = Dialect(
         AddOp,
         SubOp,
         MulOp,
+        ExpressionOp,
         ForOp,
         YieldOp,
         CallOpaqueOp,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, InternalError, TTLError, codes
 from ttl.language.operation import Program
 from ttl.target import Target
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 
 def compile_operation(program: Program, target: Target, config: Config) -> CompiledOperation:
@@ -49,14 +54,18 @@ def _operands(program: Program) -> tuple[Operand, ...]:
     )
 
 
-def _write_module(module: object, file: str | None) -> None:
+def _write_module(module: ModuleOp, file: str | None) -> None:
+    from ttl.dialects import print_module
+
     if file is not None:
-        Path(file).write_text(f"{module}\n")
+        Path(file).write_text(print_module(module))
 
 
-def _dump(when: str):  # type: ignore[no-untyped-def]
-    def show(name: str, module: object) -> None:
-        print(f"// -----// IR {when} {name} //----- //\n{module}\n", file=sys.stderr)
+def _dump(when: str) -> Callable[[str, ModuleOp], None]:
+    from ttl.dialects import print_module
+
+    def show(name: str, module: ModuleOp) -> None:
+        print(f"// -----// IR {when} {name} //----- //\n{print_module(module)}", file=sys.stderr)
 
     return show
 

@@ -103,13 +103,19 @@ class KernelBuilder:
                 result_types=[buffer_type(buffer)],
             )
             bind.result.name_hint = buffer.name
-            first = self.entry.first_op
-            if first is None:
-                self.entry.add_op(bind)
-            else:
-                self.entry.insert_op_before(bind, first)
+            self._insert_first(bind)
             self.buffers[buffer.name] = bind.result
         return self.buffers[buffer.name]
+
+    def _insert_first(self, bind: ttl.BindBufferOp) -> None:
+        """Behind the other handles, in front of everything else."""
+        following = self.entry.first_op
+        while isinstance(following, ttl.BindBufferOp):
+            following = following.next_op
+        if following is None:
+            self.entry.add_op(bind)
+        else:
+            self.entry.insert_op_before(bind, following)
 
     def lookup(self, name: str) -> Value:
         if name in self.names:

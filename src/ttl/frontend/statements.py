@@ -79,7 +79,7 @@ def for_loop(builder: KernelBuilder, node: ast.For) -> None:
     carried = _carried_names(builder, node)
     initial = [builder.names[name] for name in carried]
     body = Block(arg_types=[IndexType(), *(value.type for value in initial)])
-    body.args[0].name_hint = node.target.id.strip("_") or None
+    body.args[0].name_hint = node.target.id.strip("_") or "i"
     outer_names = dict(builder.names)
     builder.names[node.target.id] = body.args[0]
     builder.names.update(zip(carried, body.args[1:]))

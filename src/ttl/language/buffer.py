@@ -42,11 +42,11 @@ class DataflowBuffer:
 
     def reserve(self) -> Block:
         """Space for one block to write; waits until there is some."""
-        return engine(f"{self.name}.reserve()").reserve(self)
+        return engine("reserve() of a dataflow buffer").reserve(self)
 
     def wait(self) -> Block:
         """The next block to read; waits until one was pushed."""
-        return engine(f"{self.name}.wait()").wait(self)
+        return engine("wait() of a dataflow buffer").wait(self)
 
 
 def make_dataflow_buffer_like(tensor: Any, shape: Shape, block_count: int = 2) -> DataflowBuffer:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
+from ttl.semantics.current_engine import ENGINE as ENGINE
 
 if TYPE_CHECKING:
     from ttl.semantics.ops import BlockOp
+    from ttl.semantics.tensors import TensorSlice
     from ttl.semantics.types import Shape
 
     from .block import Block, BlockExpression
@@ -27,12 +29,12 @@ class Engine(Protocol):
     def node(self) -> Shape: ...
     def reserve(self, buffer: DataflowBuffer) -> Block: ...
     def wait(self, buffer: DataflowBuffer) -> Block: ...
+    def slice(self, tensor: Any, index: Any) -> TensorSlice: ...
     def copy(self, source: Any, destination: Any) -> Transfer: ...
     def apply(self, op: BlockOp, *operands: Any) -> BlockExpression: ...
     def fill(self, value: float, shape: Shape | None) -> BlockExpression: ...
 
 
-ENGINE: ContextVar[Engine] = ContextVar("ttl_engine")
 SCOPE: ContextVar[OperationScope] = ContextVar("ttl_operation_scope")
 
 
@@ -47,7 +49,7 @@ LAUNCH_HOOK = LaunchHook()
 
 def engine(call: str) -> Engine:
     """The engine that runs the calling kernel; `call` is named in the error if there is none."""
-    running = ENGINE.get(None)
+    running: Engine | None = ENGINE.get(None)
     if running is None:
         place = "in a kernel of a running operation"
         raise _outside(call, place, "@ttl.compute() or @ttl.datamovement()")

@@ -20,8 +20,10 @@ def fill(value: float, shape: Shape | None = None) -> BlockExpression:
 
 
 def _function(op: BlockOp) -> Callable[..., BlockExpression]:
+    spelling = f"ttl.math.{op.name}()"
+
     def call(*operands: Any) -> BlockExpression:
-        return engine(f"ttl.math.{op.name}()").apply(op, *operands)
+        return engine(spelling).apply(op, *operands)
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = f"{op.summary[0].upper()}{op.summary[1:]}, elementwise."

@@ -161,10 +161,12 @@ def _definition_span(function: Callable[..., Any]) -> Span:
 
 def _name_buffers(collected: OperationScope) -> None:
     """Buffers take the names of the variables through which kernels see them."""
+    named: dict[str, DataflowBuffer] = {}
     for kernel in collected.kernels:
         for name, value in kernel.captures().items():
-            if isinstance(value, DataflowBuffer):
-                value.name = name
+            if isinstance(value, DataflowBuffer) and value not in named.values():
+                value.name = name if name not in named else f"{name}_{value.index}"
+                named[value.name] = value
 
 
 def operation(

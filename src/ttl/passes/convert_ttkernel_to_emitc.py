@@ -48,6 +48,7 @@ class _FileMaker:
         self.thread = thread_of(kernel)
         self.includes: set[str] = set()
         self.declared: set[str] = set()
+        self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
         self.values: dict[SSAValue, SSAValue] = {}
 
     def make(self) -> emitc.FileOp:
@@ -103,6 +104,11 @@ class _FileMaker:
         for old, new in zip(op.results, call.results):
             self.name(old, new)
 
+    def declare(self, name: str) -> str:
+        declared = emitc.unique_identifier(name, self.declared)
+        self.declared.add(declared)
+        return declared
+
     def name(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
         self.values[old] = new
@@ -115,43 +121,38 @@ class _FileMaker:
 
 
 def compile_time_arg(self: _FileMaker, op: ttkernel.CompileTimeArgOp, make: Maker) -> None:
-    name, index = op.result.type.buffer.data, op.index.value.data
-    text = f"constexpr uint32_t {name} = get_compile_time_arg_val({index});"
-    make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
+    name, index = self.declare(op.result.type.buffer.data), op.index.value.data
+    verbatim(make, f"constexpr uint32_t {name} = get_compile_time_arg_val({index});")
     self.values[op.result] = self.literal(name, make, UINT32)
 
 
 def tensor_accessor(self: _FileMaker, op: ttkernel.TensorAccessorOp, make: Maker) -> None:
     """Accessor arguments stand one behind the other: those of earlier tensors are declared too."""
-    names = _tensor_names(self.kernel)
-    position = op.tensor.value.data
-    for number in range(position + 1):
-        _accessor_arguments(self, names, number, make)
-    name = names[position]
-    address = f"get_common_arg_val<uint32_t>({op.argument.value.data})"
-    text = f"const auto {name}_accessor = TensorAccessor({name}_args, {address});"
-    make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
-    self.values[op.result] = self.literal(f"{name}_accessor", make, ACCESSOR)
-
-
-def _tensor_names(kernel: func.FuncOp) -> list[str]:
-    names = kernel.attributes["ttl.tensor_names"]
+    names = self.kernel.attributes["ttl.tensor_names"]
     assert isinstance(names, ArrayAttr)
-    return [name.data for name in names]
+    position = op.tensor.value.data
+    for name in names.data[len(self.accessor_arguments) : position + 1]:
+        _declare_accessor_arguments(self, name.data, make)
+    name = self.declare(f"{names.data[position].data}_accessor")
+    arguments = self.accessor_arguments[position]
+    address = f"get_common_arg_val<uint32_t>({op.argument.value.data})"
+    verbatim(make, f"const auto {name} = TensorAccessor({arguments}, {address});")
+    self.values[op.result] = self.literal(name, make, ACCESSOR)
 
 
-def _accessor_arguments(self: _FileMaker, names: list[str], number: int, make: Maker) -> None:
-    key = f"{names[number]}_args"
-    if key in self.declared:
-        return
-    self.declared.add(key)
-    if number == 0:
+def _declare_accessor_arguments(self: _FileMaker, tensor: str, make: Maker) -> None:
+    if self.accessor_arguments:
+        offset = f"{self.accessor_arguments[-1]}.next_compile_time_args_offset()"
+    else:
         base = self.kernel.attributes["ttl.base_cta_index"]
         assert isinstance(base, IntegerAttr)
         offset = str(base.value.data)
-    else:
-        offset = f"{names[number - 1]}_args.next_compile_time_args_offset()"
-    text = f"constexpr auto {key} = TensorAccessorArgs<{offset}>();"
+    name = self.declare(f"{tensor}_args")
+    self.accessor_arguments.append(name)
+    verbatim(make, f"constexpr auto {name} = TensorAccessorArgs<{offset}>();")
+
+
+def verbatim(make: Maker, text: str) -> None:
     make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
 
 
@@ -160,13 +161,63 @@ def constant(self: _FileMaker, op: arith.ConstantOp, make: Maker) -> None:
     self.values[op.result] = self.literal(str(op.value.value.data), make)
 
 
-def binary(made: type[emitc.BinaryOp]) -> Callable[[_FileMaker, Operation, Maker], None]:
-    def convert(self: _FileMaker, op: Operation, make: Maker) -> None:
-        operands = [self.values[value] for value in op.operands]
-        result = make.value(made.create(operands=operands, result_types=[i32]))
-        self.name(op.results[0], result)
+ARITHMETIC: dict[type[Operation], type[emitc.BinaryOp]] = {
+    arith.AddiOp: emitc.AddOp,
+    arith.SubiOp: emitc.SubOp,
+    arith.MuliOp: emitc.MulOp,
+}
 
-    return convert
+
+def arithmetic(self: _FileMaker, op: Operation, make: Maker) -> None:
+    """A tree of operations becomes one expression; only its root gets a variable."""
+    if _is_inner(op):
+        return
+    leaves: dict[SSAValue, None] = {}
+    _collect_leaves(op, leaves)
+    block = Block(arg_types=[i32] * len(leaves))
+    arguments = dict(zip(leaves, block.args))
+    inside = Maker(InsertPoint.at_end(block), op)
+    inside.add(emitc.YieldOp.create(operands=[_rebuild(op, arguments, inside)]))
+    expression = emitc.ExpressionOp.create(
+        operands=[self.values[leaf] for leaf in leaves],
+        properties={"do_not_inline": UnitAttr()},
+        regions=[Region(block)],
+        result_types=[i32],
+    )
+    self.name(op.results[0], make.value(expression))
+
+
+def _is_inner(op: Operation) -> bool:
+    """Is the only use of this arithmetic in other arithmetic of the same block?
+
+    What has a name in the user's program keeps its variable.
+    """
+    users = [use.operation for use in op.results[0].uses]
+    if op.results[0].name_hint is not None:
+        return False
+    return len(users) == 1 and type(users[0]) in ARITHMETIC and users[0].parent is op.parent
+
+
+def _collect_leaves(op: Operation, leaves: dict[SSAValue, None]) -> None:
+    for operand in op.operands:
+        if _is_inner_value(operand):
+            _collect_leaves(operand.owner, leaves)  # type: ignore[arg-type]
+        else:
+            leaves[operand] = None
+
+
+def _is_inner_value(value: SSAValue) -> bool:
+    return type(value.owner) in ARITHMETIC and _is_inner(value.owner)  # type: ignore[arg-type]
+
+
+def _rebuild(op: Operation, arguments: dict[SSAValue, SSAValue], make: Maker) -> SSAValue:
+    operands = [
+        _rebuild(operand.owner, arguments, make)  # type: ignore[arg-type]
+        if _is_inner_value(operand)
+        else arguments[operand]
+        for operand in op.operands
+    ]
+    return make.value(ARITHMETIC[type(op)].create(operands=operands, result_types=[i32]))
 
 
 def loop(self: _FileMaker, op: scf.ForOp, make: Maker) -> None:
@@ -191,9 +242,7 @@ CONVERSIONS: dict[type[Operation], Callable[[_FileMaker, Operation, Maker], None
     ttkernel.CompileTimeArgOp: compile_time_arg,
     ttkernel.TensorAccessorOp: tensor_accessor,
     arith.ConstantOp: constant,
-    arith.AddiOp: binary(emitc.AddOp),
-    arith.SubiOp: binary(emitc.SubOp),
-    arith.MuliOp: binary(emitc.MulOp),
+    **dict.fromkeys(ARITHMETIC, arithmetic),
     scf.ForOp: loop,
     scf.YieldOp: loop_end,
     func.ReturnOp: function_end,

@@ -68,7 +68,12 @@ class Maker:
     def index(self, number: int) -> SSAValue:
         return self.value(arith.ConstantOp(IntegerAttr(number, IndexType())))
 
-    def affine(self, terms: Sequence[tuple[SSAValue, int]], constant: int = 0) -> SSAValue:
+    def affine(
+        self,
+        terms: Sequence[tuple[SSAValue, int]],
+        constant: int = 0,
+        hint: str | None = None,
+    ) -> SSAValue:
         """The sum of loop variables times factors, and a constant."""
         if not constant and [factor for _, factor in terms] == [1]:
             return terms[0][0]
@@ -76,7 +81,7 @@ class Maker:
         for position, (_, factor) in enumerate(terms):
             expression = AffineExpr.dimension(position) * factor + expression
         map = AffineMapAttr(AffineMap(len(terms), 0, (expression.simplify(len(terms), 0),)))
-        return self.value(affine.ApplyOp([variable for variable, _ in terms], map))
+        return self.value(affine.ApplyOp([variable for variable, _ in terms], map), hint)
 
     def loop(self, count: int, name: str, body: Callable[[Maker, SSAValue], None]) -> None:
         """`body` for each of 0..count-1; without a loop if it is one."""

@@ -44,7 +44,6 @@ def _lower_section(section: ttl.ComputeOp) -> None:
     for store in stores:
         make.origin = store
         _pack(store, make)
-    make.origin = section
     _protocol(make, "release")
     section.detach()
     section.erase(safe_erase=False)
@@ -103,7 +102,7 @@ def _lower_tiles(op: Operation, make: Maker, carried: Registers) -> None:
     firsts.append(_first(result, carried))
 
     def tile(inner: Maker, t: SSAValue) -> None:
-        registers = [inner.affine([(t, 1)], first) for first in firsts]
+        registers = [inner.affine([(t, 1)], first, "dst") for first in firsts]
         fill_value = op.properties.get("value")
         call(inner, action_of(op), buffers, [t] * len(buffers), registers, fill_value)
 
@@ -117,7 +116,7 @@ def _lower_matmul(op: ttl.TileMathOp, make: Maker, carried: Registers) -> None:
     first = _first(op.result, carried)
 
     def step(inner: Maker, k: SSAValue) -> None:
-        right_tile = inner.affine([(k, columns)])
+        right_tile = inner.affine([(k, columns)], hint="right_tile")
         call(inner, "matmul", [left, right], [k, right_tile], [inner.index(first)])
 
     make.loop(steps, "k_tile", step)
@@ -127,7 +126,7 @@ def _pack(store: ttl.TileStoreOp, make: Maker) -> None:
     first = _first(store.value, {})
 
     def tile(inner: Maker, t: SSAValue) -> None:
-        register = inner.affine([(t, 1)], first)
+        register = inner.affine([(t, 1)], first, "dst")
         call(inner, "store", [store.view], [t], [register])
 
     make.loop(value_tiles(store.value), "tile", tile)

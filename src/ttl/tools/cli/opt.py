@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, codes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ttl.dialects import make_context
+    from ttl.dialects import make_context, print_module
     from ttl.passes import run_passes
 
     passes = parse_passes(options.passes)
@@ -41,23 +41,41 @@ def run(options: argparse.Namespace) -> int:
 
     def after(name: str, module: ModuleOp) -> None:
         if options.print_ir_after_all or name in options.print_ir_after:
-            print(f"// -----// IR after {name} //----- //\n{module}\n", file=sys.stderr)
+            text = print_module(module)
+            print(f"// -----// IR after {name} //----- //\n{text}", file=sys.stderr)
 
-    run_passes(passes, context, module, after=after)
+    try:
+        run_passes(passes, context, module, after=after)
+    except TTLError:
+        raise
+    except Exception as error:
+        raise _pass_failed(error) from error
     _verify(module, options.file)
-    print(module)
+    print(print_module(module), end="")
     return 0
+
+
+def _pass_failed(error: Exception) -> UsageError:
+    from ttl.passes import PIPELINE
+
+    broken = RuleBroken(
+        codes.PASS_FAILED,
+        f"a pass cannot work on this IR: {type(error).__name__}: {error}",
+        helps=("run the passes that come before it first",),
+        notes=(f"the pipeline: {', '.join(PIPELINE)}",),
+    )
+    return UsageError(broken.at(None))
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
     from xdsl.utils.arg_spec import parse_pipeline
-    from xdsl.utils.exceptions import PassPipelineParseError
+    from xdsl.utils.exceptions import ArgSpecParseError
 
     from ttl.passes import find_pass
 
     try:
         specs = list(parse_pipeline(pipeline))
-    except PassPipelineParseError as error:
+    except ArgSpecParseError as error:
         raise _unknown_pass(f"the pipeline cannot be read: {error}") from None
     passes = []
     for spec in specs:
