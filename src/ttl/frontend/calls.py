@@ -195,28 +195,44 @@ def _start_and_extent(item: Value, size: int) -> tuple[Value, int]:
 
 
 def constant_difference(stop: Value, start: Value) -> int:
-    """`stop - start` where it is a constant: both are, or stop is start + constant."""
-    if isinstance(stop, int) and isinstance(start, int):
-        return stop - start
-    base, offset = _split_constant(stop)
-    start_base, start_offset = _split_constant(start)
-    if base is not start_base:
-        raise not_yet("slices whose extent is not `start : start + constant`")
-    return offset - start_offset
+    """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    stop_terms, stop_constant = _linear(stop)
+    start_terms, start_constant = _linear(start)
+    if stop_terms != start_terms:
+        raise not_yet("slices whose extent is not a constant, as in `start : start + 2`")
+    return stop_constant - start_constant
 
 
-def _split_constant(value: Value) -> tuple[SSAValue | None, int]:
-    """A value as base + constant."""
+Terms = dict[SSAValue, int]
+
+
+def _linear(value: Value) -> tuple[Terms, int]:
+    """An integer as factors of run-time values, and a constant."""
     if isinstance(value, int):
-        return None, value
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp):
-        return None, owner.value.value.data
-    if isinstance(owner, arith.AddiOp):
-        left, right = _split_constant(owner.lhs), _split_constant(owner.rhs)
-        if left[0] is None or right[0] is None:
-            return left[0] or right[0], left[1] + right[1]
-    return value, 0
+        return {}, value
+    if not isinstance(value, SSAValue):
+        raise not_yet(f"{describe(value)} as a slice bound")
+    op = value.owner
+    if isinstance(op, arith.ConstantOp):
+        return {}, op.value.value.data  # type: ignore[union-attr]
+    if isinstance(op, (arith.AddiOp, arith.SubiOp)):
+        sign = 1 if isinstance(op, arith.AddiOp) else -1
+        return _combine(_linear(op.lhs), _linear(op.rhs), sign)
+    if isinstance(op, arith.MuliOp):
+        left, right = _linear(op.lhs), _linear(op.rhs)
+        for factor, other in ((left, right), (right, left)):
+            if not factor[0]:
+                return _combine(({}, 0), other, factor[1])
+    return {value: 1}, 0
+
+
+def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
+    """left + right * factor"""
+    terms = dict(left[0])
+    for value, count in right[0].items():
+        terms[value] = terms.get(value, 0) + count * factor
+    present = {value: count for value, count in terms.items() if count}
+    return present, left[1] + right[1] * factor
 
 
 def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
