@@ -27,6 +27,7 @@ class RuleBroken(Exception):
         helps: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
         secondary: tuple[Label, ...] = (),
+        subject: object = None,
         **facts: Any,
     ):
         super().__init__(message)
@@ -35,6 +36,7 @@ class RuleBroken(Exception):
         self.helps = helps
         self.notes = notes
         self.secondary = secondary
+        self.subject = subject  # what the rule is about, for whoever knows its history
         self.facts = facts
 
     def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:

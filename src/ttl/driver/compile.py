@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +22,24 @@ if TYPE_CHECKING:
 def compile_operation(program: Program, target: Target, config: Config) -> CompiledOperation:
     """The artifact of a program. Every compilation goes through here."""
     try:
-        return _compile(program, target, config)
+        with _collection_paused():
+            return _compile(program, target, config)
     except TTLError:
         raise
     except Exception as error:
         raise InternalError(_internal(program, error)) from error
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Compiling makes many objects that all stay: looking for garbage costs a fifth of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:

@@ -15,6 +15,8 @@ class State(Enum):
     WRITTEN_BY_TRANSFER = "NAW"
     RELEASED = "OS"
 
+    __hash__ = object.__hash__  # Enum hashes its name, which costs more than the table lookup
+
 
 class Event(Enum):
     STORE = "stored into"
@@ -25,6 +27,8 @@ class Event(Enum):
     COPY_FROM_DONE = "waited for as the source of a copy"
     PUSH = "pushed"
     POP = "popped"
+
+    __hash__ = object.__hash__
 
 
 MW, MR, RW = State.MUST_WRITE, State.MUST_READ, State.READ_WRITE
@@ -76,27 +80,28 @@ class Life:
         self.state = state
         self.transfers_reading = 0
 
-    def step(self, event: Event, block: str) -> None:
-        """Take `event`, or raise RuleBroken if it is illegal now; `block` names the block."""
+    def step(self, event: Event, block: object) -> None:
+        """Take `event`, or raise RuleBroken if it is illegal now; str(block) names the block."""
         following = TRANSITIONS.get((self.state, event))
         if following is None:
             raise _illegal(self.state, event, block)
-        if event is Event.COPY_FROM:
+        if following is ROR:
             self.transfers_reading += 1
-        elif event is Event.COPY_FROM_DONE:
+        elif self.state is ROR:
             self.transfers_reading -= 1
             if self.transfers_reading:
                 return
         self.state = following
 
 
-def _illegal(state: State, event: Event, block: str) -> RuleBroken:
+def _illegal(state: State, event: Event, block: object) -> RuleBroken:
     help_text = HELPS.get((state, event))
     return RuleBroken(
         codes.BLOCK_STATE,
         f"{block} cannot be {event.value} now: {REASONS[state]}",
         helps=(help_text,) if help_text else (),
         notes=(f"the block is in state {state.value}",),
+        subject=block,
         state=state.value,
         event=event.name,
     )

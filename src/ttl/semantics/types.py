@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from .dtypes import DType
@@ -38,6 +39,7 @@ def element_shape(tiles: Shape) -> Shape:
     return (*tiles[:-2], tiles[-2] * TILE_SIZE, tiles[-1] * TILE_SIZE)
 
 
+@lru_cache
 def tiles_of(elements: Shape) -> Shape:
     """The extent in tiles of a tensor, its last tiles padded."""
     rows, columns = elements[-2:]

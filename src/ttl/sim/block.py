@@ -1,0 +1,172 @@
+"""Block values and blocks of the simulator."""
+
+from __future__ import annotations
+
+from sys import _getframe
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ttl.diagnostics import Label, RuleBroken, codes
+from ttl.language.block import Block, BlockExpression
+from ttl.semantics.block_protocol import Event, Life, State
+from ttl.semantics.dtypes import Array
+from ttl.semantics.types import BlockType
+
+from .buffer import BufferEnd
+from .faults import fault_at
+from .place import Place, labels, span_of
+
+if TYPE_CHECKING:
+    from .copies import SimTransfer
+    from .kernel import KernelRun
+
+
+class SimExpression(BlockExpression):
+    """A computed value, rounded to the DST format. A fill without a shape is a 0-d array."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, type: BlockType, array: Array):
+        self.type = type
+        self.array = array
+
+
+class SimBlock(Block):
+    """One slot of a dataflow buffer, from acquire to release."""
+
+    __slots__ = (
+        "array",
+        "end",
+        "entered",
+        "exit_place",
+        "kernel",
+        "life",
+        "place",
+        "sequence",
+        "transfer",
+    )
+
+    def __init__(self, end: BufferEnd, kernel: KernelRun, array: Array, place: Place):
+        self.type = end.buffer.block_type
+        self.end = end
+        self.kernel = kernel
+        self.array = array
+        self.place = place
+        self.life = Life(end.first_state)
+        self.sequence = end.acquired
+        self.entered = False
+        self.exit_place: Place | None = None  # of a `with` that waits for older blocks
+        self.transfer: SimTransfer | None = None  # the latest, for messages
+
+    def __str__(self) -> str:
+        return self.end.buffer.block_name
+
+    def history(self) -> tuple[Label, ...]:
+        """What led to the block's state."""
+        history = [(self.place, "acquired here")]
+        transfers = (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
+        if self.transfer is not None and self.life.state in transfers:
+            history.append((self.transfer.place, "the transfer started here"))
+        return labels(history)
+
+    def store(self, value: Any) -> None:
+        self.kernel.store(value, self)
+
+    def push(self) -> None:
+        self._release_by_hand(Event.PUSH)
+
+    def pop(self) -> None:
+        self._release_by_hand(Event.POP)
+
+    def __enter__(self) -> SimBlock:
+        self.entered = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Python ends the items of a `with` youngest first, the language oldest first."""
+        if error is not None:
+            return
+        end = self.end
+        self.life.step(end.release_event, self)
+        if self.sequence != end.released:
+            self._release_after_older()
+        elif self.kernel.exiting:
+            self._release_with_younger()
+        else:
+            self._give_back()
+
+    def release(self) -> None:
+        self._release_by_hand(self.end.release_event)
+
+    def _release_by_hand(self, event: Event) -> None:
+        end = self.end
+        if event is not end.release_event:
+            raise self._wrong_release()
+        self.life.step(event, self)
+        if self.sequence != end.released:
+            raise self.out_of_order()
+        if self.kernel.exiting:
+            self.kernel.refuse_nested_exit()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        end = self.end
+        end.released += 1
+        other = end.other
+        other.credits += 1
+        sleeper = other.sleeper
+        if sleeper is not None:
+            other.sleeper = None
+            self.kernel.simulation.ready.append(sleeper)
+        if self.kernel.recorder is not None:
+            self.kernel.record_buffer(end.release_kind, end)
+
+    def _release_after_older(self) -> None:
+        """Legal if the older blocks are items of the same `with`; they show at their own end."""
+        oldest = self.end.oldest_held
+        if oldest is None or not oldest.entered:
+            raise self.out_of_order()
+        frame = _getframe(2)  # the user's, whose `with` called __exit__
+        self.exit_place = (frame.f_code, frame.f_lasti)
+        self.kernel.exiting.append(self)
+
+    def _release_with_younger(self) -> None:
+        """This is the oldest; younger blocks of the same `with` and buffer follow it."""
+        frame = _getframe(2)
+        statement = span_of((frame.f_code, frame.f_lasti))
+        exiting = [block for block in self.kernel.exiting if block.end is self.end]
+        for block in exiting:
+            assert block.exit_place is not None
+            if span_of(block.exit_place) != statement:
+                raise fault_at(self.kernel, block.out_of_order(), block.exit_place)
+        self._give_back()
+        for block in sorted(exiting, key=lambda block: block.sequence):
+            if block.sequence == self.end.released:
+                self.kernel.exiting.remove(block)
+                block._give_back()
+
+    def _wrong_release(self) -> RuleBroken:
+        end = self.end
+        return RuleBroken(
+            codes.BLOCK_STATE,
+            f"{end.buffer.block_name} was acquired by {end.action}() and cannot be released by "
+            f"{end.other.release_call}()",
+            helps=(f"release it by {end.release_call}()",),
+            secondary=self.history(),
+        )
+
+    def out_of_order(self) -> RuleBroken:
+        oldest = self.end.oldest_held
+        name = self.end.buffer.declared.name
+        places = [(oldest.place, "the older block was acquired here")] if oldest else []
+        return RuleBroken(
+            codes.RELEASE_ORDER,
+            f"a block of `{name}` is released while an older one is held",
+            helps=("release the blocks of a dataflow buffer in the order they were acquired",),
+            secondary=labels([*places, (self.place, "this block was acquired here")]),
+        )

@@ -1,0 +1,101 @@
+"""A dataflow buffer on one node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ttl.language.buffer import DataflowBuffer
+from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.dtypes import Array
+from ttl.semantics.types import BlockType, element_shape
+from ttl.trace import EventKind
+
+from .place import Place
+
+if TYPE_CHECKING:
+    from .block import SimBlock
+    from .kernel import KernelRun
+
+
+class BufferEnd:
+    """The producer's or the consumer's end of a dataflow buffer.
+
+    `credits` is how many blocks this end may still acquire: free space for the producer, pushed
+    blocks for the consumer. A release at one end is a credit for the other.
+    """
+
+    __slots__ = (
+        "acquired",
+        "blocks",
+        "buffer",
+        "credits",
+        "kernel",
+        "other",
+        "place",
+        "released",
+        "sleeper",
+    )
+
+    other: BufferEnd
+    action: str  # the call that acquires
+    release_call: str
+    first_state: State
+    release_event: Event
+    acquire_kind: EventKind
+    release_kind: EventKind
+
+    def __init__(self, buffer: NodeBuffer, credits: int):
+        self.buffer = buffer
+        self.credits = credits
+        self.acquired = 0
+        self.released = 0
+        self.kernel: KernelRun | None = None  # who uses this end, once somebody has
+        self.place: Place | None = None  # where it did so first
+        self.sleeper: KernelRun | None = None  # who waits for a credit
+        self.blocks: list[SimBlock | None] = [None] * len(buffer.slots)
+
+    @property
+    def oldest_held(self) -> SimBlock | None:
+        if self.released == self.acquired:
+            return None
+        return self.blocks[self.released % len(self.blocks)]
+
+
+class ProducerEnd(BufferEnd):
+    __slots__ = ()
+
+    action, release_call = "reserve", "push"
+    first_state, release_event = State.MUST_WRITE, Event.PUSH
+    acquire_kind, release_kind = EventKind.BUFFER_RESERVE, EventKind.BUFFER_PUSH
+
+
+class ConsumerEnd(BufferEnd):
+    __slots__ = ()
+
+    action, release_call = "wait", "pop"
+    first_state, release_event = State.MUST_READ, Event.POP
+    acquire_kind, release_kind = EventKind.BUFFER_WAIT, EventKind.BUFFER_POP
+
+
+class NodeBuffer:
+    """The slots of a dataflow buffer on one node, in the carrier of its element type."""
+
+    __slots__ = ("block_name", "block_type", "consumer", "declared", "producer", "slots")
+
+    def __init__(self, declared: DataflowBuffer, block_type: BlockType):
+        shape = (declared.block_count, *element_shape(declared.shape))
+        self.declared = declared
+        self.block_type = block_type
+        self.block_name = f"the block of `{declared.name}`"
+        self.slots: list[Array] = list(np.empty(shape, declared.dtype.carrier))
+        self.producer = ProducerEnd(self, declared.block_count)
+        self.consumer = ConsumerEnd(self, 0)
+        self.producer.other = self.consumer
+        self.consumer.other = self.producer
+
+    @property
+    def filled(self) -> int:
+        """Blocks pushed and not yet popped."""
+        return self.producer.released - self.consumer.released

@@ -1,0 +1,62 @@
+"""What goes wrong in a kernel, as one KernelFault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span, TTLError, codes
+from ttl.diagnostics.frames import is_pyttl_file, traceback_spans
+
+from .place import Place, span_of
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+
+def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
+    """`broken` was raised by a call of the kernel: the innermost user frame is the place."""
+    return _fault(kernel, broken, traceback_spans(broken.__traceback__))
+
+
+def fault_at(
+    kernel: KernelRun, broken: RuleBroken, place: Place | None, label: str = ""
+) -> KernelFault:
+    """`broken` is known later than it happened: `place` was remembered."""
+    span = span_of(place) if place is not None else None
+    return _fault(kernel, broken, [span] if span is not None else [], label)
+
+
+def exception_fault(kernel: KernelRun, error: Exception) -> TTLError:
+    """An exception of the user's own code, or of ours, which is never the user's mistake."""
+    spans = traceback_spans(error.__traceback__)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if _was_raised_by_pyttl(error.__traceback__):
+        broken = RuleBroken(codes.INTERNAL, f"pyttl failed: {text}")
+        return InternalError(_fault(kernel, broken, spans).diagnostics[0])
+    broken = RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel.name}` raised {text}")
+    return _fault(kernel, broken, spans)
+
+
+def _was_raised_by_pyttl(traceback: TracebackType | None) -> bool:
+    """Is the innermost frame that belongs to pyttl or to the user one of pyttl's?"""
+    from_pyttl = False
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        from_pyttl = is_pyttl_file(file)
+        traceback = traceback.tb_next
+    return from_pyttl
+
+
+def _fault(
+    kernel: KernelRun, broken: RuleBroken, spans: Sequence[Span], label: str = ""
+) -> KernelFault:
+    found = broken.at(
+        spans[0] if spans else None,
+        label,
+        notes=(f"in kernel `{kernel.name}` on node {kernel.coordinate}",),
+    )
+    callers = tuple(Label(span, "called from here") for span in spans[1:])
+    return KernelFault(replace(found, secondary=found.secondary + callers))

@@ -1,0 +1,60 @@
+"""Do the dataflow buffers of a program fit on a node?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.language.buffer import DataflowBuffer
+from ttl.target import Target
+
+
+def check_limits(buffers: Sequence[DataflowBuffer], target: Target) -> None:
+    """Raise UsageError with a table of the buffers if they do not fit."""
+    if len(buffers) > target.dataflow_buffers:
+        first_too_many = buffers[target.dataflow_buffers]
+        raise UsageError(_too_many(buffers, target).at(first_too_many.span))
+    if _total_bytes(buffers) > target.dataflow_buffer_budget_bytes:
+        largest = max(buffers, key=lambda buffer: buffer.size_bytes)
+        raise UsageError(_too_large(buffers, target).at(largest.span, "the largest buffer"))
+
+
+def _total_bytes(buffers: Sequence[DataflowBuffer]) -> int:
+    return sum(buffer.size_bytes for buffer in buffers)
+
+
+def _too_many(buffers: Sequence[DataflowBuffer], target: Target) -> RuleBroken:
+    return RuleBroken(
+        codes.TOO_MANY_BUFFERS,
+        f"{len(buffers)} dataflow buffers; a node of {target.name} has {target.dataflow_buffers}",
+        helps=("use one dataflow buffer for several values that have the same block shape",),
+        notes=_table(buffers),
+        buffers=len(buffers),
+        limit=target.dataflow_buffers,
+    )
+
+
+def _too_large(buffers: Sequence[DataflowBuffer], target: Target) -> RuleBroken:
+    total, budget = _total_bytes(buffers), target.dataflow_buffer_budget_bytes
+    return RuleBroken(
+        codes.L1_BUDGET,
+        f"the dataflow buffers need {total} bytes of L1; a node of {target.name} has {budget} "
+        "for them",
+        helps=("use smaller blocks, or a smaller block_count",),
+        notes=_table(buffers),
+        needed_bytes=total,
+        budget_bytes=budget,
+    )
+
+
+def _table(buffers: Sequence[DataflowBuffer]) -> tuple[str, ...]:
+    """One note a row: name, block shape in tiles, block count, element type, bytes."""
+    rows = [("buffer", "shape", "block_count", "dtype", "bytes")]
+    for buffer in buffers:
+        numbers = (str(buffer.shape), str(buffer.block_count), str(buffer.dtype))
+        rows.append((buffer.name, *numbers, str(buffer.size_bytes)))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return tuple(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

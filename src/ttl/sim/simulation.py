@@ -1,0 +1,125 @@
+"""Runs a program: a greenlet for each kernel on each node, in one deterministic queue."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from contextvars import copy_context
+from itertools import product
+
+import numpy as np
+from greenlet import GreenletExit, getcurrent
+
+from ttl.diagnostics import KernelFault, TTLError
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.operation import KernelFunction, KernelKind, Program
+from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.dtypes import DType
+from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
+from ttl.semantics.types import Shape
+from ttl.target import Target
+from ttl.trace import Recorder
+
+from .blas import one_blas_thread
+from .buffer import NodeBuffer
+from .deadlock import deadlock_fault
+from .kernel import KernelRun
+from .leftovers import leftovers
+from .limits import check_limits
+from .types import TypeTable
+
+
+def run(program: Program, *, target: Target, recorder: Recorder | None = None) -> None:
+    """Run the kernels of `program` on all nodes.
+
+    Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
+    or raises, or if no kernel can go on. Tensors keep what was written until then.
+    """
+    check_limits(program.buffers, target)
+    # numpy's error state is a context variable: the kernels' contexts are copied inside.
+    with one_blas_thread(), np.errstate(all="ignore"):
+        Simulation(program, recorder).run()
+
+
+class Simulation:
+    """One run of a program."""
+
+    __slots__ = (
+        "hub",
+        "is_stopping",
+        "kernels",
+        "nodes",
+        "program",
+        "ready",
+        "recorder",
+        "tensor_names",
+        "types",
+    )
+
+    def __init__(self, program: Program, recorder: Recorder | None):
+        self.program = program
+        self.recorder = recorder
+        self.types = TypeTable()
+        self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
+        self.hub = getcurrent()
+        self.is_stopping = False
+        self.nodes: dict[Shape, list[NodeBuffer]] = {}
+        self.kernels: list[KernelRun] = []
+        dests = [_dest(program, kernel) for kernel in program.kernels]
+        for coordinate in _coordinates(program.grid):
+            buffers = [self._node_buffer(declared) for declared in program.buffers]
+            self.nodes[coordinate] = buffers
+            for kernel, dest in zip(program.kernels, dests, strict=True):
+                self.kernels.append(KernelRun(self, kernel, coordinate, buffers, dest))
+        self.ready: deque[KernelRun] = deque(self.kernels)
+
+    def run(self) -> None:
+        for kernel in self.kernels:
+            context = copy_context()
+            context.run(ENGINE.set, kernel)
+            kernel.greenlet.gr_context = context
+        try:
+            while self.ready:
+                self.ready.popleft().greenlet.switch()
+            stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
+            if stuck:
+                raise deadlock_fault(stuck, self.nodes, self.program.kernels)
+        finally:
+            self._stop()
+        if diagnostics := leftovers(self.nodes):
+            raise KernelFault(*diagnostics)
+
+    def switch_to_next(self) -> None:
+        """Called by a kernel that cannot go on; returns when it is in the queue and its turn."""
+        if self.is_stopping:  # a `finally` of a kernel that is being ended
+            raise GreenletExit
+        ready = self.ready
+        if ready and ready[0].greenlet:
+            ready.popleft().greenlet.switch()
+        else:  # only the hub starts greenlets: one started here would stand on our stack
+            self.hub.switch()
+
+    def _stop(self) -> None:
+        """End the kernels that are left; what their cleanup raises is not the cause."""
+        self.is_stopping = True
+        for kernel in self.kernels:
+            if not kernel.is_finished:
+                with suppress(TTLError):
+                    kernel.greenlet.throw(GreenletExit)
+
+    def _node_buffer(self, declared: DataflowBuffer) -> NodeBuffer:
+        return NodeBuffer(declared, self.types.block(declared.shape, declared.dtype))
+
+
+def _coordinates(grid: Shape) -> list[Shape]:
+    """All nodes, x fastest: the order of ttl.node(1)."""
+    return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
+
+
+def _dest(program: Program, kernel: KernelFunction) -> DType:
+    """The format of the kernel's expression values; without meaning for data movement."""
+    if kernel.kind is not KernelKind.COMPUTE:
+        return dest_dtype(False)
+    captured = [v.dtype for v in kernel.captures().values() if isinstance(v, DataflowBuffer)]
+    explicit = program.operation.fp32_dest_acc_en
+    return dest_dtype(needs_fp32_dest(explicit, uses_matmul(kernel.function), captured))

@@ -1,0 +1,71 @@
+"""Slices in shape units and what a copy may connect."""
+
+from __future__ import annotations
+
+import pytest
+
+from ttl.diagnostics import RuleBroken
+from ttl.semantics.tensors import check_copy_shapes, slice_tensor
+
+
+class Ragged:
+    shape = (3, 65, 32)  # 3 x 3 tiles x 1 tile
+    dtype = layout = None
+
+
+def bounds(items: object) -> list[tuple[int, int, bool]]:
+    extents = slice_tensor(Ragged(), items).extents
+    return [(extent.start, extent.stop, extent.indexed) for extent in extents]
+
+
+def test_slices_count_tiles_in_the_two_innermost_dimensions() -> None:
+    assert bounds((2, slice(1, 3), slice(None))) == [(2, 3, True), (1, 3, False), (0, 1, False)]
+    assert slice_tensor(Ragged(), (2, slice(1, 3), 0)).shape == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ((0, 0), "2 indices for a tensor of 3 dimensions"),
+        (0, "1 indices for a tensor of 3 dimensions"),
+        ((3, 0, 0), "slice 3 of dimension 0 does not lie in 0:3"),
+        ((-1, 0, 0), "slice -1 of dimension 0"),
+        ((0, slice(2, 4), 0), "slice 2:4 of dimension 1 does not lie in 0:3"),
+        ((0, slice(2, 2), 0), "slice 2:2 of dimension 1"),
+        ((0, slice(0, 2, 2), 0), "neither an index nor a slice"),
+        ((0, "x", 0), "'x' is neither an index nor a slice"),
+        ((0, slice(0.5, 2), 0), "neither an index nor a slice"),
+    ],
+)
+def test_slices_outside_the_tensor(items: object, message: str) -> None:
+    with pytest.raises(RuleBroken, match=message) as caught:
+        slice_tensor(Ragged(), items)
+    assert caught.value.code.slug == "slice-out-of-range"
+
+
+@pytest.mark.parametrize(
+    ("items", "block"),
+    [
+        ((0, slice(0, 2), slice(0, 1)), (2, 1)),
+        ((0, slice(0, 2), slice(0, 1)), (1, 2, 1)),
+        ((slice(0, 2), 1, slice(0, 1)), (2, 1)),
+        ((slice(0, 2), 1, slice(0, 1)), (2, 1, 1)),
+        ((0, 0, 0), (1, 1)),
+    ],
+)
+def test_copies_that_fit(items: object, block: tuple[int, ...]) -> None:
+    check_copy_shapes(slice_tensor(Ragged(), items), block)
+
+
+@pytest.mark.parametrize(
+    ("items", "block"),
+    [
+        ((0, slice(0, 2), slice(0, 1)), (1, 2)),
+        ((slice(0, 2), slice(0, 1), slice(0, 1)), (2, 1)),  # the middle 1 was not an index
+        ((0, 0, 0), (2, 1)),
+    ],
+)
+def test_copies_that_do_not_fit(items: object, block: tuple[int, ...]) -> None:
+    with pytest.raises(RuleBroken) as caught:
+        check_copy_shapes(slice_tensor(Ragged(), items), block)
+    assert caught.value.code.slug == "shape-mismatch"

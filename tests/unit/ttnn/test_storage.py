@@ -1,0 +1,113 @@
+"""Pages in chip order, slices of tensors, and padding."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ttl import ttnn
+from ttl.semantics.tensors import slice_tensor
+
+
+def numbered(*shape: int) -> ttnn.Tensor:
+    """float32 elements that are their own row-major number."""
+    return ttnn.from_numpy(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+def page_values(tensor: ttnn.Tensor) -> np.ndarray:
+    return tensor.storage.read_pages().view(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "page", "position"),
+    [
+        (0, 0, 0, 0),
+        (0, 15, 0, 15),
+        (1, 0, 0, 16),
+        (0, 16, 0, 256),  # face (0, 1)
+        (15, 31, 0, 511),
+        (16, 0, 0, 512),  # face (1, 0)
+        (16, 16, 0, 768),  # face (1, 1)
+        (31, 31, 0, 1023),
+        (0, 32, 1, 0),  # the next tile of the same tile row
+        (5, 64 + 17, 2, 256 + 5 * 16 + 1),
+        (32, 0, 3, 0),  # three tiles a row
+        (63, 95, 5, 1023),
+    ],
+)
+def test_where_an_element_is_in_its_page(row: int, column: int, page: int, position: int) -> None:
+    assert page_values(numbered(64, 96))[page, position] == row * 96 + column
+
+
+def test_pages_of_leading_dimensions_follow_each_other() -> None:
+    tensor = numbered(2, 3, 32, 64)
+    pages = page_values(tensor)
+    assert pages.shape == (2 * 3 * 1 * 2, 1024)
+    element = ((1 * 3 + 2) * 32 + 0) * 64 + 32  # [1, 2, 0, 32]
+    assert pages[(1 * 3 + 2) * 2 + 1, 0] == element
+
+
+def test_bytes_of_a_bfloat16_page() -> None:
+    tensor = ttnn.from_numpy(np.full((32, 32), 1.0), dtype=ttnn.bfloat16)
+    pages = tensor.storage.read_pages()
+    assert pages.shape == (1, 2048) == (1, tensor.storage.page_bytes)
+    assert pages.dtype == np.uint8
+    assert pages[0, :4].tolist() == [0x80, 0x3F, 0x80, 0x3F]  # little-endian 0x3F80
+
+
+def test_writing_pages_is_the_inverse_of_reading_them() -> None:
+    source, copy = numbered(2, 64, 96), ttnn.zeros((2, 64, 96), ttnn.float32)
+    copy.storage.write_pages(source.storage.read_pages())
+    assert np.array_equal(ttnn.to_numpy(copy), ttnn.to_numpy(source))
+
+
+def test_reading_pages_gives_a_copy() -> None:
+    tensor = numbered(32, 32)
+    tensor.storage.read_pages()[...] = 0
+    assert ttnn.to_numpy(tensor)[1, 0] == 32
+
+
+def test_a_ragged_tensor_is_padded_with_zeros() -> None:
+    tensor = ttnn.from_numpy(np.ones((33, 40), np.float32))
+    assert (tensor.shape, tensor.padded_shape) == ((33, 40), (64, 64))
+    assert tensor.storage.elements.sum() == 33 * 40
+    assert ttnn.to_numpy(tensor).shape == (33, 40)
+
+
+def test_padding_stays_zero_whoever_writes() -> None:
+    by_pages, by_block = (ttnn.zeros((33, 40), ttnn.float32) for _ in range(2))
+    by_pages.storage.write_pages(np.full((4, 4096), 1, np.uint8))
+    assert np.count_nonzero(by_pages.storage.elements) == 33 * 40
+    for row in range(2):
+        part = slice_tensor(by_block, (row, slice(0, 2)))
+        by_block.storage.write(part.extents, np.ones((32, 64), np.float32))
+    assert np.array_equal(ttnn.to_numpy(by_block), np.ones((33, 40)))
+    assert np.count_nonzero(by_block.storage.elements) == 33 * 40
+
+
+def test_a_slice_counts_tiles() -> None:
+    tensor, block = numbered(64, 96), np.zeros((32, 64), np.float32)
+    tensor.storage.read(slice_tensor(tensor, (1, slice(1, 3))).extents, block)
+    assert np.array_equal(block, ttnn.to_numpy(tensor)[32:64, 32:96])
+
+
+def test_tiles_keep_their_order_when_an_indexed_dimension_is_left_out() -> None:
+    """t[0:2, 0:3, 0] is 2 x 3 tiles for a block of (2, 3)."""
+    tensor, block = numbered(2, 96, 64), np.zeros((64, 96), np.float32)
+    part = slice_tensor(tensor, (slice(0, 2), slice(0, 3), 0))
+    tensor.storage.read(part.extents, block)
+    values = ttnn.to_numpy(tensor)
+    assert np.array_equal(block[:32, 32:64], values[0, 32:64, :32])
+    assert np.array_equal(block[32:, 64:], values[1, 64:, :32])
+    written = ttnn.zeros((2, 96, 64), ttnn.float32)
+    written.storage.write(part.extents, block)
+    assert np.array_equal(ttnn.to_numpy(written)[:, :, :32], values[:, :, :32])
+    assert not ttnn.to_numpy(written)[:, :, 32:].any()
+
+
+def test_bfloat16_is_stored_rounded() -> None:
+    tensor = ttnn.from_numpy(np.full((32, 32), 257.0), dtype=ttnn.bfloat16)
+    array = ttnn.to_numpy(tensor)
+    assert array.dtype == ml_dtypes.bfloat16
+    assert float(array[0, 0]) == 256.0
