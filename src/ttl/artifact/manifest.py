@@ -51,7 +51,7 @@ def _not_usable(folder: Path, error: OSError) -> UsageError:
     broken = RuleBroken(
         codes.FILE_NOT_USABLE,
         f"{error.filename or folder}: {error.strerror}",
-        helps=("name a folder that can be written", ) if not folder.exists() else (),
+        helps=("name a folder that can be written",) if not folder.exists() else (),
     )
     return UsageError(broken.at(None))
 
@@ -141,7 +141,11 @@ def from_json(manifest: dict[str, Any], sources: list[str]) -> CompiledOperation
     own = manifest["pyttl"]
     metadata = manifest["operand_metadata"]
     operands = zip(
-        own["operand_names"], metadata["shapes"], metadata["dtypes"], metadata["layouts"]
+        own["operand_names"],
+        metadata["shapes"],
+        metadata["dtypes"],
+        metadata["layouts"],
+        strict=True,
     )
     core_range = manifest["core_range"]
     return CompiledOperation(

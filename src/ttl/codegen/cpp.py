@@ -110,7 +110,7 @@ def literal(self: _Printer, op: emitc.LiteralOp) -> None:
 
 def expression(self: _Printer, op: emitc.ExpressionOp) -> None:
     body = op.body.block
-    self.texts.update(zip(body.args, self.operands(op)))
+    self.texts.update(zip(body.args, self.operands(op), strict=True))
     value = body.last_op.operands[0]  # type: ignore[union-attr]
     self.line(f"{cpp_type(op.result)} {self.name(op.result)} = {self.formula(value)};", op)
 
@@ -118,7 +118,7 @@ def expression(self: _Printer, op: emitc.ExpressionOp) -> None:
 def call(self: _Printer, op: emitc.CallOpaqueOp) -> None:
     template = ""
     if op.template_args is not None:
-        template = f"<{', '.join(a.value.data for a in op.template_args)}>"  # type: ignore[attr-defined]
+        template = f"<{', '.join(a.value.data for a in op.template_args)}>"
     text = f"{op.callee.data}{template}({', '.join(self.operands(op))});"
     if op.results:
         result = op.results[0]
@@ -154,7 +154,7 @@ def cpp_type(value: SSAValue) -> str:
     return f"int{value.type.width.data}_t"
 
 
-PRINTERS: dict[type[Operation], Callable[[_Printer, Operation], None]] = {
+PRINTERS: dict[type[Operation], Callable[..., None]] = {
     emitc.IncludeOp: include,
     emitc.FuncOp: function,
     emitc.VerbatimOp: verbatim,
@@ -164,4 +164,4 @@ PRINTERS: dict[type[Operation], Callable[[_Printer, Operation], None]] = {
     emitc.ForOp: loop,
     emitc.YieldOp: loop_end,
     emitc.ReturnOp: function_end,
-}  # type: ignore[dict-item]
+}

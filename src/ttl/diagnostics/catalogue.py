@@ -40,7 +40,8 @@ UNKNOWN_NAME = _code(
 )
 NOT_A_TENSOR = _code(
     "TTL1005", "not-a-tensor", Blame.USER,
-    """Operations take ttnn tensors on a device, and ints, floats, bools or strings as constants.""",
+    """Operations take ttnn tensors on a device, and ints, floats, bools or strings as
+    constants.""",
 )
 KERNEL_COUNT = _code(
     "TTL1006", "kernel-count", Blame.USER,

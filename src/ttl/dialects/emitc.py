@@ -5,6 +5,7 @@ xDSL has its types and call_opaque; the rest is here.
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from collections.abc import Container
 
@@ -125,12 +126,17 @@ class YieldOp(IRDLOperation):
     traits = traits_def(IsTerminator())
 
 
-_KEYWORDS = frozenset(
-    """alignas alignof and asm auto bool break case catch char class const constexpr continue
-    decltype default delete do double else enum explicit export extern false float for friend goto
-    if inline int long mutable namespace new noexcept not nullptr operator or private protected
-    public register return short signed sizeof static struct switch template this throw true try
-    typedef typeid typename union unsigned using virtual void volatile while xor""".split()
+# C++ keywords that are names in Python.
+_KEYWORDS = re.findall(
+    r"\w+",
+    """
+    alignas alignof and asm auto bool break case catch char class const constexpr
+    continue decltype default delete do double else enum explicit export extern false
+    float for friend goto if inline int long mutable namespace new noexcept not nullptr
+    operator or private protected public register return short signed sizeof static
+    struct switch template this throw true try typedef typeid typename union unsigned
+    using virtual void volatile while xor
+    """,
 )
 
 
@@ -143,6 +149,8 @@ def unique_identifier(name: str, taken: Container[str]) -> str:
         found = f"{identifier}_{number}"
     return found
 
+
+__all__ = ["CallOpaqueOp", "OpaqueAttr", "OpaqueType"]  # from xDSL, under MLIR's names
 
 EmitC = Dialect(
     "emitc",

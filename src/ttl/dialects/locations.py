@@ -9,8 +9,8 @@ from ttl.diagnostics import Span
 
 
 def location_of(span: Span) -> FusedLoc:
-    return FusedLoc(
-        [
+    return FusedLoc(  # its parameter has a converter that mypy does not see
+        [  # type: ignore[arg-type]
             FileLineColLoc(StringAttr(span.file), IntAttr(line), IntAttr(column))
             for line, column in ((span.line, span.column), (span.end_line, span.end_column))
         ],

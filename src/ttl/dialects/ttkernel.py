@@ -7,7 +7,7 @@ declares it; compute headers are relative to api/compute/.
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
@@ -83,9 +83,9 @@ class CallOp(IRDLOperation, ABC):
 
 
 def _call(name: str, arity: int, include: str) -> type[CallOp]:
-    made = irdl_op_definition(type(f"Call_{name}", (CallOp,), {"name": f"ttkernel.{name}"}))
+    made: Any = irdl_op_definition(type(f"Call_{name}", (CallOp,), {"name": f"ttkernel.{name}"}))
     made.ARITY, made.INCLUDE = arity, include
-    return made
+    return cast(type[CallOp], made)
 
 
 def _table_calls() -> dict[str, tuple[int, str]]:

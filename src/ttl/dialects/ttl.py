@@ -7,7 +7,7 @@ every tile of a block once it is known where the operands are (a buffer, or the 
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -192,7 +192,7 @@ class WaitTransferOp(IRDLOperation):
     transfer = operand_def(TransferType)
 
 
-# Block math: generated from the op table -------------------------------------------------------------
+# Block math, from the op table --------------------------------------------------------------------
 
 
 @irdl_op_definition
@@ -230,10 +230,10 @@ class TileMathOp(IRDLOperation, ABC):
         return not isinstance(self.inputs[0].type, DstType)
 
 
-def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> type[IRDLOperation]:
+def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> Any:
     name = f"{base.__name__.removesuffix('Op')}_{op.name}"
-    made = irdl_op_definition(type(name, (base,), {"name": f"ttl.{prefix}{op.name}"}))
-    made.ENTRY = op  # type: ignore[attr-defined]
+    made: Any = irdl_op_definition(type(name, (base,), {"name": f"ttl.{prefix}{op.name}"}))
+    made.ENTRY = op
     return made
 
 
@@ -275,7 +275,7 @@ class ComputeOp(IRDLOperation):
     traits = traits_def(NoTerminator())
 
 
-# Tiles: what ttl-lower-to-loops makes of the tile operations ------------------------------------------
+# Single tiles, after ttl-lower-to-loops -----------------------------------------------------------
 
 
 @irdl_op_definition

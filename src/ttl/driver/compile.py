@@ -13,6 +13,7 @@ from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, InternalError, TTLError, codes
 from ttl.language.operation import Program
+from ttl.semantics.limits import check_limits
 from ttl.target import Target
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     from ttl.frontend import build_module
     from ttl.passes import PIPELINE, find_pass, run_passes
 
+    check_limits(program.buffers, target)
     module = build_module(program, target)
     _write_module(module, config.initial_mlir)
     run_passes(

@@ -177,7 +177,8 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, index: Value) -> SSAValue:
             f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
             helps=("give one index or slice for each dimension",),
         )
-    starts, extents = zip(*(_start_and_extent(*pair) for pair in zip(items, sizes)))
+    pairs = [_start_and_extent(*pair) for pair in zip(items, sizes, strict=True)]
+    starts, extents = zip(*pairs, strict=True)
     return builder.value(
         ttl.TensorSliceOp.create(
             operands=[builder.tensors[id(tensor)], *(builder.index(start) for start in starts)],
@@ -214,7 +215,9 @@ def _linear(value: Value) -> tuple[Terms, int]:
         raise not_yet(f"{describe(value)} as a slice bound")
     op = value.owner
     if isinstance(op, arith.ConstantOp):
-        return {}, op.value.value.data  # type: ignore[union-attr]
+        constant = op.value
+        assert isinstance(constant, IntegerAttr)
+        return {}, constant.value.data
     if isinstance(op, (arith.AddiOp, arith.SubiOp)):
         sign = 1 if isinstance(op, arith.AddiOp) else -1
         return _combine(_linear(op.lhs), _linear(op.rhs), sign)

@@ -14,7 +14,7 @@ from ttl.dialects import ttl
 from ttl.semantics.ops import BY_OPERATOR
 
 from .builder import KernelBuilder, Value, describe, not_yet
-from .calls import block_math, call_function, call_method, tensor_slice
+from .calls import Fill, block_math, call_function, call_method, tensor_slice
 
 
 def expression(builder: KernelBuilder, node: ast.expr) -> Value:
@@ -59,9 +59,9 @@ def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
 
 def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
     sign, fold = OPERATORS.get(type(operator), (type(operator).__name__, None))
-    if not isinstance(left, SSAValue) and not isinstance(right, SSAValue):
+    if not isinstance(left, (SSAValue, Fill)) and not isinstance(right, (SSAValue, Fill)):
         return _fold(fold, sign, left, right)
-    if any(isinstance(v, SSAValue) and ttl.is_block_value(v.type) for v in (left, right)):
+    if _is_block(left) or _is_block(right):
         if sign not in BY_OPERATOR:
             raise not_yet(f"`{sign}` on blocks")
         return block_math(builder, BY_OPERATOR[sign], [left, right])
@@ -69,6 +69,20 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         raise not_yet(f"`{sign}` on run-time integers")
     made = INDEX_OPS[type(operator)](builder.index(left), builder.index(right))
     return builder.value(made)
+
+
+def _is_block(value: Value) -> bool:
+    return isinstance(value, Fill) or (
+        isinstance(value, SSAValue) and ttl.is_block_value(value.type)
+    )
+
+
+def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
+    """Signs of constants; the language has no unary operators on blocks."""
+    value = expression(builder, node.operand)
+    if not isinstance(node.op, (ast.USub, ast.UAdd)) or not isinstance(value, (int, float)):
+        raise not_yet(f"`{type(node.op).__name__}` of {describe(value)}")
+    return -value if isinstance(node.op, ast.USub) else +value
 
 
 def _fold(fold: Callable[[Any, Any], Any] | None, sign: str, left: Value, right: Value) -> Value:
@@ -127,6 +141,7 @@ EXPRESSIONS: dict[type[ast.expr], Callable[[KernelBuilder, Any], Value]] = {
     ast.Slice: slice_display,
     ast.Attribute: attribute,
     ast.BinOp: binary_expression,
+    ast.UnaryOp: unary_expression,
     ast.Call: call_expression,
     ast.Subscript: subscript,
 }

@@ -33,7 +33,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     kernels = [_build_function(program, kernel, mistakes) for kernel in program.kernels]
     if mistakes:
         raise CompileError(*mistakes)
-    for kernel, thread in zip(kernels, _threads(program)):
+    for kernel, thread in zip(kernels, _threads(program), strict=True):
         kernel.attributes["ttl.kernel_thread"] = StringAttr(thread)
     attributes = {
         "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in program.grid]),

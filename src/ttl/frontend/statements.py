@@ -56,7 +56,7 @@ def bind(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
             raise RuleBroken(
                 codes.WRONG_ARGUMENT, f"{len(value)} values for {len(target.elts)} names"
             )
-        for part, item in zip(target.elts, value):
+        for part, item in zip(target.elts, value, strict=True):
             bind(builder, part, item)
     else:
         raise not_yet("assignment to anything but names")
@@ -82,13 +82,13 @@ def for_loop(builder: KernelBuilder, node: ast.For) -> None:
     body.args[0].name_hint = node.target.id.strip("_") or "i"
     outer_names = dict(builder.names)
     builder.names[node.target.id] = body.args[0]
-    builder.names.update(zip(carried, body.args[1:]))
+    builder.names.update(zip(carried, body.args[1:], strict=True))
     with builder.inside(body):
         statements(builder, node.body)
         builder.emit(scf.YieldOp(*(builder.names[name] for name in carried)))
     builder.names = outer_names
     loop = builder.emit(scf.ForOp(*bounds, initial, Region(body)))
-    for name, result in zip(carried, loop.results):
+    for name, result in zip(carried, loop.results, strict=True):
         result.name_hint = name
         builder.names[name] = result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
@@ -36,10 +37,13 @@ class KernelFunction:
         return self.function.__name__
 
     def captures(self) -> dict[str, Any]:
-        """The captured variables by name."""
-        code = self.function.__code__
-        cells = self.function.__closure__ or ()
-        return {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells)}
+        """The captured variables by name, those that have a value."""
+        captured = {}
+        names, cells = self.function.__code__.co_freevars, self.function.__closure__ or ()
+        for name, cell in zip(names, cells, strict=True):
+            with suppress(ValueError):  # the name has no value yet
+                captured[name] = cell.cell_contents
+        return captured
 
 
 @dataclass(slots=True)
@@ -125,7 +129,7 @@ class Operation:
         if grid in ("auto", "full"):
             return full_grid
         assert isinstance(grid, tuple)
-        if any(size > limit for size, limit in zip(grid, full_grid)):
+        if any(size > limit for size, limit in zip(grid, full_grid, strict=False)):
             broken = RuleBroken(
                 codes.GRID_TOO_LARGE,
                 f"{self.__name__} asks for a grid of {grid}, the device has {full_grid} (x, y)",
@@ -237,8 +241,8 @@ def flatten_size(grid: Shape, dims: int) -> int | Shape:
 def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
     """c[dims-1] + s[dims-1] * (c[dims] + s[dims] * (...)) in the last place."""
     last = 0
-    for position, size in reversed(list(zip(coordinate[dims - 1 :], grid[dims - 1 :]))):
-        last = position + size * last
+    for dimension in reversed(range(dims - 1, len(grid))):
+        last = coordinate[dimension] + grid[dimension] * last
     head = coordinate[: dims - 1]
     head += (0,) * (dims - 1 - len(head))
     return last if dims == 1 else (*head, last)

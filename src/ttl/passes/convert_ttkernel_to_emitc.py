@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import emitc, ttkernel
 
-from .module_pass import Maker, kernels, thread_of
+from .module_pass import Maker, erase, kernels, thread_of
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
@@ -35,8 +35,7 @@ class ConvertTtkernelToEmitc(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in list(kernels(op)):
             file = _FileMaker(kernel).make()
-            kernel.detach()
-            kernel.erase(safe_erase=False)
+            erase(kernel)
             op.body.block.add_op(file)
 
 
@@ -101,7 +100,7 @@ class _FileMaker:
             operands=operands, properties=properties, result_types=[i32] * len(op.results)
         )
         make.add(call)
-        for old, new in zip(op.results, call.results):
+        for old, new in zip(op.results, call.results, strict=True):
             self.name(old, new)
 
     def declare(self, name: str) -> str:
@@ -175,7 +174,7 @@ def arithmetic(self: _FileMaker, op: Operation, make: Maker) -> None:
     leaves: dict[SSAValue, None] = {}
     _collect_leaves(op, leaves)
     block = Block(arg_types=[i32] * len(leaves))
-    arguments = dict(zip(leaves, block.args))
+    arguments: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=True))
     inside = Maker(InsertPoint.at_end(block), op)
     inside.add(emitc.YieldOp.create(operands=[_rebuild(op, arguments, inside)]))
     expression = emitc.ExpressionOp.create(
@@ -238,7 +237,7 @@ def function_end(self: _FileMaker, op: func.ReturnOp, make: Maker) -> None:
     pass
 
 
-CONVERSIONS: dict[type[Operation], Callable[[_FileMaker, Operation, Maker], None]] = {
+CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttkernel.CompileTimeArgOp: compile_time_arg,
     ttkernel.TensorAccessorOp: tensor_accessor,
     arith.ConstantOp: constant,
@@ -246,4 +245,4 @@ CONVERSIONS: dict[type[Operation], Callable[[_FileMaker, Operation, Maker], None
     scf.ForOp: loop,
     scf.YieldOp: loop_end,
     func.ReturnOp: function_end,
-}  # type: ignore[dict-item]
+}

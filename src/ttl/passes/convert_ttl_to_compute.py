@@ -221,7 +221,7 @@ class _Converter:
         zero = FloatAttr(0.0, f32)
         fill = ttl.TileFillOp.create(
             properties={"value": zero},
-            result_types=[ttl.DstType(op.result.type)],  # type: ignore[arg-type]
+            result_types=[ttl.DstType(op.result.type)],
         )
         start = Maker.before(op).value(fill)
         self.replace(op, ttl.TILE_MATH["matmul"], [*op.inputs, start])
@@ -263,7 +263,7 @@ class _Converter:
         loop.body.detach_block(body)
         new = scf.ForOp(loop.lb, loop.ub, loop.step, list(loop.iter_args), Region(body))
         Maker.before(loop).add(new)
-        for old, result in zip(loop.results, new.results):
+        for old, result in zip(loop.results, new.results, strict=True):
             result.name_hint = old.name_hint
             self.registers[old] = result
         self.remove(loop)

@@ -26,7 +26,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.ops import BLOCK_OPS, COPY, FILL, TileCall
 from ttl.semantics.types import Shape
 
-from .module_pass import Maker, kernels, target_of
+from .module_pass import Maker, erase, kernels, target_of
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ class _Converter:
         for op in converted:
             CONVERSIONS[type(op)](self, op, Maker.before(op))
         for op in reversed(converted):
-            op.detach()
-            op.erase(safe_erase=False)
+            erase(op)
         self.drop_arguments()
 
     def make_accessors(self) -> None:
@@ -64,7 +63,7 @@ class _Converter:
         make = Maker(InsertPoint.at_start(body), self.kernel)
         positions = self.kernel.attributes["ttl.crta_indices"]
         assert isinstance(positions, ArrayAttr)
-        for number, (argument, position) in enumerate(zip(body.args, positions)):
+        for number, (argument, position) in enumerate(zip(body.args, positions, strict=True)):
             name = argument.name_hint or f"tensor_{number}"
             accessor = ttkernel.TensorAccessorOp.create(
                 properties={"tensor": position, "argument": IntegerAttr(number, i64)},
@@ -105,6 +104,7 @@ def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) ->
 
 def bind_buffer(self: _Converter, op: ttl.BindBufferOp, make: Maker) -> None:
     name, data_format = op.buffer.root_reference, op.result.type.tile.dtype.data_format
+    assert op.index is not None
     argument = ttkernel.CompileTimeArgOp.create(
         properties={"index": op.index},
         result_types=[ttkernel.CBType(name, StringAttr(data_format))],
@@ -138,8 +138,8 @@ def tile_call(self: _Converter, op: ttl.TileCallOp, make: Maker) -> None:
     elif action == "copy":
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":
-        fill = call(make, FILL.call, registers[0])
-        fill.properties["value"] = op.value
+        assert op.value is not None
+        call(make, FILL.call, registers[0]).properties["value"] = op.value
     elif action == "matmul":
         sizes = [make.index(size) for size in _matmul_sizes(op)]
         form = self.form(action, from_buffers=True)
@@ -171,7 +171,7 @@ def node_index(self: _Converter, op: ttl.NodeIndexOp, make: Maker) -> None:
 
 def copy(self: _Converter, op: ttl.CopyOp, make: Maker) -> None:
     """A page for each tile: the transfers are all under way until the barrier."""
-    is_read = op.transfer.type.kind.data == "read"
+    is_read = _kind(op.transfer) == "read"
     part, block = (op.source, op.destination) if is_read else (op.destination, op.source)
     slice_op = part.owner
     assert isinstance(slice_op, ttl.TensorSliceOp)
@@ -189,6 +189,11 @@ def copy(self: _Converter, op: ttl.CopyOp, make: Maker) -> None:
     _copy_tiles(make, function, accessor, first, address, part, tensor_shape)
 
 
+def _kind(transfer: SSAValue) -> str:
+    assert isinstance(transfer.type, ttl.TransferType)
+    return transfer.type.kind.data
+
+
 def _copy_tiles(
     make: Maker,
     function: str,
@@ -202,15 +207,15 @@ def _copy_tiles(
     shape, dtype = part_type.shape, part_type.dtype
     assert shape is not None and dtype is not None
     strides = [prod(tensor_shape[d + 1 :]) for d in range(len(shape))]
-    sizes = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    byte_sizes = [prod(shape[d + 1 :]) * dtype.tile_bytes for d in range(len(shape))]
 
     def dimension(inner: Maker, d: int, indices: list[SSAValue]) -> None:
         if d < len(shape):
             name = {1: "tile_row", 0: "tile_column"}.get(len(shape) - 1 - d, "tile_outer")
             inner.loop(shape[d], name, lambda m, i: dimension(m, d + 1, [*indices, i]))
             return
-        page = inner.affine(list(zip(indices, strides)))
-        offset = inner.affine([(i, size * dtype.tile_bytes) for i, size in zip(indices, sizes)])
+        page = inner.affine(list(zip(indices, strides, strict=True)))
+        offset = inner.affine(list(zip(indices, byte_sizes, strict=True)))
         page = inner.value(arith.AddiOp(first, page), "page")
         at = inner.value(arith.AddiOp(address, offset), "address")
         call(inner, function, page, accessor, at)
@@ -221,7 +226,7 @@ def _copy_tiles(
 def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     """Tiles are numbered row by row over all dimensions."""
     page = starts[0]
-    for start, size in zip(starts[1:], shape[1:]):
+    for start, size in zip(starts[1:], shape[1:], strict=True):
         row = make.value(arith.MuliOp(page, make.index(size)))
         page = make.value(arith.AddiOp(row, start), "first_page")
     return page
@@ -229,8 +234,7 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
 
 def wait_transfer(self: _Converter, op: ttl.WaitTransferOp, make: Maker) -> None:
     """A barrier waits for everything under way: of several in a row one is enough."""
-    kind = op.transfer.type.kind.data
-    name = f"ttkernel.noc_async_{kind}_barrier"
+    name = f"ttkernel.noc_async_{_kind(op.transfer)}_barrier"
     previous = op.prev_op
     while isinstance(previous, ttl.WaitTransferOp):
         previous = previous.prev_op
@@ -242,7 +246,7 @@ def drop(self: _Converter, op: Operation, make: Maker) -> None:
     pass
 
 
-CONVERSIONS: dict[type[Operation], Callable[[_Converter, Operation, Maker], None]] = {
+CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.BindBufferOp: bind_buffer,
     ttl.ReserveOp: buffer_call("cb_reserve_back"),
     ttl.WaitOp: buffer_call("cb_wait_front"),
@@ -254,4 +258,4 @@ CONVERSIONS: dict[type[Operation], Callable[[_Converter, Operation, Maker], None
     ttl.TensorSliceOp: drop,
     ttl.CopyOp: copy,
     ttl.WaitTransferOp: wait_transfer,
-}  # type: ignore[dict-item]
+}

@@ -113,7 +113,7 @@ class _Scan:
 
     def loop(self, loop: scf.ForOp) -> None:
         body = loop.body.block
-        for start, argument in zip(loop.iter_args, body.args[1:]):
+        for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
             if self.last_uses[start] is not loop:
                 raise _needs_copy(loop)
             self.give(argument, self.allocation.first[start])  # rule CARRIED
@@ -121,7 +121,9 @@ class _Scan:
         self.block(body)
         end = body.last_op
         assert end is not None
-        for argument, value, result in zip(body.args[1:], end.operands, loop.results):
+        for argument, value, result in zip(
+            body.args[1:], end.operands, loop.results, strict=True
+        ):
             if self.allocation.first[value] != self.allocation.first[argument]:
                 raise _needs_copy(loop)
             self.give(result, self.allocation.first[value])

@@ -15,6 +15,7 @@ from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects.locations import span_of
 from ttl.target import Target, load
 
+
 def kernels(module: ModuleOp, thread: str | None = None) -> Iterator[func.FuncOp]:
     """The kernel functions, or those of one kind of thread."""
     for op in module.ops:
@@ -33,6 +34,12 @@ def target_of(module: ModuleOp) -> Target:
     name = module.attributes["ttl.target_arch"]
     assert isinstance(name, StringAttr)
     return load(name.data)
+
+
+def erase(op: Operation) -> None:
+    """Take an operation out; its results have no users left that stay."""
+    op.detach()
+    op.erase(safe_erase=False)
 
 
 def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:

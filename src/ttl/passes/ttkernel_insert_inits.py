@@ -154,7 +154,7 @@ def _needs(op: Operation, calls: dict[str, TileCall]) -> Iterator[Setting]:
     buffers = [v for v in op.operands if isinstance(v.type, ttkernel.CBType)]
     is_matmul = call.init == "matmul_block_init"
     sources = reversed(buffers) if is_matmul else buffers
-    for unit, buffer in zip((SRCA, SRCB), sources):
+    for unit, buffer in zip((SRCA, SRCB), sources, strict=False):
         yield _format(unit, buffer, op)
     if not buffers:
         yield Setting(SFPU, call.init, call.init, (), op)

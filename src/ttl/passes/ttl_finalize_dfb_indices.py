@@ -16,7 +16,7 @@ class TtlFinalizeDfbIndices(ModulePass):
     name = "ttl-finalize-dfb-indices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        indices = {}
+        indices: dict[str, IntegerAttr] = {}
         for declaration in op.ops:
             if isinstance(declaration, ttl.DeclareBufferOp):
                 index = IntegerAttr(len(indices), i64)

@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
-from .module_pass import Maker
+from .module_pass import Maker, erase
 
 
 @dataclass(frozen=True)
@@ -31,5 +31,4 @@ def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
         assert isinstance(acquire, ttl.AcquireOp)
         make.origin = acquire
         make.add(release.create(operands=[acquire.buffer]))
-    scope_end.detach()
-    scope_end.erase()
+    erase(scope_end)

@@ -20,7 +20,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.ops import MATMUL
 
 from .dst_allocation import is_register_value, value_tiles
-from .module_pass import Maker, kernels
+from .module_pass import Maker, erase, kernels
 from .ttl_assign_dst import DST_INDEX
 
 
@@ -45,8 +45,7 @@ def _lower_section(section: ttl.ComputeOp) -> None:
         make.origin = store
         _pack(store, make)
     _protocol(make, "release")
-    section.detach()
-    section.erase(safe_erase=False)
+    erase(section)
 
 
 def _protocol(make: Maker, step: str) -> None:
@@ -82,7 +81,7 @@ def _lower_block(block: Block, make: Maker, carried: Registers) -> None:
 
 def _lower_loop(loop: scf.ForOp, make: Maker, carried: Registers) -> None:
     body = loop.body.block
-    for start, argument in zip(loop.iter_args, body.args[1:]):
+    for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
         carried[argument] = _first(start, carried)
     new_body = Block(arg_types=[body.args[0].type])
     new_body.args[0].name_hint = body.args[0].name_hint

@@ -7,15 +7,17 @@ the other way loses bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
-from ttl.semantics.dtypes import float32
+from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import needs_fp32_dest
 from ttl.semantics.ops import MATMUL
 
@@ -38,7 +40,7 @@ class TtlSetComputeKernelConfig(ModulePass):
             fp32 = needs_fp32_dest(
                 _explicit(self.fp32_dest_acc_en, kernel, FP32),
                 any(_is_matmul(o) for o in kernel.walk()),
-                (o.result.type.tile.dtype for o in kernel.walk() if _is_bind(o)),
+                _buffer_dtypes(kernel),
             )
             kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
             full_sync = _explicit(self.dst_full_sync_en, kernel, FULL_SYNC)
@@ -54,12 +56,14 @@ def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | Non
     return bool(kernel.attributes[name])
 
 
+def _buffer_dtypes(kernel: func.FuncOp) -> Iterator[DType]:
+    for op in kernel.walk():
+        if isinstance(op, ttl.BindBufferOp):
+            yield op.result.type.tile.dtype
+
+
 def _is_matmul(op: object) -> bool:
     return isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL
-
-
-def _is_bind(op: object) -> bool:
-    return isinstance(op, ttl.BindBufferOp)
 
 
 def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
@@ -71,7 +75,8 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
 
 
 def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
-    copied, multiplied = set(), {}
+    copied: set[str] = set()
+    multiplied: dict[str, Operation] = {}
     for op in kernel.walk():
         if isinstance(op, ttl.TileCopyOp):
             copied.add(_buffer_name(op.source))

@@ -16,6 +16,7 @@ from ttl.language.operation import KernelFunction, KernelKind, Program
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
+from ttl.semantics.limits import check_limits
 from ttl.semantics.types import Shape
 from ttl.target import Target
 from ttl.trace import Recorder
@@ -25,7 +26,6 @@ from .buffer import NodeBuffer
 from .deadlock import deadlock_fault
 from .kernel import KernelRun
 from .leftovers import leftovers
-from .limits import check_limits
 from .types import TypeTable
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 TARGETS = ("wormhole_b0", "blackhole")
 
@@ -35,7 +36,8 @@ class Target:
 @cache
 def load(name: str) -> Target:
     """The chip called `name`, one of TARGETS."""
-    fields = json.loads(files(__package__).joinpath(f"{name}.json").read_text())
+    text = files(__package__).joinpath(f"{name}.json").read_text()
+    fields: dict[str, Any] = json.loads(text)
     return Target(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+        **{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}  # type: ignore[arg-type]
     )

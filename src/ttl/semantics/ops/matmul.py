@@ -34,7 +34,8 @@ def matmul_type(left: BlockType, right: BlockType) -> BlockType:
 
 def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
     """The order of the sum is free: each of the K additions may round differently."""
-    return a.shape[-1] * spacing * np.matmul(np.abs(a), np.abs(b))
+    bound: Array = a.shape[-1] * spacing * np.matmul(np.abs(a), np.abs(b))
+    return bound
 
 
 MATMUL = BlockOp(

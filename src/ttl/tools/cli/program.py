@@ -16,7 +16,7 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
     parser.add_argument("file", metavar="FILE", help="the program")
     parser.add_argument(
-        "arguments", metavar="...", nargs="*", help="its arguments; after -- all of them are its own"
+        "arguments", metavar="...", nargs="*", help="its arguments; after -- all are its own"
     )
 
 

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.language.buffer import DataflowBuffer
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.target import Target
 
+from .dtypes import DType
+from .types import Shape
 
-def check_limits(buffers: Sequence[DataflowBuffer], target: Target) -> None:
+
+class DeclaredBuffer(Protocol):
+    """What is known of a dataflow buffer when it is declared."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def block_count(self) -> int: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def span(self) -> Span | None: ...
+
+
+def check_limits(buffers: Sequence[DeclaredBuffer], target: Target) -> None:
     """Raise UsageError with a table of the buffers if they do not fit."""
     if len(buffers) > target.dataflow_buffers:
         first_too_many = buffers[target.dataflow_buffers]
@@ -19,11 +39,11 @@ def check_limits(buffers: Sequence[DataflowBuffer], target: Target) -> None:
         raise UsageError(_too_large(buffers, target).at(largest.span, "the largest buffer"))
 
 
-def _total_bytes(buffers: Sequence[DataflowBuffer]) -> int:
+def _total_bytes(buffers: Sequence[DeclaredBuffer]) -> int:
     return sum(buffer.size_bytes for buffer in buffers)
 
 
-def _too_many(buffers: Sequence[DataflowBuffer], target: Target) -> RuleBroken:
+def _too_many(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
     return RuleBroken(
         codes.TOO_MANY_BUFFERS,
         f"{len(buffers)} dataflow buffers; a node of {target.name} has {target.dataflow_buffers}",
@@ -34,7 +54,7 @@ def _too_many(buffers: Sequence[DataflowBuffer], target: Target) -> RuleBroken:
     )
 
 
-def _too_large(buffers: Sequence[DataflowBuffer], target: Target) -> RuleBroken:
+def _too_large(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
     total, budget = _total_bytes(buffers), target.dataflow_buffer_budget_bytes
     return RuleBroken(
         codes.L1_BUDGET,
@@ -47,7 +67,7 @@ def _too_large(buffers: Sequence[DataflowBuffer], target: Target) -> RuleBroken:
     )
 
 
-def _table(buffers: Sequence[DataflowBuffer]) -> tuple[str, ...]:
+def _table(buffers: Sequence[DeclaredBuffer]) -> tuple[str, ...]:
     """One note a row: name, block shape in tiles, block count, element type, bytes."""
     rows = [("buffer", "shape", "block_count", "dtype", "bytes")]
     for buffer in buffers:
