@@ -1,6 +1,6 @@
 """TT-Lang in Python: the public names."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import (
     CompileError,
@@ -10,6 +10,7 @@ from ttl.diagnostics import (
     UsageError,
     install_exception_hook,
 )
+from ttl.diagnostics.names import unknown_name
 from ttl.language import (
     TILE_SHAPE,
     TILE_SIZE,
@@ -63,3 +64,8 @@ __all__ = [
     "node",
     "operation",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise unknown_name("ttl", name, __all__)

@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects import ttl
 from ttl.semantics.ops import BY_OPERATOR
 
@@ -48,6 +49,9 @@ def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
         raise not_yet(f"`.{node.attr}` of {describe(owner)}")
     try:
         return getattr(owner, node.attr)
+    except UnknownNameError as error:
+        found = error.diagnostics[0]
+        raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
     except AttributeError as error:
         raise RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
 

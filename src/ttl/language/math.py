@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics.names import unknown_name
 from ttl.semantics.ops import FUNCTIONS, BlockOp
 from ttl.semantics.types import Shape
 
@@ -37,15 +36,4 @@ globals().update({name: _function(op) for name, op in FUNCTIONS.items()})
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from difflib import get_close_matches
-
-        if name.startswith("__"):
-            raise AttributeError(name)
-        near = get_close_matches(name, NAMES)
-        broken = RuleBroken(
-            codes.UNKNOWN_NAME,
-            f"ttl.math has no function `{name}`",
-            helps=(f"did you mean {' or '.join(f'`{n}`' for n in near)}?",) if near else (),
-            notes=(f"it has: {', '.join(NAMES)}",),
-        )
-        raise UsageError(broken.at(calling_span()))
+        raise unknown_name("ttl.math", name, NAMES)

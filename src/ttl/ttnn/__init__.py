@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics.names import unknown_name
 from ttl.semantics.dtypes import bfloat16, float32
 
 from .creation import (
@@ -45,15 +44,4 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from difflib import get_close_matches
-
-        if name.startswith("__"):
-            raise AttributeError(name)
-        near = get_close_matches(name, __all__)
-        broken = RuleBroken(
-            codes.UNKNOWN_NAME,
-            f"the embedded ttnn has no `{name}`",
-            helps=(f"did you mean {' or '.join(f'`{n}`' for n in near)}?",) if near else (),
-            notes=(f"it has: {', '.join(__all__)}",),
-        )
-        raise UsageError(broken.at(calling_span()))
+        raise unknown_name("the embedded ttnn", name, __all__)

@@ -70,7 +70,7 @@ def test_interrupts_pass_through(simulate, tensor, kind) -> None:
 
 
 def test_a_usage_error_stays_one(simulate, tensor) -> None:
-    with pytest.raises(UsageError, match=r"ttl\.math has no function `exq`"):
+    with pytest.raises(UsageError, match=r"ttl\.math has no `exq`"):
         simulate(with_kernel(lambda a: ttl.math.exq), tensor())
 
 
