@@ -1,0 +1,162 @@
+"""Shared libraries made by the machine's compiler, kept in a cache folder.
+
+A library's name holds a hash of everything that went into it, so a stale entry is one nobody asks
+for. Libraries are built beside their place and renamed into it: processes that build the same one
+at the same time do the work twice and disturb nobody.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .toolchain import Compiler
+
+RUNTIME_FOLDER = Path(__file__).parent / "runtime"
+
+_COMMON_FLAGS = (
+    "-std=c++17",
+    "-fPIC",
+    "-shared",
+    "-fno-exceptions",
+    "-fno-rtti",
+    # The same bits on every machine, equal to numpy's: no fused multiply-add.
+    "-ffp-contract=off",
+)
+_RUNTIME_FLAGS = (
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-semantic-interposition",
+)
+# GCC 12.2 loses the mask in `narrow ? bits & 0xffff0000 : bits` of a bit-cast float in this pass.
+_GCC_RUNTIME_FLAGS = ("-fno-tree-pre",)
+_KERNEL_FLAGS = (
+    "-O1",
+    # Exported static data of the same name would be one object for all operations of a process.
+    "-fvisibility=hidden",
+    # The chip's build treats these as errors; here they keep kernels honest.
+    "-Werror=sign-compare",
+    "-Werror=unused-value",
+    "-Werror=narrowing",
+)
+
+
+class CompilerRejected(Exception):
+    """The compiler did not accept a source; `output` is what it printed."""
+
+    def __init__(self, output: str):
+        super().__init__(output)
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    name: str
+    arguments: tuple[str, ...]
+    standard_input: str
+    key: str
+
+
+def build_runtime(compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FOLDER) -> Path:
+    """The runtime as a shared library."""
+    sources = sorted(path for path in folder.rglob("*") if path.is_file())
+    includes = (f"-I{folder}", *_includes(compiler, folder))
+    own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
+    flags = (*_COMMON_FLAGS, *own_flags, *compiler.flags, *_linker_flags(compiler))
+    units = tuple(str(path) for path in sources if path.suffix == ".cpp")
+    content = [part for path in sources for part in _named_content(path, folder)]
+    key = _key(compiler, flags, content)
+    return _build(compiler, _Recipe("runtime", (*flags, *includes, *units), "", key), cache_dir)
+
+
+def build_kernels(
+    compiler: Compiler, unit: str, runtime: Path, cache_dir: Path, folder: Path = RUNTIME_FOLDER
+) -> Path:
+    """The kernels of one translation unit as a shared library that needs `runtime`."""
+    flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *compiler.flags, *_linker_flags(compiler))
+    source = ("-x", "c++", "-", "-x", "none", str(runtime))
+    arguments = (*flags, *_includes(compiler, folder), *source)
+    # The runtime's name holds the hash of the headers; its folder is where the loader looks.
+    key = _key(compiler, flags, [str(runtime).encode(), unit.encode()])
+    return _build(compiler, _Recipe("kernels", arguments, unit, key), cache_dir)
+
+
+def _includes(compiler: Compiler, folder: Path) -> tuple[str, ...]:
+    names = ("include",) if compiler.has_cxx_library else ("include", "freestanding")
+    return tuple(f"-I{folder / name}" for name in names)
+
+
+def _named_content(path: Path, folder: Path) -> tuple[bytes, bytes]:
+    return str(path.relative_to(folder)).encode(), path.read_bytes()
+
+
+def _linker_flags(compiler: Compiler) -> tuple[str, ...]:
+    """Leave out the C++ library, which nothing here uses."""
+    if sys.platform == "darwin" or not compiler.has_cxx_library:
+        return ()
+    return ("-Wl,--as-needed",)
+
+
+def _key(compiler: Compiler, flags: Iterable[str], content: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    parts = (*compiler.command, compiler.version, *flags)
+    for part in (*(part.encode() for part in parts), *content):
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()[:24]
+
+
+def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path) -> Path:
+    file_name = f"{recipe.name}-{recipe.key}.so"
+    for folder in (cache_dir, _fallback_folder):
+        place = (folder if isinstance(folder, Path) else folder()) / file_name
+        if place.is_file():
+            return place
+        try:
+            workspace = _make_workspace(place.parent)
+        except OSError:  # missing and not to be made, or read-only
+            continue
+        return _build_in(workspace, compiler, recipe, place)
+    raise OSError(f"no folder to build in: {cache_dir} is not writable")
+
+
+def _make_workspace(parent: Path) -> Path:
+    parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="building-", dir=parent))
+
+
+def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path) -> Path:
+    try:
+        output = workspace / place.name
+        naming = (f"-Wl,-install_name,{place}",) if sys.platform == "darwin" else ()
+        result = subprocess.run(
+            (*compiler.command, *recipe.arguments, *naming, "-o", str(output)),
+            input=recipe.standard_input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode != 0:
+            raise CompilerRejected(result.stderr)
+        os.replace(output, place)
+        return place
+    finally:
+        shutil.rmtree(workspace, ignore_errors=True)
+
+
+@cache
+def _fallback_folder() -> Path:
+    """One folder for the life of this process, where the cache folder cannot be written."""
+    folder = Path(tempfile.mkdtemp(prefix="pyttl-host-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

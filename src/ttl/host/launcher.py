@@ -1,0 +1,148 @@
+"""Runs a compiled operation: build, load, hand over the tensors' pages, run, report."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ttl.artifact import CompiledOperation
+from ttl.diagnostics import Diagnostic, UsageError, codes
+from ttl.target import Target
+from ttl.target import load as load_target
+from ttl.trace import Recorder
+
+from .build import CompilerRejected, build_kernels, build_runtime
+from .program import (
+    Program,
+    ProgramStruct,
+    ReportStruct,
+    TensorPlan,
+    make_program,
+    plan_tensor,
+)
+from .report import compiler_failure, raise_if_failed, record_events
+from .toolchain import Compiler, find_compiler
+from .translation_unit import translation_unit
+
+
+class PagedTensor(Protocol):
+    """A tensor as the chip stores it: pages of bytes, tiles as four faces."""
+
+    @property
+    def page_bytes(self) -> int: ...
+
+    @property
+    def memory(self) -> str:
+        """Where the pages lie: "dram" or "l1"."""
+
+    def read_pages(self) -> np.ndarray:
+        """All pages, uint8 of shape (number of pages, page_bytes)."""
+
+    def write_pages(self, pages: np.ndarray) -> None: ...
+
+
+def launch(
+    compiled: CompiledOperation,
+    tensors: Sequence[PagedTensor],
+    *,
+    cache_dir: Path,
+    recorder: Recorder | None = None,
+) -> None:
+    """Runs every kernel on every node; the tensors then hold what the kernels wrote.
+
+    KernelFault where a kernel misuses the chip or all wait for each other (the tensors keep what
+    was written until then), UsageError without a compiler or for a format that the runtime does
+    not know, InternalError where the compiler rejects a kernel.
+    """
+    target = load_target(compiled.target)
+    _check(compiled, tensors, target)
+    plans = [
+        plan_tensor(position, tensor.page_bytes, tensor.memory, target)
+        for position, tensor in enumerate(tensors)
+    ]
+    runtime, entries = _load(compiled, plans, cache_dir)
+    pages = _read(tensors)
+    program = make_program(compiled, target, plans, pages, entries, recorder is not None)
+    _run(runtime, program, compiled, tensors, pages, recorder)
+
+
+def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
+    assert len(tensors) == len(compiled.operands), "one tensor for each operand"
+    total = sum(buffer.total_bytes for buffer in compiled.buffers)
+    if total > target.dataflow_buffer_budget_bytes:
+        message = f"the buffers of `{compiled.name}` take {total} bytes of L1"
+        budget = f"a node of {target.name} has {target.dataflow_buffer_budget_bytes}"
+        raise UsageError(Diagnostic(codes.L1_BUDGET, message, notes=(budget,)))
+
+
+def _load(
+    compiled: CompiledOperation, plans: Sequence[TensorPlan], cache_dir: Path
+) -> tuple[ctypes.CDLL, list[int]]:
+    unit = translation_unit(compiled, plans)
+    try:
+        kernels, runtime = _libraries(unit, cache_dir)
+    except CompilerRejected as rejection:
+        raise compiler_failure(compiled, rejection.output) from None
+    entries = []
+    for position in range(len(compiled.kernels)):
+        address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
+        assert address is not None
+        entries.append(address)
+    return runtime, entries
+
+
+@lru_cache(maxsize=512)
+def _libraries(unit: str, cache_dir: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
+    """The kernels and the runtime, loaded. Libraries stay loaded: a run may be using them."""
+    compiler, runtime_path, runtime = _runtime(cache_dir)
+    path = build_kernels(compiler, unit, runtime_path, cache_dir)
+    return ctypes.CDLL(str(path)), runtime
+
+
+@lru_cache(maxsize=8)
+def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
+    compiler = find_compiler()
+    path = build_runtime(compiler, cache_dir)
+    library = ctypes.CDLL(str(path))
+    library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
+    library.ttl_run.restype = None
+    library.ttl_free_report.argtypes = [ctypes.POINTER(ReportStruct)]
+    library.ttl_free_report.restype = None
+    return compiler, path, library
+
+
+def _read(tensors: Sequence[PagedTensor]) -> list[np.ndarray]:
+    """A tensor given twice is one memory."""
+    pages_of: dict[int, np.ndarray] = {}
+    for tensor in tensors:
+        if id(tensor) not in pages_of:
+            pages = np.require(tensor.read_pages(), np.uint8, ["C", "W"])
+            assert pages.ndim == 2 and pages.shape[1] == tensor.page_bytes
+            pages_of[id(tensor)] = pages
+    return [pages_of[id(tensor)] for tensor in tensors]
+
+
+def _run(
+    runtime: ctypes.CDLL,
+    program: Program,
+    compiled: CompiledOperation,
+    tensors: Sequence[PagedTensor],
+    pages: Sequence[np.ndarray],
+    recorder: Recorder | None,
+) -> None:
+    report = ReportStruct()
+    try:
+        runtime.ttl_run(ctypes.byref(program.struct), ctypes.byref(report))
+        for tensor, tensor_pages, plan in zip(tensors, pages, program.tensors, strict=True):
+            if plan.written:
+                tensor.write_pages(tensor_pages)
+        if recorder is not None:
+            record_events(compiled, report, recorder)
+        raise_if_failed(compiled, report)
+    finally:
+        runtime.ttl_free_report(ctypes.byref(report))

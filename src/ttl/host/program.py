@@ -1,0 +1,231 @@
+"""The runtime's structures (runtime/program.h) and how an operation fills them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import POINTER, c_char, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ttl.artifact import Buffer, CompiledOperation, Kernel, ThreadKind
+from ttl.target import Target
+
+# Chip facts that ttl.target does not hold: DRAM reads and buffers are aligned to this.
+DRAM_ALIGNMENT = {"wormhole_b0": 32, "blackhole": 64}
+L1_ALIGNMENT = 16
+FIRST_TENSOR_ADDRESS = 0x100000
+TENSOR_ADDRESS_STEP = 0x1000
+
+DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY = range(5)
+
+
+class BufferStruct(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("format", c_char_p),
+        ("index", c_uint32),
+        ("page_bytes", c_uint32),
+        ("block_pages", c_uint32),
+        ("pages", c_uint32),
+        ("unpack_to_dest_fp32", c_uint32),
+    ]
+
+
+class TensorStruct(ctypes.Structure):
+    _fields_ = [
+        ("bytes", POINTER(c_uint8)),
+        ("pages", c_uint64),
+        ("page_bytes", c_uint32),
+        ("aligned_page_bytes", c_uint32),
+        ("address", c_uint32),
+        ("in_dram", c_uint32),
+        ("written", c_uint32),
+    ]
+
+
+class KernelStruct(ctypes.Structure):
+    _fields_ = [
+        ("entry", c_void_p),
+        ("thread", c_uint32),
+        ("common_argument_count", c_uint32),
+        ("common_arguments", POINTER(c_uint32)),
+    ]
+
+
+class ProgramStruct(ctypes.Structure):
+    _fields_ = [
+        ("first_x", c_uint32),
+        ("first_y", c_uint32),
+        ("last_x", c_uint32),
+        ("last_y", c_uint32),
+        ("buffer_count", c_uint32),
+        ("tensor_count", c_uint32),
+        ("kernel_count", c_uint32),
+        ("l1_base", c_uint32),
+        ("buffer_alignment", c_uint32),
+        ("dram_read_alignment", c_uint32),
+        ("dst_slots", c_uint32),
+        ("fp32_dest_acc_en", c_uint32),
+        ("trace", c_uint32),
+        ("buffers", POINTER(BufferStruct)),
+        ("tensors", POINTER(TensorStruct)),
+        ("kernels", POINTER(KernelStruct)),
+    ]
+
+
+class EventStruct(ctypes.Structure):
+    _fields_ = [
+        ("kind", c_uint32),
+        ("node", c_uint32),
+        ("kernel", c_uint32),
+        ("subject", c_uint32),
+        ("value", c_uint64),
+        ("line", c_uint32),
+        ("unused", c_uint32),
+    ]
+
+
+class WaitingStruct(ctypes.Structure):
+    _fields_ = [
+        ("node", c_uint32),
+        ("kernel", c_uint32),
+        ("buffer", c_uint32),
+        ("reserves", c_uint32),
+        ("filled_pages", c_uint32),
+        ("line", c_uint32),
+    ]
+
+
+class ReportStruct(ctypes.Structure):
+    _fields_ = [
+        ("status", c_uint32),
+        ("node", c_uint32),
+        ("kernel", c_uint32),
+        ("line", c_uint32),
+        ("event_count", c_uint32),
+        ("waiting_count", c_uint32),
+        ("events", POINTER(EventStruct)),
+        ("waiting", POINTER(WaitingStruct)),
+        ("message", c_char * 512),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlan:
+    """Where kernels find a tensor."""
+
+    page_bytes: int
+    aligned_page_bytes: int
+    in_dram: bool
+    address: int
+
+    @property
+    def accessor_words(self) -> tuple[int, int]:
+        """The compile-time words of TensorAccessorArgs: kind and aligned page bytes."""
+        return (2 if self.in_dram else 0, self.aligned_page_bytes)
+
+
+def plan_tensor(position: int, page_bytes: int, memory: str, target: Target) -> TensorPlan:
+    in_dram = memory == "dram"
+    alignment = DRAM_ALIGNMENT[target.name] if in_dram else L1_ALIGNMENT
+    return TensorPlan(
+        page_bytes=page_bytes,
+        aligned_page_bytes=-(-page_bytes // alignment) * alignment,
+        in_dram=in_dram,
+        address=FIRST_TENSOR_ADDRESS + position * TENSOR_ADDRESS_STEP,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A filled structure and the objects its pointers point into."""
+
+    struct: ProgramStruct
+    tensors: ctypes.Array[TensorStruct]
+    kept_alive: tuple[Any, ...]
+
+
+def make_program(
+    compiled: CompiledOperation,
+    target: Target,
+    plans: Sequence[TensorPlan],
+    pages: Sequence[np.ndarray],
+    entries: Sequence[int],
+    trace: bool,
+) -> Program:
+    buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers))
+    tensors = (TensorStruct * len(plans))(*map(_tensor_struct, plans, pages))
+    arguments = [_common_arguments(kernel, plans) for kernel in compiled.kernels]
+    kernels = (KernelStruct * len(compiled.kernels))(
+        *map(_kernel_struct, compiled.kernels, entries, arguments)
+    )
+    struct = ProgramStruct(
+        buffers=buffers,
+        tensors=tensors,
+        kernels=kernels,
+        buffer_count=len(buffers),
+        tensor_count=len(tensors),
+        kernel_count=len(kernels),
+        trace=trace,
+        **_chip_fields(compiled, target),
+    )
+    return Program(struct, tensors, (buffers, kernels, arguments, pages))
+
+
+def _chip_fields(compiled: CompiledOperation, target: Target) -> dict[str, int]:
+    (first_x, first_y), (last_x, last_y) = compiled.core_range
+    configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
+    is_fp32 = any(config.fp32_dest_acc_en for config in configs)
+    full_sync = any(config.dst_full_sync_en for config in configs)
+    alignment = DRAM_ALIGNMENT[target.name]
+    return {
+        "first_x": first_x,
+        "first_y": first_y,
+        "last_x": last_x,
+        "last_y": last_y,
+        "l1_base": target.l1_bytes - target.dataflow_buffer_budget_bytes,
+        "buffer_alignment": alignment,
+        "dram_read_alignment": alignment,
+        "dst_slots": target.dst_capacity(fp32=is_fp32, full_sync=full_sync),
+        "fp32_dest_acc_en": is_fp32,
+    }
+
+
+def _buffer_struct(buffer: Buffer) -> BufferStruct:
+    return BufferStruct(
+        name=buffer.name.encode(),
+        format=buffer.data_format.encode(),
+        index=buffer.index,
+        page_bytes=buffer.page_bytes,
+        block_pages=buffer.block_tiles,
+        pages=buffer.block_tiles * buffer.block_count,
+        unpack_to_dest_fp32=buffer.unpack_to_dest_fp32,
+    )
+
+
+def _tensor_struct(plan: TensorPlan, pages: np.ndarray) -> TensorStruct:
+    return TensorStruct(
+        bytes=pages.ctypes.data_as(POINTER(c_uint8)),
+        pages=len(pages),
+        page_bytes=plan.page_bytes,
+        aligned_page_bytes=plan.aligned_page_bytes,
+        address=plan.address,
+        in_dram=plan.in_dram,
+    )
+
+
+def _common_arguments(kernel: Kernel, plans: Sequence[TensorPlan]) -> ctypes.Array[c_uint32]:
+    addresses = [plans[index].address for index in kernel.tensor_indices]
+    return (c_uint32 * len(addresses))(*addresses)
+
+
+def _kernel_struct(kernel: Kernel, entry: int, arguments: ctypes.Array[c_uint32]) -> KernelStruct:
+    return KernelStruct(
+        entry=entry,
+        thread=list(ThreadKind).index(kernel.thread),
+        common_argument_count=len(arguments),
+        common_arguments=arguments,
+    )

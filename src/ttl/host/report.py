@@ -1,0 +1,134 @@
+"""What the runtime reports, in the user's terms: diagnostics and trace events."""
+
+from __future__ import annotations
+
+import re
+
+from ttl.artifact import CompiledOperation, Kernel
+from ttl.diagnostics import Diagnostic, InternalError, KernelFault, Label, Span, UsageError, codes
+from ttl.diagnostics.deadlock import Waiting, deadlock_diagnostic
+from ttl.trace import EventKind, Node, Recorder
+
+from .buffer_ends import consumers, producers
+from .program import DEADLOCK, FAULT, NO_MEMORY, UNKNOWN_FORMAT, ReportStruct, WaitingStruct
+from .translation_unit import kernel_file
+
+_COMPILER_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
+_EVENT_KINDS = tuple(EventKind)
+_COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
+_KERNEL_EVENTS = (EventKind.KERNEL_START, EventKind.KERNEL_END)
+
+
+def nodes_of(compiled: CompiledOperation) -> list[Node]:
+    """All nodes as (x, y), in the order in which the runtime numbers them."""
+    (first_x, first_y), (last_x, last_y) = compiled.core_range
+    rows, columns = range(first_y, last_y + 1), range(first_x, last_x + 1)
+    return [(x, y) for y in rows for x in columns]
+
+
+def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
+    """KernelFault for what the kernels did; UsageError for what the runtime does not know."""
+    if report.status == FAULT:
+        raise KernelFault(_fault(compiled, report))
+    if report.status == DEADLOCK:
+        raise KernelFault(_deadlock(compiled, report))
+    if report.status == NO_MEMORY:
+        raise MemoryError("the host executor could not get memory for the nodes")
+    if report.status == UNKNOWN_FORMAT:
+        data_format = report.message.decode()
+        message = f"the host executor does not run {data_format} buffers yet"
+        raise UsageError(Diagnostic(codes.NOT_COMPILED_YET, message))
+
+
+def record_events(compiled: CompiledOperation, report: ReportStruct, recorder: Recorder) -> None:
+    """Adds the run's events to the recorder."""
+    nodes = nodes_of(compiled)
+    for event in report.events[: report.event_count]:
+        kind = _EVENT_KINDS[event.kind]
+        kernel = compiled.kernels[event.kernel]
+        subject = _subject(compiled, kind, event.subject)
+        span = kernel.span_of(event.line) if event.line else None
+        line = span.line if span is not None else 0
+        recorder.record(kind, nodes[event.node], kernel.name, subject, event.value, line)
+
+
+def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
+    """The compiler's first complaint, with the Python line that the C++ came from."""
+    match = _COMPILER_ERROR.search(output)
+    kernels = {kernel_file(kernel): kernel for kernel in compiled.kernels}
+    kernel = kernels.get(match["file"]) if match else None
+    rejected = f"the kernels of `{compiled.name}`" if kernel is not None else "the host runtime"
+    label, notes = None, tuple(output.strip().splitlines()[:12])
+    if match is not None and kernel is not None:
+        label = _label(kernel, int(match["line"]), "compiled from here")
+        notes = (_cpp_note(kernel, int(match["line"])), *notes)
+    return InternalError(
+        Diagnostic(
+            codes.COMPILER_FAILED,
+            f"the C++ compiler rejected {rejected}",
+            primary=label,
+            notes=notes,
+            facts={"compiler_output": output},
+        )
+    )
+
+
+def _subject(compiled: CompiledOperation, kind: EventKind, subject: int) -> str:
+    if kind in _KERNEL_EVENTS:
+        return ""
+    if kind in _COPY_EVENTS:
+        return compiled.operands[subject].name
+    return compiled.buffers[subject].name
+
+
+def _fault(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    kernel = compiled.kernels[report.kernel]
+    node = nodes_of(compiled)[report.node]
+    text = report.message.decode(errors="replace")
+    return Diagnostic(
+        codes.EXECUTOR_FAULT,
+        f"kernel `{kernel.name}` on node {node}: {text}",
+        primary=_label(kernel, report.line, "while running this"),
+        notes=(_cpp_note(kernel, report.line),) if report.line else (),
+        facts={"kernel": kernel.name, "node": node, "cpp_line": report.line, "fault": text},
+    )
+
+
+def _label(kernel: Kernel, cpp_line: int, text: str) -> Label | None:
+    span = _span(kernel, cpp_line)
+    return Label(span, text) if span is not None else None
+
+
+def _span(kernel: Kernel, cpp_line: int) -> Span | None:
+    return kernel.span_of(cpp_line) if cpp_line else None
+
+
+def _cpp_note(kernel: Kernel, cpp_line: int) -> str:
+    lines = kernel.cpp_source.splitlines()
+    text = lines[cpp_line - 1].strip() if 0 < cpp_line <= len(lines) else ""
+    return f"in the generated C++, {kernel_file(kernel)}:{cpp_line}: {text}"
+
+
+def _deadlock(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    waiting = [_waiting(compiled, entry) for entry in report.waiting[: report.waiting_count]]
+    return deadlock_diagnostic(
+        waiting,
+        producers=producers(compiled),
+        consumers=consumers(compiled),
+        node_count=len(nodes_of(compiled)),
+    )
+
+
+def _waiting(compiled: CompiledOperation, entry: WaitingStruct) -> Waiting:
+    kernel = compiled.kernels[entry.kernel]
+    buffer = compiled.buffers[entry.buffer]
+    return Waiting(
+        kernel=kernel.name,
+        node=nodes_of(compiled)[entry.node],
+        span=_span(kernel, entry.line),
+        action="reserve" if entry.reserves else "wait",
+        buffer=buffer.name,
+        buffer_span=buffer.span,
+        filled=entry.filled_pages // buffer.block_tiles,
+        capacity=buffer.block_count,
+    )

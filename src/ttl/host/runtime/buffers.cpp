@@ -1,0 +1,111 @@
+#include "buffers.h"
+
+namespace ttl_host {
+
+namespace {
+
+void trace(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer, int line) {
+  if (fiber.run->program->trace) record_buffer(fiber, kind, buffer, line);
+}
+
+void check_capacity(const CircularBuffer& buffer, uint32_t pages, const char* call, int line) {
+  if (pages > buffer.plan->pages)
+    fault(line, "%s asks for %d pages of `%s`, which has %u", call, static_cast<int>(pages),
+          buffer.plan->name, buffer.plan->pages);
+}
+
+// Each processor keeps its own pointers into a buffer, so only one may move each end.
+void claim(const TtlKernel*& owner, Fiber& fiber, const CircularBuffer& buffer, const char* verb,
+           int line) {
+  if (owner && owner != fiber.kernel)
+    fault(line, "a second kernel %s `%s` on this node", verb, buffer.plan->name);
+  owner = fiber.kernel;
+}
+
+uint32_t advance(uint32_t page, uint32_t pages, const CircularBuffer& buffer, const char* call,
+                 int line) {
+  const uint32_t next = page + pages;
+  if (next > buffer.plan->pages)
+    fault(line, "%s moves past the end of `%s`: page %u plus %u of %u pages; blocks must not wrap",
+          call, buffer.plan->name, page, pages, buffer.plan->pages);
+  return next == buffer.plan->pages ? 0 : next;
+}
+
+uint8_t* page_bytes(Fiber& fiber, const CircularBuffer& buffer, uint32_t page) {
+  const uint32_t address = buffer.address + page * buffer.plan->page_bytes;
+  return fiber.node->l1 + (address - fiber.run->program->l1_base);
+}
+
+}  // namespace
+
+// A second wait counts from the same front as the first.
+void wait_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self();
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_wait_front", line);
+  while (buffer.filled < pages) block(fiber, buffer, pages, false, line);
+  if (pages > buffer.waited) buffer.waited = pages;
+  trace(fiber, TTL_BUFFER_WAIT, buffer, line);
+}
+
+void pop_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self();
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  claim(buffer.consumer, fiber, buffer, "pops", line);
+  if (pages > buffer.waited)
+    fault(line, "cb_pop_front pops %d pages of `%s`, of which %u were waited for",
+          static_cast<int>(pages), buffer.plan->name, buffer.waited);
+  buffer.read_page = advance(buffer.read_page, pages, buffer, "cb_pop_front", line);
+  buffer.waited -= pages;
+  buffer.filled -= pages;
+  trace(fiber, TTL_BUFFER_POP, buffer, line);
+  wake(fiber, buffer);
+}
+
+void reserve_back(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self();
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_reserve_back", line);
+  while (buffer.plan->pages - buffer.filled < pages) block(fiber, buffer, pages, true, line);
+  if (pages > buffer.reserved) buffer.reserved = pages;
+  trace(fiber, TTL_BUFFER_RESERVE, buffer, line);
+}
+
+void push_back(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self();
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  claim(buffer.producer, fiber, buffer, "pushes to", line);
+  if (pages > buffer.reserved)
+    fault(line, "cb_push_back pushes %d pages to `%s`, of which %u were reserved",
+          static_cast<int>(pages), buffer.plan->name, buffer.reserved);
+  buffer.write_page = advance(buffer.write_page, pages, buffer, "cb_push_back", line);
+  buffer.reserved -= pages;
+  buffer.filled += pages;
+  buffer.pack_offset = 0;
+  trace(fiber, TTL_BUFFER_PUSH, buffer, line);
+  wake(fiber, buffer);
+}
+
+const uint8_t* front_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, int line) {
+  if (tile >= buffer.waited)
+    fault(line, "tile %d of `%s` is read, but %u tiles were waited for", static_cast<int>(tile),
+          buffer.plan->name, buffer.waited);
+  const uint32_t page = buffer.read_page + tile;
+  if (page >= buffer.plan->pages)
+    fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
+          buffer.plan->name);
+  return page_bytes(fiber, buffer, page);
+}
+
+uint8_t* reserved_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, int line) {
+  if (tile >= buffer.reserved)
+    fault(line, "tile %d of `%s` is packed, but %u tiles are reserved", static_cast<int>(tile),
+          buffer.plan->name, buffer.reserved);
+  const uint32_t page = buffer.write_page + tile;
+  if (page >= buffer.plan->pages)
+    fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
+          buffer.plan->name);
+  return page_bytes(fiber, buffer, page);
+}
+
+}  // namespace ttl_host

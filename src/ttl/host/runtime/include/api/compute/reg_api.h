@@ -1,0 +1,26 @@
+// api/compute/reg_api.h
+#pragma once
+
+#include "api/compute/common_globals.h"
+
+namespace ckernel {
+
+namespace detail {
+void commit_registers(int line);
+void release_registers(int line);
+}  // namespace detail
+
+void tile_regs_acquire(int line = __builtin_LINE());
+void tile_regs_wait(int line = __builtin_LINE());
+
+template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void tile_regs_commit(int line = __builtin_LINE()) {
+  detail::commit_registers(line);
+}
+
+template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void tile_regs_release(int line = __builtin_LINE()) {
+  detail::release_registers(line);
+}
+
+}  // namespace ckernel

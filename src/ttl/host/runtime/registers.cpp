@@ -1,0 +1,129 @@
+#include <cstring>
+
+#include "registers.h"
+
+#include "api/compute/compute_kernel_hw_startup.h"
+#include "api/compute/reconfig_data_format.h"
+#include "api/compute/reg_api.h"
+
+namespace ttl_host {
+
+namespace {
+
+void check_slot(const Fiber& fiber, uint32_t slot, int line) {
+  const uint32_t slots = fiber.run->program->dst_slots;
+  if (slot >= slots)
+    fault(line, "DST slot %d is used, but a section has %u", static_cast<int>(slot), slots);
+}
+
+void check_math(const Compute& compute, int line) {
+  if (compute.state != DstState::Math)
+    fault(line, "a tile operation outside tile_regs_acquire .. tile_regs_commit");
+}
+
+void step(DstState from, DstState to, const char* call, const char* must_follow, int line) {
+  Compute& compute = compute_of(self());
+  if (compute.state != from) fault(line, "%s must follow %s", call, must_follow);
+  compute.state = to;
+}
+
+}  // namespace
+
+float* slot_values(Fiber& fiber, uint32_t slot, int line) {
+  Compute& compute = compute_of(fiber);
+  const bool was_live = slot < max_dst_slots && compute.slot_is_live[slot];
+  float* values = overwritten_slot(fiber, slot, line);
+  if (!was_live) memset(values, 0, sizeof(compute.slots[slot]));
+  return values;
+}
+
+float* overwritten_slot(Fiber& fiber, uint32_t slot, int line) {
+  Compute& compute = compute_of(fiber);
+  check_math(compute, line);
+  check_slot(fiber, slot, line);
+  compute.slot_is_live[slot] = true;
+  return compute.slots[slot];
+}
+
+const float* packed_slot(Fiber& fiber, uint32_t slot, int line) {
+  Compute& compute = compute_of(fiber);
+  if (compute.state != DstState::Packing)
+    fault(line, "a pack outside tile_regs_wait .. tile_regs_release");
+  check_slot(fiber, slot, line);
+  if (!compute.slot_is_live[slot]) memset(compute.slots[slot], 0, sizeof(compute.slots[slot]));
+  compute.slot_is_live[slot] = true;
+  return compute.slots[slot];
+}
+
+bool dst_is_16_bit(const Fiber& fiber) { return !fiber.run->program->fp32_dest_acc_en; }
+
+Rounding matrix_rounding(const Fiber& fiber) {
+  return dst_is_16_bit(fiber) ? Rounding::NearestEven : Rounding::None;
+}
+
+Rounding store_rounding(const Fiber& fiber) {
+  return dst_is_16_bit(fiber) ? Rounding::Truncate : Rounding::None;
+}
+
+Rounding software_rounding(const Fiber& fiber) { return matrix_rounding(fiber); }
+
+}  // namespace ttl_host
+
+namespace ckernel {
+
+using namespace ttl_host;
+
+// api/compute/reg_api.h. Slots are zero after this: the packer clears a section it is done with.
+void tile_regs_acquire(int line) {
+  step(DstState::Free, DstState::Math, "tile_regs_acquire", "tile_regs_release", line);
+  Compute& compute = compute_of(self());
+  if (!compute.started) fault(line, "compute_kernel_hw_startup must come first");
+  memset(compute.slot_is_live, 0, sizeof(compute.slot_is_live));
+}
+
+// api/compute/reg_api.h
+void tile_regs_wait(int line) {
+  step(DstState::Committed, DstState::Packing, "tile_regs_wait", "tile_regs_commit", line);
+}
+
+namespace detail {
+
+// api/compute/reg_api.h: tile_regs_commit
+void commit_registers(int line) {
+  step(DstState::Math, DstState::Committed, "tile_regs_commit", "tile_regs_acquire", line);
+}
+
+// api/compute/reg_api.h: tile_regs_release
+void release_registers(int line) {
+  step(DstState::Packing, DstState::Free, "tile_regs_release", "tile_regs_wait", line);
+}
+
+// api/compute/compute_kernel_hw_startup.h
+void start_up(uint32_t source_a, uint32_t source_b, uint32_t output, int line) {
+  Fiber& fiber = self();
+  Compute& compute = compute_of(fiber);
+  if (compute.started) fault(line, "compute_kernel_hw_startup is called twice");
+  compute.started = true;
+  compute.source_a = buffer_at(fiber, source_a, line).format;
+  compute.source_b = buffer_at(fiber, source_b, line).format;
+  compute.packer = buffer_at(fiber, output, line).format;
+}
+
+// api/compute/reconfig_data_format.h
+void configure_source_a(uint32_t buffer) {
+  compute_of(self()).source_a = buffer_at(self(), buffer, 0).format;
+}
+
+// api/compute/reconfig_data_format.h
+void configure_source_b(uint32_t buffer) {
+  compute_of(self()).source_b = buffer_at(self(), buffer, 0).format;
+}
+
+// api/compute/reconfig_data_format.h: pack_reconfig_data_format
+void configure_packer(uint32_t buffer) {
+  compute_of(self()).packer = buffer_at(self(), buffer, 0).format;
+}
+
+}  // namespace detail
+
+}  // namespace ckernel

@@ -1,0 +1,30 @@
+// The loops over the 1024 values of a tile that take the time of a run. Tiles are in chip order:
+// four faces of 16x16, (0,0), (0,1), (1,0), (1,1), each row by row.
+#pragma once
+
+#include <cstdint>
+
+namespace ttl_host {
+
+// What happens to a float32 result on its way into a DST register.
+enum class Rounding { None, NearestEven, Truncate };
+
+struct TileMath {
+  void (*unpack_bfloat16)(const uint16_t* tile, float* values);
+  void (*pack_bfloat16)(const float* values, uint16_t* tile);
+  void (*copy)(const float* values, float* out, Rounding rounding);
+  void (*add)(const float* a, const float* b, float* out, Rounding rounding);
+  void (*subtract)(const float* a, const float* b, float* out, Rounding rounding);
+  void (*multiply)(const float* a, const float* b, float* out, Rounding rounding);
+  // out = 0 where a factor is 0, also where the other one is infinite.
+  void (*multiply_zero_wins)(const float* a, const float* b, float* out, Rounding rounding);
+  void (*multiply_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
+  void (*matmul_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
+  void (*exponential)(float* values, uint32_t count, float scale, Rounding rounding);
+  void (*maximum)(float* values, uint32_t count, float threshold, Rounding rounding);
+};
+
+// The variant for this processor; all variants give the same bits.
+const TileMath& tile_math();
+
+}  // namespace ttl_host

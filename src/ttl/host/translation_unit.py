@@ -1,0 +1,87 @@
+"""All kernels of an operation as one translation unit.
+
+The text of a kernel is not changed, except that its include lines are moved to the top: inside
+the kernel's namespace they would declare the device functions once more. `#line` keeps the
+kernel's own line numbers, in compiler messages and in __builtin_LINE().
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, ThreadKind
+
+from .program import TensorPlan
+
+_INCLUDE = re.compile(r"^\s*#\s*include\b")
+
+
+def translation_unit(compiled: CompiledOperation, tensors: Sequence[TensorPlan]) -> str:
+    """C++ that exports ttl_kernel_0, ttl_kernel_1, ... in the order of `compiled.kernels`."""
+    lines = list(_prelude(compiled))
+    for kernel in compiled.kernels:
+        lines += _hoisted_includes(kernel)
+    for position, kernel in enumerate(compiled.kernels):
+        arguments = compile_time_arguments(compiled, kernel, tensors)
+        lines += _kernel_scope(kernel, position, arguments)
+    return "\n".join(lines) + "\n"
+
+
+def compile_time_arguments(
+    compiled: CompiledOperation, kernel: Kernel, tensors: Sequence[TensorPlan]
+) -> list[int]:
+    """The convention is stated in ttl.artifact.operation."""
+    arguments = [buffer.index for buffer in compiled.buffers]
+    if kernel.thread is not ThreadKind.COMPUTE:
+        for tensor in tensors:
+            arguments += tensor.accessor_words
+    return arguments
+
+
+def kernel_file(kernel: Kernel) -> str:
+    """The name under which the compiler knows the kernel's text."""
+    return f"{kernel.name}.cpp"
+
+
+def _prelude(compiled: CompiledOperation) -> Iterator[str]:
+    configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
+    assert len({config.fp32_dest_acc_en for config in configs}) <= 1
+    is_fp32 = any(config.fp32_dest_acc_en for config in configs)
+    yield f"#define DST_ACCUM_MODE {'true' if is_fp32 else 'false'}"
+    yield "#include <cstdint>"
+    sizes = _tile_sizes(compiled)
+    yield f"namespace ttl_unit {{ constexpr uint32_t unpack_tile_size[] = {sizes}; }}"
+    yield '#include "api/compile_time_args.h"'
+    # A kernel that includes nothing then fails on the names it lacks, not on these.
+    yield "namespace ckernel {} namespace ttl_dataflow {}"
+
+
+def _tile_sizes(compiled: CompiledOperation) -> str:
+    sizes = {buffer.index: PAGE_BYTES[buffer.data_format] for buffer in compiled.buffers}
+    count = max(sizes, default=0) + 1
+    return "{" + ", ".join(str(sizes.get(index, 0)) for index in range(count)) + "}"
+
+
+def _hoisted_includes(kernel: Kernel) -> Iterator[str]:
+    for number, line in enumerate(kernel.cpp_source.splitlines(), start=1):
+        if _INCLUDE.match(line):
+            yield f'#line {number} "{kernel_file(kernel)}"'
+            yield line
+
+
+def _kernel_scope(kernel: Kernel, position: int, arguments: Sequence[int]) -> Iterator[str]:
+    is_compute = kernel.thread is ThreadKind.COMPUTE
+    words = "".join(f", {word}u" for word in arguments)
+    yield f"namespace ttl_kernel_scope_{position} {{"
+    yield f"using namespace {'ckernel' if is_compute else 'ttl_dataflow'};"
+    yield f"TTL_KERNEL_SCOPE({len(arguments)}{words})"
+    if not is_compute:
+        yield from ("#ifdef TTL_DATAFLOW_SCOPE", "TTL_DATAFLOW_SCOPE", "#endif")
+        yield f"constexpr uint8_t noc_index = {0 if kernel.thread is ThreadKind.READER else 1};"
+    yield f'#line 1 "{kernel_file(kernel)}"'
+    for line in kernel.cpp_source.splitlines():
+        yield "" if _INCLUDE.match(line) else line
+    yield "}"
+    yield 'extern "C" __attribute__((visibility("default")))'
+    yield f"void ttl_kernel_{position}() {{ ttl_kernel_scope_{position}::kernel_main(); }}"

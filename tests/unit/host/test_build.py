@@ -1,0 +1,204 @@
+"""Compiler lookup and the cache of libraries."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ttl.diagnostics import UsageError, codes, render_text
+from ttl.host import build, toolchain
+from ttl.host.build import RUNTIME_FOLDER, build_kernels, build_runtime
+from ttl.host.toolchain import Compiler, find_compiler
+
+UNIT = 'extern "C" __attribute__((visibility("default"))) int answer() { return 42; }\n'
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Compiler:
+    return find_compiler()
+
+
+@pytest.fixture
+def small_runtime(tmp_path: Path) -> Path:
+    folder = tmp_path / "runtime"
+    (folder / "include").mkdir(parents=True)
+    (folder / "one.cpp").write_text("int one() { return 1; }\n")
+    return folder
+
+
+def _fake_compiler(folder: Path, name: str, version: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho {version}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_lookup_order(tmp_path: Path):
+    path = {"PATH": str(tmp_path)}
+    for name in ("clang++", "g++", "c++"):  # each is preferred to those before it
+        expected = _fake_compiler(tmp_path, name, name)
+        assert find_compiler(path) == Compiler((str(expected),), name)
+    mine = _fake_compiler(tmp_path, "mine", "my-own")
+    chosen = find_compiler({**path, "CXX": f"{mine} -m64"})
+    assert chosen == Compiler((str(mine), "-m64"), "my-own")
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    with pytest.raises(UsageError) as caught:
+        find_compiler({"PATH": str(tmp_path)})
+    diagnostic = caught.value.diagnostics[0]
+    assert diagnostic.code is codes.NO_COMPILER
+    text = render_text(diagnostic)
+    for way in ("install one", "set CXX", 'pip install "pyttl[native]"'):
+        assert way in text
+
+
+def test_wrong_cxx_is_named(tmp_path: Path):
+    with pytest.raises(UsageError, match="named by CXX does not run: /no/such/compiler"):
+        find_compiler({"PATH": str(tmp_path), "CXX": "/no/such/compiler"})
+
+
+def test_zig_is_the_last_resort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: object())
+    monkeypatch.setattr(toolchain, "_version", lambda command, option="--version": "0.1")
+    found = find_compiler({"PATH": str(tmp_path)})
+    assert found.command == (sys.executable, "-m", "ziglang", "c++")
+    assert "-nostdlib++" in found.flags and not found.has_cxx_library
+
+
+def test_library_is_built_once(compiler, small_runtime, tmp_path):
+    cache = tmp_path / "new" / "cache"
+    first = build_runtime(compiler, cache, small_runtime)
+    stamp = first.stat().st_mtime_ns
+    assert build_runtime(compiler, cache, small_runtime) == first
+    assert first.stat().st_mtime_ns == stamp
+    assert [path.name for path in cache.iterdir()] == [first.name]
+
+
+def test_another_source_flag_or_compiler_is_another_library(compiler, small_runtime, tmp_path):
+    cache = tmp_path / "cache"
+    first = build_runtime(compiler, cache, small_runtime)
+    (small_runtime / "include" / "new.h").write_text("// only a header\n")
+    second = build_runtime(compiler, cache, small_runtime)
+    newer = Compiler(compiler.command, compiler.version + " newer")
+    third = build_runtime(newer, cache, small_runtime)
+    flagged = Compiler(compiler.command, compiler.version, ("-DX",))
+    fourth = build_runtime(flagged, cache, small_runtime)
+    assert len({first, second, third, fourth}) == 4
+
+
+def test_gcc_is_recognized():
+    gcc = "g++ (Debian 12.2.0-14) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc."
+    assert Compiler(("g++",), gcc).is_gcc
+    assert not Compiler(("g++",), "Apple clang version 15.0.0 (clang-1500.3.9.4)").is_gcc
+
+
+def test_kernels_need_the_runtime_they_were_built_for(compiler, small_runtime, tmp_path):
+    cache = tmp_path / "cache"
+    runtime = build_runtime(compiler, cache, small_runtime)
+    moved = tmp_path / "elsewhere" / runtime.name
+    moved.parent.mkdir()
+    shutil.copy(runtime, moved)
+    assert build_kernels(compiler, UNIT, runtime, cache) != build_kernels(
+        compiler, UNIT, moved, cache
+    )
+
+
+def test_rejected_source_leaves_nothing_behind(compiler, small_runtime, tmp_path):
+    (small_runtime / "two.cpp").write_text("int two() { return }\n")
+    with pytest.raises(build.CompilerRejected, match=r"two\.cpp:1"):
+        build_runtime(compiler, tmp_path / "cache", small_runtime)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_cache_folder_that_cannot_be_made(compiler, small_runtime, tmp_path):
+    """A file where the folder should be: also fails for root, whom permissions do not stop."""
+    (tmp_path / "cache").write_text("not a folder")
+    first = build_runtime(compiler, tmp_path / "cache", small_runtime)
+    assert first.is_file() and first.parent == build._fallback_folder()
+    assert build_runtime(compiler, tmp_path / "cache", small_runtime) == first
+
+
+def test_read_only_cache_is_used_and_not_written(compiler, small_runtime, tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    first = build_runtime(compiler, cache, small_runtime)
+
+    def refuse(*args, **options):
+        raise PermissionError(13, "read-only", str(cache))
+
+    make = build.tempfile.mkdtemp
+    monkeypatch.setattr(
+        build.tempfile,
+        "mkdtemp",
+        lambda prefix, dir=None: refuse() if dir == cache else make(prefix=prefix, dir=dir),
+    )
+    assert build_runtime(compiler, cache, small_runtime) == first
+    kernels = build_kernels(compiler, UNIT, first, cache)
+    assert kernels.parent == build._fallback_folder() and kernels.is_file()
+
+
+def test_fallback_folder_is_removed_at_exit(small_runtime, tmp_path):
+    (tmp_path / "cache").write_text("not a folder")
+    program = f"""
+from pathlib import Path
+from ttl.host.build import build_runtime
+from ttl.host.toolchain import find_compiler
+cache, folder = Path({str(tmp_path / "cache")!r}), Path({str(small_runtime)!r})
+print(build_runtime(find_compiler(), cache, folder))
+"""
+    place = Path(_python(program).strip())
+    assert place.name.startswith("runtime-") and not place.parent.exists()
+
+
+def test_processes_that_start_at_once_on_an_empty_cache(small_runtime, tmp_path):
+    program = f"""
+import ctypes
+from pathlib import Path
+from ttl.host.build import build_kernels, build_runtime
+from ttl.host.toolchain import find_compiler
+cache = Path({str(tmp_path / "cache")!r})
+compiler = find_compiler()
+runtime = build_runtime(compiler, cache, Path({str(small_runtime)!r}))
+print(ctypes.CDLL(str(build_kernels(compiler, {UNIT!r}, runtime, cache))).answer())
+"""
+    processes = [_start(program) for _ in range(5)]
+    outputs = [process.communicate() for process in processes]
+    assert [output for output, _ in outputs] == ["42\n"] * 5, outputs
+    names = sorted(path.name.split("-")[0] for path in (tmp_path / "cache").iterdir())
+    assert names == ["kernels", "runtime"]
+
+
+def test_the_runtime_needs_no_cxx_library(compiler, tmp_path):
+    """Every standard header it includes has a stand-in for compilers without that library."""
+    included = set()
+    for path in RUNTIME_FOLDER.rglob("*"):
+        if path.suffix in (".h", ".cpp"):
+            included |= set(re.findall(r"#include <(c\w+)>", path.read_text()))
+    stand_ins = {path.name for path in (RUNTIME_FOLDER / "freestanding").iterdir()}
+    assert included == stand_ins
+
+
+def _start(program: str) -> subprocess.Popen[str]:
+    source = str(Path(build.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": source}
+    return subprocess.Popen(
+        (sys.executable, "-c", program),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _python(program: str) -> str:
+    output, error = _start(program).communicate()
+    assert not error, error
+    return output
