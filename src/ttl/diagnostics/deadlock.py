@@ -1,9 +1,11 @@
 """The report of a deadlock, the same for every engine.
 
-rule ROOT     follow "waits for the kernel at the other end of the buffer" from the first waiting
-              kernel; where it ends (nobody at the other end, or a kernel that has ended) is the
-              cause, where it returns is the cycle
-rule PRIMARY  the kernel at the cause comes first; in a cycle, the first waiting kernel
+rule ROOT     follow "waits for the kernel at the other end of the buffer" from each waiting kernel of
+              the first node; where it ends (nobody at the other end, or a kernel that has ended) is
+              a cause, where it returns is a cycle
+rule PRIMARY  of several causes a wait to which nobody pushes comes first, then a reserve that nobody
+              pops; in a cycle, the first waiting kernel
+rule SWAPPED  one buffer that nobody pushes to and one that nobody pops: the names were mixed up
 """
 
 from __future__ import annotations
@@ -63,26 +65,49 @@ def deadlock_diagnostic(
     does, a missing key that it is not known.
     """
     assert waiting
-    root = _find_root(waiting, producers, consumers)
+    roots = _find_roots(waiting, producers, consumers)
+    root = roots[0]
     primary = root.entry
     return Diagnostic(
         codes.DEADLOCK,
         _message(root, waiting),
         primary=_label(primary),
         secondary=_secondary(waiting, primary),
-        notes=(*_cause_notes(root), _seen_note(waiting, node_count)),
-        helps=_helps(root),
+        notes=(
+            *(note for found in roots for note in _cause_notes(found)),
+            _seen_note(waiting, node_count),
+        ),
+        helps=(*_swapped_help(roots), *_helps(root)),
         facts=_facts(waiting, root, node_count),
     )
 
 
-def _find_root(
+def _find_roots(
     waiting: Sequence[Waiting],
     producers: Mapping[str, str | None],
     consumers: Mapping[str, str | None],
+) -> list[_Root]:
+    """The distinct causes on the first node, the most telling first."""
+    on_node = {e.kernel: e for e in reversed(waiting) if e.node == waiting[0].node}
+    roots: dict[frozenset[Waiting], _Root] = {}
+    for entry in waiting:
+        if on_node.get(entry.kernel) is entry:
+            root = _find_root(entry, on_node, producers, consumers)
+            members = root.chain if root.cause is _Cause.CYCLE else (root.entry,)
+            roots.setdefault(frozenset(members), root)
+    return sorted(roots.values(), key=_rank)
+
+
+def _rank(root: _Root) -> tuple[bool, bool]:  # rule PRIMARY
+    return root.cause is not _Cause.NOBODY, root.entry.action != "wait"
+
+
+def _find_root(
+    first: Waiting,
+    on_node: Mapping[str, Waiting],
+    producers: Mapping[str, str | None],
+    consumers: Mapping[str, str | None],
 ) -> _Root:
-    first = waiting[0]
-    on_node = {entry.kernel: entry for entry in reversed(waiting) if entry.node == first.node}
     chain = [first]
     while True:
         entry = chain[-1]
@@ -185,6 +210,14 @@ def _seen_note(waiting: Sequence[Waiting], node_count: int) -> str:
         else f"seen on {len(nodes)} of {node_count} nodes"
     )
     return f"{where}; first on node {waiting[0].node}"
+
+
+def _swapped_help(roots: Sequence[_Root]) -> tuple[str, ...]:
+    unserved = [root.entry for root in roots if root.cause is _Cause.NOBODY]
+    if len(unserved) != 2 or unserved[0].action == unserved[1].action:
+        return ()
+    wait, reserve = unserved
+    return (f"should `{wait.kernel}` wait for `{reserve.buffer}`, which no kernel pops?",)
 
 
 def _helps(root: _Root) -> tuple[str, ...]:

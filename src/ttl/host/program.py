@@ -13,9 +13,6 @@ import numpy as np
 from ttl.artifact import Buffer, CompiledOperation, Kernel, ThreadKind
 from ttl.target import Target
 
-# Chip facts that ttl.target does not hold: DRAM reads and buffers are aligned to this.
-DRAM_ALIGNMENT = {"wormhole_b0": 32, "blackhole": 64}
-L1_ALIGNMENT = 16
 FIRST_TENSOR_ADDRESS = 0x100000
 TENSOR_ADDRESS_STEP = 0x1000
 
@@ -130,7 +127,7 @@ class TensorPlan:
 
 def plan_tensor(position: int, page_bytes: int, memory: str, target: Target) -> TensorPlan:
     in_dram = memory == "dram"
-    alignment = DRAM_ALIGNMENT[target.name] if in_dram else L1_ALIGNMENT
+    alignment = target.dram_alignment_bytes if in_dram else target.l1_alignment_bytes
     return TensorPlan(
         page_bytes=page_bytes,
         aligned_page_bytes=-(-page_bytes // alignment) * alignment,
@@ -180,15 +177,14 @@ def _chip_fields(compiled: CompiledOperation, target: Target) -> dict[str, int]:
     configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
     is_fp32 = any(config.fp32_dest_acc_en for config in configs)
     full_sync = any(config.dst_full_sync_en for config in configs)
-    alignment = DRAM_ALIGNMENT[target.name]
     return {
         "first_x": first_x,
         "first_y": first_y,
         "last_x": last_x,
         "last_y": last_y,
         "l1_base": target.l1_bytes - target.dataflow_buffer_budget_bytes,
-        "buffer_alignment": alignment,
-        "dram_read_alignment": alignment,
+        "buffer_alignment": target.dram_alignment_bytes,
+        "dram_read_alignment": target.dram_alignment_bytes,
         "dst_slots": target.dst_capacity(fp32=is_fp32, full_sync=full_sync),
         "fp32_dest_acc_en": is_fp32,
     }

@@ -202,8 +202,9 @@ class _Converter:
             return None
         for operand in op.inputs:
             product = operand.owner
-            if isinstance(product, ttl.BlockMathOp) and product.ENTRY is MATMUL:
-                return product if operand not in self.registers else None
+            is_product = isinstance(product, ttl.BlockMathOp) and product.ENTRY is MATMUL
+            if is_product and operand not in self.registers:
+                return product
         return None
 
     def convert_matmul(self, op: ttl.BlockMathOp) -> None:

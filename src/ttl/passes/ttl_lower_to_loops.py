@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, f32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import round_to
+from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
 
 from .dst_allocation import is_register_value, value_tiles
 from .module_pass import Maker, erase, kernels
 from .ttl_assign_dst import DST_INDEX
+from .ttl_set_compute_kernel_config import FP32
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,18 @@ class TtlLowerToLoops(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op, "compute"):
+            _round_fills(kernel)
             for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
                 _lower_section(section)
+
+
+def _round_fills(kernel: func.FuncOp) -> None:
+    """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
+    dtype = dest_dtype(bool(kernel.attributes[FP32]))
+    for op in kernel.walk():
+        if isinstance(op, ttl.TileFillOp):
+            value = round_to(np.array(op.value.value.data, np.float32), dtype)
+            op.properties["value"] = FloatAttr(float(value), f32)
 
 
 def _lower_section(section: ttl.ComputeOp) -> None:

@@ -20,6 +20,8 @@ class Target:
     default_grid: tuple[int, int]
     tile: tuple[int, int]
     l1_bytes: int
+    l1_alignment_bytes: int
+    dram_alignment_bytes: int  # of DRAM reads and of dataflow buffers
     dataflow_buffer_budget_bytes: int
     dataflow_buffers: int
     semaphores: int

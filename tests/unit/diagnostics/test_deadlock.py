@@ -149,3 +149,19 @@ def test_facts_are_json():
         "filled": 2,
         "capacity": 2,
     }
+
+
+def test_a_buffer_nobody_pushes_and_one_nobody_pops_are_mixed_up() -> None:
+    stuck = [
+        waiting("compute", action="reserve", buffer="y_dfb", filled=2),
+        waiting("write", action="wait", buffer="z_dfb", filled=0),
+    ]
+    diagnostic = deadlock_diagnostic(
+        stuck,
+        producers={"y_dfb": "compute", "z_dfb": None},
+        consumers={"y_dfb": None, "z_dfb": "write"},
+        node_count=1,
+    )
+    assert diagnostic.message == "deadlock: `write` waits on `z_dfb`, to which no kernel pushes"
+    assert diagnostic.notes[:2] == ("nobody pushes to `z_dfb`", "nobody pops `y_dfb`")
+    assert diagnostic.helps[0] == "should `write` wait for `y_dfb`, which no kernel pops?"
