@@ -1,10 +1,10 @@
 """The report of a deadlock, the same for every engine.
 
-rule ROOT     follow "waits for the kernel at the other end of the buffer" from each waiting kernel of
-              the first node; where it ends (nobody at the other end, or a kernel that has ended) is
-              a cause, where it returns is a cycle
-rule PRIMARY  of several causes a wait to which nobody pushes comes first, then a reserve that nobody
-              pops; in a cycle, the first waiting kernel
+rule ROOT     follow "waits for the kernel at the other end of the buffer" from each waiting kernel
+              of the first node; where it ends (nobody at the other end, or a kernel that has
+              ended) is a cause, where it returns is a cycle
+rule PRIMARY  of several causes a wait to which nobody pushes comes first, then a reserve that
+              nobody pops; in a cycle, the first waiting kernel
 rule SWAPPED  one buffer that nobody pushes to and one that nobody pops: the names were mixed up
 """
 

@@ -20,7 +20,8 @@ from ttl.diagnostics import Diagnostic, RuleBroken, Span, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
-from ttl.language.operation import KernelFunction, KernelKind
+from ttl.language.operation import KernelFunction
+from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 
 from .source import node_span
 
@@ -131,11 +132,7 @@ class KernelBuilder:
 
     def require(self, kind: KernelKind, call: str) -> None:
         if self.kernel.kind is not kind:
-            raise RuleBroken(
-                codes.WRONG_KERNEL_KIND,
-                f"{call} is not allowed in a {self.kernel.kind.value} kernel",
-                helps=(f"move it to a @ttl.{kind.value}() kernel",),
-            )
+            raise wrong_kind(call, self.kernel.kind)
 
 
 def buffer_type(buffer: DataflowBuffer) -> ttl.DataflowBufferType:

@@ -16,7 +16,8 @@ from ttl.language import DataflowBuffer, math
 from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
-from ttl.language.operation import KernelKind, flatten_size
+from ttl.language.operation import flatten_size
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import FUNCTIONS, BlockOp, store_type
 from ttl.semantics.tensors import Extent, TensorSlice, check_copy_shapes
 from ttl.semantics.types import BlockType, Shape, tiles_of

@@ -19,7 +19,8 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
-from ttl.language.operation import KernelFunction, KernelKind, Program
+from ttl.language.operation import KernelFunction, Program
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import tiles_of
 from ttl.target import Target
 

@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import Enum
 from math import prod
+from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.semantics.dtypes import DType
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import TensorLike
 from ttl.semantics.types import Shape
 
@@ -20,11 +21,6 @@ from .buffer import DataflowBuffer
 from .engine import ENGINE, LAUNCH_HOOK, SCOPE, engine, scope
 
 Grid = Shape | str | Callable[..., Shape]
-
-
-class KernelKind(Enum):
-    COMPUTE = "compute"
-    DATAMOVEMENT = "datamovement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +184,21 @@ def operation(
         )
         raise UsageError(broken.at(calling_span()))
 
-    def decorate(function: Callable[..., None]) -> Operation:
-        return Operation(function, grid, fp32_dest_acc_en, dst_full_sync_en)
+    def decorate(*function: Callable[..., None]) -> Operation:
+        if len(function) != 1 or not isinstance(function[0], FunctionType):
+            raise _no_parentheses("operation")
+        return Operation(function[0], grid, fp32_dest_acc_en, dst_full_sync_en)
 
     return decorate
+
+
+def _no_parentheses(decorator: str) -> UsageError:
+    broken = RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"@ttl.{decorator} needs its parentheses",
+        helps=(f"write @ttl.{decorator}() above the function",),
+    )
+    return UsageError(broken.at(calling_span()))
 
 
 def _is_grid(grid: Any) -> bool:
@@ -200,20 +207,25 @@ def _is_grid(grid: Any) -> bool:
     return grid in ("auto", "full") or callable(grid)
 
 
-def compute() -> Callable[[Callable[[], None]], Callable[[], None]]:
+Kernel = Callable[[], None]
+
+
+def compute(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
     """Declare the compute kernel of an operation."""
-    return _register(KernelKind.COMPUTE)
+    return _register(KernelKind.COMPUTE, misplaced)
 
 
-def datamovement() -> Callable[[Callable[[], None]], Callable[[], None]]:
+def datamovement(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
     """Declare a data movement kernel of an operation."""
-    return _register(KernelKind.DATAMOVEMENT)
+    return _register(KernelKind.DATAMOVEMENT, misplaced)
 
 
-def _register(kind: KernelKind) -> Callable[[Callable[[], None]], Callable[[], None]]:
+def _register(kind: KernelKind, misplaced: tuple[Kernel, ...]) -> Callable[[Kernel], Kernel]:
+    if misplaced:
+        raise _no_parentheses(kind.value)
     collected = scope(f"@ttl.{kind.value}()")
 
-    def decorate(function: Callable[[], None]) -> Callable[[], None]:
+    def decorate(function: Kernel) -> Kernel:
         collected.kernels.append(KernelFunction(kind, function))
         return function
 

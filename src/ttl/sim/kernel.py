@@ -11,9 +11,10 @@ from greenlet import greenlet
 from ttl.diagnostics import RuleBroken, TTLError, codes
 from ttl.diagnostics.frames import user_frame
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.operation import KernelFunction, KernelKind
+from ttl.language.operation import KernelFunction
 from ttl.semantics.block_protocol import Event
 from ttl.semantics.dtypes import Array, DType, round_to
+from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.ops import BlockOp, store_type
 from ttl.semantics.tensors import TensorSlice, slice_tensor
 from ttl.semantics.types import Shape, element_shape
@@ -46,6 +47,7 @@ class KernelRun:
         "grid",
         "is_compute",
         "is_finished",
+        "kind",
         "name",
         "recorder",
         "simulation",
@@ -66,6 +68,7 @@ class KernelRun:
         self.recorder: Recorder | None = simulation.recorder
         self.name = kernel.name
         self.function = kernel.function
+        self.kind = kernel.kind
         self.is_compute = kernel.kind is KernelKind.COMPUTE
         self.coordinate = coordinate
         self.buffers = buffers
@@ -150,12 +153,12 @@ class KernelRun:
 
     def slice(self, tensor: Any, index: Any) -> TensorSlice:
         if self.is_compute:
-            raise self._wrong_kind("a tensor slice")
+            raise wrong_kind("a tensor slice", self.kind)
         return slice_tensor(tensor, index)
 
     def copy(self, source: Any, destination: Any) -> SimTransfer:
         if self.is_compute:
-            raise self._wrong_kind("ttl.copy()")
+            raise wrong_kind("ttl.copy()", self.kind)
         frame = _getframe(2)
         transfer = start_copy(self, source, destination, (frame.f_code, frame.f_lasti))
         self.transfers[transfer] = None
@@ -167,14 +170,14 @@ class KernelRun:
 
     def fill(self, value: float, shape: Shape | None) -> SimExpression:
         if not self.is_compute:
-            raise self._wrong_kind("ttl.math.fill()")
+            raise wrong_kind("ttl.math.fill()", self.kind)
         type_ = self.simulation.types.fill(value, shape)
         extent = () if type_.shape is None else element_shape(type_.shape)
         return SimExpression(type_, round_to(np.full(extent, value, np.float32), self.dest))
 
     def apply(self, op: BlockOp, *operands: Any) -> SimExpression:
         if not self.is_compute:
-            raise self._wrong_kind(_spelling(op))
+            raise wrong_kind(_spelling(op), self.kind)
         arrays = []
         for operand in operands:
             kind = type(operand)
@@ -191,7 +194,7 @@ class KernelRun:
 
     def store(self, value: Any, block: SimBlock) -> None:
         if not self.is_compute:
-            raise self._wrong_kind("Block.store()")
+            raise wrong_kind("Block.store()", self.kind)
         stored = self._stored_value(value)
         if value.type is not block.type:
             store_type(value.type, block.type)
@@ -239,16 +242,6 @@ class KernelRun:
             helps=(f"call {end.release_call}() on it, or acquire it in a `with`",),
         )
         raise fault_at(self, broken, block.place, "acquired here and never released")
-
-    def _wrong_kind(self, call: str) -> RuleBroken:
-        kind, other = KernelKind.COMPUTE.value, KernelKind.DATAMOVEMENT.value
-        if not self.is_compute:
-            kind, other = other, kind
-        return RuleBroken(
-            codes.WRONG_KERNEL_KIND,
-            f"{call} does not work in a {kind} kernel",
-            helps=(f"move it to a function decorated with @ttl.{other}()",),
-        )
 
     # Trace
 

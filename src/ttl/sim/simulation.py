@@ -12,10 +12,11 @@ from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.operation import KernelFunction, KernelKind, Program
+from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.limits import check_limits
 from ttl.semantics.types import Shape
 from ttl.target import Target

@@ -102,7 +102,7 @@ def test_wrong_kernel_kind(report, tensor, kind, kernel, marked, call, where) ->
     found = report(operation_of(**{kind: kernel}), tensor(), tensor())
     assert found.code == "wrong-kernel-kind"
     assert found.primary == marked
-    assert f"error[TTL1002]: {call} does not work in a {where} kernel" in found.text
+    assert f"error[TTL1002]: {call} is not allowed in a {where} kernel" in found.text
     assert f"= in kernel `{kind}_kernel` on node (0, 0)" in found.text
 
 

@@ -253,4 +253,5 @@ def test_a_producer_behind_a_helper_is_not_called_nobody(report, tensor) -> None
 
     found = report(operation, tensor())
     assert found.code == "deadlock"
-    assert "no kernel pushes" not in found.text
+    assert "`a_dfb`, to which no kernel pushes" not in found.text
+    assert "nobody pushes to `a_dfb`" not in found.text

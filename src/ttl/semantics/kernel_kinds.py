@@ -1,0 +1,25 @@
+"""The two kinds of kernels, and what each may do."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ttl.diagnostics import RuleBroken, codes
+
+
+class KernelKind(Enum):
+    COMPUTE = "compute"
+    DATAMOVEMENT = "datamovement"
+
+    @property
+    def other(self) -> KernelKind:
+        return KernelKind.DATAMOVEMENT if self is KernelKind.COMPUTE else KernelKind.COMPUTE
+
+
+def wrong_kind(call: str, kind: KernelKind) -> RuleBroken:
+    """`call` was made in a kernel of this kind and belongs to the other."""
+    return RuleBroken(
+        codes.WRONG_KERNEL_KIND,
+        f"{call} is not allowed in a {kind.value} kernel",
+        helps=(f"move it to a @ttl.{kind.other.value}() kernel",),
+    )
