@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from . import catalogue as codes
 from .errors import RuleBroken, UsageError
@@ -16,6 +15,8 @@ class UnknownNameError(UsageError, AttributeError):
 
 def unknown_name(owner: str, name: str, names: Iterable[str]) -> UnknownNameError:
     """What a module's `__getattr__` raises; dunder names are nobody's mistake."""
+    from difflib import get_close_matches  # costs a few milliseconds, only when needed
+
     names = sorted(names)
     near = [f"`{found}`" for found in get_close_matches(name, names)]
     broken = RuleBroken(

@@ -10,19 +10,22 @@ from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.dialects.scf import Scf
+from xdsl.ir import Dialect
 from xdsl.printer import Printer
 
+from . import ttkernel, ttl
 from .emitc import EmitC
 from .ttcore import TTCore
-from .ttkernel import TTKernel
-from .ttl import TTL
 
-OWN_DIALECTS = (TTCore, TTL, TTKernel, EmitC)
+
+def own_dialects() -> list[Dialect]:
+    return [TTCore, ttl.make_dialect(), ttkernel.make_dialect(), EmitC]
 
 
 def make_context() -> Context:
+    """A context that reads all our IR; compiling needs none of it."""
     context = Context()
-    for dialect in (Builtin, Arith, Affine, Func, Scf, *OWN_DIALECTS):
+    for dialect in (Builtin, Arith, Affine, Func, Scf, *own_dialects()):
         context.load_dialect(dialect)
     return context
 

@@ -10,7 +10,7 @@ from abc import ABC
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -130,10 +130,22 @@ _DATAFLOW = {
     "noc_async_write_barrier": 0,
 }
 
-CALLS: dict[str, type[CallOp]] = {
-    name: _call(name, arity, include)
-    for name, (arity, include) in (_FIXED | _table_calls()).items()
-} | {name: _call(name, arity, DATAFLOW) for name, arity in _DATAFLOW.items()}
+class _Calls(dict[str, type[CallOp]]):
+    """The call operations by function name, each made when it is first needed."""
+
+    def __init__(self) -> None:
+        dataflow = {name: (arity, DATAFLOW) for name, arity in _DATAFLOW.items()}
+        self.known = _FIXED | _table_calls() | dataflow
+
+    def __missing__(self, name: str) -> type[CallOp]:
+        made = self[name] = _call(name, *self.known[name])
+        return made
+
+    def all(self) -> list[type[CallOp]]:
+        return [self[name] for name in self.known]
+
+
+CALLS = _Calls()
 
 
 def includes_of(call: CallOp, thread: str) -> str:
@@ -147,8 +159,7 @@ def template_of(call: str) -> Attribute | None:
     return StringAttr(rest.removesuffix(">")) if angle else None
 
 
-TTKernel = Dialect(
-    "ttkernel",
-    [CompileTimeArgOp, TensorAccessorOp, *CALLS.values()],
-    [CBType, AccessorType],
-)
+def make_dialect() -> Dialect:
+    """The dialect with all its operations, for reading IR text."""
+    operations: list[type[Operation]] = [CompileTimeArgOp, TensorAccessorOp, *CALLS.all()]
+    return Dialect("ttkernel", operations, [CBType, AccessorType])

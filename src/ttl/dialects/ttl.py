@@ -237,8 +237,22 @@ def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> Any:
     return made
 
 
-BLOCK_MATH = {name: _math_class(BlockMathOp, "", op) for name, op in BLOCK_OPS.items()}
-TILE_MATH = {name: _math_class(TileMathOp, "tile_", op) for name, op in BLOCK_OPS.items()}
+class _MathClasses(dict[str, Any]):
+    """The operation classes by name in the op table, each made when it is first needed."""
+
+    def __init__(self, base: type[IRDLOperation], prefix: str):
+        self.base, self.prefix = base, prefix
+
+    def __missing__(self, name: str) -> Any:
+        made = self[name] = _math_class(self.base, self.prefix, BLOCK_OPS[name])
+        return made
+
+    def all(self) -> list[Any]:
+        return [self[name] for name in BLOCK_OPS]
+
+
+BLOCK_MATH = _MathClasses(BlockMathOp, "")
+TILE_MATH = _MathClasses(TileMathOp, "tile_")
 
 
 @irdl_op_definition
@@ -314,30 +328,30 @@ def is_block_value(type: Attribute) -> bool:
     return isinstance(type, TensorType) and isinstance(type.element_type, TileType)
 
 
-TTL = Dialect(
-    "ttl",
-    [
-        DeclareBufferOp,
-        BindBufferOp,
-        ReserveOp,
-        WaitOp,
-        PushOp,
-        PopOp,
-        ScopeEndOp,
-        StoreOp,
-        NodeIndexOp,
-        TensorSliceOp,
-        CopyOp,
-        WaitTransferOp,
-        FillOp,
-        *BLOCK_MATH.values(),
-        *TILE_MATH.values(),
-        TileFillOp,
-        TileCopyOp,
-        TileStoreOp,
-        ComputeOp,
-        SectionOp,
-        TileCallOp,
-    ],
-    [DataflowBufferType, DstType, TransferType],
-)
+_OPERATIONS: list[type[IRDLOperation]] = [
+    DeclareBufferOp,
+    BindBufferOp,
+    ReserveOp,
+    WaitOp,
+    PushOp,
+    PopOp,
+    ScopeEndOp,
+    StoreOp,
+    NodeIndexOp,
+    TensorSliceOp,
+    CopyOp,
+    WaitTransferOp,
+    FillOp,
+    TileFillOp,
+    TileCopyOp,
+    TileStoreOp,
+    ComputeOp,
+    SectionOp,
+    TileCallOp,
+]
+
+
+def make_dialect() -> Dialect:
+    """The dialect with all its operations, for reading IR text."""
+    operations = [*_OPERATIONS, *BLOCK_MATH.all(), *TILE_MATH.all()]
+    return Dialect("ttl", operations, [DataflowBufferType, DstType, TransferType])

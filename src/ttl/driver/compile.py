@@ -44,8 +44,9 @@ def _collection_paused() -> Iterator[None]:
 
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
+    from xdsl.context import Context
+
     from ttl.codegen import assemble
-    from ttl.dialects import make_context
     from ttl.frontend import build_module
     from ttl.passes import PIPELINE, find_pass, run_passes
 
@@ -54,7 +55,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     _write_module(module, config.initial_mlir)
     run_passes(
         [find_pass(name)() for name in PIPELINE],
-        make_context(),
+        Context(),
         module,
         before=_dump("before") if config.verbose_passes else None,
         after=_dump("after") if config.verbose_passes else None,

@@ -7,7 +7,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType
-from ttl.semantics.types import BlockType, Shape, tile_count
+from ttl.semantics.types import BlockType, Shape, is_block_shape, tile_count
 
 from .block import Block
 from .engine import engine, scope
@@ -69,7 +69,7 @@ def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | N
             f"a dataflow buffer takes its element type from a ttnn tensor, not from {tensor!r}",
             helps=("pass one of the operation's tensor arguments",),
         )
-    if not _is_shape(shape):
+    if not is_block_shape(shape):
         return RuleBroken(
             codes.WRONG_ARGUMENT,
             f"shape={shape!r}: a block of tiles has two or more positive sizes",
@@ -82,11 +82,3 @@ def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | N
             helps=("use 2 to let producer and consumer overlap",),
         )
     return None
-
-
-def _is_shape(shape: Any) -> bool:
-    return (
-        isinstance(shape, (tuple, list))
-        and len(shape) >= 2
-        and all(isinstance(size, int) and size > 0 for size in shape)
-    )

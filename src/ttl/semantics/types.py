@@ -30,6 +30,15 @@ class BlockType:
         return shape if self.dtype is None else f"{shape} {self.dtype}"
 
 
+def is_block_shape(shape: object) -> bool:
+    """A block of tiles has two or more positive sizes."""
+    return (
+        isinstance(shape, (tuple, list))
+        and len(shape) >= 2
+        and all(isinstance(size, int) and size > 0 for size in shape)
+    )
+
+
 def tile_count(shape: Shape) -> int:
     return prod(shape)
 

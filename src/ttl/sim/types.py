@@ -7,7 +7,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DType
 from ttl.semantics.ops import BlockOp
-from ttl.semantics.types import BlockType, Shape
+from ttl.semantics.types import BlockType, Shape, is_block_shape
 
 
 class TypeTable:
@@ -42,21 +42,13 @@ class TypeTable:
                 f"ttl.math.fill() takes a number, not {value!r}",
                 helps=("write for example ttl.math.fill(0, shape=(2, 2))",),
             )
-        if shape is not None and not _is_shape(shape):
+        if shape is not None and not is_block_shape(shape):
             raise RuleBroken(
                 codes.WRONG_ARGUMENT,
                 f"shape={shape!r}: a block of tiles has two or more positive sizes",
                 helps=("write for example shape=(2, 2)",),
             )
         return self.block(None if shape is None else tuple(shape), None)
-
-
-def _is_shape(shape: Any) -> bool:
-    return (
-        isinstance(shape, (tuple, list))
-        and len(shape) >= 2
-        and all(isinstance(size, int) and size > 0 for size in shape)
-    )
 
 
 def _operand_count(op: BlockOp, given: int) -> RuleBroken:

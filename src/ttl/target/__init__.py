@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 TARGETS = ("wormhole_b0", "blackhole")
@@ -38,7 +38,7 @@ class Target:
 @cache
 def load(name: str) -> Target:
     """The chip called `name`, one of TARGETS."""
-    text = files(__package__).joinpath(f"{name}.json").read_text()
+    text = Path(__file__).with_name(f"{name}.json").read_text()
     fields: dict[str, Any] = json.loads(text)
     return Target(
         **{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}  # type: ignore[arg-type]
