@@ -202,8 +202,9 @@ class _Converter:
             return None
         for operand in op.inputs:
             product = operand.owner
-            is_product = isinstance(product, ttl.BlockMathOp) and product.ENTRY is MATMUL
-            if is_product and operand not in self.registers:
+            if operand in self.registers or not isinstance(product, ttl.BlockMathOp):
+                continue
+            if product.ENTRY is MATMUL:
                 return product
         return None
 
