@@ -25,6 +25,9 @@ hypothesis.settings.register_profile("full", deadline=None, max_examples=1000)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run the slow tests too (marker `full`)")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the files of tests/golden again"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,6 +27,7 @@ from ttl.language import (
     math,
     node,
     operation,
+    signpost,
 )
 from ttl.language.engine import LAUNCH_HOOK
 
@@ -63,6 +64,7 @@ __all__ = [
     "math",
     "node",
     "operation",
+    "signpost",
 ]
 
 if not TYPE_CHECKING:

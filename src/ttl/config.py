@@ -16,6 +16,8 @@ class Config:
     initial_mlir: str | None = None  # TTLANG_INITIAL_MLIR=FILE: the module before the first pass
     final_mlir: str | None = None  # TTLANG_FINAL_MLIR=FILE: the module after the last pass
     verbose_passes: bool = False  # TTLANG_VERBOSE_PASSES=1: the module around every pass, to stderr
+    compiler_options: str | None = None  # TTLANG_COMPILER_OPTIONS, over those of the decorator
+    seed: int | None = None  # TTL_SEED: shuffle the simulator's schedule
     trace: str | None = None  # TTL_TRACE=FILE: run events as JSON lines
     compile_to: str | None = None  # TTL_COMPILE_TO=DIR: compile each operation into this folder
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
@@ -29,6 +31,8 @@ class Config:
             initial_mlir=environment.get("TTLANG_INITIAL_MLIR"),
             final_mlir=environment.get("TTLANG_FINAL_MLIR"),
             verbose_passes=_flag(environment, "TTLANG_VERBOSE_PASSES"),
+            compiler_options=environment.get("TTLANG_COMPILER_OPTIONS"),
+            seed=int(seed) if (seed := environment.get("TTL_SEED", "")).isdigit() else None,
             trace=environment.get("TTL_TRACE"),
             compile_to=environment.get("TTL_COMPILE_TO"),
             cache_dir=_cache_dir(environment),

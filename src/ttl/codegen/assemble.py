@@ -50,7 +50,10 @@ def _kernel(file: emitc.FileOp) -> Kernel:
 
 
 def _config(file: emitc.FileOp) -> ComputeConfig:
+    explicit = file.attributes.get("math_fidelity")
+    fidelity = explicit.data if isinstance(explicit, StringAttr) else "HiFi4"
     return ComputeConfig(
+        math_fidelity=fidelity,
         fp32_dest_acc_en=bool(file.attributes["fp32_dest_acc_en"]),
         dst_full_sync_en=bool(file.attributes["dst_full_sync_en"]),
     )

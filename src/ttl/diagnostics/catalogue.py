@@ -49,6 +49,19 @@ KERNEL_COUNT = _code(
     engine and two data movement processors.""",
 )
 
+NODES_DIFFER = _code(
+    "TTL1007", "nodes-differ", Blame.USER,
+    """The body of an operation that asks for ttl.node() is run for every node. The values that
+    kernels capture may differ between nodes; kernels, dataflow buffers, pipe nets and semaphores
+    must be the same.""",
+)
+
+UNUSABLE_TENSOR = _code(
+    "TTL1015", "unusable-tensor", Blame.USER,
+    """The tensors of one call lie on one device, are not empty, and have two or more dimensions
+    if they consist of tiles, one or more if they are row-major.""",
+)
+
 SHAPE_MISMATCH = _code(
     "TTL2001", "shape-mismatch", Blame.USER,
     """Shapes are compared exactly: operands of an elementwise operator, the value and the block of
@@ -71,6 +84,12 @@ SHAPELESS_FILL = _code(
     "TTL2005", "shapeless-fill", Blame.USER,
     """A fill without a shape takes it from the first operand or store it meets; here nothing
     gives it one.""",
+)
+LAYOUT_MISMATCH = _code(
+    "TTL2007", "layout-mismatch", Blame.USER,
+    """Both ends of a copy have the same layout, and only blocks of tiles can be computed with. A
+    row-major block can be copied and sent; ttnn.to_layout() makes tiles of a row-major tensor
+    before the operation is called.""",
 )
 
 BLOCK_STATE = _code(

@@ -32,7 +32,9 @@ class Driver:
         _check_choice("TTL_TARGET", config.target, TARGETS)
         _check_choice("TTL_BACKEND", config.backend, BACKENDS)
         target = load(config.target)
-        program = operation.program(args, kwargs, target.default_grid)
+        program = operation.program(
+            args, kwargs, target.default_grid, config.compiler_options
+        )
         wants_artifact = config.compile_only or config.compile_to or config.backend == "host"
         compiled = self.compile(program, target, config) if wants_artifact else None
         if not config.compile_only:
@@ -63,7 +65,7 @@ def _run(
         if compiled is None:
             from ttl import sim
 
-            sim.run(program, target=target, recorder=recorder)
+            sim.run(program, target=target, recorder=recorder, seed=config.seed)
         else:
             from ttl import host
 

@@ -19,6 +19,8 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
         operation.__name__,
         operation.fp32_dest_acc_en,
         operation.dst_full_sync_en,
+        operation.math_fidelity,
+        tuple(sorted(program.options.items())),
         program.grid,
         tuple((name, _part(tensor)) for name, tensor in program.tensors.items()),
         tuple(_kernel(kernel, program) for kernel in program.kernels),

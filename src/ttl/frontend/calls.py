@@ -190,10 +190,31 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, index: Value) -> SSAValue:
 
 def _start_and_extent(item: Value, size: int) -> tuple[Value, int]:
     if not isinstance(item, slice):
+        _check_extent(item, 1, size)
         return item, 1
+    if item.step not in (None, 1):
+        raise _slice_out_of_range("a slice of a tensor has no step")
     start = 0 if item.start is None else item.start
     stop = size if item.stop is None else item.stop
-    return start, constant_difference(stop, start)
+    extent = constant_difference(stop, start)
+    _check_extent(start, extent, size)
+    return start, extent
+
+
+def _check_extent(start: Value, extent: int, size: int) -> None:
+    """As far as it is known before the run."""
+    first = start if isinstance(start, int) else 0
+    if extent < 1 or first < 0 or first + extent > size:
+        place = f" from {start} on" if isinstance(start, int) else ""
+        raise _slice_out_of_range(f"a slice of {extent} tiles{place} is not in 0:{size}")
+
+
+def _slice_out_of_range(message: str) -> RuleBroken:
+    return RuleBroken(
+        codes.SLICE_OUT_OF_RANGE,
+        message,
+        helps=("slices count tiles in the two innermost dimensions, start before stop",),
+    )
 
 
 def constant_difference(stop: Value, start: Value) -> int:

@@ -24,12 +24,15 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import tiles_of
 from ttl.target import Target
 
-from .builder import KernelBuilder, buffer_type
+from .builder import KernelBuilder, buffer_type, not_yet
 from .statements import build_kernel
 
 
 def build_module(program: Program, target: Target) -> ModuleOp:
     """The ttl module of a program, or CompileError with every mistake found."""
+    if program.kernels_by_node:
+        broken = not_yet("an operation body that asks for ttl.node()")
+        raise CompileError(broken.at(None))
     mistakes: list[Diagnostic] = []
     kernels = [_build_function(program, kernel, mistakes) for kernel in program.kernels]
     if mistakes:
@@ -93,4 +96,6 @@ def _build_function(
     for name in ("fp32_dest_acc_en", "dst_full_sync_en"):
         if kernel.kind is KernelKind.COMPUTE and getattr(operation, name) is not None:
             function.attributes[name] = BoolAttr.from_bool(getattr(operation, name))
+    if kernel.kind is KernelKind.COMPUTE and operation.math_fidelity is not None:
+        function.attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
     return function

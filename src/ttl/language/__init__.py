@@ -7,6 +7,7 @@ from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .copies import Transfer, copy
 from .operation import Operation, compute, datamovement, grid_size, node, operation
+from .signposts import signpost
 
 __all__ = [
     "TILE_SHAPE",
@@ -24,4 +25,5 @@ __all__ = [
     "math",
     "node",
     "operation",
+    "signpost",
 ]

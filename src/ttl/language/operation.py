@@ -6,19 +6,21 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
+from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import TensorLike
 from ttl.semantics.types import Shape
 
 from .buffer import DataflowBuffer
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE, engine, scope
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
 
 Grid = Shape | str | Callable[..., Shape]
 
@@ -44,9 +46,11 @@ class KernelFunction:
 
 @dataclass(slots=True)
 class OperationScope:
-    """What the body of an operation declares while it runs."""
+    """What the body of an operation declares while it runs, on behalf of `node`."""
 
     grid: Shape
+    node: Shape
+    asked_for_node: bool = False
     kernels: list[KernelFunction] = field(default_factory=list)
     buffers: list[DataflowBuffer] = field(default_factory=list)
 
@@ -60,6 +64,12 @@ class Program:
     arguments: dict[str, Any]
     kernels: tuple[KernelFunction, ...]
     buffers: tuple[DataflowBuffer, ...]
+    options: Options
+    # Only if the body asked for the node: then it was run for every node.
+    kernels_by_node: dict[Shape, tuple[KernelFunction, ...]] = field(default_factory=dict)
+
+    def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
+        return self.kernels_by_node.get(node, self.kernels)
 
     @property
     def tensors(self) -> dict[str, Any]:
@@ -76,20 +86,55 @@ class Operation:
 
     function: Callable[..., None]
     grid: Grid
-    fp32_dest_acc_en: bool | None
-    dst_full_sync_en: bool | None
+    fp32_dest_acc_en: bool | None = None
+    dst_full_sync_en: bool | None = None
+    math_fidelity: str | None = None
+    options: str | None = None
+    num_outs: int = 1
+    memory_space: str = "L1"
+    tiled: bool = True
 
     @property
     def __name__(self) -> str:
         return self.function.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Run on these tensors and constants; `options=` are compiler options for this call."""
         LAUNCH_HOOK.launch(self, args, kwargs)
 
-    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], full_grid: Shape) -> Program:
+    def program(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        full_grid: Shape,
+        environment_options: str | None = None,
+    ) -> Program:
         """Run the body with these arguments; `full_grid` is the grid of the device."""
+        options = self._options(kwargs, environment_options)
         arguments = self._bind(args, kwargs)
-        collected = OperationScope(self._resolve_grid(arguments, full_grid))
+        grid = self._resolve_grid(arguments, full_grid)
+        first = self._run_body(arguments, grid, (0,) * len(grid))
+        program = Program(
+            self, grid, arguments, tuple(first.kernels), tuple(first.buffers), options
+        )
+        if first.asked_for_node:
+            for node in nodes_of(grid):
+                scope_of_node = self._run_body(arguments, grid, node)
+                self._check_same(first, scope_of_node)
+                program.kernels_by_node[node] = tuple(scope_of_node.kernels)
+        return program
+
+    def _options(self, kwargs: dict[str, Any], environment_options: str | None) -> Options:
+        """Those of the decorator, the environment and the call, the last winning."""
+        is_parameter = "options" in inspect.signature(self.function).parameters
+        given = None if is_parameter else kwargs.pop("options", None)
+        try:
+            return parse_options(self.options, environment_options, given)
+        except RuleBroken as broken:
+            raise UsageError(broken.at(calling_span())) from None
+
+    def _run_body(self, arguments: dict[str, Any], grid: Shape, node: Shape) -> OperationScope:
+        collected = OperationScope(grid, node)
         token = SCOPE.set(collected)
         try:
             self.function(**arguments)
@@ -100,13 +145,24 @@ class Operation:
             SCOPE.reset(token)
         _name_buffers(collected)
         self._check_kernels(collected)
-        return Program(
-            self,
-            collected.grid,
-            arguments,
-            tuple(collected.kernels),
-            tuple(collected.buffers),
-        )
+        return collected
+
+    def _check_same(self, first: OperationScope, other: OperationScope) -> None:
+        """Nodes may differ in the values their kernels capture, in nothing else."""
+
+        def outline(collected: OperationScope) -> list[object]:
+            kernels = [(kernel.kind, kernel.function.__code__) for kernel in collected.kernels]
+            buffers = [(b.shape, b.dtype, b.block_count) for b in collected.buffers]
+            return [kernels, buffers]
+
+        if outline(first) != outline(other):
+            broken = RuleBroken(
+                codes.NODES_DIFFER,
+                f"{self.__name__} declares other kernels or buffers on node {other.node} than on "
+                f"node {first.node}",
+                helps=("declare the same on every node, and test ttl.node() inside the kernels",),
+            )
+            raise UsageError(broken.at(_definition_span(self.function)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -121,10 +177,11 @@ class Operation:
         return dict(bound.arguments)
 
     def _resolve_grid(self, arguments: dict[str, Any], full_grid: Shape) -> Shape:
-        grid = self.grid(**arguments) if callable(self.grid) else self.grid
+        grid = self.grid(*arguments.values()) if callable(self.grid) else self.grid
         if grid in ("auto", "full"):
             return full_grid
-        assert isinstance(grid, tuple)
+        if not isinstance(grid, tuple) or not _is_grid(grid):
+            raise UsageError(_not_a_grid(grid).at(_definition_span(self.function)))
         if any(size > limit for size, limit in zip(grid, full_grid, strict=False)):
             broken = RuleBroken(
                 codes.GRID_TOO_LARGE,
@@ -174,20 +231,43 @@ def operation(
     *,
     fp32_dest_acc_en: bool | None = None,
     dst_full_sync_en: bool | None = None,
+    math_fidelity: Any = None,
+    options: str | None = None,
+    num_outs: int = 1,
+    memory_space: str = "L1",
+    tiled: bool = True,
 ) -> Callable[[Callable[..., None]], Operation]:
-    """Make a function of tensors an operation that runs on `grid`, columns first."""
+    """Make a function of tensors an operation that runs on `grid`, columns first.
+
+    `fp32_dest_acc_en`, `dst_full_sync_en` and `math_fidelity` configure the compute kernel; None
+    leaves the choice to pyttl. `options` are compiler options. `num_outs`, `memory_space` and
+    `tiled` are accepted because public programs give them; nothing depends on them.
+    """
     if not _is_grid(grid):
+        raise UsageError(_not_a_grid(grid).at(calling_span()))
+    fidelity = None if math_fidelity is None else getattr(math_fidelity, "name", math_fidelity)
+    if fidelity not in (None, *MATH_FIDELITIES):
         broken = RuleBroken(
             codes.WRONG_ARGUMENT,
-            f"grid={grid!r}: not a grid",
-            helps=('write grid=(columns, rows), grid="auto" or a function of the arguments',),
+            f"math_fidelity={math_fidelity!r} is not known",
+            helps=(f"use one of {', '.join(MATH_FIDELITIES)}",),
         )
         raise UsageError(broken.at(calling_span()))
 
     def decorate(*function: Callable[..., None]) -> Operation:
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise _no_parentheses("operation")
-        return Operation(function[0], grid, fp32_dest_acc_en, dst_full_sync_en)
+        return Operation(
+            function[0],
+            grid,
+            fp32_dest_acc_en,
+            dst_full_sync_en,
+            fidelity,
+            options,
+            num_outs,
+            memory_space,
+            tiled,
+        )
 
     return decorate
 
@@ -199,6 +279,17 @@ def _no_parentheses(decorator: str) -> UsageError:
         helps=(f"write @ttl.{decorator}() above the function",),
     )
     return UsageError(broken.at(calling_span()))
+
+
+MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
+
+
+def _not_a_grid(grid: Any) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"grid={grid!r}: not a grid",
+        helps=('write grid=(columns, rows), grid="auto" or a function of the arguments',),
+    )
 
 
 def _is_grid(grid: Any) -> bool:
@@ -241,8 +332,17 @@ def grid_size(dims: int = 2) -> int | Shape:
 
 def node(dims: int = 2) -> int | Shape:
     """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
-    running = engine("ttl.node()")
-    return flatten_coordinate(running.node(), running.grid, dims)
+    running = ENGINE.get(None)
+    if running is not None:
+        return flatten_coordinate(running.node(), running.grid, dims)
+    collected = scope("ttl.node()")
+    collected.asked_for_node = True
+    return flatten_coordinate(collected.node, collected.grid, dims)
+
+
+def nodes_of(grid: Shape) -> list[Shape]:
+    """All nodes, x fastest: the order of ttl.node(1)."""
+    return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
 
 
 def flatten_size(grid: Shape, dims: int) -> int | Shape:

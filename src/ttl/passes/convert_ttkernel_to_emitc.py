@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isinf, isnan
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
@@ -95,7 +96,7 @@ class _FileMaker:
             properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(op.template)])
         operands = [self.values[value] for value in op.arguments]
         if op.value is not None:
-            operands.append(self.literal(f"{op.value.value.data!r}f", make))
+            operands.append(self.literal(_float_text(op.value.value.data), make))
         call = emitc.CallOpaqueOp.create(
             operands=operands, properties=properties, result_types=[i32] * len(op.results)
         )
@@ -117,6 +118,14 @@ class _FileMaker:
             properties={"value": StringAttr(text)}, result_types=[type]
         )
         return make.value(op)
+
+
+def _float_text(value: float) -> str:
+    if isnan(value):
+        return '__builtin_nanf("")'
+    if isinf(value):
+        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    return f"{value!r}f"
 
 
 def compile_time_arg(self: _FileMaker, op: ttkernel.CompileTimeArgOp, make: Maker) -> None:

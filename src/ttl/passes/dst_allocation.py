@@ -47,24 +47,33 @@ def is_register_value(value: SSAValue) -> bool:
     return isinstance(value.type, ttl.DstType)
 
 
-def _last_uses(block: Block) -> dict[SSAValue, Operation | None]:
+LastUses = dict[SSAValue, Operation | None]
+
+
+def _last_uses(block: Block) -> LastUses:
     """The last operation that needs each value; None where it stays until the end.
 
     A use inside a loop of a value from outside counts as a use by the loop.
     """
-    last: dict[SSAValue, Operation | None] = {}
+    last: LastUses = {}
     for op in block.ops:
         for region in op.regions:
             inner = _last_uses(region.block)
             for value, user in inner.items():
                 if value.owner is not region.block and _is_outside(value, region.block):
-                    last[value] = None if user is None else op
+                    _use(last, value, None if user is None else op)
                 else:
                     last[value] = user
         for operand in op.operands:
             if is_register_value(operand):
-                last[operand] = None if isinstance(op, ttl.TileStoreOp) else op
+                _use(last, operand, None if isinstance(op, ttl.TileStoreOp) else op)
     return last
+
+
+def _use(last: LastUses, value: SSAValue, user: Operation | None) -> None:
+    """rule STORED: a later use does not end the life of a stored value."""
+    is_stored = value in last and last[value] is None
+    last[value] = None if is_stored else user
 
 
 def _is_outside(value: SSAValue, block: Block) -> bool:
@@ -74,7 +83,7 @@ def _is_outside(value: SSAValue, block: Block) -> bool:
 
 
 class _Scan:
-    def __init__(self, api: str, last_uses: dict[SSAValue, Operation | None]):
+    def __init__(self, api: str, last_uses: LastUses):
         self.api = api
         self.last_uses = last_uses
         self.allocation = Allocation()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
-from .module_pass import Maker, erase
+from .module_pass import Maker, erase, kernels, not_yet
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class TtlInsertCbSync(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for scope_end in [o for o in op.walk() if isinstance(o, ttl.ScopeEndOp)]:
             _release_blocks(scope_end)
+        for kernel in kernels(op):
+            _check_held_blocks(kernel)
 
 
 def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
@@ -32,3 +36,18 @@ def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
         make.origin = acquire
         make.add(release.create(operands=[acquire.buffer]))
     erase(scope_end)
+
+
+def _check_held_blocks(kernel: func.FuncOp) -> None:
+    """The chip's calls address the first block of a buffer's ends, so each end holds one block."""
+    held: dict[tuple[SSAValue, bool], Operation] = {}
+    for op in kernel.walk():
+        if isinstance(op, ttl.AcquireOp):
+            if held.setdefault((op.buffer, isinstance(op, ttl.ReserveOp)), op) is not op:
+                raise not_yet(
+                    "two blocks of one dataflow buffer held at once",
+                    op,
+                    "release the first block before the next one, or use larger blocks",
+                )
+        elif isinstance(op, ttl.ReleaseOp):
+            held.pop((op.buffer, isinstance(op, ttl.PushOp)), None)

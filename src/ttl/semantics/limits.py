@@ -29,14 +29,21 @@ class DeclaredBuffer(Protocol):
     def span(self) -> Span | None: ...
 
 
-def check_limits(buffers: Sequence[DeclaredBuffer], target: Target) -> None:
-    """Raise UsageError with a table of the buffers if they do not fit."""
+def check_limits(
+    buffers: Sequence[DeclaredBuffer], target: Target, l1_budget: int | None = None
+) -> None:
+    """Raise UsageError with a table of the buffers if they do not fit.
+
+    `l1_budget` in bytes replaces what the chip gives to dataflow buffers.
+    """
+    budget = l1_budget or target.dataflow_buffer_budget_bytes
     if len(buffers) > target.dataflow_buffers:
         first_too_many = buffers[target.dataflow_buffers]
         raise UsageError(_too_many(buffers, target).at(first_too_many.span))
-    if _total_bytes(buffers) > target.dataflow_buffer_budget_bytes:
+    if _total_bytes(buffers) > budget:
         largest = max(buffers, key=lambda buffer: buffer.size_bytes)
-        raise UsageError(_too_large(buffers, target).at(largest.span, "the largest buffer"))
+        broken = _too_large(buffers, target.name, budget)
+        raise UsageError(broken.at(largest.span, "the largest buffer"))
 
 
 def _total_bytes(buffers: Sequence[DeclaredBuffer]) -> int:
@@ -54,11 +61,11 @@ def _too_many(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
     )
 
 
-def _too_large(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
-    total, budget = _total_bytes(buffers), target.dataflow_buffer_budget_bytes
+def _too_large(buffers: Sequence[DeclaredBuffer], chip: str, budget: int) -> RuleBroken:
+    total = _total_bytes(buffers)
     return RuleBroken(
         codes.L1_BUDGET,
-        f"the dataflow buffers need {total} bytes of L1; a node of {target.name} has {budget} "
+        f"the dataflow buffers need {total} bytes of L1; a node of {chip} has {budget} "
         "for them",
         helps=("use smaller blocks, or a smaller block_count",),
         notes=_table(buffers),

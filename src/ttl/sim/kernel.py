@@ -119,6 +119,7 @@ class KernelRun:
             end.kernel, end.place = self, place
         if self.exiting:
             self.refuse_nested_exit()
+        self.simulation.perhaps_switch(self)
         while not end.credits:
             self._sleep(end)
         end.credits -= 1
@@ -244,6 +245,10 @@ class KernelRun:
         raise fault_at(self, broken, block.place, "acquired here and never released")
 
     # Trace
+
+    def signpost(self, name: str, is_end: bool) -> None:
+        if self.recorder is not None:
+            self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
 
     def record_buffer(self, kind: EventKind, end: BufferEnd) -> None:
         buffer = end.buffer

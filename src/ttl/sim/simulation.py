@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
-from itertools import product
+from random import Random
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.operation import KernelFunction, Program
+from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
@@ -27,19 +27,26 @@ from .buffer import NodeBuffer
 from .deadlock import deadlock_fault
 from .kernel import KernelRun
 from .leftovers import leftovers
+from .printing import language_print
 from .types import TypeTable
 
 
-def run(program: Program, *, target: Target, recorder: Recorder | None = None) -> None:
-    """Run the kernels of `program` on all nodes.
+def run(
+    program: Program,
+    *,
+    target: Target,
+    recorder: Recorder | None = None,
+    seed: int | None = None,
+) -> None:
+    """Run the kernels of `program` on all nodes, with a seed in an order shuffled by it.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
     or raises, or if no kernel can go on. Tensors keep what was written until then.
     """
-    check_limits(program.buffers, target)
+    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     # numpy's error state is a context variable: the kernels' contexts are copied inside.
-    with one_blas_thread(), np.errstate(all="ignore"):
-        Simulation(program, recorder).run()
+    with one_blas_thread(), np.errstate(all="ignore"), language_print():
+        Simulation(program, recorder, seed).run()
 
 
 class Simulation:
@@ -51,14 +58,16 @@ class Simulation:
         "kernels",
         "nodes",
         "program",
+        "random",
         "ready",
         "recorder",
         "tensor_names",
         "types",
     )
 
-    def __init__(self, program: Program, recorder: Recorder | None):
+    def __init__(self, program: Program, recorder: Recorder | None, seed: int | None = None):
         self.program = program
+        self.random = None if seed is None else Random(seed)
         self.recorder = recorder
         self.types = TypeTable()
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
@@ -67,10 +76,10 @@ class Simulation:
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
         dests = [_dest(program, kernel) for kernel in program.kernels]
-        for coordinate in _coordinates(program.grid):
+        for coordinate in nodes_of(program.grid):
             buffers = [self._node_buffer(declared) for declared in program.buffers]
             self.nodes[coordinate] = buffers
-            for kernel, dest in zip(program.kernels, dests, strict=True):
+            for kernel, dest in zip(program.kernels_on(coordinate), dests, strict=True):
                 self.kernels.append(KernelRun(self, kernel, coordinate, buffers, dest))
         self.ready: deque[KernelRun] = deque(self.kernels)
 
@@ -81,6 +90,7 @@ class Simulation:
             kernel.greenlet.gr_context = context
         try:
             while self.ready:
+                self._shuffle()
                 self.ready.popleft().greenlet.switch()
             stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
             if stuck:
@@ -95,10 +105,21 @@ class Simulation:
         if self.is_stopping:  # a `finally` of a kernel that is being ended
             raise GreenletExit
         ready = self.ready
+        self._shuffle()
         if ready and ready[0].greenlet:
             ready.popleft().greenlet.switch()
         else:  # only the hub starts greenlets: one started here would stand on our stack
             self.hub.switch()
+
+    def _shuffle(self) -> None:
+        if self.random is not None and self.ready:
+            self.ready.rotate(self.random.randrange(len(self.ready)))
+
+    def perhaps_switch(self, kernel: KernelRun) -> None:
+        """With a seed: let others run now and then, where the kernel could also go on."""
+        if self.random is not None and self.random.random() < 0.5:
+            self.ready.append(kernel)
+            self.switch_to_next()
 
     def _stop(self) -> None:
         """End the kernels that are left; what their cleanup raises is not the cause."""
@@ -110,11 +131,6 @@ class Simulation:
 
     def _node_buffer(self, declared: DataflowBuffer) -> NodeBuffer:
         return NodeBuffer(declared, self.types.block(declared.shape, declared.dtype))
-
-
-def _coordinates(grid: Shape) -> list[Shape]:
-    """All nodes, x fastest: the order of ttl.node(1)."""
-    return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
 
 
 def _dest(program: Program, kernel: KernelFunction) -> DType:

@@ -22,6 +22,8 @@ class EventKind(Enum):
     BUFFER_PUSH = "buffer_push"
     BUFFER_WAIT = "buffer_wait"
     BUFFER_POP = "buffer_pop"
+    SIGNPOST_BEGIN = "signpost_begin"  # the subject is its name
+    SIGNPOST_END = "signpost_end"
     COPY_START = "copy_start"  # value: bytes, in both
     COPY_END = "copy_end"
 

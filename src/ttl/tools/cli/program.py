@@ -30,7 +30,7 @@ def program_arguments_last(parser: argparse.ArgumentParser, given: list[str]) ->
     tokens = iter(given)
     for token in tokens:
         action = parser._option_string_actions.get(token.split("=")[0])
-        if token == "--" and theirs:
+        if token == "--":
             theirs += tokens
         elif action is None:
             theirs.append(token)

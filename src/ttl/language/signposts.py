@@ -1,0 +1,36 @@
+"""Named regions of a kernel, for the trace and the device profiler."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .engine import engine
+
+
+class signpost:  # the language's spelling
+    """`with ttl.signpost(name):` measures a region; names of any characters."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        if not isinstance(name, str) or not name:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"a signpost is named by a string, not by {name!r}",
+                helps=('write for example ttl.signpost("load")',),
+            )
+        self.name = name
+
+    def __enter__(self) -> None:
+        engine("ttl.signpost()").signpost(self.name, is_end=False)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            engine("ttl.signpost()").signpost(self.name, is_end=True)

@@ -1,0 +1,130 @@
+"""`ttl compile`, `ttl opt`, `ttl explain`, the dumps, and wrong command lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headers.check import check_folder
+from ttl.passes import PIPELINE
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = ("elementwise", "matmul_bias_relu")
+CSE = Path(__file__).parents[1] / "filecheck" / "cse.mlir"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compile_writes_kernels_and_manifest(run: Any, tmp_path: Path, name: str) -> None:
+    done = run("ttl", "compile", EXAMPLES / f"{name}.py", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out"
+    kernels = {str(path.relative_to(folder)) for path in folder.rglob("*.cpp")}
+    assert kernels == {f"kernels/{kernel}.cpp" for kernel in ("compute", "read", "write")}
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert {kernel["file"] for kernel in manifest["kernels"]} == kernels
+    assert check_folder(folder, ["wormhole_b0", "blackhole"]) == []
+    assert "largest error 0." in done.stdout  # it ran too, on the simulator
+
+
+def test_compile_only_leaves_tensors_alone(run: Any, tmp_path: Path) -> None:
+    done = run("ttl", "compile", "--compile-only", EXAMPLES / "elementwise.py", "-o", "out")
+    assert done.returncode == 0 and "largest error 100.00%" in done.stdout
+    by_variable = run("ttl", "run", EXAMPLES / "elementwise.py", TTLANG_COMPILE_ONLY="1")
+    assert by_variable.returncode == 0 and "largest error 100.00%" in by_variable.stdout
+    assert (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_compile_into_a_file_is_an_error(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    done = run("ttl", "compile", EXAMPLES / "elementwise.py", "-o", "taken")
+    assert done.returncode == 1
+    assert "error[TTL6003]" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dumps_can_be_read_again(run: Any, tmp_path: Path, name: str) -> None:
+    """The first dump through all passes by `ttl opt` is the last one."""
+    program = EXAMPLES / f"{name}.py"
+    done = run(
+        "python", program,
+        TTLANG_COMPILE_ONLY="1",
+        TTLANG_INITIAL_MLIR="initial.mlir",
+        TTLANG_FINAL_MLIR="final.mlir",
+        TTLANG_VERBOSE_PASSES="1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    headers = [line for line in done.stderr.splitlines() if line.startswith("// -----// IR")]
+    around = [(when, each) for each in PIPELINE for when in ("before", "after")]
+    assert headers == [f"// -----// IR {when} {each} //----- //" for when, each in around]
+    opt = run("ttl", "opt", "initial.mlir", "-p", ",".join(PIPELINE))
+    assert opt.returncode == 0, opt.stderr
+    assert opt.stdout == (tmp_path / "final.mlir").read_text()
+    unchanged = run("ttl", "opt", "final.mlir")
+    assert unchanged.stdout == (tmp_path / "final.mlir").read_text()
+
+
+def test_opt_reads_standard_input_and_prints_after_passes(run: Any) -> None:
+    text = CSE.read_text()
+    every = run("ttl", "opt", "-", "-p", "canonicalize,cse", "--print-ir-after-all", stdin=text)
+    assert every.returncode == 0
+    after = [f"// -----// IR after {name} //----- //" for name in ("canonicalize", "cse")]
+    assert [line for line in every.stderr.splitlines() if "IR after" in line] == after
+    one = run("ttl", "opt", "-", "-p", "canonicalize,cse", "--print-ir-after=cse", stdin=text)
+    assert [line for line in one.stderr.splitlines() if "IR after" in line] == after[1:]
+    assert one.stdout == every.stdout
+    assert one.stdout in one.stderr
+    none = run("ttl", "opt", "-", "-p", "canonicalize,cse", stdin=text)
+    assert (none.stdout, none.stderr) == (every.stdout, "")
+
+
+def test_opt_takes_options_of_passes(run: Any) -> None:
+    file = CSE.parent / "ttl_set_compute_kernel_config.mlir"
+    done = run("ttl", "opt", file, "-p", "ttl-set-compute-kernel-config{fp32_dest_acc_en=true}")
+    assert done.returncode == 0 and "fp32_dest_acc_en = false" not in done.stdout
+
+
+def test_explain(run: Any) -> None:
+    done = run("ttl", "explain", "ttl5001")
+    assert done.returncode == 0 and done.stdout.startswith("TTL5001 (deadlock)")
+    listed = run("ttl", "explain").stdout.splitlines()
+    assert "TTL5001  deadlock" in listed and listed == sorted(listed)
+
+
+# Arguments, exit status, what is said. 2: the command line cannot be read; 1: it can.
+WRONG = {
+    "no verb": ((), 2, "usage: ttl"),
+    "unknown verb": (("fly",), 2, "invalid choice: 'fly'"),
+    "no file": (("run",), 2, "FILE"),
+    "missing program": (("run", "nowhere.py"), 1, "error[TTL6003]: nowhere.py"),
+    "missing IR": (("opt", "nowhere.mlir"), 1, "error[TTL6003]: nowhere.mlir"),
+    "unknown option": (("opt", str(CSE), "--fast"), 2, "--fast"),
+    "unknown pass": (("opt", str(CSE), "-p", "csse"), 1, "did you mean cse?"),
+    "unknown pass option": (("opt", str(CSE), "-p", "cse{x=1}"), 1, "error[TTL8002]"),
+    "unreadable pipeline": (("opt", str(CSE), "-p", "cse{"), 1, "error[TTL8002]"),
+    "no IR": (("opt", __file__), 1, "error[TTL8001]"),
+    "unknown code": (("explain", "TTL0000"), 1, "there is no diagnostic TTL0000"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_command_lines(run: Any, case: str) -> None:
+    arguments, status, message = WRONG[case]
+    done = run("ttl", *arguments)
+    assert done.returncode == status
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_json_of_opt_errors(run: Any) -> None:
+    done = run("ttl", "opt", "--json", "-", stdin="builtin.module {\n  %x = \n}\n")
+    assert done.returncode == 1
+    (diagnostic,) = map(json.loads, done.stderr.splitlines())
+    assert diagnostic["code"] == "TTL8001" and diagnostic["primary"]["start"][0] == 3
+
+
+def test_wrong_choices_of_the_environment(run: Any) -> None:
+    done = run("ttl", "run", EXAMPLES / "elementwise.py", TTL_BACKEND="chip")
+    assert done.returncode == 1 and "TTL_BACKEND=chip: not one of sim, host" in done.stderr

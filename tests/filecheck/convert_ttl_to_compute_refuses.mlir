@@ -1,0 +1,21 @@
+// RUN: not ttl opt %s -p convert-ttl-to-compute 2>&1 | filecheck %s
+
+!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
+!block = tensor<1x1x!tile>
+
+builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
+  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
+    %a_blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+    %y_blk = "ttl.dfb_reserve"(%y_dfb) : (!dfb) -> !block
+    %e = "ttl.exp"(%a_blk) : (!block) -> !block
+    %p = "ttl.matmul"(%e, %a_blk) : (!block, !block) -> !block
+    "ttl.store"(%p, %y_blk) : (!block, !block) -> ()
+    func.return
+  }
+}
+
+// CHECK: error[TTL7001]: the compiler does not translate a matrix product of computed values yet
+// CHECK: = help: store the operand into a dataflow buffer

@@ -1,0 +1,43 @@
+// RUN: ttl opt %s -p ttl-assign-dst | filecheck %s
+
+!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!dfb = !ttl.dfb<[1 : i64, 2 : i64], !tile, 2 : i64>
+!block = tensor<1x2x!tile>
+!dst = !ttl.dst<!block>
+
+builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
+  func.func @compute() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false, dst_full_sync_en = false} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    "ttl.compute"() ({
+      %x = "ttl.tile_copy"(%a) : (!block) -> !dst
+      %z = "ttl.tile_copy"(%a) : (!block) -> !dst
+      %e = "ttl.tile_exp"(%z) : (!dst) -> !dst
+      %s = "ttl.tile_add"(%x, %e) : (!dst, !dst) -> !dst
+      %again = "ttl.tile_copy"(%a) : (!block) -> !dst
+      %p = "ttl.tile_mul"(%a, %a) : (!block, !block) -> !dst
+      %end = scf.for %i = %zero to %one step %one iter_args(%carried = %again) -> (!dst) {
+        %next = "ttl.tile_add"(%p, %carried) : (!dst, !dst) -> !dst
+        scf.yield %next : !dst
+      }
+      "ttl.tile_store"(%s, %a) : (!dst, !block) -> ()
+      "ttl.tile_store"(%end, %a) : (!dst, !block) -> ()
+    }) : () -> ()
+    func.return
+  }
+}
+
+// Values of two tiles take two neighbouring registers.
+// CHECK:      %x = "ttl.tile_copy"(%a) {dst_index = 0 : i64}
+// CHECK-NEXT: %z = "ttl.tile_copy"(%a) {dst_index = 2 : i64}
+// rule IN PLACE
+// CHECK-NEXT: %e = "ttl.tile_exp"(%z) {dst_index = 2 : i64}
+// CHECK-NEXT: %s = "ttl.tile_add"(%x, %e) {dst_index = 0 : i64}
+// The registers of %e are free again; those of the stored %s are not.
+// CHECK-NEXT: %again = "ttl.tile_copy"(%a) {dst_index = 2 : i64}
+// rule ZERO: a multiplication from buffers accumulates, so it takes registers nobody has used.
+// CHECK-NEXT: %p = "ttl.tile_mul"(%a, %a) {dst_index = 4 : i64}
+// rule CARRIED: in place on the carried operand, though it is the second one.
+// CHECK:      %next = "ttl.tile_add"(%p, %carried) {dst_index = 2 : i64}

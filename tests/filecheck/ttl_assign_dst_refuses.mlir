@@ -1,0 +1,23 @@
+// RUN: not ttl opt %s -p 'ttl-assign-dst{dst_capacity=3}' 2>&1 | filecheck %s
+
+!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!dfb = !ttl.dfb<[1 : i64, 2 : i64], !tile, 2 : i64>
+!block = tensor<1x2x!tile>
+!dst = !ttl.dst<!block>
+
+builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
+  func.func @compute() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false, dst_full_sync_en = false} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %x = "ttl.tile_copy"(%a) : (!block) -> !dst
+      %z = "ttl.tile_copy"(%a) : (!block) -> !dst
+      %s = "ttl.tile_add"(%x, %z) : (!dst, !dst) -> !dst
+      "ttl.tile_store"(%s, %a) : (!dst, !block) -> ()
+    }) : () -> ()
+    func.return
+  }
+}
+
+// CHECK: error[TTL7001]: the compiler does not translate an expression that needs 4 DST registers where there are 3 yet
+// CHECK: = help: use smaller blocks

@@ -1,0 +1,69 @@
+// RUN: ttl opt %s -p ttl-set-compute-kernel-config | filecheck %s
+// RUN: ttl opt %s -p 'ttl-set-compute-kernel-config{fp32_dest_acc_en=true dst_full_sync_en=true}' | filecheck %s --check-prefix=OPTIONS
+
+!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!dfb = !ttl.dfb<[2 : i64, 2 : i64], !tile, 2 : i64>
+!block = tensor<2x2x!tile>
+!dst = !ttl.dst<!block>
+
+!wide_tile = !ttcore.tile<32 : i64, 32 : i64, f32>
+!wide_dfb = !ttl.dfb<[2 : i64, 2 : i64], !wide_tile, 2 : i64>
+!wide_block = tensor<2x2x!wide_tile>
+!wide_dst = !ttl.dst<!wide_block>
+
+builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
+  "ttl.dataflow_buffer"() <{sym_name = "narrow_dfb", type = !dfb}> : () -> ()
+  "ttl.dataflow_buffer"() <{sym_name = "wide_dfb", type = !wide_dfb}> : () -> ()
+  "ttl.dataflow_buffer"() <{sym_name = "unread_dfb", type = !wide_dfb}> : () -> ()
+  // 16 bits are enough, and four registers fit in half of them.
+  func.func @narrow() attributes {ttl.kernel_thread = "compute"} {
+    %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
+    %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %x = "ttl.tile_copy"(%blk) : (!block) -> !dst
+      "ttl.tile_store"(%x, %blk) : (!dst, !block) -> ()
+    }) : () -> ()
+    func.return
+  }
+  // A product asks for 32 bits.
+  func.func @product() attributes {ttl.kernel_thread = "compute"} {
+    %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
+    %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %zero = "ttl.tile_fill"() <{value = 0.0 : f32}> : () -> !dst
+      %p = "ttl.tile_matmul"(%blk, %blk, %zero) : (!block, !block, !dst) -> !dst
+      "ttl.tile_store"(%p, %blk) : (!dst, !block) -> ()
+    }) : () -> ()
+    func.return
+  }
+  // f32 buffers ask for 32 bits and are unpacked to DST; eight registers ask for full sync.
+  func.func @wide() attributes {ttl.kernel_thread = "compute"} {
+    %wide_dfb = "ttl.bind_dfb"() <{buffer = @wide_dfb}> : () -> !wide_dfb
+    %blk = "ttl.dfb_wait"(%wide_dfb) : (!wide_dfb) -> !wide_block
+    "ttl.compute"() ({
+      %x = "ttl.tile_copy"(%blk) : (!wide_block) -> !wide_dst
+      %z = "ttl.tile_copy"(%blk) : (!wide_block) -> !wide_dst
+      %s = "ttl.tile_add"(%x, %z) : (!wide_dst, !wide_dst) -> !wide_dst
+      "ttl.tile_store"(%s, %blk) : (!wide_dst, !wide_block) -> ()
+    }) : () -> ()
+    func.return
+  }
+  // What the user chose stays.
+  func.func @chosen() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = true, dst_full_sync_en = true} {
+    func.return
+  }
+  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+    func.return
+  }
+}
+
+// CHECK:      sym_name = "narrow_dfb", type = {{.*}}, 2 : i64>}>
+// CHECK-NEXT: sym_name = "wide_dfb", type = {{.*}}, 2 : i64>, unpack_to_dest_fp32 = true}>
+// CHECK-NEXT: sym_name = "unread_dfb", type = {{.*}}, 2 : i64>}>
+// CHECK:      func.func @narrow() {{.*}}fp32_dest_acc_en = false, dst_full_sync_en = false
+// CHECK:      func.func @product() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = false
+// CHECK:      func.func @wide() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
+// CHECK:      func.func @chosen() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
+// CHECK:      func.func @read() attributes {ttl.kernel_thread = "reader"}
+
+// OPTIONS:      func.func @narrow() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true

@@ -1,0 +1,97 @@
+"""Every pass is needed: without it something named fails for both examples."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from golden.example_programs import OPERATIONS, compile_example, example_module
+from ttl.codegen import assemble
+from ttl.dialects import make_context
+from ttl.passes import PIPELINE, find_pass, run_passes
+
+# The examples, and program 1 with one block a node: there the user's arithmetic has factors of one.
+PROGRAMS = {
+    "elementwise": ("elementwise", 256),
+    "matmul_bias_relu": ("matmul_bias_relu", 256),
+    "one block": ("elementwise", 128),
+}
+
+
+def outcome(program: str, removed: str | None) -> str:
+    """Where compiling fails without a pass: `stage: exception`, or the kernels that change."""
+    example, size = PROGRAMS[program]
+    stage = ""
+
+    def before(name: str, module: ModuleOp) -> None:
+        nonlocal stage
+        stage = name
+
+    module = example_module(example, size=size)
+    passes = [find_pass(name)() for name in PIPELINE if name != removed]
+    try:
+        run_passes(passes, make_context(), module, before=before)
+        stage = "verify"
+        module.verify()
+        stage = "assemble"
+        kernels = kernels_of(module)
+    except Exception as error:
+        return f"{stage}: {type(error).__name__}"
+    complete = kernels_of(example_module(example, PIPELINE[-1], size))
+    changed = [name for name in complete if kernels.get(name) != complete[name]]
+    return f"other C++: {', '.join(changed)}" if changed else "nothing"
+
+
+def kernels_of(module: ModuleOp) -> dict[str, str]:
+    return {kernel.name: kernel.cpp_source for kernel in assemble("", module, ()).kernels}
+
+
+TO_EMITC = "convert-ttkernel-to-emitc: KeyError"
+FAILS = {
+    "ttl-insert-cb-sync": (TO_EMITC, "convert-ttl-to-compute: CompileError", TO_EMITC),
+    "convert-ttl-to-compute": (TO_EMITC, TO_EMITC, TO_EMITC),
+    "ttl-set-compute-kernel-config": (
+        "ttl-assign-dst: KeyError",
+        "ttl-assign-dst: KeyError",
+        "ttl-assign-dst: KeyError",
+    ),
+    "ttl-assign-dst": (
+        "ttl-lower-to-loops: KeyError",
+        "ttl-lower-to-loops: KeyError",
+        "ttl-lower-to-loops: KeyError",
+    ),
+    "ttl-lower-to-loops": (TO_EMITC, TO_EMITC, TO_EMITC),
+    "ttl-finalize-dfb-indices": (
+        "convert-ttl-to-ttkernel: AssertionError",
+        "convert-ttl-to-ttkernel: AssertionError",
+        "convert-ttl-to-ttkernel: AssertionError",
+    ),
+    "convert-ttl-to-ttkernel": (TO_EMITC, TO_EMITC, TO_EMITC),
+    "ttkernel-insert-inits": ("other C++: compute", "other C++: compute", "other C++: compute"),
+    "canonicalize": ("nothing", "nothing", "other C++: compute, read, write"),
+    "cse": ("other C++: read", "nothing", "other C++: read"),
+    "lower-affine": (TO_EMITC, TO_EMITC, TO_EMITC),
+    "convert-ttkernel-to-emitc": (
+        "other C++: compute, read, write",
+        "other C++: compute, read, write",
+        "other C++: compute, read, write",
+    ),
+}
+
+
+def test_the_table_has_every_pass() -> None:
+    assert tuple(FAILS) == PIPELINE
+
+
+@pytest.mark.parametrize("removed", PIPELINE)
+def test_without(removed: str) -> None:
+    seen = tuple(outcome(program, removed) for program in PROGRAMS)
+    assert seen == FAILS[removed]
+    assert set(seen) != {"nothing"}
+
+
+def test_nothing_fails_with_all_passes() -> None:
+    assert {outcome(program, None) for program in PROGRAMS} == {"nothing"}
+    for name in OPERATIONS:
+        complete = {kernel.name: kernel.cpp_source for kernel in compile_example(name).kernels}
+        assert kernels_of(example_module(name, PIPELINE[-1])) == complete
