@@ -14,7 +14,19 @@ from .program import DEADLOCK, FAULT, NO_MEMORY, UNKNOWN_FORMAT, ReportStruct, W
 from .translation_unit import kernel_file
 
 _COMPILER_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
-_EVENT_KINDS = tuple(EventKind)
+# The order of TtlEventKind in runtime/program.h.
+_EVENT_KINDS = (
+    EventKind.KERNEL_START,
+    EventKind.KERNEL_END,
+    EventKind.KERNEL_BLOCKED,
+    EventKind.KERNEL_RESUMED,
+    EventKind.BUFFER_RESERVE,
+    EventKind.BUFFER_PUSH,
+    EventKind.BUFFER_WAIT,
+    EventKind.BUFFER_POP,
+    EventKind.COPY_START,
+    EventKind.COPY_END,
+)
 _COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
 _KERNEL_EVENTS = (EventKind.KERNEL_START, EventKind.KERNEL_END)
 

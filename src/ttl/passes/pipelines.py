@@ -35,9 +35,9 @@ COMPUTE = (
 KERNEL = (
     "convert-ttl-to-ttkernel",
     "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
-    "canonicalize",
-    "cse",
     "lower-affine",
+    "canonicalize",  # behind lower-affine, whose arithmetic with constants it folds
+    "cse",
     "convert-ttkernel-to-emitc",
 )
 

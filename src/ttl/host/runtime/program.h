@@ -46,7 +46,7 @@ struct TtlProgram {
   const TtlKernel* kernels;
 };
 
-// The order of ttl.trace.EventKind.
+// The order of _EVENT_KINDS in report.py.
 enum TtlEventKind : uint32_t {
   TTL_KERNEL_START,
   TTL_KERNEL_END,
