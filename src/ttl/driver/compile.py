@@ -45,8 +45,6 @@ def _collection_paused() -> Iterator[None]:
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
     from xdsl.context import Context
-    from xdsl.dialects.affine import Affine
-    from xdsl.dialects.arith import Arith
 
     from ttl.codegen import assemble
     from ttl.frontend import build_module
@@ -55,12 +53,9 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     module = build_module(program, target)
     _write_module(module, config.initial_mlir)
-    context = Context()
-    for dialect in (Arith, Affine):  # canonicalize asks for those whose operations it folds
-        context.load_dialect(dialect)
     run_passes(
         [find_pass(name)() for name in PIPELINE],
-        context,
+        Context(),
         module,
         before=_dump("before") if config.verbose_passes else None,
         after=_dump("after") if config.verbose_passes else None,

@@ -52,6 +52,12 @@ def not_yet(what: str, op: Operation, help_text: str) -> CompileError:
     return cannot_compile(RuleBroken(codes.NOT_COMPILED_YET, message, helps=(help_text,)), op)
 
 
+def _is_zero(value: SSAValue) -> bool:
+    """The variable of a loop that was left out because it runs once."""
+    owner = value.owner
+    return isinstance(owner, arith.ConstantOp) and owner.value == IntegerAttr(0, IndexType())
+
+
 class Maker:
     """Inserts operations at a point, all with the location of the operation they stand for."""
 
@@ -82,6 +88,9 @@ class Maker:
         hint: str | None = None,
     ) -> SSAValue:
         """The sum of loop variables times factors, and a constant."""
+        terms = [(variable, factor) for variable, factor in terms if not _is_zero(variable)]
+        if not terms:
+            return self.index(constant)
         if not constant and [factor for _, factor in terms] == [1]:
             return terms[0][0]
         expression = AffineExpr.constant(constant)

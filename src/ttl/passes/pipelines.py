@@ -36,8 +36,7 @@ KERNEL = (
     "convert-ttl-to-ttkernel",
     "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
     "lower-affine",
-    "canonicalize",  # behind lower-affine, whose arithmetic with constants it folds
-    "cse",
+    "cse",  # behind lower-affine: it makes the arithmetic that copies of equal shape share
     "convert-ttkernel-to-emitc",
 )
 
