@@ -70,8 +70,8 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: [[ROWS:%[0-9]+]] = arith.muli %row, [[EIGHT]]
 // CHECK-NEXT: %first_page = arith.addi [[ROWS]], %column
 // CHECK:      affine.for %tile_column = 0 to 2 {
-// CHECK:      affine_map<(d0, d1) -> (((d0 * 8) + d1))>
-// CHECK:      affine_map<(d0, d1) -> (((d0 * 4096) + (d1 * 2048)))>
+// CHECK:      affine_map<(d0) -> ((d0 * 2048))> (%tile_column)
+// CHECK:      %page = arith.addi %first_page, %tile_column
 // CHECK:      "ttkernel.noc_async_read_page"(%page, %z, %address)
 // One barrier for two waits in a row.
 // CHECK:      "ttkernel.noc_async_read_barrier"()
