@@ -18,9 +18,18 @@ class Config:
     verbose_passes: bool = False  # TTLANG_VERBOSE_PASSES=1: the module around every pass, to stderr
     compiler_options: str | None = None  # TTLANG_COMPILER_OPTIONS, over those of the decorator
     seed: int | None = None  # TTL_SEED: shuffle the simulator's schedule
+    float32: bool = False  # TTL_FLOAT32=1: the simulator keeps all floats in f32
+    strict: bool = False  # TTL_STRICT=1: releases and waits that are left out are errors
+    json: bool = False  # TTL_JSON=1: notes as JSON, one a line
     trace: str | None = None  # TTL_TRACE=FILE: run events as JSON lines
     compile_to: str | None = None  # TTL_COMPILE_TO=DIR: compile each operation into this folder
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
+
+    @property
+    def wants_artifact(self) -> bool:
+        """Is there anything that only a compilation gives?"""
+        dumps = (self.initial_mlir, self.final_mlir, self.verbose_passes, self.compile_to)
+        return self.backend == "host" or self.compile_only or any(dumps)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Config:
@@ -33,6 +42,9 @@ class Config:
             verbose_passes=_flag(environment, "TTLANG_VERBOSE_PASSES"),
             compiler_options=environment.get("TTLANG_COMPILER_OPTIONS"),
             seed=int(seed) if (seed := environment.get("TTL_SEED", "")).isdigit() else None,
+            float32=_flag(environment, "TTL_FLOAT32"),
+            strict=_flag(environment, "TTL_STRICT"),
+            json=_flag(environment, "TTL_JSON"),
             trace=environment.get("TTL_TRACE"),
             compile_to=environment.get("TTL_COMPILE_TO"),
             cache_dir=_cache_dir(environment),

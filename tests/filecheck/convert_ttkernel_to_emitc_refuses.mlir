@@ -11,6 +11,6 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   }
 }
 
-// CHECK: error[TTL8003]: a pass cannot work on this IR
-// CHECK: = the pipeline: ttl-insert-cb-sync, convert-ttl-to-compute
+// CHECK: error[TTL8003]: pass `convert-ttkernel-to-emitc` cannot work on this IR
+// CHECK: = the pipeline: ttl-insert-copy-wait, ttl-insert-cb-sync, convert-ttl-to-compute
 // CHECK: = help: run the passes that come before it first

@@ -30,14 +30,14 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 }
 
 // Values of two tiles take two neighbouring registers.
-// CHECK:      %x = "ttl.tile_copy"(%a) {dst_index = 0 : i64}
-// CHECK-NEXT: %z = "ttl.tile_copy"(%a) {dst_index = 2 : i64}
+// CHECK:      %x = "ttl.tile_copy"(%a) {dst_index = [0 : i64]}
+// CHECK-NEXT: %z = "ttl.tile_copy"(%a) {dst_index = [2 : i64]}
 // rule IN PLACE
-// CHECK-NEXT: %e = "ttl.tile_exp"(%z) {dst_index = 2 : i64}
-// CHECK-NEXT: %s = "ttl.tile_add"(%x, %e) {dst_index = 0 : i64}
+// CHECK-NEXT: %e = "ttl.tile_exp"(%z) {dst_index = [2 : i64]}
+// CHECK-NEXT: %s = "ttl.tile_add"(%x, %e) {dst_index = [0 : i64]}
 // The registers of %e are free again; those of the stored %s are not.
-// CHECK-NEXT: %again = "ttl.tile_copy"(%a) {dst_index = 2 : i64}
+// CHECK-NEXT: %again = "ttl.tile_copy"(%a) {dst_index = [2 : i64]}
 // rule ZERO: a multiplication from buffers accumulates, so it takes registers nobody has used.
-// CHECK-NEXT: %p = "ttl.tile_mul"(%a, %a) {dst_index = 4 : i64}
+// CHECK-NEXT: %p = "ttl.tile_mul"(%a, %a) {dst_index = [4 : i64]}
 // rule CARRIED: in place on the carried operand, though it is the second one.
-// CHECK:      %next = "ttl.tile_add"(%p, %carried) {dst_index = 2 : i64}
+// CHECK:      %next = "ttl.tile_add"(%p, %carried) {dst_index = [2 : i64]}

@@ -19,5 +19,5 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   }
 }
 
-// CHECK: error[TTL7001]: the compiler does not translate an expression that needs 4 DST registers where there are 3 yet
+// CHECK: error[TTL7001]: the compiler does not translate an expression that needs 4 of the 3 DST registers yet
 // CHECK: = help: use smaller blocks

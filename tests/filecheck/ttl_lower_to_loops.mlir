@@ -15,9 +15,9 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %y = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
-      %f = "ttl.tile_fill"() <{value = 0.3 : f32}> {dst_index = 0 : i64} : () -> !dst
-      %x = "ttl.tile_copy"(%a) {dst_index = 2 : i64} : (!block) -> !dst
-      %s = "ttl.tile_add"(%f, %x) {dst_index = 0 : i64} : (!dst, !dst) -> !dst
+      %f = "ttl.tile_fill"() <{value = 0.3 : f32}> {dst_index = [0 : i64]} : () -> !dst
+      %x = "ttl.tile_copy"(%a) {dst_index = [2 : i64]} : (!block) -> !dst
+      %s = "ttl.tile_add"(%f, %x) {dst_index = [0 : i64]} : (!dst, !dst) -> !dst
       "ttl.tile_store"(%s, %y) : (!dst, !block) -> ()
     }) : () -> ()
     func.return
@@ -30,8 +30,8 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %r = "ttl.dfb_wait"(%r_dfb) : (!right_dfb) -> !right
     %y = "ttl.dfb_reserve"(%y_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
-      %f = "ttl.tile_fill"() <{value = 0.0 : f32}> {dst_index = 0 : i64} : () -> !dst
-      %p = "ttl.tile_matmul"(%l, %r, %f) {dst_index = 0 : i64} : (!left, !right, !dst) -> !dst
+      %f = "ttl.tile_fill"() <{value = 0.0 : f32}> {dst_index = [0 : i64]} : () -> !dst
+      %p = "ttl.tile_matmul"(%l, %r, %f) {dst_index = [0 : i64]} : (!left, !right, !dst) -> !dst
       "ttl.tile_store"(%p, %y) : (!dst, !block) -> ()
     }) : () -> ()
     func.return

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Span, file_not_usable
 
 from .operation import (
     Buffer,
@@ -35,7 +35,7 @@ def write_folder(compiled: CompiledOperation, folder: Path) -> None:
             (folder / _kernel_file(kernel)).write_text(kernel.cpp_source)
         (folder / MANIFEST).write_text(json.dumps(to_json(compiled), indent=2) + "\n")
     except OSError as error:
-        raise _not_usable(folder, error) from None
+        raise file_not_usable(folder, error) from None
 
 
 def read_folder(folder: Path) -> CompiledOperation:
@@ -43,17 +43,8 @@ def read_folder(folder: Path) -> CompiledOperation:
         manifest = json.loads((folder / MANIFEST).read_text())
         sources = [(folder / kernel["file"]).read_text() for kernel in manifest["kernels"]]
     except OSError as error:
-        raise _not_usable(folder, error) from None
+        raise file_not_usable(folder, error) from None
     return from_json(manifest, sources)
-
-
-def _not_usable(folder: Path, error: OSError) -> UsageError:
-    broken = RuleBroken(
-        codes.FILE_NOT_USABLE,
-        f"{error.filename or folder}: {error.strerror}",
-        helps=("name a folder that can be written",) if not folder.exists() else (),
-    )
-    return UsageError(broken.at(None))
 
 
 def _kernel_file(kernel: Kernel) -> str:

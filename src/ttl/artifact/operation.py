@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ttl.diagnostics import Span
+from ttl.target.data_formats import PAGE_BYTES as PAGE_BYTES
 
 Coordinate = tuple[int, int]
 
@@ -24,7 +25,7 @@ class ThreadKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ComputeConfig:
-    math_fidelity: str = "HiFi4"
+    math_fidelity: str = "HiFi4"  # ttnn's default too
     fp32_dest_acc_en: bool = False
     dst_full_sync_en: bool = False
     math_approx_mode: bool = False
@@ -71,18 +72,6 @@ class Buffer:
     @property
     def total_bytes(self) -> int:
         return self.block_tiles * self.block_count * self.page_bytes
-
-
-PAGE_BYTES = {
-    "BFloat16": 2048,
-    "Float32": 4096,
-    "Int32": 4096,
-    "UInt32": 4096,
-    "UInt16": 2048,
-    "UInt8": 1024,
-    "BFP_BFloat8": 1088,
-    "BFP_BFloat4": 576,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import Span
-from ttl.dialects import emitc
+from ttl.dialects import emitc, ttkernel
 from ttl.dialects.locations import span_of
 
 
@@ -31,8 +31,13 @@ def print_file(file: emitc.FileOp) -> CppFile:
 
 def _foreign_names(file: emitc.FileOp) -> set[str]:
     """Names that mean something else in the file: functions it calls, text it declares."""
-    names = {op.callee.data for op in file.walk() if isinstance(op, emitc.CallOpaqueOp)}
-    return names | {op.value.data for op in file.walk() if isinstance(op, emitc.LiteralOp)}
+    names = set(ttkernel.RESERVED_NAMES)
+    for op in file.walk():
+        if isinstance(op, emitc.LiteralOp):
+            names.add(op.value.data)
+        elif isinstance(op, emitc.CallOpaqueOp):
+            names.add(op.callee.data)
+    return names
 
 
 @dataclass(slots=True)

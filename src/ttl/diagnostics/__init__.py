@@ -9,6 +9,7 @@ from .errors import (
     RuleBroken,
     TTLError,
     UsageError,
+    file_not_usable,
     install_exception_hook,
 )
 from .render import render_all, render_json, render_text
@@ -28,6 +29,7 @@ __all__ = [
     "TTLError",
     "UsageError",
     "codes",
+    "file_not_usable",
     "install_exception_hook",
     "render_all",
     "render_json",

@@ -12,9 +12,11 @@ from .diagnostic import Blame, Code, Severity
 CATALOGUE: dict[str, Code] = {}
 
 
-def _code(code: str, slug: str, blame: Blame, explanation: str) -> Code:
+def _code(
+    code: str, slug: str, blame: Blame, explanation: str, severity: Severity = Severity.ERROR
+) -> Code:
     assert code not in CATALOGUE
-    entry = Code(code, slug, Severity.ERROR, blame, " ".join(explanation.split()))
+    entry = Code(code, slug, severity, blame, " ".join(explanation.split()))
     CATALOGUE[code] = entry
     return entry
 
@@ -55,6 +57,12 @@ NODES_DIFFER = _code(
     kernels capture may differ between nodes; kernels, dataflow buffers, pipe nets and semaphores
     must be the same.""",
 )
+NODE_OUTSIDE_GRID = _code(
+    "TTL1008", "node-outside-grid", Blame.USER,
+    """Both ends of a pipe and the nodes of a remote semaphore lie in the grid of the operation.
+    A coordinate with fewer entries than the grid counts all the dimensions that are left in its
+    last entry.""",
+)
 
 UNUSABLE_TENSOR = _code(
     "TTL1015", "unusable-tensor", Blame.USER,
@@ -82,8 +90,13 @@ SLICE_OUT_OF_RANGE = _code(
 )
 SHAPELESS_FILL = _code(
     "TTL2005", "shapeless-fill", Blame.USER,
-    """A fill without a shape takes it from the first operand or store it meets; here nothing
-    gives it one.""",
+    """A fill or a broadcast without a shape takes it from the first operand or store it meets; here
+    nothing gives it one.""",
+)
+NO_MEANING = _code(
+    "TTL2006", "no-meaning", Blame.USER,
+    """The operation has no meaning for this element type or value: `^` works on integers, `/` and
+    most functions on floats. ttl.math.typecast(x, dtype) converts.""",
 )
 LAYOUT_MISMATCH = _code(
     "TTL2007", "layout-mismatch", Blame.USER,
@@ -127,6 +140,32 @@ BUFFER_ENDS = _code(
     for them.""",
 )
 
+PIPE_ROLE = _code(
+    "TTL3008", "pipe-role", Blame.USER,
+    """A pipe is used in the function given to PipeNet.if_src() or if_dst(), while it runs, and in
+    the role it has there: in if_src() it is the destination of a copy, in if_dst() the source.""",
+)
+
+SUPPLIED = _code(
+    "TTL3010", "supplied", Blame.USER,
+    """A program may leave out releases and waits. A block or transfer that is bound to a name and
+    never released or waited for is released or waited for at the end of the innermost loop body or
+    function body it is bound in: first the transfers, then the blocks, each oldest first. A
+    statement that is only a ttl.copy(...) is waited for at once. The note shows where.""",
+    Severity.NOTE,
+)
+LEFT_OUT = _code(
+    "TTL3011", "left-out", Blame.USER,
+    """With --strict (TTL_STRICT=1) every release and wait is written in the program. Without it, it
+    is supplied; `ttl explain TTL3010` says where.""",
+)
+RELEASED_ON_SOME_PATHS = _code(
+    "TTL3012", "released-on-some-paths", Blame.USER,
+    """A block or transfer is released or waited for on some paths through the kernel and not on
+    others, for example in one branch of an `if`, or not before a `continue`. What a program does on
+    some paths is not supplied on the others.""",
+)
+
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER,
     """The dataflow buffers of an operation must fit in the L1 memory of a node.""",
@@ -140,11 +179,17 @@ GRID_TOO_LARGE = _code(
     """The grid of an operation must fit in the compute grid of the device.""",
 )
 
+TOO_MANY_SEMAPHORES = _code(
+    "TTL4004", "too-many-semaphores", Blame.USER,
+    """A node has a fixed number of hardware semaphores.""",
+)
+
 DEADLOCK = _code(
     "TTL5001", "deadlock", Blame.USER,
     """No kernel can go on: each waits for something that only another waiting kernel could do.
     The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
-    `reserve` needs somebody to pop.""",
+    `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
+    first, a receive needs the send; a semaphore needs somebody to change it.""",
 )
 KERNEL_EXCEPTION = _code(
     "TTL5002", "kernel-exception", Blame.USER,
@@ -154,6 +199,12 @@ KERNEL_EXCEPTION = _code(
 EXECUTOR_FAULT = _code(
     "TTL5003", "executor-fault", Blame.USER,
     """A compiled kernel used the chip's interface in a way the chip does not allow.""",
+)
+
+SPINNING = _code(
+    "TTL5004", "spinning", Blame.USER,
+    """A kernel went on for a long time without reaching a point where other kernels could run.
+    Such a loop never ends: what it waits for can only be done by another kernel.""",
 )
 
 NO_COMPILER = _code(

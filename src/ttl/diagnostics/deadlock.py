@@ -1,11 +1,13 @@
 """The report of a deadlock, the same for every engine.
 
-rule ROOT     follow "waits for the kernel at the other end of the buffer" from each waiting kernel
-              of the first node; where it ends (nobody at the other end, or a kernel that has
-              ended) is a cause, where it returns is a cycle
+rule ROOT     follow "waits for the kernel that could end the wait" from each waiting kernel of the
+              first node: at a buffer the kernel at its other end, at a pipe or a semaphore a kernel
+              of the node that has to act; where it ends (nobody there, or a kernel that has ended)
+              is a cause, where it returns is a cycle
 rule PRIMARY  of several causes a wait to which nobody pushes comes first, then a reserve that
               nobody pops; in a cycle, the first waiting kernel
 rule SWAPPED  one buffer that nobody pushes to and one that nobody pops: the names were mixed up
+rule GUESS    anybody could change a semaphore: it is followed only if one kernel alone still could
 """
 
 from __future__ import annotations
@@ -13,25 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any
 
 from . import catalogue as codes
 from .diagnostic import Diagnostic, Label
 from .span import Span
+from .waiting import AnyWaiting, Kernel, Waiting, WaitingForNodes
 
+__all__ = ["Waiting", "WaitingForNodes", "deadlock_diagnostic"]
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A kernel that cannot go on; `filled` and `capacity` count blocks."""
-
-    kernel: str
-    node: tuple[int, ...]
-    span: Span | None
-    action: Literal["wait", "reserve"]
-    buffer: str
-    buffer_span: Span | None
-    filled: int
-    capacity: int
+LONGEST_CHAIN = 4  # kernels of other nodes that are told one by one
 
 
 class _Cause(Enum):
@@ -44,16 +37,48 @@ class _Cause(Enum):
 @dataclass(frozen=True, slots=True)
 class _Root:
     cause: _Cause
-    chain: tuple[Waiting, ...]  # of a cycle: its members; else from the first kernel to the cause
-    other_end: str | None = None  # the kernel that has ended
+    chain: tuple[AnyWaiting, ...]  # of a cycle: its members; else from the first to the cause
+    other_end: str | None = None  # the kernel that has ended, or whose kernels have
 
     @property
-    def entry(self) -> Waiting:
+    def entry(self) -> AnyWaiting:
         return self.chain[0] if self.cause is _Cause.CYCLE else self.chain[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """Who waits, and who is at the ends of the buffers."""
+
+    waiting: Mapping[Kernel, AnyWaiting]
+    producers: Mapping[str, str | None]
+    consumers: Mapping[str, str | None]
+
+    def following(self, entry: AnyWaiting) -> AnyWaiting | tuple[_Cause, str | None]:
+        """The kernel that `entry` waits for, or the cause if there is none."""
+        return self._at_buffer(entry) if isinstance(entry, Waiting) else self._at_partners(entry)
+
+    def _at_buffer(self, entry: Waiting) -> AnyWaiting | tuple[_Cause, str | None]:
+        ends = self.producers if entry.action == "wait" else self.consumers
+        if entry.buffer not in ends:
+            return _Cause.UNKNOWN, None
+        other = ends[entry.buffer]
+        if other is None:
+            return _Cause.NOBODY, None
+        return self.waiting.get((other, entry.node)) or (_Cause.ENDED, other)
+
+    def _at_partners(self, entry: WaitingForNodes) -> AnyWaiting | tuple[_Cause, str | None]:
+        groups = [[self.waiting.get(kernel) for kernel in group] for group in entry.partners]
+        still = [[found for found in group if found is not None] for group in groups]
+        if [] in still:
+            nodes = sorted({node for _, node in entry.partners[still.index([])]})
+            return _Cause.ENDED, f"node {nodes[0]}" if len(nodes) == 1 else None
+        if entry.action == "semaphore" and len(still[0]) > 1:  # rule GUESS
+            return _Cause.UNKNOWN, None
+        return still[0][0]
+
+
 def deadlock_diagnostic(
-    waiting: Sequence[Waiting],
+    waiting: Sequence[AnyWaiting],
     *,
     producers: Mapping[str, str | None],
     consumers: Mapping[str, str | None],
@@ -65,7 +90,8 @@ def deadlock_diagnostic(
     does, a missing key that it is not known.
     """
     assert waiting
-    roots = _find_roots(waiting, producers, consumers)
+    on_nodes = {(entry.kernel, entry.node): entry for entry in reversed(waiting)}
+    roots = _find_roots(waiting, _Graph(on_nodes, producers, consumers))
     root = roots[0]
     primary = root.entry
     return Diagnostic(
@@ -82,17 +108,13 @@ def deadlock_diagnostic(
     )
 
 
-def _find_roots(
-    waiting: Sequence[Waiting],
-    producers: Mapping[str, str | None],
-    consumers: Mapping[str, str | None],
-) -> list[_Root]:
+def _find_roots(waiting: Sequence[AnyWaiting], graph: _Graph) -> list[_Root]:
     """The distinct causes on the first node, the most telling first."""
-    on_node = {e.kernel: e for e in reversed(waiting) if e.node == waiting[0].node}
-    roots: dict[frozenset[Waiting], _Root] = {}
+    roots: dict[frozenset[AnyWaiting], _Root] = {}
     for entry in waiting:
-        if on_node.get(entry.kernel) is entry:
-            root = _find_root(entry, on_node, producers, consumers)
+        key = (entry.kernel, entry.node)
+        if entry.node == waiting[0].node and graph.waiting[key] is entry:
+            root = _find_root(entry, graph)
             members = root.chain if root.cause is _Cause.CYCLE else (root.entry,)
             roots.setdefault(frozenset(members), root)
     return sorted(roots.values(), key=_rank)
@@ -102,107 +124,135 @@ def _rank(root: _Root) -> tuple[bool, bool]:  # rule PRIMARY
     return root.cause is not _Cause.NOBODY, root.entry.action != "wait"
 
 
-def _find_root(
-    first: Waiting,
-    on_node: Mapping[str, Waiting],
-    producers: Mapping[str, str | None],
-    consumers: Mapping[str, str | None],
-) -> _Root:
+def _find_root(first: AnyWaiting, graph: _Graph) -> _Root:
     chain = [first]
     while True:
-        entry = chain[-1]
-        ends = producers if entry.action == "wait" else consumers
-        if entry.buffer not in ends:
-            return _Root(_Cause.UNKNOWN, tuple(chain))
-        other = ends[entry.buffer]
-        if other is None:
-            return _Root(_Cause.NOBODY, tuple(chain))
-        if other not in on_node:
-            return _Root(_Cause.ENDED, tuple(chain), other)
-        following = on_node[other]
+        following = graph.following(chain[-1])
+        if isinstance(following, tuple):
+            return _Root(following[0], tuple(chain), following[1])
         if following in chain:
             return _Root(_Cause.CYCLE, tuple(chain[chain.index(following) :]))
         chain.append(following)
 
 
-def _message(root: _Root, waiting: Sequence[Waiting]) -> str:
+def _message(root: _Root, waiting: Sequence[AnyWaiting]) -> str:
     entry = root.entry
+    if root.cause is _Cause.ENDED and isinstance(entry, WaitingForNodes):
+        whose = "other kernel" if root.other_end is None else f"kernel of {root.other_end}"
+        return f"deadlock: {entry.sentence}, but no {whose} is left to do it"
+    if isinstance(entry, Waiting) and root.cause in (_Cause.NOBODY, _Cause.ENDED):
+        return _buffer_message(root, entry)
+    concerned = root.chain if _crosses_nodes(root) else waiting
+    names = {entry.kernel for entry in concerned}
+    nodes = _count(len({entry.node for entry in waiting if entry.kernel in names}), "node")
+    kernels = len(names)
+    if root.cause is _Cause.UNKNOWN and kernels == 1:
+        return f"deadlock: `{entry.kernel}` on {nodes} waits on {_quoted(entry)} for ever"
+    if kernels == 1 and len(root.chain) == 1:
+        return f"deadlock: `{entry.kernel}` on {nodes} waits for itself"
+    if kernels == 1:
+        return f"deadlock: `{entry.kernel}` on {nodes} waits for `{entry.kernel}` on other nodes"
+    return f"deadlock: {kernels} kernels on {nodes} wait for each other"
+
+
+def _buffer_message(root: _Root, entry: Waiting) -> str:
     if root.cause is _Cause.NOBODY and entry.action == "wait":
         return f"deadlock: `{entry.kernel}` waits on `{entry.buffer}`, to which no kernel pushes"
     if root.cause is _Cause.NOBODY:
         return (
             f"deadlock: `{entry.kernel}` waits for space in `{entry.buffer}`, which no kernel pops"
         )
-    if root.cause is _Cause.ENDED:
-        verb = "waits on" if entry.action == "wait" else "waits for space in"
-        done = "pushing to it" if entry.action == "wait" else "popping it"
-        return (
-            f"deadlock: `{entry.kernel}` {verb} `{entry.buffer}`, "
-            f"but `{root.other_end}` has ended {done}"
-        )
-    kernels = len({entry.kernel for entry in waiting})
-    nodes = _count(len({entry.node for entry in waiting}), "node")
-    if root.cause is _Cause.UNKNOWN and kernels == 1:
-        return f"deadlock: `{entry.kernel}` on {nodes} waits on `{entry.buffer}` for ever"
-    if kernels == 1:
-        return f"deadlock: `{entry.kernel}` on {nodes} waits for itself"
-    return f"deadlock: {kernels} kernels on {nodes} wait for each other"
+    verb = "waits on" if entry.action == "wait" else "waits for space in"
+    done = "pushing to it" if entry.action == "wait" else "popping it"
+    return (
+        f"deadlock: `{entry.kernel}` {verb} `{entry.buffer}`, "
+        f"but `{root.other_end}` has ended {done}"
+    )
+
+
+def _quoted(entry: AnyWaiting) -> str:
+    return f"`{entry.buffer}`" if isinstance(entry, Waiting) else entry.subject
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _label(entry: Waiting) -> Label | None:
-    if entry.span is None:
-        return None
-    need = "a block" if entry.action == "wait" else "space"
-    filled = f"{entry.filled} of {entry.capacity} filled"
-    text = f"`{entry.kernel}` waits for {need} in `{entry.buffer}` ({filled})"
-    return Label(entry.span, text)
+def _label(entry: AnyWaiting) -> Label | None:
+    return Label(entry.span, entry.sentence) if entry.span is not None else None
 
 
-def _secondary(waiting: Sequence[Waiting], primary: Waiting) -> tuple[Label, ...]:
-    """Other kernels once each place, however many nodes; then the buffers they wait on."""
+def _secondary(waiting: Sequence[AnyWaiting], primary: AnyWaiting) -> tuple[Label, ...]:
+    """Other kernels once each place, however many nodes; then what they wait on."""
     labels: dict[tuple[Span, str], Label] = {}
-    seen = {(primary.kernel, primary.action, primary.buffer, primary.span)}
+    seen = {_place(primary)}
     for entry in waiting:
-        place = (entry.kernel, entry.action, entry.buffer, entry.span)
         label = _label(entry)
-        if label is None or place in seen:
+        if label is None or _place(entry) in seen:
             continue
-        seen.add(place)
+        seen.add(_place(entry))
         labels[label.span, label.text] = label
+    if isinstance(primary, WaitingForNodes) and primary.started is not None:
+        started = Label(primary.started, "the transfer started here")
+        labels[started.span, started.text] = started
     for entry in (primary, *waiting):
-        if entry.buffer_span is not None:
-            label = Label(entry.buffer_span, f"`{entry.buffer}` declared here")
-            labels.setdefault((label.span, label.text), label)
+        span, text = entry.declared
+        # A net has pipes for all nodes, made in one place: one of them is enough.
+        is_told = isinstance(entry, WaitingForNodes) and any(span == told for told, _ in labels)
+        if span is not None and not is_told:
+            labels.setdefault((span, text), Label(span, text))
     return tuple(labels.values())
+
+
+def _place(entry: AnyWaiting) -> tuple[object, ...]:
+    subject = entry.buffer if isinstance(entry, Waiting) else None
+    return entry.kernel, entry.action, subject, entry.span
 
 
 def _cause_notes(root: _Root) -> tuple[str, ...]:
     entry = root.entry
     if root.cause is _Cause.CYCLE:
-        steps = [part for member in root.chain for part in (member.kernel, member.buffer)]
+        if _crosses_nodes(root):
+            return ("cycle: " + _told_one_by_one(root),)
+        steps = [part for member in root.chain for part in (member.kernel, member.subject)]
         return ("cycle: " + " -> ".join([*steps, root.chain[0].kernel]),)
     if root.cause is _Cause.NOBODY:
         done = "pushes to" if entry.action == "wait" else "pops"
-        return (f"nobody {done} `{entry.buffer}`", *_chain_note(root))
-    if root.cause is _Cause.ENDED:
+        return (f"nobody {done} `{entry.subject}`", *_chain_note(root))
+    if root.cause is _Cause.ENDED and isinstance(entry, Waiting):
         end = "fills" if entry.action == "wait" else "empties"
         return (f"`{root.other_end}`, which {end} `{entry.buffer}`, has ended", *_chain_note(root))
-    return ()
+    return _chain_note(root)
 
 
 def _chain_note(root: _Root) -> tuple[str, ...]:
     """How the other kernels come to wait for the one at the cause."""
-    if len(root.chain) == 1:
+    if len(root.chain) == 1 or root.cause is _Cause.UNKNOWN:
         return ()
-    steps = [part for member in root.chain for part in (member.kernel, member.buffer)]
+    if _crosses_nodes(root):
+        return ("chain: " + _told_one_by_one(root),)
+    steps = [part for member in root.chain for part in (member.kernel, member.subject)]
     return ("chain: " + " -> ".join(steps),)
 
 
-def _seen_note(waiting: Sequence[Waiting], node_count: int) -> str:
+def _crosses_nodes(root: _Root) -> bool:
+    return any(isinstance(member, WaitingForNodes) for member in root.chain)
+
+
+def _told_one_by_one(root: _Root) -> str:
+    told = [
+        member.sentence
+        if isinstance(member, WaitingForNodes)
+        else f"`{member.kernel}` on node {member.node} waits for {member.need}"
+        for member in root.chain
+    ]
+    left_out = len(told) - LONGEST_CHAIN
+    if left_out > 1:
+        told[LONGEST_CHAIN - 1 : -1] = [f"{left_out} more in the same way"]
+    return "; ".join(told)
+
+
+def _seen_note(waiting: Sequence[AnyWaiting], node_count: int) -> str:
     nodes = {entry.node for entry in waiting}
     where = (
         "seen on all nodes"
@@ -217,32 +267,58 @@ def _swapped_help(roots: Sequence[_Root]) -> tuple[str, ...]:
     if len(unserved) != 2 or unserved[0].action == unserved[1].action:
         return ()
     wait, reserve = unserved
-    return (f"should `{wait.kernel}` wait for `{reserve.buffer}`, which no kernel pops?",)
+    return (f"should `{wait.kernel}` wait for `{reserve.subject}`, which no kernel pops?",)
 
 
 def _helps(root: _Root) -> tuple[str, ...]:
     entry = root.entry
     if root.cause is _Cause.NOBODY and entry.action == "wait":
         return (
-            f"push a block to `{entry.buffer}` in another kernel, "
+            f"push a block to `{entry.subject}` in another kernel, "
             f"or take the wait out of `{entry.kernel}`",
         )
     if root.cause is _Cause.NOBODY:
         return (
-            f"pop `{entry.buffer}` in the kernel that reads it, "
+            f"pop `{entry.subject}` in the kernel that reads it, "
             f"or take the reserve out of `{entry.kernel}`",
         )
-    if root.cause is _Cause.ENDED:
+    if root.cause is _Cause.ENDED and isinstance(entry, Waiting):
         return (
             f"make `{entry.kernel}` and `{root.other_end}` agree on the number of blocks "
             f"that go through `{entry.buffer}`",
         )
-    return _cycle_help(root)
+    if root.cause is _Cause.ENDED:
+        return (_ended_help(entry),)
+    return _order_help(root) if _crosses_nodes(root) else _cycle_help(root)
+
+
+def _ended_help(entry: AnyWaiting) -> str:
+    if entry.action == "semaphore":
+        return f"let the changes of {entry.subject} add up to the value that is waited for"
+    return (
+        f"let the receivers of {entry.subject} post as often as its source sends, "
+        "and every post and send be waited for"
+    )
+
+
+def _order_help(root: _Root) -> tuple[str, ...]:
+    """A cycle through other nodes: something has to be started before it is waited for."""
+    actions = {member.action for member in root.chain}
+    if "send" in actions:
+        return (
+            "post before sending: start the receive, ttl.copy(pipe, block) in if_dst(), before the "
+            "wait of the send",
+            "or send and receive in the two data movement kernels",
+        )
+    if "receive" in actions:
+        return ("start the send that completes a receive before the wait of the receive",)
+    return ("change the semaphore that others wait for before waiting for them",)
 
 
 def _cycle_help(root: _Root) -> tuple[str, ...]:
-    full = next((member for member in root.chain if member.action == "reserve"), None)
-    empty = next((member for member in root.chain if member.action == "wait"), None)
+    chain = [member for member in root.chain if isinstance(member, Waiting)]
+    full = next((member for member in chain if member.action == "reserve"), None)
+    empty = next((member for member in chain if member.action == "wait"), None)
     if full is not None and empty is not None and full.kernel != empty.kernel:
         return (
             f"fill `{empty.buffer}` before `{full.buffer}` in `{full.kernel}`, "
@@ -250,23 +326,21 @@ def _cycle_help(root: _Root) -> tuple[str, ...]:
         )
     if empty is not None:
         return (f"push the first block to `{empty.buffer}` before waiting in its producer",)
-    return (f"pop `{root.entry.buffer}` before reserving more in its consumer",)
+    return (f"pop `{root.entry.subject}` before reserving more in its consumer",)
 
 
-def _facts(waiting: Sequence[Waiting], root: _Root, node_count: int) -> dict[str, Any]:
+def _facts(waiting: Sequence[AnyWaiting], root: _Root, node_count: int) -> dict[str, Any]:
     return {
         "cause": root.cause.value,
         "node_count": node_count,
         "other_end": root.other_end,
-        "chain": [[member.kernel, member.buffer] for member in root.chain],
+        "chain": [[member.kernel, member.subject] for member in root.chain],
         "waiting": [
             {
                 "kernel": entry.kernel,
                 "node": list(entry.node),
                 "action": entry.action,
-                "buffer": entry.buffer,
-                "filled": entry.filled,
-                "capacity": entry.capacity,
+                **entry.facts,
             }
             for entry in waiting
         ],

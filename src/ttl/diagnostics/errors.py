@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from . import catalogue as codes
 from .diagnostic import Code, Diagnostic, Label
+from .frames import user_traceback
 from .render import render_all
 from .span import Span
 
@@ -80,8 +82,17 @@ class InternalError(TTLError):
     """A fault in pyttl itself."""
 
 
+def file_not_usable(file: object, error: OSError) -> UsageError:
+    """A file the user named cannot be read or written."""
+    message = f"{error.filename or file}: {error.strerror}"
+    return UsageError(RuleBroken(codes.FILE_NOT_USABLE, message).at(None))
+
+
 def install_exception_hook() -> None:
-    """Let an uncaught TTLError end the program with its text instead of a traceback."""
+    """Let an uncaught TTLError end the program with its text instead of a traceback.
+
+    Tracebacks of other exceptions are shown without pyttl's frames, unless TTL_DEBUG is set.
+    """
     if getattr(sys.excepthook, "shows_ttl_errors", False):
         return
     previous = sys.excepthook
@@ -92,7 +103,8 @@ def install_exception_hook() -> None:
         if isinstance(error, TTLError):
             print(error, file=sys.stderr)
         else:
-            previous(kind, error, traceback)
+            shown = user_traceback(traceback)
+            previous(kind, error.with_traceback(shown), shown)
 
     hook.shows_ttl_errors = True  # type: ignore[attr-defined]
     sys.excepthook = hook

@@ -50,3 +50,19 @@ def traceback_spans(traceback: TracebackType | None) -> list[Span]:
             spans.append(Span.of_instruction(code, traceback.tb_lasti))
         traceback = traceback.tb_next
     return spans[::-1]
+
+
+def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without pyttl's own frames; as it is if it has no others or TTL_DEBUG is set."""
+    if os.environ.get("TTL_DEBUG"):
+        return traceback
+    frames = []
+    found = traceback
+    while found is not None:
+        if not is_pyttl_file(found.tb_frame.f_code.co_filename):
+            frames.append(found)
+        found = found.tb_next
+    kept: TracebackType | None = None
+    for frame in reversed(frames):
+        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return kept or traceback

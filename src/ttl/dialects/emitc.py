@@ -144,7 +144,7 @@ def unique_identifier(name: str, taken: Container[str]) -> str:
     """A C++ identifier like the Python name, and not one of `taken`."""
     identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     found, number = identifier, 1
-    while found in taken or found in _KEYWORDS:
+    while found in taken or found in _KEYWORDS or found.isupper():  # a macro, perhaps
         number += 1
         found = f"{identifier}_{number}"
     return found

@@ -147,6 +147,17 @@ class _Calls(dict[str, type[CallOp]]):
 
 CALLS = _Calls()
 
+# What a kernel's variables may not be called: functions and types that its text uses.
+RESERVED_NAMES = frozenset(CALLS.known) | {
+    "TensorAccessor",
+    "TensorAccessorArgs",
+    "get_common_arg_val",
+    "get_compile_time_arg_val",
+    "int32_t",
+    "kernel_main",
+    "uint32_t",
+}
+
 
 def includes_of(call: CallOp, thread: str) -> str:
     """The header a kernel of this kind includes for the call."""

@@ -248,7 +248,7 @@ class _MathClasses(dict[str, Any]):
         return made
 
     def all(self) -> list[Any]:
-        return [self[name] for name in BLOCK_OPS]
+        return [self[name] for name, op in BLOCK_OPS.items() if op.tile]
 
 
 BLOCK_MATH = _MathClasses(BlockMathOp, "")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
-from ttl.diagnostics import Diagnostic, InternalError, TTLError, codes
+from ttl.diagnostics import Diagnostic, InternalError, TTLError, codes, file_not_usable
+from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
 from ttl.semantics.limits import check_limits
 from ttl.target import Target
@@ -51,6 +52,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     from ttl.passes import PIPELINE, find_pass, run_passes
 
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    program_points(program)  # refuses what is released on some paths only
     module = build_module(program, target)
     _write_module(module, config.initial_mlir)
     run_passes(
@@ -75,8 +77,12 @@ def _operands(program: Program) -> tuple[Operand, ...]:
 def _write_module(module: ModuleOp, file: str | None) -> None:
     from ttl.dialects import print_module
 
-    if file is not None:
+    if file is None:
+        return
+    try:
         Path(file).write_text(print_module(module))
+    except OSError as error:
+        raise file_not_usable(file, error) from None
 
 
 def _dump(when: str) -> Callable[[str, ModuleOp], None]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from ttl.artifact import CompiledOperation, write_folder
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import RuleBroken, UsageError, codes, render_all
 from ttl.language import Operation
+from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.language.operation import Program
 from ttl.target import TARGETS, Target, load
 from ttl.trace import Recorder, write_json_lines
@@ -26,19 +29,35 @@ class Driver:
     def __init__(self) -> None:
         self.compiled: dict[Hashable, CompiledOperation] = {}
         self.folders: dict[Path, str] = {}
+        self.noted: set[CodeType] = set()  # operations whose supplied calls were shown
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.from_environment()
         _check_choice("TTL_TARGET", config.target, TARGETS)
         _check_choice("TTL_BACKEND", config.backend, BACKENDS)
+        _check_float32(config)
         target = load(config.target)
         program = operation.program(
             args, kwargs, target.default_grid, config.compiler_options
         )
-        wants_artifact = config.compile_only or config.compile_to or config.backend == "host"
+        self._supply(program, config)
+        wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
         if not config.compile_only:
             _run(program, compiled if config.backend == "host" else None, target, config)
+
+    def _supply(self, program: Program, config: Config) -> None:
+        """Say once for each operation which releases and waits are supplied, or refuse them."""
+        points = program_points(program)
+        if config.strict:
+            refuse_repairs(points)
+        body = program.operation.function.__code__
+        if body in self.noted:
+            return
+        self.noted.add(body)
+        note = supplied_note(program, points)
+        if note is not None:
+            print(render_all([note], config.json), file=sys.stderr)
 
     def compile(self, program: Program, target: Target, config: Config) -> CompiledOperation:
         try:
@@ -54,7 +73,9 @@ class Driver:
     def _write(self, compiled: CompiledOperation, folder: Path) -> None:
         """The first operation goes into the folder itself, others into folders of their names."""
         owner = self.folders.setdefault(folder, compiled.name)
-        write_folder(compiled, folder if owner == compiled.name else folder / compiled.name)
+        chosen = folder if owner == compiled.name else folder / compiled.name
+        write_folder(compiled, chosen)
+        print(f"ttl: `{compiled.name}` compiled into {chosen}", file=sys.stderr)
 
 
 def _run(
@@ -65,7 +86,13 @@ def _run(
         if compiled is None:
             from ttl import sim
 
-            sim.run(program, target=target, recorder=recorder, seed=config.seed)
+            sim.run(
+                program,
+                target=target,
+                recorder=recorder,
+                seed=config.seed,
+                float32=config.float32,
+            )
         else:
             from ttl import host
 
@@ -75,6 +102,16 @@ def _run(
         if recorder is not None and config.trace is not None:
             with Path(config.trace).open("a") as out:
                 write_json_lines(recorder.events, out)
+
+
+def _check_float32(config: Config) -> None:
+    if config.float32 and config.backend != "sim":
+        broken = RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "TTL_FLOAT32=1 is for the simulator; compiled kernels have the types of their tensors",
+            helps=("unset TTL_FLOAT32, or run without --host",),
+        )
+        raise UsageError(broken.at(None))
 
 
 def _check_choice(variable: str, value: str, choices: tuple[str, ...]) -> None:

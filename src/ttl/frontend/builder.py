@@ -13,14 +13,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, RuleBroken, Span, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
+from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
+from ttl.semantics.implicit_sync import RepairKind
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 
 from .source import node_span
@@ -38,12 +40,18 @@ class KernelBuilder:
     """The state of translating one kernel."""
 
     def __init__(
-        self, kernel: KernelFunction, grid: tuple[int, ...], tensors: dict[int, SSAValue]
+        self,
+        kernel: KernelFunction,
+        grid: tuple[int, ...],
+        tensors: dict[int, SSAValue],
+        device_api: str,
     ):
         self.kernel = kernel
         self.grid = grid
+        self.device_api = device_api
         self.file = kernel.function.__code__.co_filename
         self.names: dict[str, Value] = dict(kernel.captures())
+        self.implicit = repair_spans(kernel.function)
         self.tensors = tensors  # by id of the Python object
         self.buffers: dict[str, SSAValue] = {}
         self.block = Block()
@@ -57,8 +65,17 @@ class KernelBuilder:
         """Append an operation that stands for the syntax node being translated."""
         if self.span is not None:
             op.location = location_of(self.span)
+            self._mark_implicit(op, self.implicit.get(self.span))
         self.block.add_op(op)
         return op
+
+    def _mark_implicit(self, op: Operation, kind: RepairKind | None) -> None:
+        """Passes supply the releases and waits that the program leaves out."""
+        if kind is RepairKind.RELEASE and isinstance(op, ttl.AcquireOp):
+            op.attributes["implicit_release"] = UnitAttr()
+        elif kind is not None and isinstance(op, ttl.CopyOp):
+            is_at_once = kind is RepairKind.WAIT_AT_ONCE
+            op.attributes["implicit_wait"] = StringAttr("at once" if is_at_once else "end of body")
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
         result = self.emit(op).results[0]

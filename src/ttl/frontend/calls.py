@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from xdsl.dialects import arith
@@ -18,7 +19,7 @@ from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language.operation import flatten_size
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.ops import FUNCTIONS, BlockOp, store_type
+from ttl.semantics.ops import FILL_BLOCK, FUNCTIONS, BlockOp, bind, result_type, store_type
 from ttl.semantics.tensors import Extent, TensorSlice, check_copy_shapes
 from ttl.semantics.types import BlockType, Shape, tiles_of
 
@@ -38,8 +39,14 @@ def call_function(
 ) -> Value:
     handler = CALLS.get(function) if callable(function) else None
     if handler is None:
-        raise not_yet(f"calls of {getattr(function, '__name__', function)!r}")
+        raise not_yet(f"calls of {_called(function)!r}")
     return handler(builder, *arguments, **keywords)
+
+
+def _called(function: Value) -> str:
+    name = str(getattr(function, "__name__", function))
+    owner = getattr(function, "__self__", None)
+    return f"{type(owner).__name__}.{name}" if isinstance(function, MethodType) else name
 
 
 def call_method(owner: Value, name: str) -> Callable[..., Value] | None:
@@ -58,7 +65,7 @@ def call_method(owner: Value, name: str) -> Callable[..., Value] | None:
 
 
 def acquire(kind: type[ttl.AcquireOp]) -> Callable[..., Value]:
-    def made(builder: KernelBuilder, buffer: DataflowBuffer) -> Value:
+    def made(builder: KernelBuilder, buffer: DataflowBuffer, name: Value = None) -> Value:
         handle = builder.buffer(buffer)
         block = tensor_of(buffer.shape, buffer.dtype)
         return builder.value(kind.create(operands=[handle], result_types=[block]))
@@ -90,9 +97,11 @@ BLOCK_METHODS = {"push": release(ttl.PushOp), "pop": release(ttl.PopOp), "store"
 def block_math(builder: KernelBuilder, op: BlockOp, operands: list[Value]) -> SSAValue:
     """An operation of the op table; its type rule is the table's."""
     builder.require(KernelKind.COMPUTE, f"`{op.operator or op.name}` on blocks")
+    if builder.device_api not in op.tile:
+        raise not_yet(f"`{op.operator}` on blocks" if op.operator else f"`{op.spelling}`")
     if len(operands) != op.operands:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{op.name} takes {op.operands} operands")
-    result = op.type_rule(*(operand_type(operand) for operand in operands))
+    result = result_type(op, [operand_type(operand) for operand in operands], {})
     if result.shape is None or result.dtype is None:
         raise not_yet("expressions of fills alone")
     values = [block_operand(builder, operand, result) for operand in operands]
@@ -125,15 +134,25 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
 
 
 def math_function(op: BlockOp) -> Callable[..., Value]:
-    return lambda builder, *operands: block_math(builder, op, list(operands))
+    def made(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
+        if builder.device_api not in op.tile:
+            raise not_yet(f"`ttl.{op.namespaces[0]}.{op.name}()`")
+        operands, parameters = bind(op, args, kwargs)
+        if parameters:
+            raise not_yet(f"parameters of `ttl.{op.namespaces[0]}.{op.name}()`")
+        return block_math(builder, op, list(operands))
+
+    return made
 
 
-def fill(builder: KernelBuilder, value: Value, shape: Value = None) -> Value:
+def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     """A fill with a shape takes its element type from the kernel's buffers, which agree."""
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
-    if not isinstance(value, (int, float)):
-        raise not_yet("fills with run-time values")
-    made = Fill(float(value), None if shape is None else tuple(shape))
+    if any(isinstance(given, SSAValue) for given in (*args, *kwargs.values())):
+        raise not_yet("`ttl.math.fill()` of a block or of run-time values")
+    _, given = bind(FILL_BLOCK, args, kwargs)
+    value, shape = given["value"], given["shape"]
+    made = Fill(float(value), shape)
     dtypes = {
         captured.dtype
         for captured in builder.kernel.captures().values()
@@ -304,5 +323,5 @@ CALLS: dict[Any, Callable[..., Value]] = {
     language_node: node,
     language_grid_size: grid_size,
     language_copy: copy,
-    math.fill: fill,
 } | {getattr(math, name): math_function(op) for name, op in FUNCTIONS.items()}
+CALLS[math.fill] = fill

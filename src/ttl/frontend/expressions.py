@@ -107,6 +107,7 @@ OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Div: ("/", lambda a, b: a / b),
     ast.Pow: ("**", lambda a, b: a**b),
     ast.MatMult: ("@", lambda a, b: a @ b),
+    ast.BitXor: ("^", lambda a, b: a ^ b),
 }
 INDEX_OPS: dict[type[ast.operator], Callable[[SSAValue, SSAValue], Operation]] = {
     ast.Add: arith.AddiOp,

@@ -20,7 +20,9 @@ from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
+from ttl.semantics.dtypes import DType, bfloat16, float32
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.types import tiles_of
 from ttl.target import Target
 
@@ -33,8 +35,10 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     if program.kernels_by_node:
         broken = not_yet("an operation body that asks for ttl.node()")
         raise CompileError(broken.at(None))
-    mistakes: list[Diagnostic] = []
-    kernels = [_build_function(program, kernel, mistakes) for kernel in program.kernels]
+    mistakes: list[Diagnostic] = _uncompiled_types(program)
+    if mistakes:
+        raise CompileError(*mistakes)
+    kernels = [_build_function(program, kernel, target, mistakes) for kernel in program.kernels]
     if mistakes:
         raise CompileError(*mistakes)
     for kernel, thread in zip(kernels, _threads(program), strict=True):
@@ -45,6 +49,27 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     }
     declarations = [_declare(buffer) for buffer in program.buffers]
     return ModuleOp([*declarations, *kernels], attributes)
+
+
+def _uncompiled_types(program: Program) -> list[Diagnostic]:
+    """Tensors and buffers of types and layouts that have no lowering yet."""
+    tensors = [
+        not_yet(f"{wanting} of argument `{name}`").at(None)
+        for name, tensor in program.tensors.items()
+        if (wanting := _not_compiled(tensor.dtype, layout_of(tensor)))
+    ]
+    buffers = [
+        not_yet(f"{wanting} of dataflow buffer `{buffer.name}`").at(buffer.span)
+        for buffer in program.buffers
+        if (wanting := _not_compiled(buffer.dtype, buffer.layout))
+    ]
+    return tensors + buffers
+
+
+def _not_compiled(dtype: DType, layout: Layout) -> str | None:
+    if layout is not TILE_LAYOUT:
+        return f"the {layout.name} layout"
+    return None if dtype in (bfloat16, float32) else f"the element type {dtype}"
 
 
 def _threads(program: Program) -> list[str]:
@@ -66,7 +91,7 @@ def _declare(buffer: DataflowBuffer) -> ttl.DeclareBufferOp:
 
 
 def _build_function(
-    program: Program, kernel: KernelFunction, mistakes: list[Diagnostic]
+    program: Program, kernel: KernelFunction, target: Target, mistakes: list[Diagnostic]
 ) -> func.FuncOp:
     captured = kernel.captures().values()
     used = [
@@ -74,7 +99,7 @@ def _build_function(
         for position, (name, tensor) in enumerate(program.tensors.items())
         if any(tensor is value for value in captured)
     ]
-    builder = KernelBuilder(kernel, program.grid, {})
+    builder = KernelBuilder(kernel, program.grid, {}, target.device_api)
     for _, name, tensor in used:
         type = tensor_of(tiles_of(tuple(tensor.shape)), tensor.dtype)
         argument = builder.entry.insert_arg(type, len(builder.entry.args))

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Callable
-from functools import lru_cache
 
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
 from ttl.diagnostics.span import character_column
+from ttl.semantics.function_source import definition_of
 
 
 def function_tree(function: Callable[..., object]) -> ast.FunctionDef:
-    """The definition of `function`, found by its first line in the tree of its whole file.
-
-    Parsing the file and not the function keeps lines and columns what the user sees.
-    """
+    """The definition of `function`; raises CompileError if its source is not available."""
     code = function.__code__
-    for node in _function_definitions(code.co_filename):
-        first_line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        if node.name == code.co_name and first_line == code.co_firstlineno:
-            return node
+    if (found := definition_of(code)) is not None:
+        return found
     broken = RuleBroken(
         codes.NO_SOURCE,
         f"the source of `{code.co_name}` is not available",
         helps=("put the operation in a file or a notebook cell",),
     )
     raise CompileError(broken.at(None))
-
-
-def _function_definitions(file: str) -> tuple[ast.FunctionDef, ...]:
-    return _parsed_definitions("".join(linecache.getlines(file)))
-
-
-@lru_cache(maxsize=32)
-def _parsed_definitions(source: str) -> tuple[ast.FunctionDef, ...]:
-    tree = ast.parse(source)
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
 def node_span(file: str, node: ast.AST) -> Span:

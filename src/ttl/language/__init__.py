@@ -1,22 +1,45 @@
 """The language: what a user's program names."""
 
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.types import TILE_SHAPE, TILE_SIZE
 
-from . import math
+from . import block_functions, math
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
-from .copies import Transfer, copy
+from .copies import GroupTransfer, Transfer, copy
 from .operation import Operation, compute, datamovement, grid_size, node, operation
+from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
+from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
+from .types import Count, Index, NaturalInt, NodeCoord, NodeRange, PositiveInt, Shape, Size
 
 __all__ = [
+    "ROW_MAJOR_LAYOUT",
+    "TILE_LAYOUT",
     "TILE_SHAPE",
     "TILE_SIZE",
     "Block",
     "BlockExpression",
+    "Count",
     "DataflowBuffer",
+    "DstPipeIdentity",
+    "GroupTransfer",
+    "Index",
+    "MulticastRemoteSemaphore",
+    "NaturalInt",
+    "NodeCoord",
+    "NodeRange",
     "Operation",
+    "Pipe",
+    "PipeNet",
+    "PositiveInt",
+    "Semaphore",
+    "Shape",
+    "Size",
+    "SrcPipeIdentity",
     "Transfer",
+    "UnicastRemoteSemaphore",
+    "block_functions",
     "compute",
     "copy",
     "datamovement",

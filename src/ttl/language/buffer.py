@@ -7,7 +7,8 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType
-from ttl.semantics.types import BlockType, Shape, is_block_shape, tile_count
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_of
+from ttl.semantics.types import BlockType, Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
 from .engine import engine, scope
@@ -16,10 +17,16 @@ from .engine import engine, scope
 class DataflowBuffer:
     """A queue of blocks between two kernels of a node."""
 
-    __slots__ = ("block_count", "dtype", "index", "name", "shape", "span")
+    __slots__ = ("block_count", "dtype", "index", "layout", "name", "shape", "span")
 
     def __init__(
-        self, index: int, shape: Shape, dtype: DType, block_count: int, span: Span | None
+        self,
+        index: int,
+        shape: Shape,
+        dtype: DType,
+        block_count: int,
+        span: Span | None,
+        layout: Layout = TILE_LAYOUT,
     ):
         self.index = index
         self.name = f"dataflow_buffer_{index}"  # the user's name once the body has run
@@ -27,36 +34,53 @@ class DataflowBuffer:
         self.dtype = dtype
         self.block_count = block_count
         self.span = span
+        self.layout = layout
 
     @property
     def block_type(self) -> BlockType:
-        return BlockType(self.shape, self.dtype)
+        return BlockType(self.shape, self.dtype, self.layout)
 
     @property
     def block_tiles(self) -> int:
         return tile_count(self.shape)
 
     @property
-    def size_bytes(self) -> int:
-        return self.block_tiles * self.block_count * self.dtype.tile_bytes
+    def block_bytes(self) -> int:
+        return block_bytes(self.shape, self.dtype, self.layout)
 
-    def reserve(self) -> Block:
-        """Space for one block to write; waits until there is some."""
+    @property
+    def size_bytes(self) -> int:
+        return self.block_bytes * self.block_count
+
+    def reserve(self, name: str | None = None) -> Block:
+        """Space for one block to write; waits until there is some. `name` has no effect."""
         return engine("reserve() of a dataflow buffer").reserve(self)
 
-    def wait(self) -> Block:
-        """The next block to read; waits until one was pushed."""
+    def wait(self, name: str | None = None) -> Block:
+        """The next block to read; waits until one was pushed. `name` has no effect."""
         return engine("wait() of a dataflow buffer").wait(self)
+
+    def can_reserve(self) -> bool:
+        """Would reserve() return at once? Other kernels run before this is answered."""
+        return engine("can_reserve() of a dataflow buffer").can_reserve(self)
+
+    def can_wait(self) -> bool:
+        """Would wait() return at once? Other kernels run before this is answered."""
+        return engine("can_wait() of a dataflow buffer").can_wait(self)
 
 
 def make_dataflow_buffer_like(tensor: Any, shape: Shape, block_count: int = 2) -> DataflowBuffer:
-    """A dataflow buffer with blocks of `shape` (in tiles) and the element type of `tensor`."""
+    """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
+
+    The two innermost sizes of `shape` count tiles, the others elements; all sizes count elements
+    if the tensor is row-major.
+    """
     operation = scope("ttl.make_dataflow_buffer_like()")
     span = calling_span()
     if problem := _wrong_argument(tensor, shape, block_count):
         raise UsageError(problem.at(span))
     buffer = DataflowBuffer(
-        len(operation.buffers), tuple(shape), tensor.dtype, block_count, span
+        len(operation.buffers), tuple(shape), tensor.dtype, block_count, span, layout_of(tensor)
     )
     operation.buffers.append(buffer)
     return buffer
@@ -69,11 +93,14 @@ def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | N
             f"a dataflow buffer takes its element type from a ttnn tensor, not from {tensor!r}",
             helps=("pass one of the operation's tensor arguments",),
         )
-    if not is_block_shape(shape):
+    layout = layout_of(tensor)
+    if not is_block_shape(shape, layout):
+        rows = layout is ROW_MAJOR_LAYOUT
         return RuleBroken(
             codes.WRONG_ARGUMENT,
-            f"shape={shape!r}: a block of tiles has two or more positive sizes",
-            helps=("write for example shape=(2, 2)",),
+            f"shape={shape!r}: a {'row-major block' if rows else 'block of tiles'} has "
+            f"{'one' if rows else 'two'} or more positive sizes",
+            helps=(f"write for example shape={'(64,)' if rows else '(2, 2)'}",),
         )
     if not isinstance(block_count, int) or block_count < 1:
         return RuleBroken(

@@ -1,8 +1,10 @@
-"""Transfers between tensors and blocks."""
+"""Transfers between tensors, blocks and pipes."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
 
 from .engine import engine
 
@@ -16,7 +18,56 @@ class Transfer:
         """Wait until the copy is complete; the handle is dead afterwards."""
         raise NotImplementedError
 
+    def join(self, group: GroupTransfer) -> None:
+        """From now on `group` waits for the copy."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """The wait of the group."""
+        raise NotImplementedError
+
+
+class GroupTransfer:
+    """Copies that are waited for together. Data movement kernels only."""
+
+    __slots__ = ("is_done", "transfers")
+
+    def __init__(self) -> None:
+        engine("ttl.GroupTransfer()").require_data_movement("ttl.GroupTransfer()")
+        self.transfers: list[Transfer] = []
+        self.is_done = False
+
+    def add(self, transfer: Transfer) -> None:
+        """Let wait_all() wait for `transfer`; nothing else may, then."""
+        self._refuse_if_done("add()")
+        if not isinstance(transfer, Transfer):
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"GroupTransfer.add() takes what ttl.copy() returns, not {transfer!r}",
+            )
+        transfer.join(self)
+        self.transfers.append(transfer)
+
+    def wait_all(self) -> None:
+        """Wait until all copies of the group are complete; the group is dead afterwards."""
+        self._refuse_if_done("wait_all()")
+        self.is_done = True
+        transfers, self.transfers = self.transfers, []
+        for transfer in transfers:
+            transfer.finish()
+
+    def _refuse_if_done(self, call: str) -> None:
+        if self.is_done:
+            raise RuleBroken(
+                codes.TRANSFER_REUSED,
+                f"{call} on a group of transfers that was waited for already",
+                helps=("make a new ttl.GroupTransfer()",),
+            )
+
 
 def copy(source: Any, destination: Any) -> Transfer:
-    """Data movement kernels: start a copy between a tensor slice and a block."""
+    """Data movement kernels: start a copy.
+
+    It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.
+    """
     return engine("ttl.copy()").copy(source, destination)

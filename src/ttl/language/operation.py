@@ -16,11 +16,13 @@ from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.tensors import TensorLike
+from ttl.semantics.tensors import TensorLike, check_tensor_arguments
 from ttl.semantics.types import Shape
 
 from .buffer import DataflowBuffer
 from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
+from .pipes import PipeNet
+from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
 
@@ -53,6 +55,8 @@ class OperationScope:
     asked_for_node: bool = False
     kernels: list[KernelFunction] = field(default_factory=list)
     buffers: list[DataflowBuffer] = field(default_factory=list)
+    pipe_nets: list[PipeNet] = field(default_factory=list)
+    semaphores: list[Semaphore] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class Program:
     options: Options
     # Only if the body asked for the node: then it was run for every node.
     kernels_by_node: dict[Shape, tuple[KernelFunction, ...]] = field(default_factory=dict)
+    pipe_nets: tuple[PipeNet, ...] = ()
+    semaphores: tuple[Semaphore, ...] = ()
 
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
@@ -115,7 +121,14 @@ class Operation:
         grid = self._resolve_grid(arguments, full_grid)
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
-            self, grid, arguments, tuple(first.kernels), tuple(first.buffers), options
+            self,
+            grid,
+            arguments,
+            tuple(first.kernels),
+            tuple(first.buffers),
+            options,
+            pipe_nets=tuple(first.pipe_nets),
+            semaphores=tuple(first.semaphores),
         )
         if first.asked_for_node:
             for node in nodes_of(grid):
@@ -143,7 +156,7 @@ class Operation:
             raise UsageError(broken.at(spans[0] if spans else None)) from None
         finally:
             SCOPE.reset(token)
-        _name_buffers(collected)
+        _name_declared(collected)
         self._check_kernels(collected)
         return collected
 
@@ -153,12 +166,16 @@ class Operation:
         def outline(collected: OperationScope) -> list[object]:
             kernels = [(kernel.kind, kernel.function.__code__) for kernel in collected.kernels]
             buffers = [(b.shape, b.dtype, b.block_count) for b in collected.buffers]
-            return [kernels, buffers]
+            nets = [net.pipes for net in collected.pipe_nets]
+            semaphores = [semaphore.initial for semaphore in collected.semaphores]
+            return [kernels, buffers, nets, semaphores]
 
-        if outline(first) != outline(other):
+        here, there = outline(first), outline(other)
+        if here != there:
+            what = "kernels or buffers" if here[:2] != there[:2] else "pipe nets or semaphores"
             broken = RuleBroken(
                 codes.NODES_DIFFER,
-                f"{self.__name__} declares other kernels or buffers on node {other.node} than on "
+                f"{self.__name__} declares other {what} on node {other.node} than on "
                 f"node {first.node}",
                 helps=("declare the same on every node, and test ttl.node() inside the kernels",),
             )
@@ -174,6 +191,11 @@ class Operation:
         for name, value in bound.arguments.items():
             if not is_tensor(value) and not isinstance(value, (int, float, bool, str)):
                 raise UsageError(_not_a_tensor(self.__name__, name, value).at(calling_span()))
+        tensors = {name: value for name, value in bound.arguments.items() if is_tensor(value)}
+        try:
+            check_tensor_arguments(self.__name__, tensors)
+        except RuleBroken as broken:
+            raise UsageError(broken.at(calling_span())) from None
         return dict(bound.arguments)
 
     def _resolve_grid(self, arguments: dict[str, Any], full_grid: Shape) -> Shape:
@@ -216,12 +238,15 @@ def _definition_span(function: Callable[..., Any]) -> Span:
     return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
 
 
-def _name_buffers(collected: OperationScope) -> None:
-    """Buffers take the names of the variables through which kernels see them."""
-    named: dict[str, DataflowBuffer] = {}
+Declared = DataflowBuffer | Semaphore
+
+
+def _name_declared(collected: OperationScope) -> None:
+    """What the body declares takes the names of the variables through which kernels see it."""
+    named: dict[str, Declared] = {}
     for kernel in collected.kernels:
         for name, value in kernel.captures().items():
-            if isinstance(value, DataflowBuffer) and value not in named.values():
+            if isinstance(value, Declared) and value not in named.values():
                 value.name = name if name not in named else f"{name}_{value.index}"
                 named[value.name] = value
 
@@ -256,7 +281,7 @@ def operation(
 
     def decorate(*function: Callable[..., None]) -> Operation:
         if len(function) != 1 or not isinstance(function[0], FunctionType):
-            raise _no_parentheses("operation")
+            raise _no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
         return Operation(
             function[0],
             grid,
@@ -272,13 +297,14 @@ def operation(
     return decorate
 
 
-def _no_parentheses(decorator: str) -> UsageError:
+def _no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
     broken = RuleBroken(
         codes.WRONG_ARGUMENT,
         f"@ttl.{decorator} needs its parentheses",
-        helps=(f"write @ttl.{decorator}() above the function",),
+        helps=(f"write {spelling} above the function",),
     )
-    return UsageError(broken.at(calling_span()))
+    is_function = isinstance(decorated, FunctionType)
+    return UsageError(broken.at(_definition_span(decorated) if is_function else calling_span()))
 
 
 MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
@@ -313,10 +339,17 @@ def datamovement(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
 
 def _register(kind: KernelKind, misplaced: tuple[Kernel, ...]) -> Callable[[Kernel], Kernel]:
     if misplaced:
-        raise _no_parentheses(kind.value)
+        raise _no_parentheses(kind.value, f"@ttl.{kind.value}()")
     collected = scope(f"@ttl.{kind.value}()")
 
     def decorate(function: Kernel) -> Kernel:
+        if inspect.signature(function).parameters:
+            broken = RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"kernel `{function.__name__}` has parameters",
+                helps=("kernels take none: use the variables of the operation around them",),
+            )
+            raise UsageError(broken.at(_definition_span(function)))
         collected.kernels.append(KernelFunction(kind, function))
         return function
 

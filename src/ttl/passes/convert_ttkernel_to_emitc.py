@@ -47,7 +47,7 @@ class _FileMaker:
         self.kernel = kernel
         self.thread = thread_of(kernel)
         self.includes: set[str] = set()
-        self.declared: set[str] = set()
+        self.declared: set[str] = set(ttkernel.RESERVED_NAMES)
         self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
         self.values: dict[SSAValue, SSAValue] = {}
 

@@ -60,10 +60,10 @@ def _last_uses(block: Block) -> LastUses:
         for region in op.regions:
             inner = _last_uses(region.block)
             for value, user in inner.items():
-                if value.owner is not region.block and _is_outside(value, region.block):
-                    _use(last, value, None if user is None else op)
-                else:
+                if _is_inside(value, op):
                     last[value] = user
+                else:
+                    _use(last, value, None if user is None else op)
         for operand in op.operands:
             if is_register_value(operand):
                 _use(last, operand, None if isinstance(op, ttl.TileStoreOp) else op)
@@ -76,10 +76,13 @@ def _use(last: LastUses, value: SSAValue, user: Operation | None) -> None:
     last[value] = None if is_stored else user
 
 
-def _is_outside(value: SSAValue, block: Block) -> bool:
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    """Is the value made in the loop: by an operation in it, or carried by it or a loop in it?"""
     owner = value.owner
-    inside = block.find_ancestor_op_in_block(owner) if isinstance(owner, Operation) else None
-    return inside is None
+    maker = owner.parent_op() if isinstance(owner, Block) else owner
+    while maker is not None and maker is not loop:
+        maker = maker.parent_op()
+    return maker is loop and not (isinstance(owner, Operation) and owner is loop)
 
 
 class _Scan:
@@ -122,8 +125,9 @@ class _Scan:
 
     def loop(self, loop: scf.ForOp) -> None:
         body = loop.body.block
-        for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
-            if self.last_uses[start] is not loop:
+        starts = list(loop.iter_args)
+        for start, argument in zip(starts, body.args[1:], strict=True):
+            if self.last_uses[start] is not loop or starts.count(start) > 1:
                 raise _needs_copy(loop)
             self.give(argument, self.allocation.first[start])  # rule CARRIED
             self.carried.add(argument)

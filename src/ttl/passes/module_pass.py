@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, func
+from xdsl.dialects import affine, arith, func, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -34,6 +34,15 @@ def target_of(module: ModuleOp) -> Target:
     name = module.attributes["ttl.target_arch"]
     assert isinstance(name, StringAttr)
     return load(name.data)
+
+
+def body_end(op: Operation) -> Operation:
+    """The terminator of the loop body or kernel that contains `op`."""
+    block, owner = op.parent_block(), op.parent_op()
+    assert block is not None and block.last_op is not None
+    if not isinstance(owner, (scf.ForOp, func.FuncOp)):
+        raise not_yet("a block or copy in a branch, left to be finished", op, "finish it there")
+    return block.last_op
 
 
 def erase(op: Operation) -> None:

@@ -20,7 +20,10 @@ _XDSL = {
 }
 
 # Synchronization the user may leave out.
-SYNCHRONIZE = ("ttl-insert-cb-sync",)
+SYNCHRONIZE = (
+    "ttl-insert-copy-wait",
+    "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
+)
 
 # Block math to tiles, registers and loops.
 COMPUTE = (
@@ -41,6 +44,7 @@ KERNEL = (
 )
 
 PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
+KNOWN = (*PIPELINE, *(name for name in _XDSL if name not in PIPELINE))
 
 
 def find_pass(name: str) -> type[ModulePass]:

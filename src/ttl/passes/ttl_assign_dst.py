@@ -1,4 +1,7 @@
-"""ttl-assign-dst: every register value gets its first DST register, as `dst_index` on its op."""
+"""ttl-assign-dst: every register value gets its first DST register.
+
+The attribute `dst_index` of an operation has one entry for each of its results.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
@@ -44,10 +46,11 @@ def _assign(section: ttl.ComputeOp, api: str, capacity: int) -> None:
     allocation = allocate(section, api)
     if allocation.size > capacity:
         raise not_yet(
-            f"an expression that needs {allocation.size} DST registers where there are {capacity}",
+            f"an expression that needs {allocation.size} of the {capacity} DST registers",
             section,
             "use smaller blocks",
         )
-    for value, first in allocation.first.items():
-        if isinstance(value.owner, Operation):
-            value.owner.attributes[DST_INDEX] = IntegerAttr(first, i64)
+    for op in section.walk():
+        firsts = [allocation.first[v] for v in op.results if v in allocation.first]
+        if firsts:
+            op.attributes[DST_INDEX] = ArrayAttr([IntegerAttr(first, i64) for first in firsts])

@@ -1,4 +1,7 @@
-"""ttl-insert-cb-sync: the end of a `with` becomes the release of each of its blocks."""
+"""ttl-insert-cb-sync: blocks are released at the end of their `with`, or where it is left out.
+
+Which releases are left out the frontend says (`implicit_release`, by semantics/implicit_sync).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
-from .module_pass import Maker, erase, kernels, not_yet
+from .module_pass import Maker, body_end, erase, kernels, not_yet
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,9 @@ class TtlInsertCbSync(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for scope_end in [o for o in op.walk() if isinstance(o, ttl.ScopeEndOp)]:
             _release_blocks(scope_end)
+        for acquire in [o for o in op.walk() if isinstance(o, ttl.AcquireOp)]:
+            if acquire.attributes.pop("implicit_release", None) is not None:
+                _release(acquire, Maker.before(body_end(acquire)))
         for kernel in kernels(op):
             _check_held_blocks(kernel)
 
@@ -30,12 +36,15 @@ def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
     """Oldest first: releases of one buffer take effect in the order of acquisition."""
     make = Maker.before(scope_end)
     for block in scope_end.blocks:
-        acquire = block.owner
-        release = ttl.PushOp if isinstance(acquire, ttl.ReserveOp) else ttl.PopOp
-        assert isinstance(acquire, ttl.AcquireOp)
-        make.origin = acquire
-        make.add(release.create(operands=[acquire.buffer]))
+        assert isinstance(block.owner, ttl.AcquireOp)
+        _release(block.owner, make)
     erase(scope_end)
+
+
+def _release(acquire: ttl.AcquireOp, make: Maker) -> None:
+    release = ttl.PushOp if isinstance(acquire, ttl.ReserveOp) else ttl.PopOp
+    make.origin = acquire
+    make.add(release.create(operands=[acquire.buffer]))
 
 
 def _check_held_blocks(kernel: func.FuncOp) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, StringAttr, f32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -73,9 +73,10 @@ def _first(value: SSAValue, carried: Registers) -> int:
     if value in carried:
         return carried[value]
     assert isinstance(value.owner, Operation)
-    index = value.owner.attributes[DST_INDEX]
-    assert isinstance(index, IntegerAttr)
-    return index.value.data
+    indices = value.owner.attributes[DST_INDEX]
+    assert isinstance(indices, ArrayAttr)
+    first: int = indices.data[value.owner.results.index(value)].value.data
+    return first
 
 
 def _lower_block(block: Block, make: Maker, carried: Registers) -> None:

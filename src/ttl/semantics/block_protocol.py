@@ -20,6 +20,7 @@ class State(Enum):
 
 class Event(Enum):
     STORE = "stored into"
+    ACCUMULATE = "added to"
     READ = "read by an expression"
     COPY_INTO = "written by a copy"
     COPY_INTO_DONE = "waited for as the destination of a copy"
@@ -34,10 +35,14 @@ class Event(Enum):
 MW, MR, RW = State.MUST_WRITE, State.MUST_READ, State.READ_WRITE
 ROR, NAW, OS = State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER, State.RELEASED
 
+# ACCUMULATE is `+=` on a reserved block; on a waited one it is a READ and a STORE.
 # COPY_FROM_DONE leads to RW only when it ends the last of the transfers that read the block.
 TRANSITIONS: dict[tuple[State, Event], State] = {
     (MW, Event.STORE): MR,
     (RW, Event.STORE): MR,
+    (MW, Event.ACCUMULATE): MR,
+    (MR, Event.ACCUMULATE): MR,
+    (RW, Event.ACCUMULATE): MR,
     (MR, Event.READ): RW,
     (RW, Event.READ): RW,
     (MW, Event.COPY_INTO): NAW,

@@ -8,37 +8,147 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
+
+from .block_float import pack, quantise, unpack
+
 Array = NDArray[np.generic]
+
+_SINGLE = np.dtype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """`carrier` is the numpy type the simulator computes in; it holds every value exactly."""
+    """An element type of tensors and blocks.
+
+    `storage` is the numpy type of tensors. numpy has none for block floats: theirs is float32, and
+    every value is one that the block float can hold. `carrier` is the type the simulator computes
+    in: float32 for floats; for integers int64, in which sums, products and quotients of all of
+    them are right before they wrap around.
+    """
 
     name: str
     data_format: str  # the chip's name, as in the artifact
     mlir: str
     storage: np.dtype[np.generic] = field(compare=False)
     carrier: np.dtype[np.generic] = field(compare=False)
+    mantissa_bits: int = field(default=0, compare=False)  # of block floats only
 
     def __repr__(self) -> str:
         return self.name
 
     @property
+    def is_float(self) -> bool:
+        return self.carrier.kind == "f"
+
+    @property
+    def is_block_float(self) -> bool:
+        return self.mantissa_bits > 0
+
+    @property
     def tile_bytes(self) -> int:
-        return 32 * 32 * self.storage.itemsize
+        return PAGE_BYTES[self.data_format]
+
+    @property
+    def element_bytes(self) -> int:
+        """In row-major memory, where block floats cannot be."""
+        return self.storage.itemsize
+
+    @property
+    def poison(self) -> float | int:
+        """What memory that nobody has written holds: NaN, or the byte 0xA5 again and again."""
+        if self.is_float:
+            return np.nan
+        return int(np.frombuffer(b"\xa5" * self.storage.itemsize, self.storage)[0])
+
+    def to_bytes(self, tiles: Array) -> NDArray[np.uint8]:
+        """Tiles in chip order, one a row, as the bytes of their pages."""
+        if self.is_block_float:
+            return pack(tiles.astype(np.float32, copy=False), self.mantissa_bits)
+        stored: Array = np.ascontiguousarray(tiles, self.storage)
+        return stored.reshape(len(tiles), -1).view(np.uint8)
+
+    def from_bytes(self, pages: NDArray[np.uint8]) -> Array:
+        """The elements of pages, one page a row."""
+        if self.is_block_float:
+            return unpack(pages, self.mantissa_bits, TILE_ELEMENTS)
+        return np.ascontiguousarray(pages).view(self.storage)
 
 
-bfloat16 = DType(
-    "bfloat16", "BFloat16", "bf16", np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)
-)
-float32 = DType("float32", "Float32", "f32", np.dtype(np.float32), np.dtype(np.float32))
+def _float(name: str, data_format: str, mlir: str, storage: object) -> DType:
+    return DType(name, data_format, mlir, np.dtype(storage), np.dtype(np.float32))  # type: ignore[call-overload]
 
-DTYPES = {dtype.name: dtype for dtype in (bfloat16, float32)}
+
+def _block_float(name: str, data_format: str, mantissa_bits: int) -> DType:
+    single: np.dtype[np.generic] = np.dtype(np.float32)
+    return DType(name, data_format, data_format.lower(), single, single, mantissa_bits)
+
+
+def _integer(name: str, data_format: str, mlir: str) -> DType:
+    return DType(name, data_format, mlir, np.dtype(name), np.dtype(np.int64))
+
+
+bfloat16 = _float("bfloat16", "BFloat16", "bf16", ml_dtypes.bfloat16)
+float16 = _float("float16", "Float16", "f16", np.float16)
+float32 = _float("float32", "Float32", "f32", np.float32)
+bfloat8_b = _block_float("bfloat8_b", "BFP_BFloat8", mantissa_bits=7)
+bfloat4_b = _block_float("bfloat4_b", "BFP_BFloat4", mantissa_bits=3)
+int32 = _integer("int32", "Int32", "si32")
+uint32 = _integer("uint32", "UInt32", "ui32")
+uint16 = _integer("uint16", "UInt16", "ui16")
+uint8 = _integer("uint8", "UInt8", "ui8")
+
+DTYPES = {
+    dtype.name: dtype
+    for dtype in (
+        bfloat16, float16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16, uint8,
+    )
+}  # fmt: skip
 
 
 def round_to(values: Array, dtype: DType) -> Array:
-    """The nearest values (ties to even) that `dtype` can hold, in its carrier."""
-    if dtype.storage == dtype.carrier:
-        return values.astype(dtype.carrier, copy=False)
-    return values.astype(dtype.storage).astype(dtype.carrier)
+    """The values of `dtype` that these become, in its carrier.
+
+    Floats become the nearest float, ties to even; block floats share exponents along the last
+    axis. Integers wrap around. A float becomes an integer by dropping its fraction; if it is too
+    large the largest one, if it is NaN zero.
+    """
+    if dtype is float32:
+        return values.astype(_SINGLE, copy=False)
+    if not dtype.is_float:
+        whole = values if values.dtype.kind in "iub" else _to_integers(values, dtype)
+        return whole.astype(dtype.storage).astype(dtype.carrier)
+    if values.dtype is not _SINGLE:
+        values = _to_odd_singles(values)
+    if dtype.is_block_float:
+        return quantise(values, dtype.mantissa_bits)  # type: ignore[arg-type]
+    return values.astype(dtype.storage).astype(_SINGLE)
+
+
+def _to_odd_singles(values: Array) -> Array:
+    """Doubles and integers as f32, so that rounding further gives what rounding once gives.
+
+    What f32 cannot hold becomes the neighbour with an odd mantissa, which is never a tie.
+    """
+    wide = values.astype(np.float64, copy=False)
+    single = wide.astype(np.float32)
+    is_even = single.view(np.int32) & 1 == 0
+    toward = np.where(wide > single, np.float32(np.inf), np.float32(-np.inf))
+    to_move = (wide != single) & is_even & np.isfinite(single)
+    return np.where(to_move, np.nextafter(single, toward), single)
+
+
+def _to_integers(values: Array, dtype: DType) -> Array:
+    limits = np.iinfo(dtype.name)
+    wide = np.nan_to_num(values.astype(np.float64), nan=0.0)
+    whole: Array = np.clip(np.trunc(wide), limits.min, limits.max).astype(np.int64)
+    return whole
+
+
+def can_hold(dtype: DType, other: DType) -> bool:
+    """Does rounding to `dtype` leave every value of `other` as it is?"""
+    if dtype is other:
+        return True
+    if dtype is float32:
+        return other.is_float
+    return dtype is bfloat16 and other.is_block_float

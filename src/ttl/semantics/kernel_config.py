@@ -6,19 +6,37 @@ import dis
 from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 
-from .dtypes import DType, bfloat16, float32
+from .dtypes import DType, bfloat16, float16, float32, int32, uint32
+
+WIDE = (float32, int32, uint32)
 
 
 def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:
-    """An explicit choice wins; a matmul or any f32 buffer of the kernel asks for 32 bits."""
+    """An explicit choice wins; a matmul or any 32-bit buffer of the kernel asks for 32 bits.
+
+    So do float16 and bfloat16 (or block float) buffers together: neither format holds the other.
+    """
     if explicit is not None:
         return explicit
-    return uses_matmul or float32 in dtypes
+    dtypes = set(dtypes)
+    mixed = float16 in dtypes and any(_fits_bfloat16(dtype) for dtype in dtypes)
+    return uses_matmul or mixed or not dtypes.isdisjoint(WIDE)
 
 
-def dest_dtype(fp32_dest_acc_en: bool) -> DType:
-    """The format of every intermediate value of a block expression."""
-    return float32 if fp32_dest_acc_en else bfloat16
+def dest_dtype(fp32_dest_acc_en: bool, dtypes: Iterable[DType] = ()) -> DType:
+    """The format of every intermediate float value; integers keep their own type.
+
+    16 bits are bfloat16, or float16 in a kernel of which all 16-bit float buffers are float16.
+    """
+    if fp32_dest_acc_en:
+        return float32
+    dtypes = set(dtypes)
+    all_float16 = float16 in dtypes and not any(_fits_bfloat16(dtype) for dtype in dtypes)
+    return float16 if all_float16 else bfloat16
+
+
+def _fits_bfloat16(dtype: DType) -> bool:
+    return dtype is bfloat16 or dtype.is_block_float
 
 
 def uses_matmul(function: Callable[[], None]) -> bool:

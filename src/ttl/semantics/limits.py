@@ -46,6 +46,33 @@ def check_limits(
         raise UsageError(broken.at(largest.span, "the largest buffer"))
 
 
+class DeclaredSemaphore(Protocol):
+    """What is known of a semaphore when it is declared."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def initial(self) -> int: ...
+    @property
+    def span(self) -> Span | None: ...
+
+
+def check_semaphores(semaphores: Sequence[DeclaredSemaphore], target: Target) -> None:
+    """Raise UsageError with a list of the semaphores if a node has fewer."""
+    if len(semaphores) <= target.semaphores:
+        return
+    names = ", ".join(f"{semaphore.name}({semaphore.initial})" for semaphore in semaphores)
+    broken = RuleBroken(
+        codes.TOO_MANY_SEMAPHORES,
+        f"{len(semaphores)} semaphores; a node of {target.name} has {target.semaphores}",
+        helps=("use one semaphore with increasing values for several steps",),
+        notes=(f"semaphores and their initial values: {names}",),
+        semaphores=len(semaphores),
+        limit=target.semaphores,
+    )
+    raise UsageError(broken.at(semaphores[target.semaphores].span, "the first too many"))
+
+
 def _total_bytes(buffers: Sequence[DeclaredBuffer]) -> int:
     return sum(buffer.size_bytes for buffer in buffers)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
 from ttl.diagnostics import RuleBroken, codes
 
+from .layout import TILE_LAYOUT, Layout, layout_of
 from .types import Shape, tiles_of
 
 
@@ -49,7 +51,7 @@ class TensorSlice:
 
 def slice_tensor(tensor: TensorLike, items: object) -> TensorSlice:
     """`tensor[items]` in a data movement kernel, bounds checked."""
-    sizes = tiles_of(tuple(tensor.shape))
+    sizes = shape_in_units(tensor)
     if not isinstance(items, tuple):
         items = (items,)
     if len(items) != len(sizes):
@@ -63,14 +65,21 @@ def slice_tensor(tensor: TensorLike, items: object) -> TensorSlice:
         if type(item) is int:
             start, stop, indexed = item, item + 1, True
         else:
-            start, stop, indexed = _bounds(item, size)
+            start, stop, indexed = _bounds(item, size, tensor)
         if not 0 <= start < stop <= size:
-            raise _out_of_range(start, stop, indexed, len(extents), size)
+            text = f"{start}" if indexed else f"{start}:{stop}"
+            raise _out_of_range(text, len(extents), size, layout_of(tensor))
         extents.append(Extent(start, stop, indexed))
     return TensorSlice(tensor, tuple(extents))
 
 
-def _bounds(item: object, size: int) -> tuple[int, int, bool]:
+def shape_in_units(tensor: TensorLike) -> Shape:
+    """The sizes that slices count: tiles in the two innermost dimensions, or elements."""
+    shape = tuple(tensor.shape)
+    return tiles_of(shape) if layout_of(tensor) is TILE_LAYOUT else shape
+
+
+def _bounds(item: object, size: int, tensor: TensorLike) -> tuple[int, int, bool]:
     """Start, stop, and whether the item is an index."""
     try:
         if not isinstance(item, slice):
@@ -83,39 +92,127 @@ def _bounds(item: object, size: int) -> tuple[int, int, bool]:
         pass
     raise RuleBroken(
         codes.SLICE_OUT_OF_RANGE,
-        f"{item!r} is neither an index nor a slice of whole tiles",
+        f"{item!r} is neither an index nor a slice of whole {layout_of(tensor).unit}",
         helps=("write an int, or start:stop without a step",),
     )
 
 
-def _out_of_range(start: int, stop: int, indexed: bool, dimension: int, size: int) -> RuleBroken:
-    text = f"{start}" if indexed else f"{start}:{stop}"
+def _out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBroken:
+    counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
     return RuleBroken(
         codes.SLICE_OUT_OF_RANGE,
-        f"slice {text} of dimension {dimension} does not lie in 0:{size} (in tiles)",
-        helps=("slices count tiles in the two innermost dimensions, start before stop",),
-        start=start,
-        stop=stop,
+        f"slice {text} of dimension {dimension} does not lie in 0:{size} (in {layout.unit})",
+        helps=(f"slices count {counts}, start before stop",),
+        slice=text,
+        dimension=dimension,
         size=size,
     )
 
 
 def check_copy_shapes(part: TensorSlice, block: Shape) -> None:
-    """The block has the slice's shape, int-indexed dimensions and leading ones left out or not."""
-    kept = [len(extent) for extent in part.extents if not extent.indexed]
-    if _without_leading_ones(part.shape) != _without_leading_ones(block) and (
-        _without_leading_ones(tuple(kept)) != _without_leading_ones(block)
-    ):
+    """The block has the slice's shape, but for int-indexed dimensions and leading ones."""
+    if not shapes_agree(part.extents, block):
+        unit = TILE_LAYOUT.unit if part.tensor is None else layout_of(part.tensor).unit
         raise RuleBroken(
             codes.SHAPE_MISMATCH,
             f"a copy connects a tensor slice of shape {part.shape} with a block of shape {block} "
-            "(in tiles)",
-            helps=("slice exactly as many tiles as the dataflow buffer's block has",),
+            f"(in {unit})",
+            helps=(f"slice exactly as many {unit} as the dataflow buffer's block has",),
             slice=part.shape,
             block=block,
         )
 
 
-def _without_leading_ones(shape: Shape) -> Shape:
-    leading = next((i for i, size in enumerate(shape) if size != 1), len(shape))
-    return shape[leading:]
+def shapes_agree(extents: Sequence[Extent], block: Shape) -> bool:
+    """Is `block` what is left of the extents when some are deleted?
+
+    Any of the int-indexed ones may be, and any leading ones on either side. So the sizes that are
+    not one are the same, and behind each of them the block has as many ones as the slice, those
+    by index counted or not; in front of the first, ones do not matter.
+    """
+    sizes = [extent for extent in extents if len(extent) != 1]
+    if [len(extent) for extent in sizes] != [size for size in block if size != 1]:
+        return False
+    kept = _ones_behind([len(extent) != 1 for extent in extents if not extent.indexed])
+    all_ones = _ones_behind([len(extent) != 1 for extent in extents])
+    in_block = _ones_behind([size != 1 for size in block])
+    return all(
+        least <= ones <= most for least, ones, most in zip(kept, in_block, all_ones, strict=True)
+    )
+
+
+def _ones_behind(is_size: Sequence[bool]) -> list[int]:
+    """How many ones follow each size that is not one."""
+    counts: list[int] = []
+    for other_than_one in is_size:
+        if other_than_one:
+            counts.append(0)
+        elif counts:
+            counts[-1] += 1
+    return counts
+
+
+def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
+    """Row-major data goes to row-major blocks, tiles to blocks of tiles."""
+    layout = layout_of(part.tensor)
+    if layout is not block:
+        raise RuleBroken(
+            codes.LAYOUT_MISMATCH,
+            f"a copy connects a tensor in {layout.name} layout with a block in {block.name} layout",
+            helps=("make the dataflow buffer like the tensor it is copied from or to",),
+        )
+
+
+# Arguments of operations --------------------------------------------------------------------------
+
+
+def check_tensor_arguments(operation: str, tensors: Mapping[str, TensorLike]) -> None:
+    """The tensors can be sliced, and one device can reach all of them."""
+    for name, tensor in tensors.items():
+        if problem := _unusable(tensor):
+            raise RuleBroken(
+                codes.UNUSABLE_TENSOR, f"argument `{name}` of {operation} is {problem[0]}",
+                helps=(problem[1],), shape=tuple(tensor.shape),
+            )  # fmt: skip
+    _check_devices(operation, tensors)
+
+
+def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
+    """What is wrong with a tensor, and what to do."""
+    shape = tuple(tensor.shape)
+    if 0 in shape:
+        return f"an empty tensor, of shape {shape}", "call the operation only if there is data"
+    least = 2 if layout_of(tensor) is TILE_LAYOUT else 1
+    if len(shape) >= least:
+        return None
+    if least == 2:
+        return (
+            f"a tensor of tiles with {len(shape)} dimensions, of shape {shape}",
+            f"give it the shape {(1,) * (2 - len(shape)) + shape}, or use ttnn.ROW_MAJOR_LAYOUT",
+        )
+    return f"a tensor without dimensions, of shape {shape}", "give it the shape (1,)"
+
+
+def _check_devices(operation: str, tensors: Mapping[str, TensorLike]) -> None:
+    devices = {name: _device_of(tensor) for name, tensor in tensors.items()}
+    places = sorted(set(devices.values()), key=str)
+    if len(places) < 2:
+        return
+    first = next(iter(devices))
+    other = next(name for name, device in devices.items() if device != devices[first])
+    raise RuleBroken(
+        codes.UNUSABLE_TENSOR,
+        f"argument `{other}` of {operation} is {_place(devices[other])}, argument `{first}` is "
+        f"{_place(devices[first])}",
+        helps=("put all tensors on one device: ttnn.to_device(tensor, device)",),
+    )
+
+
+def _device_of(tensor: TensorLike) -> int | None:
+    """The number of the tensor's device; None: it lies in the memory of the host."""
+    device = getattr(tensor, "device", lambda: None)()
+    return None if device is None else device.id()
+
+
+def _place(device: int | None) -> str:
+    return "a host tensor" if device is None else f"on device {device}"

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 
 from .dtypes import DType
+from .layout import TILE_LAYOUT, Layout
 
 TILE_SIZE = 32
 TILE_SHAPE = (TILE_SIZE, TILE_SIZE)
@@ -16,27 +17,34 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class BlockType:
-    """Shape in tiles and element type of a block value.
+    """Shape (its two innermost sizes count tiles) and element type of a block value.
 
     None means: not known yet. A fill without a shape or an element type takes them from what it
-    meets.
+    meets. The shape of a row-major block counts elements; nothing can be computed with it.
     """
 
     shape: Shape | None
     dtype: DType | None
+    layout: Layout = TILE_LAYOUT
 
     def __str__(self) -> str:
         shape = "any shape" if self.shape is None else str(self.shape)
         return shape if self.dtype is None else f"{shape} {self.dtype}"
 
 
-def is_block_shape(shape: object) -> bool:
-    """A block of tiles has two or more positive sizes."""
+def is_block_shape(shape: object, layout: Layout = TILE_LAYOUT) -> bool:
+    """A block of tiles has two or more positive sizes, a row-major one at least one."""
     return (
         isinstance(shape, (tuple, list))
-        and len(shape) >= 2
+        and len(shape) >= (2 if layout is TILE_LAYOUT else 1)
         and all(isinstance(size, int) and size > 0 for size in shape)
     )
+
+
+def block_bytes(shape: Shape, dtype: DType, layout: Layout) -> int:
+    """The L1 memory of one block."""
+    unit_bytes = dtype.tile_bytes if layout is TILE_LAYOUT else dtype.element_bytes
+    return prod(shape) * unit_bytes
 
 
 def tile_count(shape: Shape) -> int:
@@ -46,6 +54,11 @@ def tile_count(shape: Shape) -> int:
 def element_shape(tiles: Shape) -> Shape:
     """The extent in elements of a block whose two innermost dimensions count tiles."""
     return (*tiles[:-2], tiles[-2] * TILE_SIZE, tiles[-1] * TILE_SIZE)
+
+
+def block_elements(shape: Shape, layout: Layout) -> Shape:
+    """The extent in elements of a block of either layout."""
+    return element_shape(shape) if layout is TILE_LAYOUT else shape
 
 
 @lru_cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
 from ttl.semantics.block_protocol import Event, Life, State
-from ttl.semantics.dtypes import Array
+from ttl.semantics.dtypes import Array, round_to
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
@@ -17,12 +17,12 @@ from .faults import fault_at
 from .place import Place, labels, span_of
 
 if TYPE_CHECKING:
-    from .copies import SimTransfer
     from .kernel import KernelRun
+    from .transfers import SimTransfer
 
 
 class SimExpression(BlockExpression):
-    """A computed value, rounded to the DST format. A fill without a shape is a 0-d array."""
+    """A computed value, rounded to the DST format. Its array broadcasts to the block's extent."""
 
     __slots__ = ("array",)
 
@@ -43,6 +43,7 @@ class SimBlock(Block):
         "life",
         "place",
         "sequence",
+        "sum",
         "transfer",
     )
 
@@ -56,6 +57,7 @@ class SimBlock(Block):
         self.sequence = end.acquired
         self.entered = False
         self.exit_place: Place | None = None  # of a `with` that waits for older blocks
+        self.sum: Array | None = None  # of `+=`, not rounded to the block's element type yet
         self.transfer: SimTransfer | None = None  # the latest, for messages
 
     def __str__(self) -> str:
@@ -71,6 +73,13 @@ class SimBlock(Block):
 
     def store(self, value: Any) -> None:
         self.kernel.store(value, self)
+
+    def settle(self) -> None:
+        """Round what `+=` has summed up: something else reads the block, or it is pushed."""
+        if self.sum is not None:
+            summed, held = self.sum, self.end.buffer.held
+            self.array[...] = round_to(summed, held)
+            self.sum = None
 
     def push(self) -> None:
         self._release_by_hand(Event.PUSH)
@@ -115,6 +124,8 @@ class SimBlock(Block):
         self._give_back()
 
     def _give_back(self) -> None:
+        if self.sum is not None:
+            self.settle()
         end = self.end
         end.released += 1
         other = end.other
@@ -147,7 +158,7 @@ class SimBlock(Block):
         self._give_back()
         for block in sorted(exiting, key=lambda block: block.sequence):
             if block.sequence == self.end.released:
-                self.kernel.exiting.remove(block)
+                self.kernel.exiting[:] = [b for b in self.kernel.exiting if b is not block]
                 block._give_back()
 
     def _wrong_release(self) -> RuleBroken:
@@ -163,7 +174,7 @@ class SimBlock(Block):
     def out_of_order(self) -> RuleBroken:
         oldest = self.end.oldest_held
         name = self.end.buffer.declared.name
-        places = [(oldest.place, "the older block was acquired here")] if oldest else []
+        places = [(oldest.place, "the older block was acquired here")] if oldest is not None else []
         return RuleBroken(
             codes.RELEASE_ORDER,
             f"a block of `{name}` is released while an older one is held",

@@ -8,8 +8,8 @@ import numpy as np
 
 from ttl.language.buffer import DataflowBuffer
 from ttl.semantics.block_protocol import Event, State
-from ttl.semantics.dtypes import Array
-from ttl.semantics.types import BlockType, element_shape
+from ttl.semantics.dtypes import Array, DType, float32
+from ttl.semantics.types import BlockType, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
@@ -80,12 +80,27 @@ class ConsumerEnd(BufferEnd):
 
 
 class NodeBuffer:
-    """The slots of a dataflow buffer on one node, in the carrier of its element type."""
+    """The slots of a dataflow buffer on one node, in the carrier of its element type.
 
-    __slots__ = ("block_name", "block_type", "consumer", "declared", "producer", "slots")
+    `held` is the type to which stored values are rounded: the declared one, unless the run keeps
+    all floats in f32.
+    """
 
-    def __init__(self, declared: DataflowBuffer, block_type: BlockType):
-        shape = (declared.block_count, *element_shape(declared.shape))
+    __slots__ = (
+        "block_name",
+        "block_type",
+        "consumer",
+        "declared",
+        "held",
+        "poison",
+        "producer",
+        "slots",
+    )
+
+    def __init__(self, declared: DataflowBuffer, block_type: BlockType, keep_float32: bool = False):
+        shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
+        self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
+        self.poison = declared.dtype.poison
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from sys import _getframe
+from types import CodeType
 from typing import Literal, cast
 
 from ttl.diagnostics import KernelFault
-from ttl.diagnostics.deadlock import Waiting, deadlock_diagnostic
+from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.frames import frame_span, user_frame
-from ttl.language.operation import KernelFunction
+from ttl.diagnostics.span import Span
+from ttl.diagnostics.waiting import AnyWaiting, Kernel
+from ttl.language.operation import KernelFunction, Program
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
-from .buffer import NodeBuffer
+from .buffer import BufferEnd, NodeBuffer
 from .kernel import KernelRun
+from .pipes import PipeSend, PipeTransfer
+from .place import span_of
 from .roles import kernels_at
+from .semaphores import SemaphoreWait
 
 
 def deadlock_fault(
     stuck: Sequence[KernelRun],
     nodes: Mapping[Shape, Sequence[NodeBuffer]],
-    kernels: Sequence[KernelFunction],
+    program: Program,
 ) -> KernelFault:
-    """`stuck` are the kernels that sleep, in the order of the nodes."""
+    """`stuck` are the kernels that sleep or only ask, in the order of the nodes."""
     of_buffers = list(zip(*nodes.values(), strict=True))  # for each buffer: on all nodes
+    kernels = program.kernels
+    waiting = [
+        _waiting(kernel, program, nodes) for kernel in stuck if kernel.waiting_for is not None
+    ]
     diagnostic = deadlock_diagnostic(
-        [_waiting(kernel) for kernel in stuck],
+        waiting,
         producers=kernels_at([[b.producer for b in buffer] for buffer in of_buffers], kernels),
         consumers=kernels_at([[b.consumer for b in buffer] for buffer in of_buffers], kernels),
         node_count=len(nodes),
@@ -32,17 +44,99 @@ def deadlock_fault(
     return KernelFault(diagnostic)
 
 
-def _waiting(kernel: KernelRun) -> Waiting:
-    end = kernel.waiting_for
-    assert end is not None
+def _waiting(kernel: KernelRun, program: Program, nodes: Iterable[Shape]) -> AnyWaiting:
+    what = kernel.waiting_for
+    assert what is not None
+    # greenlet has no frame of the one that is running: it is the one that asked once too often
+    span = frame_span(user_frame(kernel.greenlet.gr_frame or _getframe()))
+    if isinstance(what, PipeTransfer):
+        return _at_pipe(kernel, what, span, program.kernels)
+    if isinstance(what, SemaphoreWait):
+        return _at_semaphore(kernel, what, span, program.kernels, nodes)
+    return _at_buffer(kernel, what, span)
+
+
+def _at_buffer(kernel: KernelRun, end: BufferEnd, span: Span | None) -> Waiting:
     declared = end.buffer.declared
     return Waiting(
         kernel=kernel.name,
         node=kernel.coordinate,
-        span=frame_span(user_frame(kernel.greenlet.gr_frame)),
+        span=span,
         action=cast(Literal["wait", "reserve"], end.action),
         buffer=declared.name,
         buffer_span=declared.span,
         filled=end.buffer.filled,
         capacity=declared.block_count,
+        polls=kernel.is_polling,
+    )
+
+
+def _at_pipe(
+    kernel: KernelRun,
+    transfer: PipeTransfer,
+    span: Span | None,
+    kernels: Sequence[KernelFunction],
+) -> WaitingForNodes:
+    meeting = transfer.meeting
+    if meeting.send is None:
+        nodes, act, call = [meeting.pipe.route.source], "send on", "if_src"
+    else:
+        nodes, act, call = meeting.missing_receivers, "post a receive on", "if_dst"
+    started = span_of(transfer.place)
+    names = _kernels_that_name(kernels, (call,))
+    return WaitingForNodes(
+        kernel=kernel.name,
+        node=kernel.coordinate,
+        span=span,
+        action="send" if isinstance(transfer, PipeSend) else "receive",
+        subject=meeting.pipe.name,
+        need=f"{_node_list(nodes)} to {act} {meeting.pipe.name}",
+        partners=tuple([_on_node(names, node) for node in nodes]),
+        started=None if started is None or span is None or started.line == span.line else started,
+        subject_span=meeting.pipe.route.pipe.span,
+    )
+
+
+def _at_semaphore(
+    kernel: KernelRun,
+    wait: SemaphoreWait,
+    span: Span | None,
+    kernels: Sequence[KernelFunction],
+    nodes: Iterable[Shape],
+) -> WaitingForNodes:
+    declared = wait.semaphore.declared
+    wanted = f"at least {wait.wanted}" if wait.at_least else str(wait.wanted)
+    names = _kernels_that_name(kernels, ("set", "inc"))
+    others = [k for node in nodes for k in _on_node(names, node)]
+    return WaitingForNodes(
+        kernel=kernel.name,
+        node=kernel.coordinate,
+        span=span,
+        action="semaphore",
+        subject=f"semaphore `{declared.name}`",
+        need=f"`{declared.name}` to be {wanted} (it is {wait.semaphore.value})",
+        partners=(tuple([k for k in others if k != (kernel.name, kernel.coordinate)]),),
+        subject_span=declared.span,
+    )
+
+
+def _node_list(nodes: Sequence[Shape]) -> str:
+    shown = " and ".join(str(node) for node in nodes[:2])
+    return f"node {shown}" if len(nodes) < 3 else f"node {shown} and {len(nodes) - 2} others"
+
+
+def _on_node(names: Iterable[str], node: Shape) -> tuple[Kernel, ...]:
+    return tuple([(name, node) for name in names])
+
+
+def _kernels_that_name(kernels: Sequence[KernelFunction], calls: tuple[str, ...]) -> list[str]:
+    """The data movement kernels whose code has one of the calls; all, if none has."""
+    moving = [kernel for kernel in kernels if kernel.kind is KernelKind.DATAMOVEMENT]
+    named = [kernel for kernel in moving if _names_one(kernel.function.__code__, calls)]
+    return [kernel.name for kernel in named or moving]
+
+
+def _names_one(code: CodeType, calls: tuple[str, ...]) -> bool:
+    return any(call in code.co_names for call in calls) or any(
+        _names_one(constant, calls) for constant in code.co_consts if isinstance(constant, CodeType)
     )

@@ -11,6 +11,7 @@ from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span,
 from ttl.diagnostics.frames import is_pyttl_file, traceback_spans
 
 from .place import Place, span_of
+from .watchdog import Spinning
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -38,6 +39,15 @@ def exception_fault(kernel: KernelRun, error: Exception) -> TTLError:
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
     broken = RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel.name}` raised {text}")
     return _fault(kernel, broken, spans)
+
+
+def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
+    broken = RuleBroken(
+        codes.SPINNING,
+        f"kernel `{kernel.name}` ran for {spinning.seconds:.3g} s without letting others run",
+        helps=("wait with wait(), reserve() or a semaphore; a loop cannot see others change",),
+    )
+    return _fault(kernel, broken, traceback_spans(spinning.__traceback__), "still running here")
 
 
 def _was_raised_by_pyttl(traceback: TracebackType | None) -> bool:

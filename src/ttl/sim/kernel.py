@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from greenlet import greenlet
 
 from ttl.diagnostics import RuleBroken, TTLError, codes
 from ttl.diagnostics.frames import user_frame
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction
-from ttl.semantics.block_protocol import Event
-from ttl.semantics.dtypes import Array, DType, round_to
+from ttl.language.pipes import PipeNet
+from ttl.language.semaphores import Semaphore
+from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
-from ttl.semantics.ops import BlockOp, store_type
+from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice, slice_tensor
-from ttl.semantics.types import Shape, element_shape
+from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
 
+from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer, ProducerEnd
-from .copies import SimTransfer, start_copy
-from .faults import exception_fault, fault_at, rule_fault
-from .place import labels
+from .copies import start_copy
+from .faults import exception_fault, fault_at, rule_fault, spinning_fault
+from .pipes import PipeTransfer, Roles, call_for_each
+from .place import Place, labels
+from .semaphores import SemaphoreWait, increment, set_value, wait_for
+from .transfers import SimTransfer
+from .watchdog import Spinning
 
 if TYPE_CHECKING:
     from .simulation import Simulation
-
-
-READ, STORE = Event.READ, Event.STORE
-NAN = np.nan
 
 
 class KernelRun:
@@ -45,11 +47,15 @@ class KernelRun:
         "function",
         "greenlet",
         "grid",
+        "inexact",
         "is_compute",
         "is_finished",
+        "is_polling",
         "kind",
         "name",
+        "net_roles",
         "recorder",
+        "shapeless",
         "simulation",
         "transfers",
         "waiting_for",
@@ -72,10 +78,16 @@ class KernelRun:
         self.is_compute = kernel.kind is KernelKind.COMPUTE
         self.coordinate = coordinate
         self.buffers = buffers
-        self.dest = dest  # the format of expression values
+        self.dest = dest  # the format of float values in expressions
+        # floats of its buffers that reading rounds, because DST is narrower
+        held = [buffer.held for buffer in buffers]
+        self.inexact = [dtype for dtype in held if dtype.is_float and not can_hold(dest, dtype)]
         self.transfers: dict[SimTransfer, None] = {}  # not waited for yet, oldest first
+        self.shapeless: dict[SimExpression, Place | None] = {}  # values that need a shape yet
         self.exiting: list[SimBlock] = []  # left by their `with` before an older one
-        self.waiting_for: BufferEnd | None = None
+        self.net_roles: dict[PipeNet, Roles] = {}  # of the nets it has used
+        self.waiting_for: BufferEnd | PipeTransfer | SemaphoreWait | None = None
+        self.is_polling = False
         self.is_finished = False
         self.greenlet = greenlet(self.main)
 
@@ -92,6 +104,8 @@ class KernelRun:
             raise rule_fault(self, broken) from None
         except TTLError:
             raise
+        except Spinning as spinning:
+            raise spinning_fault(self, spinning) from None
         except Exception as error:
             raise exception_fault(self, error) from error
         finally:
@@ -121,29 +135,46 @@ class KernelRun:
             self.refuse_nested_exit()
         self.simulation.perhaps_switch(self)
         while not end.credits:
-            self._sleep(end)
+            end.sleeper = self
+            self.sleep(end, end.buffer.declared.name, end.buffer.filled)
         end.credits -= 1
         slots = end.buffer.slots
         index = end.acquired % len(slots)
         array = slots[index]
         if type(end) is ProducerEnd:
-            array.fill(NAN)  # so that data nobody wrote shows
+            array.fill(end.buffer.poison)  # so that data nobody wrote shows
         block = end.blocks[index] = SimBlock(end, self, array, place)
         end.acquired += 1
         if self.recorder is not None:
             self.record_buffer(end.acquire_kind, end)
         return block
 
-    def _sleep(self, end: BufferEnd) -> None:
-        """Let others run until the other end releases a block."""
-        if self.recorder is not None:
-            self.record_buffer(EventKind.KERNEL_BLOCKED, end)
-        end.sleeper = self
+    def can_reserve(self, buffer: DataflowBuffer) -> bool:
+        return self._poll(self.buffers[buffer.index].producer)
+
+    def can_wait(self, buffer: DataflowBuffer) -> bool:
+        return self._poll(self.buffers[buffer.index].consumer)
+
+    def _poll(self, end: BufferEnd) -> bool:
         self.waiting_for = end
+        self.is_polling = True
+        self.simulation.poll(self)
+        self.waiting_for = None
+        self.is_polling = False
+        return end.credits > 0
+
+    def sleep(
+        self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
+    ) -> None:
+        """Let others run until one of them wakes this kernel."""
+        if self.recorder is not None:
+            self._record(EventKind.KERNEL_BLOCKED, subject, value)
+        self.waiting_for = what
         self.simulation.switch_to_next()
         self.waiting_for = None
         if self.recorder is not None:
-            self.record_buffer(EventKind.KERNEL_RESUMED, end)
+            value = what.buffer.filled if isinstance(what, BufferEnd) else value
+            self._record(EventKind.KERNEL_RESUMED, subject, value)
 
     def refuse_nested_exit(self) -> None:
         """A `with` inside the `with` of an older block of its buffer has ended before it."""
@@ -163,54 +194,63 @@ class KernelRun:
         frame = _getframe(2)
         transfer = start_copy(self, source, destination, (frame.f_code, frame.f_lasti))
         self.transfers[transfer] = None
+        self.simulation.activity += 1
         if self.recorder is not None:
-            self.record_copy(EventKind.COPY_START, transfer)
+            self.record_copy(transfer.start_kind, transfer)
         return transfer
+
+    def require_data_movement(self, call: str) -> None:
+        if self.is_compute:
+            raise wrong_kind(call, self.kind)
+
+    def if_src(self, net: PipeNet, function: Callable[[Any], object]) -> None:
+        self.require_data_movement("PipeNet.if_src()")
+        call_for_each(self._roles(net)[0], function, "if_src")
+
+    def if_dst(self, net: PipeNet, function: Callable[[Any], object]) -> None:
+        self.require_data_movement("PipeNet.if_dst()")
+        call_for_each(self._roles(net)[1], function, "if_dst")
+
+    def _roles(self, net: PipeNet) -> Roles:
+        self.simulation.perhaps_switch(self)
+        roles = self.net_roles.get(net)
+        if roles is None:
+            roles = self.net_roles[net] = self.simulation.nets.find(net).roles(self)
+        return roles
+
+    # Semaphores
+
+    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None:
+        call = "wait_ge" if at_least else "wait_eq"
+        self.require_data_movement(f"Semaphore.{call}()")
+        self.simulation.perhaps_switch(self)
+        wait_for(self, semaphore, value, at_least)
+        self._record_semaphore(EventKind.SEMAPHORE_WAIT, semaphore, value)
+
+    def semaphore_set(
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
+    ) -> None:
+        self.require_data_movement(call)
+        self.simulation.perhaps_switch(self)
+        set_value(self, semaphore, nodes, value)
+        self._record_semaphore(EventKind.SEMAPHORE_SET, semaphore, value)
+
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None:
+        self.require_data_movement("UnicastRemoteSemaphore.inc()")
+        self.simulation.perhaps_switch(self)
+        increment(self, semaphore, node, value)
+        self._record_semaphore(EventKind.SEMAPHORE_INC, semaphore, value)
 
     # Expressions
 
-    def fill(self, value: float, shape: Shape | None) -> SimExpression:
-        if not self.is_compute:
-            raise wrong_kind("ttl.math.fill()", self.kind)
-        type_ = self.simulation.types.fill(value, shape)
-        extent = () if type_.shape is None else element_shape(type_.shape)
-        return SimExpression(type_, round_to(np.full(extent, value, np.float32), self.dest))
-
-    def apply(self, op: BlockOp, *operands: Any) -> SimExpression:
-        if not self.is_compute:
-            raise wrong_kind(_spelling(op), self.kind)
-        arrays = []
-        for operand in operands:
-            kind = type(operand)
-            if kind is SimBlock:
-                operand.life.step(READ, operand)
-            elif kind is not SimExpression:
-                raise _not_a_value(op, operand)
-            arrays.append(operand.array)
-        result_type = self.simulation.types.result(op, operands)
-        rounded = round_to(op.meaning(*arrays), self.dest)
-        if rounded.base is not None:  # a slot or a view of one, which changes with its block
-            rounded = rounded.copy()
-        return SimExpression(result_type, rounded)
+    def apply(self, op: BlockOp, *operands: Any, **parameters: Any) -> SimExpression:
+        return expressions.apply(self, op, operands, parameters)
 
     def store(self, value: Any, block: SimBlock) -> None:
-        if not self.is_compute:
-            raise wrong_kind("Block.store()", self.kind)
-        stored = self._stored_value(value)
-        if value.type is not block.type:
-            store_type(value.type, block.type)
-        block.life.step(STORE, block)
-        dtype = block.type.dtype
-        assert dtype is not None
-        block.array[...] = stored if dtype is self.dest else round_to(stored, dtype)
+        expressions.store(self, value, block)
 
-    def _stored_value(self, value: Any) -> Array:
-        if type(value) is SimExpression:
-            return value.array
-        if type(value) is not SimBlock:
-            raise _not_a_value(None, value)
-        value.life.step(READ, value)
-        return round_to(value.array, self.dest)  # without an operator, it passes DST all the same
+    def accumulate(self, block: Any, value: Any) -> None:
+        expressions.accumulate(self, block, value)
 
     # The end
 
@@ -223,6 +263,8 @@ class KernelRun:
             for end in (buffer.producer, buffer.consumer):
                 if end.kernel is self and end.acquired != end.released:
                     self._refuse_held_block(end)
+        for place in self.shapeless.values():
+            raise fault_at(self, expressions.shapeless_value(), place)
 
     def _refuse_open_transfers(self) -> None:
         first, *others = self.transfers
@@ -256,27 +298,18 @@ class KernelRun:
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
         declared = transfer.block.end.buffer.declared
-        subject = self.simulation.tensor_names.get(id(transfer.part.tensor), "")
-        self._record(kind, subject, declared.block_tiles * declared.dtype.tile_bytes)
+        self._record(kind, transfer.subject, declared.block_bytes)
+
+    def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
+        self.simulation.activity += 1
+        if self.recorder is not None:
+            self._record(kind, semaphore.name, value)
 
     def _record(self, kind: EventKind, subject: str, value: int) -> None:
         assert self.recorder is not None
         frame = user_frame(_getframe(2))
         line = frame.f_lineno if frame is not None else 0
         self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
-
-
-def _spelling(op: BlockOp) -> str:
-    return f"operator {op.operator}" if op.operator else f"ttl.math.{op.name}()"
-
-
-def _not_a_value(op: BlockOp | None, value: object) -> RuleBroken:
-    user = "Block.store()" if op is None else _spelling(op)
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"{user} works on blocks and block expressions, not on {value!r}",
-        helps=(f"write ttl.math.fill({value})",) if isinstance(value, (int, float)) else (),
-    )
 
 
 def _second_kernel(end: BufferEnd) -> RuleBroken:

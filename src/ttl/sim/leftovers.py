@@ -46,5 +46,6 @@ def _leftover(holding: Sequence[tuple[Shape, NodeBuffer]], node_count: int) -> D
 
 
 def _count(end: BufferEnd) -> str:
-    kernel = f"`{end.kernel.name}`" if end.kernel is not None else "no kernel"
-    return f"{kernel} calls {end.release_call}() {end.released} times"
+    if end.kernel is None:
+        return f"no kernel calls {end.release_call}()"
+    return f"`{end.kernel.name}` calls {end.release_call}() {end.released} times"

@@ -81,6 +81,7 @@ def _block_text(block: SimBlock) -> str:
             f"{block} cannot be printed now: it holds no data",
             helps=("print it after it was written, and before it is released",),
         )
+    block.settle()
     return f"{block} {block.type}:\n{_array_text(block.array)}"
 
 

@@ -18,7 +18,7 @@ from ttl.language.operation import KernelFunction
 
 from .buffer import BufferEnd
 
-ACQUIRES = ("reserve", "wait")
+METHODS = ("reserve", "wait", "can_reserve", "can_wait")
 
 
 def kernels_at(
@@ -45,7 +45,7 @@ def _calls(kernel: KernelFunction, buffer: DataflowBuffer, action: str) -> bool:
 def _hands_on(kernel: KernelFunction, buffer: DataflowBuffer) -> bool:
     """Can the kernel reach the buffer otherwise than by calling its methods by name?"""
     names = _names(kernel, buffer)
-    if any(name in names and c not in ACQUIRES for name, c in _uses(kernel.function.__code__)):
+    if any(name in names and c not in METHODS for name, c in _uses(kernel.function.__code__)):
         return True
     others = (value for name, value in kernel.captures().items() if name not in names)
     return any(reached is buffer for reached in _reachable(others, set()))

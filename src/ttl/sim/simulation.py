@@ -17,7 +17,7 @@ from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.limits import check_limits
+from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.semantics.types import Shape
 from ttl.target import Target
 from ttl.trace import Recorder
@@ -27,8 +27,15 @@ from .buffer import NodeBuffer
 from .deadlock import deadlock_fault
 from .kernel import KernelRun
 from .leftovers import leftovers
+from .pipes import NetRuns
 from .printing import language_print
+from .repair import repaired
+from .semaphores import SemaphoreRuns
 from .types import TypeTable
+from .watchdog import watchdog
+
+SPIN_SECONDS = 20.0
+POLLS_WITHOUT_PROGRESS = 20_000
 
 
 def run(
@@ -37,45 +44,76 @@ def run(
     target: Target,
     recorder: Recorder | None = None,
     seed: int | None = None,
+    float32: bool = False,
+    spin_seconds: float = SPIN_SECONDS,
 ) -> None:
     """Run the kernels of `program` on all nodes, with a seed in an order shuffled by it.
+
+    A kernel that uses the CPU for `spin_seconds` without a call of the language is stopped.
+    With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
     or raises, or if no kernel can go on. Tensors keep what was written until then.
     """
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    check_semaphores(program.semaphores, target)
     # numpy's error state is a context variable: the kernels' contexts are copied inside.
-    with one_blas_thread(), np.errstate(all="ignore"), language_print():
-        Simulation(program, recorder, seed).run()
+    with repaired(program), one_blas_thread(), np.errstate(all="ignore"), language_print():
+        for tensor in program.tensors.values():
+            tensor.storage.keep_float32(float32)
+        simulation = Simulation(program, recorder, seed, float32)
+        with watchdog(spin_seconds, simulation.progress):
+            simulation.run()
 
 
 class Simulation:
     """One run of a program."""
 
     __slots__ = (
+        "activity",
         "hub",
         "is_stopping",
+        "keep_float32",
         "kernels",
+        "nets",
         "nodes",
+        "polls",
         "program",
+        "progress_at_poll",
         "random",
         "ready",
         "recorder",
+        "semaphores",
         "tensor_names",
         "types",
     )
 
-    def __init__(self, program: Program, recorder: Recorder | None, seed: int | None = None):
+    def __init__(
+        self,
+        program: Program,
+        recorder: Recorder | None,
+        seed: int | None = None,
+        keep_float32: bool = False,
+    ):
         self.program = program
+        self.keep_float32 = keep_float32
         self.random = None if seed is None else Random(seed)
         self.recorder = recorder
         self.types = TypeTable()
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.hub = getcurrent()
         self.is_stopping = False
+        self.activity = 0  # transfers and semaphore calls so far
+        self.polls = 0
+        self.progress_at_poll = -1
+        self.nets = NetRuns(program.pipe_nets, program.grid)
+        self.semaphores = SemaphoreRuns(program.semaphores)
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
-        dests = [_dest(program, kernel) for kernel in program.kernels]
+        dests = [
+            dest_dtype(True) if keep_float32 else _dest(program, kernel)
+            for kernel in program.kernels
+        ]
         for coordinate in nodes_of(program.grid):
             buffers = [self._node_buffer(declared) for declared in program.buffers]
             self.nodes[coordinate] = buffers
@@ -94,7 +132,7 @@ class Simulation:
                 self.ready.popleft().greenlet.switch()
             stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
             if stuck:
-                raise deadlock_fault(stuck, self.nodes, self.program.kernels)
+                raise deadlock_fault(stuck, self.nodes, self.program)
         finally:
             self._stop()
         if diagnostics := leftovers(self.nodes):
@@ -121,6 +159,29 @@ class Simulation:
             self.ready.append(kernel)
             self.switch_to_next()
 
+    def poll(self, kernel: KernelRun) -> None:
+        """Let others run; nobody hears of it if polling is all that is done any more."""
+        self.polls += 1
+        if self.polls % POLLS_WITHOUT_PROGRESS == 0:
+            progress = self.synchronized
+            if progress == self.progress_at_poll:
+                stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
+                raise deadlock_fault(stuck, self.nodes, self.program)
+            self.progress_at_poll = progress
+        self.ready.append(kernel)
+        self.switch_to_next()
+
+    @property
+    def synchronized(self) -> int:
+        """A number that grows with everything one kernel can see of another."""
+        buffers = [buffer for node in self.nodes.values() for buffer in node]
+        ends = [end for buffer in buffers for end in (buffer.producer, buffer.consumer)]
+        finished = sum([kernel.is_finished for kernel in self.kernels])
+        return self.activity + finished + sum([end.acquired + end.released for end in ends])
+
+    def progress(self) -> int:
+        return self.synchronized + self.polls
+
     def _stop(self) -> None:
         """End the kernels that are left; what their cleanup raises is not the cause."""
         self.is_stopping = True
@@ -130,7 +191,8 @@ class Simulation:
                     kernel.greenlet.throw(GreenletExit)
 
     def _node_buffer(self, declared: DataflowBuffer) -> NodeBuffer:
-        return NodeBuffer(declared, self.types.block(declared.shape, declared.dtype))
+        block_type = self.types.block(declared.shape, declared.dtype, declared.layout)
+        return NodeBuffer(declared, block_type, self.keep_float32)
 
 
 def _dest(program: Program, kernel: KernelFunction) -> DType:
@@ -139,4 +201,5 @@ def _dest(program: Program, kernel: KernelFunction) -> DType:
         return dest_dtype(False)
     captured = [v.dtype for v in kernel.captures().values() if isinstance(v, DataflowBuffer)]
     explicit = program.operation.fp32_dest_acc_en
-    return dest_dtype(needs_fp32_dest(explicit, uses_matmul(kernel.function), captured))
+    wide = needs_fp32_dest(explicit, uses_matmul(kernel.function), captured)
+    return dest_dtype(wide, captured)

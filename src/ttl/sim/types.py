@@ -2,58 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DType
-from ttl.semantics.ops import BlockOp
-from ttl.semantics.types import BlockType, Shape, is_block_shape
+from ttl.semantics.layout import TILE_LAYOUT, Layout
+from ttl.semantics.ops import BlockOp, is_complete, operand_dtype, result_type
+from ttl.semantics.types import BlockType, Shape
+
+
+class Applied(NamedTuple):
+    """What is known of an operation on operands of some types."""
+
+    type: BlockType  # of the result
+    dtype: DType | None  # of the operands, in which the operation works
+    converts: bool  # some operands, numbers or fills, have to become values of that type
+    is_open: bool  # some operand or the result has no shape yet
 
 
 class TypeTable:
     """The type rules of the op table, each applied once to the same operand types."""
 
-    __slots__ = ("_results", "_types")
+    __slots__ = ("_results", "_types", "number")
 
     def __init__(self) -> None:
-        self._types: dict[tuple[Shape | None, DType | None], BlockType] = {}
+        self._types: dict[tuple[Shape | None, DType | None, Layout], BlockType] = {}
         # by the identity of op and operand types; both live as long as this table
-        self._results: dict[tuple[int, ...], BlockType] = {}
+        self._results: dict[tuple[object, ...], Applied] = {}
+        self.number = BlockType(None, None)  # of a Python number as an operand
 
-    def block(self, shape: Shape | None, dtype: DType | None) -> BlockType:
-        known = self._types.get((shape, dtype))
-        return known or self._types.setdefault((shape, dtype), BlockType(shape, dtype))
+    def block(
+        self, shape: Shape | None, dtype: DType | None, layout: Layout = TILE_LAYOUT
+    ) -> BlockType:
+        key = (shape, dtype, layout)
+        return self._types.get(key) or self._types.setdefault(key, BlockType(*key))
 
-    def result(self, op: BlockOp, operands: tuple[Any, ...]) -> BlockType:
-        """The type of `op` on these operands; raises RuleBroken if they do not fit."""
-        key = (id(op), *[id(operand.type) for operand in operands])
+    def result(
+        self, op: BlockOp, types: Sequence[BlockType], parameters: dict[str, Any]
+    ) -> Applied:
+        """`op` on operands of these types; raises RuleBroken if they do not fit."""
+        key: tuple[object, ...] = (id(op), *map(id, types))
+        if parameters:
+            key += tuple(parameters[p.name] for p in op.parameters if p.kind.decides_types)
         known = self._results.get(key)
-        if known is not None:
-            return known
-        if len(operands) != op.operands:
-            raise _operand_count(op, len(operands))
-        result = op.type_rule(*[operand.type for operand in operands])
-        return self._results.setdefault(key, self.block(result.shape, result.dtype))
+        if known is None:
+            known = self._results[key] = self._apply(op, types, parameters)
+        return known
 
-    def fill(self, value: Any, shape: Any) -> BlockType:
-        if not isinstance(value, (int, float)):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"ttl.math.fill() takes a number, not {value!r}",
-                helps=("write for example ttl.math.fill(0, shape=(2, 2))",),
-            )
-        if shape is not None and not is_block_shape(shape):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"shape={shape!r}: a block of tiles has two or more positive sizes",
-                helps=("write for example shape=(2, 2)",),
-            )
-        return self.block(None if shape is None else tuple(shape), None)
-
-
-def _operand_count(op: BlockOp, given: int) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"ttl.math.{op.name}() takes {op.operands} block expression"
-        f"{'s' if op.operands > 1 else ''}, not {given}",
-    )
+    def _apply(
+        self, op: BlockOp, types: Sequence[BlockType], parameters: dict[str, Any]
+    ) -> Applied:
+        found = result_type(op, types, parameters)
+        result = self.block(found.shape, found.dtype)
+        blocks = [type_ for type_ in types if type_ is not self.number]
+        return Applied(
+            result,
+            operand_dtype(types),
+            converts=any(type_.dtype is None for type_ in types),
+            is_open=not all(is_complete(type_.shape) for type_ in (*blocks, result)),
+        )

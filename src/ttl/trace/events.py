@@ -12,20 +12,30 @@ Node = tuple[int, ...]
 
 
 class EventKind(Enum):
-    """The subject of an event is the buffer, or the tensor for a transfer."""
+    """The subject of an event is the buffer, the semaphore, or the other end of a transfer.
+
+    The host's runtime numbers its kinds in this order (program.h): new ones go to the end.
+    """
 
     KERNEL_START = "kernel_start"
     KERNEL_END = "kernel_end"
-    KERNEL_BLOCKED = "kernel_blocked"  # value: occupied blocks of the buffer waited on
+    KERNEL_BLOCKED = "kernel_blocked"  # value: occupied blocks, or the semaphore's value
     KERNEL_RESUMED = "kernel_resumed"
     BUFFER_RESERVE = "buffer_reserve"  # value: occupied blocks, in all four
     BUFFER_PUSH = "buffer_push"
     BUFFER_WAIT = "buffer_wait"
     BUFFER_POP = "buffer_pop"
-    SIGNPOST_BEGIN = "signpost_begin"  # the subject is its name
-    SIGNPOST_END = "signpost_end"
     COPY_START = "copy_start"  # value: bytes, in both
     COPY_END = "copy_end"
+    SIGNPOST_BEGIN = "signpost_begin"  # the subject is its name
+    SIGNPOST_END = "signpost_end"
+    PIPE_SEND = "pipe_send"  # a copy to a pipe starts; value: bytes, in all four
+    PIPE_SEND_END = "pipe_send_end"  # its wait() is over
+    PIPE_RECEIVE = "pipe_receive"  # a block is posted
+    PIPE_RECEIVE_END = "pipe_receive_end"
+    SEMAPHORE_SET = "semaphore_set"  # value: what is set, added or waited for
+    SEMAPHORE_INC = "semaphore_inc"
+    SEMAPHORE_WAIT = "semaphore_wait"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,5 @@
 """How the elements of a tensor are arranged."""
 
-from __future__ import annotations
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 
-from enum import Enum
-
-
-class Layout(Enum):
-    TILE = "tile"
-
-
-TILE_LAYOUT = Layout.TILE
+__all__ = ["ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "Layout"]

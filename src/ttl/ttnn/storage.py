@@ -1,4 +1,4 @@
-"""The elements of a tensor: row-major for the simulator, pages in chip order for the executor."""
+"""The elements of a tensor: arrays for the simulator, pages in chip order for the executor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.semantics.dtypes import Array, DType
+from ttl.semantics.dtypes import Array, DType, round_to
+from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.tensors import Extent
 from ttl.semantics.types import TILE_SIZE, Shape, element_shape, tiles_of
 
@@ -16,24 +17,121 @@ FACE_SIZE = 16  # a tile is four faces: (0, 0), (0, 1), (1, 0), (1, 1), each row
 
 
 class Storage:
-    """The padded elements of one tensor. The padding is zero, whoever writes."""
+    """The elements of one tensor, rounded to its element type."""
 
-    __slots__ = ("_is_ragged", "_logical", "dtype", "elements", "tiles")
+    __slots__ = ("_logical", "dtype", "elements")
 
     memory = "dram"
 
-    def __init__(self, shape: Shape, dtype: DType):
+    def __init__(self, shape: Shape, dtype: DType, padded: Shape):
         self.dtype = dtype
-        self.tiles = tiles_of(shape)
-        self.elements: Array = np.zeros(element_shape(self.tiles), dtype.storage)
+        self.elements: Array = np.zeros(padded, dtype.storage)
         self._logical = shape
-        self._is_ragged = self.elements.shape != shape
 
     @property
     def logical(self) -> Array:
         """A view of the elements without the padding."""
-        rows, columns = self._logical[-2:]
-        return self.elements[..., :rows, :columns]
+        raise NotImplementedError
+
+    @property
+    def page_bytes(self) -> int:
+        raise NotImplementedError
+
+    def fill(self, values: Array) -> None:
+        """Replace all elements but the padding, rounding them."""
+        with np.errstate(all="ignore"):  # out of range becomes infinity, as on the chip
+            self.logical[...] = round_to(np.asarray(values), self.dtype)
+
+    def keep_float32(self, wide: bool) -> None:
+        """From now on hold floats unrounded, as a run with float32=True computes them, or not."""
+        if not self.dtype.is_float:
+            return
+        if wide:
+            self.elements = self.elements.astype(np.float32, copy=False)
+        elif self.elements.dtype != self.dtype.storage:
+            self.elements = round_to(self.elements, self.dtype).astype(self.dtype.storage)
+
+    def read(self, extents: Sequence[Extent], block: Array) -> None:
+        """Copy a part, given in shape units, to a block that has as many of them."""
+        raise NotImplementedError
+
+    def write(self, extents: Sequence[Extent], block: Array) -> None:
+        """Copy a block to a part that has as many shape units."""
+        raise NotImplementedError
+
+    def page_views(self, count: int) -> Array:
+        """The elements of the first pages, to look at: a tile or a row each."""
+        raise NotImplementedError
+
+    def read_pages(self) -> NDArray[np.uint8]:
+        """All pages in chip order, one row of bytes a page."""
+        raise NotImplementedError
+
+    def write_pages(self, pages: NDArray[np.uint8]) -> None:
+        """Replace all pages, as read_pages() gives them."""
+        raise NotImplementedError
+
+
+def make_storage(shape: Shape, dtype: DType, layout: Layout) -> Storage:
+    return TileStorage(shape, dtype) if layout is TILE_LAYOUT else RowMajorStorage(shape, dtype)
+
+
+class RowMajorStorage(Storage):
+    """Rows one behind the other, without padding. A page is a row."""
+
+    __slots__ = ()
+
+    def __init__(self, shape: Shape, dtype: DType):
+        super().__init__(shape, dtype, shape)
+
+    @property
+    def logical(self) -> Array:
+        return self.elements
+
+    @property
+    def page_bytes(self) -> int:
+        return (self._logical[-1] if self._logical else 1) * self.dtype.element_bytes
+
+    def view(self, extents: Sequence[Extent]) -> Array:
+        return self.elements[tuple([slice(extent.start, extent.stop) for extent in extents])]
+
+    def read(self, extents: Sequence[Extent], block: Array) -> None:
+        block[...] = self.view(extents).reshape(block.shape)
+
+    def write(self, extents: Sequence[Extent], block: Array) -> None:
+        part = self.view(extents)
+        part[...] = block.reshape(part.shape)
+
+    def page_views(self, count: int) -> Array:
+        return self.elements.reshape(-1, self._logical[-1])[:count]
+
+    def read_pages(self) -> NDArray[np.uint8]:
+        rows: Array = self.elements.astype(self.dtype.storage).reshape(-1)
+        return rows.view(np.uint8).reshape(-1, self.page_bytes)
+
+    def write_pages(self, pages: NDArray[np.uint8]) -> None:
+        self.elements[...] = self.dtype.from_bytes(pages).reshape(self.elements.shape)
+
+
+class TileStorage(Storage):
+    """Tiles, the last ones padded. The padding is zero, whoever writes. A page is a tile."""
+
+    __slots__ = ("_is_ragged", "tiles")
+
+    def __init__(self, shape: Shape, dtype: DType):
+        matrix = (1,) * (2 - len(shape)) + shape  # 0-D and 1-D tensors exist, though unsliceable
+        self.tiles = tiles_of(matrix)
+        super().__init__(shape, dtype, element_shape(self.tiles))
+        self._is_ragged = self.elements.shape != matrix
+
+    @property
+    def logical(self) -> Array:
+        rows, columns = self._logical_matrix
+        return self.elements[..., :rows, :columns].reshape(self._logical)
+
+    @property
+    def _logical_matrix(self) -> Shape:
+        return ((1,) * (2 - len(self._logical)) + self._logical)[-2:]
 
     @property
     def page_bytes(self) -> int:
@@ -56,38 +154,39 @@ class Storage:
         ]
 
     def read(self, extents: Sequence[Extent], block: Array) -> None:
-        """Copy a part, tile by tile, to a block that has as many tiles."""
         _copy_tiles(self.view(extents), block)
 
     def write(self, extents: Sequence[Extent], block: Array) -> None:
-        """Copy a block, tile by tile, to a part that has as many tiles."""
         part = self.view(extents)
         _copy_tiles(block, part)
         if self._is_ragged:
-            rows, columns = self._logical[-2:]
+            rows, columns = self._logical_matrix
             part[..., max(0, rows - extents[-2].start * TILE_SIZE) :, :] = 0
             part[..., max(0, columns - extents[-1].start * TILE_SIZE) :] = 0
 
+    def page_views(self, count: int) -> Array:
+        return _tiles(self.elements).reshape(-1, TILE_SIZE, TILE_SIZE)[:count]
+
     def read_pages(self) -> NDArray[np.uint8]:
-        """All tiles in chip order, one row of bytes a tile."""
         in_order = np.ascontiguousarray(_chip_order(self.elements))
-        return in_order.reshape(self.num_pages, -1).view(np.uint8)
+        return self.dtype.to_bytes(in_order.reshape(self.num_pages, -1))
 
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
-        """Replace all tiles by `pages`, as read_pages() gives them."""
         in_order = _chip_order(self.elements)
-        in_order[...] = np.ascontiguousarray(pages).view(self.dtype.storage).reshape(in_order.shape)
+        in_order[...] = self.dtype.from_bytes(pages).reshape(in_order.shape)
         if self._is_ragged:
-            rows, columns = self._logical[-2:]
+            rows, columns = self._logical_matrix
             self.elements[..., rows:, :] = 0
             self.elements[..., columns:] = 0
 
 
 def _chip_order(elements: Array) -> Array:
     """A view (leading, tile row, tile column, face row, face column, row, column)."""
-    rows, columns = (size // TILE_SIZE for size in elements.shape[-2:])
+    *leading, rows, columns = elements.shape
     faces = TILE_SIZE // FACE_SIZE
-    split = elements.reshape(-1, rows, faces, FACE_SIZE, columns, faces, FACE_SIZE)
+    split = elements.reshape(
+        prod(leading), rows // TILE_SIZE, faces, FACE_SIZE, columns // TILE_SIZE, faces, FACE_SIZE
+    )
     return split.transpose(0, 1, 4, 2, 5, 3, 6)
 
 

@@ -13,11 +13,11 @@ from ttl.semantics.types import Shape
 
 from .device import Device
 from .layout import Layout
-from .storage import Storage
+from .storage import make_storage
 
 
 class Tensor:
-    """A tensor in tiles. Its last tiles are padded; `shape` is what the program asked for."""
+    """A tensor in tiles or rows. Last tiles are padded; `shape` is what the program asked for."""
 
     __slots__ = ("_device", "dtype", "layout", "shape", "storage")
 
@@ -25,7 +25,7 @@ class Tensor:
         self.shape = shape
         self.dtype = dtype
         self.layout = layout
-        self.storage = Storage(shape, dtype)
+        self.storage = make_storage(shape, dtype, layout)
         self._device = device
 
     @property
@@ -36,7 +36,7 @@ class Tensor:
         return self._device
 
     def __getitem__(self, index: Any) -> TensorSlice:
-        """In data movement kernels: a slice that counts tiles in the two innermost dimensions."""
+        """In data movement kernels: a slice, in tiles or, of a row-major tensor, in elements."""
         engine = ENGINE.get(None)
         if engine is None:
             raise UsageError(_outside_kernel().at(calling_span()))

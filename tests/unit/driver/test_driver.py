@@ -174,5 +174,5 @@ def test_our_own_faults_are_internal_errors(
     with monkeypatch.context() as patch, pytest.raises(InternalError, match="ZeroDivisionError"):
         patch.setattr("ttl.codegen.assemble", lambda *_: 1 // 0)
         call(Driver(), program.make(1.0))
-    with pytest.raises(CompileError, match="TTL7001"):
+    with pytest.raises(CompileError, match="TTL1003"):
         call(Driver(), program.make("text"))

@@ -78,6 +78,34 @@ CASES = {
         "TTL7001", "the int 2 as an operand of a block operation", "y_blk.store([[a_blk * 2]])"
     ),
     "division of blocks": Case("TTL7001", "`/` on blocks", "y_blk.store([[a_blk / a_blk]])"),
+    "function": Case(
+        "TTL7001", "`ttl.math.tanh()`", "y_blk.store([[ttl.math.tanh(a_blk)]])"
+    ),
+    "function with parameters": Case(
+        "TTL7001", "`ttl.math.clamp()`", "y_blk.store([[ttl.math.clamp(a_blk, 0, max=1)]])"
+    ),
+    "function of ttl.block": Case(
+        "TTL7001",
+        "`ttl.math.transpose()`",
+        "y_blk.store([[ttl.block.transpose(a_blk)]])",
+    ),
+    "power": Case("TTL7001", "`**` on blocks", "y_blk.store([[a_blk**2]])"),
+    "xor": Case("TTL7001", "`^` on blocks", "y_blk.store([[a_blk ^ a_blk]])"),
+    "number first": Case(
+        "TTL7001",
+        "the float 0.5 as an operand of a block operation",
+        "y_blk.store([[0.5 - a_blk]])",
+    ),
+    "fill of a block": Case(
+        "TTL7001",
+        "`ttl.math.fill()` of a block or of run-time values",
+        "y_blk.store([[ttl.math.fill(y_blk, 1)]])",
+    ),
+    "wrong call": Case(
+        "TTL1003",
+        "ttl.math.exp() takes 1 argument, not 2",
+        "y_blk.store([[ttl.math.exp(a_blk, 2)]])",
+    ),
     "+= on a block": Case("TTL7001", "`+=` on a block", "[[a_blk += a_blk]]"),
     "minus a block": Case("TTL7001", "`USub` of a block", "y_blk.store([[-a_blk]])"),
     "fills alone": Case(

@@ -12,6 +12,9 @@ from ttl.semantics.block_protocol import Event, Life, State
 LEGAL = {
     ("MW", "STORE"): "MR",
     ("RW", "STORE"): "MR",
+    ("MW", "ACCUMULATE"): "MR",
+    ("MR", "ACCUMULATE"): "MR",
+    ("RW", "ACCUMULATE"): "MR",
     ("MR", "READ"): "RW",
     ("RW", "READ"): "RW",
     ("MW", "COPY_INTO"): "NAW",
@@ -28,6 +31,7 @@ LEGAL = {
 STATES = ("MW", "MR", "RW", "ROR", "NAW", "OS")
 EVENTS = (
     "STORE",
+    "ACCUMULATE",
     "READ",
     "COPY_INTO",
     "COPY_INTO_DONE",

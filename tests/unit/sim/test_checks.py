@@ -121,8 +121,9 @@ def leave_unwritten(a, y, a_dfb, y_dfb):
 
 def push_before_the_copy_is_done(a, y, a_dfb, y_dfb):
     block = a_dfb.reserve()
-    ttl.copy(a[0, 0], block)
+    transfer = ttl.copy(a[0, 0], block)
     block.push()
+    transfer.wait()
 
 
 def copy_twice_into(a, y, a_dfb, y_dfb):
@@ -284,8 +285,8 @@ def test_release_order(report, tensor, kernel, line) -> None:
 
 
 def hold_at_the_end(a, y, a_dfb, y_dfb):
-    block = a_dfb.reserve()
-    ttl.copy(a[0, 0], block).wait()
+    held = [a_dfb.reserve()]  # what is in a container is not supplied
+    ttl.copy(a[0, 0], held[0]).wait()
 
 
 def test_block_not_released(report, tensor) -> None:
@@ -296,10 +297,8 @@ def test_block_not_released(report, tensor) -> None:
 
 
 def never_wait(a, y, a_dfb, y_dfb):
-    block = a_dfb.reserve()
-    other = a_dfb.reserve()
-    ttl.copy(a[0, 0], block)
-    ttl.copy(a[0, 0], other)
+    block, other = held = [a_dfb.reserve(), a_dfb.reserve()]
+    held += [ttl.copy(a[0, 0], block), ttl.copy(a[0, 0], other)]
 
 
 def test_transfer_not_waited(report, tensor) -> None:
@@ -417,8 +416,8 @@ def store_wrong_shape(a, y, a_dfb, y_dfb):
     y_dfb.reserve().store(ttl.math.fill(1, shape=(2, 2)))
 
 
-def add_a_number(a, y, a_dfb, y_dfb):
-    return a_dfb.wait() + 2
+def add_a_truth_value(a, y, a_dfb, y_dfb):
+    return a_dfb.wait() + True
 
 
 def store_a_number(a, y, a_dfb, y_dfb):
@@ -451,7 +450,7 @@ def shapeless_matmul(a, y, a_dfb, y_dfb):
             "shape-mismatch",
             "y_dfb.reserve().store(ttl.math.fill(1, shape=(2, 2)))",
         ),
-        (add_a_number, "wrong-argument", "a_dfb.wait() + 2"),
+        (add_a_truth_value, "wrong-argument", "a_dfb.wait() + True"),
         (store_a_number, "wrong-argument", "y_dfb.reserve().store(2)"),
         (too_many_operands, "wrong-argument", "ttl.math.exp(block, block)"),
         (fill_with_text, "wrong-argument", 'ttl.math.fill("1")'),

@@ -78,7 +78,7 @@ def test_a_fault_of_ours_is_not_the_users(simulate, tensor, monkeypatch) -> None
     source = "def read(*_): raise ZeroDivisionError('made up')"
     names: dict = {}
     exec(compile(source, ttnn.storage.__file__, "exec"), names)
-    monkeypatch.setattr(ttnn.storage.Storage, "read", names["read"])
+    monkeypatch.setattr(ttnn.storage.TileStorage, "read", names["read"])
 
     @ttl.operation(grid=(1, 1))
     def operation(a):

@@ -28,6 +28,11 @@ def test_from_numpy_and_to_numpy_copy() -> None:
         (np.float32, ttnn.float32),
         (np.float64, ttnn.float32),
         (ml_dtypes.bfloat16, ttnn.bfloat16),
+        (np.float16, ttnn.float16),
+        (np.int32, ttnn.int32),
+        (np.uint32, ttnn.uint32),
+        (np.uint16, ttnn.uint16),
+        (np.uint8, ttnn.uint8),
     ],
 )
 def test_the_element_type_comes_from_the_array(array_dtype: Any, dtype: Any) -> None:
@@ -54,9 +59,19 @@ def test_an_empty_tensor_shows_that_nobody_wrote_it() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ttnn.zeros((32,)), r"cannot have the shape \(32,\)"),
-        (lambda: ttnn.zeros((32, 0)), r"cannot have the shape \(32, 0\)"),
-        (lambda: ttnn.from_numpy(np.float32(1)), r"cannot have the shape \(\)"),
+        (lambda: ttnn.zeros((32, -1)), r"cannot have the shape \(32, -1\)"),
+        (lambda: ttnn.zeros((32, 1.5)), r"cannot have the shape \(32, 1\.5\)"),
+        (lambda: ttnn.from_numpy(np.array([["a"]])), "an array of <U1 has no numbers"),
+        (
+            lambda: ttnn.zeros((4, 4), ttnn.bfloat8_b, ttnn.ROW_MAJOR_LAYOUT),
+            "bfloat8_b exists only in tiles",
+        ),
+        (
+            lambda: ttnn.to_layout(ttnn.zeros((4, 4), ttnn.bfloat4_b), ttnn.ROW_MAJOR_LAYOUT),
+            "bfloat4_b exists only in tiles",
+        ),
+        (lambda: ttnn.to_layout(np.zeros(3), ttnn.TILE_LAYOUT), r"to_layout\(\) takes a ttnn"),
+        (lambda: ttnn.from_torch(np.zeros((32, 32))), "takes a torch tensor, not a ndarray"),
         (lambda: ttnn.zeros(32), "shape=32: not a tuple"),
         (lambda: ttnn.zeros((32, 32), "bf16"), "dtype='bf16': not an element type"),
         (lambda: ttnn.zeros((32, 32), layout="row"), "layout='row': not a layout"),
@@ -72,6 +87,99 @@ def test_wrong_arguments_point_at_the_call(make: Callable[[], Any], message: str
     assert primary is not None
     assert primary.span.file == __file__
     assert "src/ttl" not in str(caught.value)
+
+
+@pytest.mark.parametrize("layout", [ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT])
+@pytest.mark.parametrize("shape", [(), (5,), (40,), (3, 7), (2, 33, 65), (4, 0), (0,)])
+def test_the_logical_shape_is_kept(shape: tuple[int, ...], layout: ttnn.Layout) -> None:
+    values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    tensor = ttnn.from_numpy(values, layout=layout)
+    assert (tensor.shape, tensor.layout) == (shape, layout)
+    assert np.array_equal(ttnn.to_numpy(tensor), values)
+    assert tensor.storage.elements.sum() == values.sum()  # padding is zero
+    if layout is ttnn.ROW_MAJOR_LAYOUT:
+        assert tensor.padded_shape == shape
+
+
+def test_to_layout_copies_the_elements_both_ways() -> None:
+    values = np.arange(3 * 33 * 7, dtype=np.int32).reshape(3, 33, 7)
+    rows = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT)
+    tiles = ttnn.to_layout(rows, ttnn.TILE_LAYOUT)
+    back = ttnn.to_layout(tiles, ttnn.ROW_MAJOR_LAYOUT)
+    assert (rows.padded_shape, tiles.padded_shape) == ((3, 33, 7), (3, 64, 32))
+    for tensor in (tiles, back):
+        assert tensor.dtype is ttnn.int32
+        assert np.array_equal(ttnn.to_numpy(tensor), values)
+    tiles.storage.fill(np.array(0))
+    assert np.array_equal(ttnn.to_numpy(rows), values)
+
+
+def test_block_floats_are_rounded_in_the_tensor() -> None:
+    values = np.ones((2, 40), np.float32)
+    values[0, 37] = 100.0  # shares its exponent with columns 32 to 39 of its row
+    array = ttnn.to_numpy(ttnn.from_numpy(values, dtype=ttnn.bfloat4_b))
+    assert array.dtype == np.float32
+    assert array[0, 32:37].tolist() == [0.0] * 5 and array[0, 37] == 96.0
+    assert (array[1] == 1).all() and (array[0, :32] == 1).all()
+
+
+def test_empty_tensors_of_integers_show_a_pattern() -> None:
+    assert (ttnn.to_numpy(ttnn.empty((3, 5), ttnn.uint16)) == 0xA5A5).all()
+
+
+def test_integers_wrap_around_in_tensors() -> None:
+    assert (ttnn.to_numpy(ttnn.full((2, 2), -1, ttnn.uint8)) == 255).all()
+    array = ttnn.to_numpy(ttnn.from_numpy(np.array([[2**32 + 3]]), dtype=ttnn.uint32))
+    assert array.tolist() == [[3]]
+
+
+def test_tensors_move_between_devices() -> None:
+    host = ttnn.ones((2, 2))
+    device = ttnn.open_device(device_id=1)
+    there = ttnn.to_device(host, device)
+    assert there.device() is device and host.device() is None
+    assert ttnn.from_device(there).device() is None
+    assert (ttnn.to_numpy(there) == 1).all()
+
+
+class TorchTensor:
+    """As much of a torch tensor as from_torch() uses."""
+
+    __module__ = "torch"
+
+    def __init__(self, array: np.ndarray, dtype: str):
+        self.array, self.dtype = array, dtype
+
+    def detach(self) -> TorchTensor:
+        return self
+
+    def cpu(self) -> TorchTensor:
+        return self
+
+    def float(self) -> TorchTensor:
+        return TorchTensor(self.array.astype(np.float32), "torch.float32")
+
+    def numpy(self) -> np.ndarray:
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.array
+
+
+@pytest.mark.parametrize(
+    ("array_dtype", "torch_dtype", "dtype"),
+    [
+        (ml_dtypes.bfloat16, "torch.bfloat16", ttnn.bfloat16),
+        (np.float32, "torch.float32", ttnn.float32),
+        (np.int32, "torch.int32", ttnn.int32),
+    ],
+)
+def test_from_torch(array_dtype: Any, torch_dtype: str, dtype: Any) -> None:
+    values = np.arange(12).reshape(3, 4).astype(array_dtype)
+    tensor = ttnn.from_torch(TorchTensor(values, torch_dtype))
+    assert (tensor.dtype, tensor.shape) == (dtype, (3, 4))
+    assert np.array_equal(ttnn.to_numpy(tensor), values)
+    narrowed = ttnn.from_torch(TorchTensor(values, torch_dtype), dtype=ttnn.uint8)
+    assert narrowed.dtype is ttnn.uint8
 
 
 def test_a_misspelt_name_gets_the_nearest_ones() -> None:

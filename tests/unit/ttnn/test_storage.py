@@ -111,3 +111,60 @@ def test_bfloat16_is_stored_rounded() -> None:
     array = ttnn.to_numpy(tensor)
     assert array.dtype == ml_dtypes.bfloat16
     assert float(array[0, 0]) == 256.0
+
+
+def test_pages_of_a_row_major_tensor_are_its_rows() -> None:
+    values = np.arange(2 * 3 * 5, dtype=np.uint16).reshape(2, 3, 5)
+    tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT)
+    pages = tensor.storage.read_pages()
+    assert pages.shape == (6, 10) == (6, tensor.storage.page_bytes)
+    assert np.array_equal(pages.view(np.uint16), values.reshape(6, 5))
+    copy = ttnn.zeros_like(tensor)
+    copy.storage.write_pages(pages)
+    assert np.array_equal(ttnn.to_numpy(copy), values)
+
+
+def test_the_first_pages_to_look_at() -> None:
+    tiles, values = numbered(2, 40, 64), np.arange(2 * 40 * 64).reshape(2, 40, 64)
+    pages = tiles.storage.page_views(3)
+    assert pages.shape == (3, 32, 32)
+    assert np.array_equal(pages[1], values[0, :32, 32:])
+    assert np.array_equal(pages[2, :8], values[0, 32:, :32]) and not pages[2, 8:].any()
+    rows = ttnn.to_layout(tiles, ttnn.ROW_MAJOR_LAYOUT)
+    assert np.array_equal(rows.storage.page_views(41), values.reshape(-1, 64)[:41])
+
+
+def test_pages_of_block_floats_are_in_chip_order() -> None:
+    values = np.zeros((32, 32), np.float32)
+    values[1, 16] = 1.0  # face (0, 1), row 1: the group 16 + 1
+    tensor = ttnn.from_numpy(values, dtype=ttnn.bfloat8_b)
+    (page,) = tensor.storage.read_pages()
+    assert page.nonzero()[0].tolist() == [17, 64 + 17 * 16]
+    assert (page[17], page[64 + 17 * 16]) == (127, 64)
+    copy = ttnn.zeros_like(tensor)
+    copy.storage.write_pages(page[np.newaxis])
+    assert np.array_equal(ttnn.to_numpy(copy), values)
+
+
+def test_a_slice_of_a_row_major_tensor_counts_elements() -> None:
+    values = np.arange(4 * 7 * 9, dtype=np.int32).reshape(4, 7, 9)
+    tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT)
+    part = slice_tensor(tensor, (slice(1, 3), 5, slice(2, 9)))
+    block = np.zeros((2, 7), np.int64)
+    tensor.storage.read(part.extents, block)
+    assert np.array_equal(block, values[1:3, 5, 2:9])
+    written = ttnn.zeros_like(tensor)
+    written.storage.write(part.extents, block)
+    assert np.array_equal(ttnn.to_numpy(written)[1:3, 5, 2:9], block)
+    assert np.count_nonzero(ttnn.to_numpy(written)) == block.size
+
+
+def test_float32_is_kept_and_given_up() -> None:
+    tensor = ttnn.ones((3, 3), ttnn.bfloat16)
+    tensor.storage.keep_float32(True)
+    tensor.storage.logical[...] = np.float32(1.001)
+    assert ttnn.to_numpy(tensor).dtype == np.float32
+    assert ttnn.to_numpy(tensor)[0, 0] == np.float32(1.001)
+    tensor.storage.keep_float32(False)
+    assert ttnn.to_numpy(tensor).dtype == ml_dtypes.bfloat16
+    assert (ttnn.to_numpy(tensor) == 1).all()

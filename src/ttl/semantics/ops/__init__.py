@@ -1,23 +1,46 @@
 """Every block operation, once."""
 
-from .elementwise import COPY, FILL, store_type
-from .elementwise import OPS as _ELEMENTWISE
+from . import activations, elementwise, reduce, rounding, select, shape, trigonometric
+from .arguments import bind, is_number
+from .elementwise import COPY, FILL
 from .matmul import MATMUL
-from .table import BlockOp, TileCall, TileForms
+from .rules import is_complete, operand_dtype, refuse_row_major, result_type, store_type
+from .select import FILL_BLOCK
+from .table import REQUIRED, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
 
-BLOCK_OPS: dict[str, BlockOp] = {op.name: op for op in (*_ELEMENTWISE, MATMUL)}
+_GROUPS = (elementwise, trigonometric, activations, reduce, shape, rounding, select)
+
+BLOCK_OPS: dict[str, BlockOp] = {
+    op.name: op for op in (*(op for group in _GROUPS for op in group.OPS), MATMUL)
+}
 BY_OPERATOR: dict[str, BlockOp] = {op.operator: op for op in BLOCK_OPS.values() if op.operator}
-FUNCTIONS: dict[str, BlockOp] = {op.name: op for op in BLOCK_OPS.values() if op.function}
+NAMESPACES: dict[str, dict[str, BlockOp]] = {
+    namespace: {op.name: op for op in BLOCK_OPS.values() if namespace in op.namespaces}
+    for namespace in ("math", "block")
+}
+FUNCTIONS = NAMESPACES["math"]
 
 __all__ = [
     "BLOCK_OPS",
     "BY_OPERATOR",
     "COPY",
     "FILL",
+    "FILL_BLOCK",
     "FUNCTIONS",
     "MATMUL",
+    "NAMESPACES",
+    "REQUIRED",
     "BlockOp",
+    "Domain",
+    "Kind",
+    "Parameter",
     "TileCall",
     "TileForms",
+    "bind",
+    "is_complete",
+    "is_number",
+    "operand_dtype",
+    "refuse_row_major",
+    "result_type",
     "store_type",
 ]

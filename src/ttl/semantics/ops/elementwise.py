@@ -1,85 +1,83 @@
-"""Elementwise operations, and fill."""
+"""Arithmetic and comparisons, element by element."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..dtypes import Array, DType
-from ..types import BlockType, Shape
-from .table import BlockOp, TileCall, TileForms, shape_text
-
-Bound = Callable[..., Array] | None
-
-
-def same_type(left: BlockType, right: BlockType) -> BlockType:
-    """Both operands agree; a fill adapts to the other."""
-    return BlockType(_agreed_shape(left, right), _agreed_dtype(left, right))
-
-
-def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
-    if left.shape is None or right.shape is None:
-        return left.shape or right.shape
-    if left.shape != right.shape:
-        raise RuleBroken(
-            codes.SHAPE_MISMATCH,
-            f"operands have different shapes: {shape_text(left)} and {shape_text(right)}",
-            helps=("expand the smaller operand with ttl.math.broadcast(x, dims=..., shape=...)",),
-            left=left.shape,
-            right=right.shape,
-        )
-    return left.shape
-
-
-def _agreed_dtype(left: BlockType, right: BlockType) -> DType | None:
-    if left.dtype is None or right.dtype is None:
-        return left.dtype or right.dtype
-    if left.dtype != right.dtype:
-        raise RuleBroken(
-            codes.DTYPE_MISMATCH,
-            f"operands have different element types: {left.dtype} and {right.dtype}",
-            helps=("convert one of them with ttl.math.typecast(x, dtype)",),
-        )
-    return left.dtype
-
-
-def unchanged(operand: BlockType) -> BlockType:
-    return operand
-
-
-def store_type(value: BlockType, block: BlockType) -> BlockType:
-    """A stored value has the shape of the block; its element type is converted."""
-    if value.shape is not None and value.shape != block.shape:
-        raise RuleBroken(
-            codes.SHAPE_MISMATCH,
-            f"a value of shape {value.shape} is stored into a block of shape {block.shape} "
-            "(in tiles)",
-            helps=("give the dataflow buffer and the expression the same shape",),
-            value=value.shape,
-            block=block.shape,
-        )
-    return block
-
-
-def _relu(x: Array) -> Array:
-    return np.maximum(x, np.float32(0))
+from ..dtypes import Array, DType, round_to
+from .meanings import (
+    MATH,
+    binary,
+    in_double,
+    is_integer_array,
+    one_where,
+    relative_bound,
+    unary,
+    with_dtype,
+)
+from .table import BlockOp, Domain, Kind, Parameter, TileCall, TileForms
 
 
 def _exp_bound(spacing: float, x: Array) -> Array:
     return spacing * np.exp(x)
 
 
-def _binary(name: str, sign: str, meaning: np.ufunc, sfpu_call: str) -> BlockOp:
-    return BlockOp(
-        name=name,
-        operands=2,
-        type_rule=same_type,
-        meaning=meaning,
-        summary=f"a {sign} b, elementwise",
-        operator=sign,
+def _remainder(a: Any, b: Any) -> Any:
+    """As torch.remainder: the sign of b, except for a zero, which keeps the sign of a."""
+    _refuse_zero(b, "%")
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    _refuse_zero(b, "//")
+    return np.floor_divide(a, b)
+
+
+def _refuse_zero(divisor: Any, sign: str) -> None:
+    """A float divided by zero is infinite or NaN; an integer is nothing."""
+    if is_integer_array(np.asarray(divisor)) and not np.all(divisor):
+        raise RuleBroken(
+            codes.NO_MEANING,
+            f"an integer {sign} 0 has no value",
+            helps=("replace the zeros first: ttl.math.where(b == 0, ttl.math.fill(1), b)",),
+        )
+
+
+def _power(x: Any, n: int) -> Any:
+    if is_integer_array(np.asarray(x)):
+        return _wrapping_power(x, n)
+    return np.float32(np.power(np.float64(x), n))
+
+
+def _wrapping_power(x: Any, n: int) -> Any:
+    """By squaring; what leaves the carrier was multiples of 2**64, which no element type sees."""
+    result = np.ones_like(x)
+    while n:
+        if n & 1:
+            result = result * x
+        x, n = x * x, n >> 1
+    return result
+
+
+def _typecast(x: Array, dtype: DType) -> Array:
+    if dtype.is_block_float and (x.ndim == 0 or x.shape[-1] == 1):
+        # All elements of a row are equal, and so is the exponent they share.
+        row = np.broadcast_to(x, (*x.shape[:-1], 16))
+        return round_to(row, dtype)[..., :1].reshape(x.shape)
+    return round_to(x, dtype)
+
+
+def _arithmetic(name: str, sign: str, meaning: np.ufunc, sfpu_call: str) -> BlockOp:
+    return binary(
+        name,
+        meaning,
+        f"a {sign} b",
+        sign,
         tile={
             "0.81": TileForms(
                 from_buffers=TileCall(
@@ -96,37 +94,97 @@ def _binary(name: str, sign: str, meaning: np.ufunc, sfpu_call: str) -> BlockOp:
     )
 
 
-def _unary(
-    name: str,
-    meaning: Callable[..., Array],
-    summary: str,
-    include: str,
-    bound: Bound = None,
-) -> BlockOp:
-    return BlockOp(
-        name=name,
-        operands=1,
-        type_rule=unchanged,
-        meaning=meaning,
-        summary=summary,
-        function=True,
-        tile={
-            "0.81": TileForms(in_dst=TileCall(f"{name}_tile", f"{name}_tile_init", include))
-        },
-        bound=bound,
+def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
+    return binary(
+        name,
+        lambda a, b: one_where(meaning(a, b), a, b),
+        f"1 where a {sign} b, else 0",
+        sign,
+        namespaces=MATH,
     )
+
+
+def _vector_tile(name: str, include: str) -> dict[str, TileForms]:
+    return {"0.81": TileForms(in_dst=TileCall(f"{name}_tile", f"{name}_tile_init", include))}
 
 
 # The plain add and sub of the vector unit truncate in a 16-bit DST; the language rounds.
 _NEAREST = "<ckernel::DstRoundingMode::NearestEven>"
 
-OPS = (
-    _binary("add", "+", np.add, f"add_binary_tile{_NEAREST}"),
-    _binary("sub", "-", np.subtract, f"sub_binary_tile{_NEAREST}"),
-    _binary("mul", "*", np.multiply, "mul_binary_tile"),
-    _unary("exp", np.exp, "e to the power of x", "eltwise_unary/exp.h", bound=_exp_bound),
-    _unary("relu", _relu, "x where x > 0, else 0", "eltwise_unary/relu.h"),
+_BINARY = (
+    _arithmetic("add", "+", np.add, f"add_binary_tile{_NEAREST}"),
+    _arithmetic("sub", "-", np.subtract, f"sub_binary_tile{_NEAREST}"),
+    _arithmetic("mul", "*", np.multiply, "mul_binary_tile"),
+    binary(
+        "div", np.divide, "a / b", "/", domain=Domain.FLOATS, bound=relative_bound(np.divide)
+    ),
+    binary(
+        "mod",
+        _remainder,
+        "the remainder of a // b, with the sign of b",
+        "%",
+        bound=relative_bound(_remainder),
+    ),
+    binary(
+        "floordiv",
+        _floor_divide,
+        "a / b rounded down",
+        "//",
+        bound=relative_bound(_floor_divide),
+    ),
+    binary("xor", np.bitwise_xor, "the bits in which a and b differ", "^", domain=Domain.INTEGERS),
+    binary("max", np.maximum, "the larger of a and b", namespaces=MATH),
+    binary("min", np.minimum, "the smaller of a and b", namespaces=MATH),
+    binary("rsub", lambda a, b: np.subtract(b, a), "b - a", namespaces=MATH),
 )
+
+_COMPARISONS = (
+    _comparison("lt", "<", np.less),
+    _comparison("le", "<=", np.less_equal),
+    _comparison("gt", ">", np.greater),
+    _comparison("ge", ">=", np.greater_equal),
+    _comparison("eq", "==", np.equal),
+    _comparison("ne", "!=", np.not_equal),
+)
+
+_UNARY = (
+    unary("abs", np.abs, "x without its sign", domain=Domain.ALL, exact=True),
+    unary("neg", np.negative, "-x", domain=Domain.ALL, exact=True),
+    unary(
+        "pow",
+        _power,
+        "x to the power of n",
+        parameters=(Parameter("n", Kind.NATURAL),),
+        domain=Domain.ALL,
+        operator="**",
+    ),
+    unary(
+        "exp",
+        np.exp,
+        "e to the power of x",
+        tile=_vector_tile("exp", "eltwise_unary/exp.h"),
+        bound=_exp_bound,
+    ),
+    unary("exp2", np.exp2, "2 to the power of x"),
+    unary("expm1", np.expm1, "e to the power of x, less 1"),
+    unary("log", np.log, "the natural logarithm of x"),
+    unary("logp1", np.log1p, "the natural logarithm of 1 + x"),
+    unary("sqrt", np.sqrt, "the square root of x"),
+    unary("square", np.square, "x * x", domain=Domain.ALL, exact=True),
+    unary("rsqrt", in_double(lambda x: 1 / np.sqrt(x)), "1 divided by the square root of x"),
+    unary("recip", np.reciprocal, "1 / x"),
+    unary(
+        "typecast",
+        _typecast,
+        "x as another element type",
+        parameters=(Parameter("dtype", Kind.DTYPE),),
+        domain=Domain.ALL,
+        exact=True,
+        type_rule=with_dtype,
+    ),
+)
+
+OPS = (*_BINARY, *_COMPARISONS, *_UNARY)
 
 FILL = TileCall("fill_tile", "fill_tile_init", "eltwise_unary/fill.h")
 COPY = TileCall("copy_tile", "copy_init", "tile_move_copy.h")

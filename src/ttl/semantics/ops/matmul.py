@@ -8,28 +8,23 @@ from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import Array
 from ..types import BlockType
-from .elementwise import same_type
+from .rules import same_type, whole_shape
 from .table import BlockOp, TileCall, TileForms, shape_text
 
 
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
     """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal."""
-    if left.shape is None or right.shape is None:
-        raise RuleBroken(
-            codes.SHAPELESS_FILL,
-            "a fill without a shape cannot be an operand of @",
-            helps=("give it one: ttl.math.fill(value, shape=(rows, columns))",),
-        )
-    inner_agrees = left.shape[-1] == right.shape[-2]
-    if not inner_agrees or left.shape[:-2] != right.shape[:-2]:
+    rows, columns = whole_shape(left, "@"), whole_shape(right, "@")
+    inner_agrees = rows[-1] == columns[-2]
+    if not inner_agrees or rows[:-2] != columns[:-2]:
         raise RuleBroken(
             codes.MATMUL_SHAPES,
-            f"{shape_text(left)} @ {shape_text(right)}: the left block has {left.shape[-1]} "
-            f"columns of tiles, the right one {right.shape[-2]} rows",
+            f"{shape_text(left)} @ {shape_text(right)}: the left block has {rows[-1]} "
+            f"columns of tiles, the right one {columns[-2]} rows",
             helps=("a @ b needs a of shape (M, K) and b of shape (K, N)",),
         )
     dtype = same_type(BlockType(None, left.dtype), BlockType(None, right.dtype)).dtype
-    return BlockType((*left.shape[:-1], right.shape[-1]), dtype)
+    return BlockType((*rows[:-1], columns[-1]), dtype)
 
 
 def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
@@ -53,4 +48,5 @@ MATMUL = BlockOp(
         )
     },
     bound=_sum_bound,
+    elementwise=False,
 )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
 
 from ..dtypes import Array
 from ..types import BlockType
+
+REQUIRED: Any = object()  # a parameter without a default
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,55 @@ class TileForms:
     in_dst: TileCall | None = None
 
 
+class Kind(Enum):
+    """What a parameter is given as; the value says it in messages."""
+
+    NUMBER = "a number"
+    NATURAL = "a natural number"
+    INTEGER = "an int"
+    DIMS = "an int or a list of ints"
+    DTYPE = "an element type such as ttnn.bfloat16"
+    SHAPE = "a shape such as (2, 2)"
+
+    __hash__ = object.__hash__
+
+    @property
+    def decides_types(self) -> bool:
+        """Does the type of the result depend on it?"""
+        return self in (Kind.DIMS, Kind.DTYPE, Kind.SHAPE)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument of a function that is not a block."""
+
+    name: str
+    kind: Kind
+    default: Any = REQUIRED
+
+
+class Domain(Enum):
+    """The element types for which an operation has a meaning."""
+
+    FLOATS = "bfloat16, float16, float32, bfloat8_b and bfloat4_b"
+    INTEGERS = "int32, uint32, uint16 and uint8"
+    ALL = "all element types"
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class BlockOp:
     """Everything there is to know about one block operation.
 
-    `meaning` works on arrays in the carrier of the element type; the caller rounds its result to
-    the DST format. `bound` says how far two engines may differ before that rounding, given the
-    spacing of the DST format at 1.0 and the operands; None means bit for bit.
+    `type_rule` gets the operands' types and those parameters that decide types, by name; a number
+    as an operand is to it what a fill without a shape is. `meaning` gets arrays in the carrier of
+    the element type (numbers as scalars of it) and all parameters; the caller rounds its result to
+    the DST format. The arrays of an `elementwise` operation need not be as large as the block: they
+    are equal along the dimensions they lack. `bound` says how far two engines may differ before
+    that rounding, given the spacing of the DST format at 1.0 and what `meaning` gets; None means
+    bit for bit.
     """
 
     name: str
@@ -50,9 +96,42 @@ class BlockOp:
     meaning: Callable[..., Array]
     summary: str
     operator: str | None = None  # its Python operator
-    function: bool = False  # callable as ttl.math.<name>
+    namespaces: tuple[str, ...] = ()  # callable as ttl.<namespace>.<name>
     tile: dict[str, TileForms] = field(default_factory=dict)  # by device API version
     bound: Callable[..., Array] | None = None
+    operand_names: tuple[str, ...] = ()  # x, or a and b, if empty
+    operand_defaults: dict[str, float] = field(default_factory=dict)
+    scalars: tuple[str, ...] = ()  # the operands that may be numbers
+    parameters: tuple[Parameter, ...] = ()
+    domain: Domain = Domain.ALL
+    elementwise: bool = True
+    rearrange: Callable[..., Arguments] | None = None  # other signatures to the one of the table
+    forms: tuple[str, ...] = ()  # its calls as the help shows them, where there are several
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.operand_names or (("a", "b") if self.operands == 2 else ("x",))[: self.operands]
+
+    @property
+    def spelling(self) -> str:
+        """What a user writes to get it."""
+        if self.operator:
+            return f"operator {self.operator}"
+        return f"ttl.{'.'.join((*self.namespaces[:1], self.name))}()"
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The right ways to call it."""
+        if self.forms:
+            return self.forms
+        arguments = [*self.names, *(_shown(parameter) for parameter in self.parameters)]
+        return (f"ttl.{self.namespaces[0]}.{self.name}({', '.join(arguments)})",)
+
+
+def _shown(parameter: Parameter) -> str:
+    if parameter.default is REQUIRED:
+        return parameter.name
+    return f"{parameter.name}={parameter.default!r}"
 
 
 def shape_text(operand: BlockType) -> str:

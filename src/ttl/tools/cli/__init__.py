@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from ttl import __version__
+
 from .program import program_arguments_last
 
 VERBS = {
@@ -22,6 +24,7 @@ PROGRAM_VERBS = ("run", "compile")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; the exit status is 1 for errors of programs, 2 for wrong command lines."""
     parser = argparse.ArgumentParser(prog="ttl", description="TT-Lang in Python")
+    parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     given = list(sys.argv[1:] if arguments is None else arguments)
     for verb, text in VERBS.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .program import add_program_arguments, run_program
+from .program import add_program_arguments, program_environment, run_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    environment = {"TTL_COMPILE_TO": str(Path(options.output).resolve())}
+    """Says on stderr what was written; the program's own output goes to stdout."""
+    environment = program_environment(options)
+    environment["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
     if options.compile_only:
         environment["TTLANG_COMPILE_ONLY"] = "1"
     return run_program(options.file, options.arguments, environment)

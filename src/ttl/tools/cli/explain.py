@@ -18,7 +18,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"{entry.code}  {entry.slug}")
         return 0
     wanted = options.code.upper()
-    found = [e for e in codes.CATALOGUE.values() if wanted in (e.code, e.slug.upper())]
+    names = (wanted, f"TTL{wanted}")
+    found = [e for e in codes.CATALOGUE.values() if e.code in names or e.slug.upper() == wanted]
     if not found:
         broken = RuleBroken(
             codes.UNKNOWN_NAME,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, codes
+from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, codes, file_not_usable
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -39,28 +39,34 @@ def run(options: argparse.Namespace) -> int:
     context = make_context()
     module = parse_module(options.file, context)
 
+    running = ""
+
+    def before(name: str, module: ModuleOp) -> None:
+        nonlocal running
+        running = name
+
     def after(name: str, module: ModuleOp) -> None:
         if options.print_ir_after_all or name in options.print_ir_after:
             text = print_module(module)
             print(f"// -----// IR after {name} //----- //\n{text}", file=sys.stderr)
 
     try:
-        run_passes(passes, context, module, after=after)
+        run_passes(passes, context, module, before=before, after=after)
     except TTLError:
         raise
     except Exception as error:
-        raise _pass_failed(error) from error
+        raise _pass_failed(running, error) from error
     _verify(module, options.file)
     print(print_module(module), end="")
     return 0
 
 
-def _pass_failed(error: Exception) -> UsageError:
+def _pass_failed(name: str, error: Exception) -> UsageError:
     from ttl.passes import PIPELINE
 
     broken = RuleBroken(
         codes.PASS_FAILED,
-        f"a pass cannot work on this IR: {type(error).__name__}: {error}",
+        f"pass `{name}` cannot work on this IR: {type(error).__name__}: {error}",
         helps=("run the passes that come before it first",),
         notes=(f"the pipeline: {', '.join(PIPELINE)}",),
     )
@@ -91,12 +97,12 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
 def _unknown_pass(message: str, name: str = "") -> UsageError:
     from difflib import get_close_matches
 
-    from ttl.passes import PIPELINE
+    from ttl.passes import KNOWN
 
-    near = get_close_matches(name, PIPELINE, n=2)
+    near = get_close_matches(name, KNOWN, n=2)
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
     broken = RuleBroken(
-        codes.UNKNOWN_PASS, message, helps=helps, notes=(f"passes: {', '.join(PIPELINE)}",)
+        codes.UNKNOWN_PASS, message, helps=helps, notes=(f"passes: {', '.join(KNOWN)}",)
     )
     return UsageError(broken.at(None))
 
@@ -108,8 +114,7 @@ def parse_module(file: str, context: Context) -> ModuleOp:
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text()
     except OSError as error:
-        broken = RuleBroken(codes.FILE_NOT_USABLE, f"{file}: {error.strerror}")
-        raise UsageError(broken.at(None)) from None
+        raise file_not_usable(file, error) from None
     try:
         module = Parser(context, text, file).parse_module()
     except ParseError as error:

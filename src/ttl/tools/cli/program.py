@@ -9,15 +9,25 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes
+from ttl.diagnostics import TTLError, file_not_usable
+from ttl.diagnostics.frames import user_traceback
 
 
 def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--strict", action="store_true", help="releases and waits that are left out are errors"
+    )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
     parser.add_argument("file", metavar="FILE", help="the program")
     parser.add_argument(
         "arguments", metavar="...", nargs="*", help="its arguments; after -- all are its own"
     )
+
+
+def program_environment(options: argparse.Namespace) -> dict[str, str]:
+    """What the options above say to the driver."""
+    chosen = {"TTL_STRICT": options.strict, "TTL_JSON": options.json}
+    return {variable: "1" for variable, is_chosen in chosen.items() if is_chosen}
 
 
 def program_arguments_last(parser: argparse.ArgumentParser, given: list[str]) -> list[str]:
@@ -46,8 +56,7 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
     try:
         source = Path(file).read_bytes()
     except OSError as error:
-        broken = RuleBroken(codes.FILE_NOT_USABLE, f"{file}: {error.strerror}")
-        raise UsageError(broken.at(None)) from None
+        raise file_not_usable(file, error) from None
     os.environ.update(environment)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))
@@ -59,8 +68,6 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
     except (TTLError, SystemExit):
         raise
     except BaseException as error:
-        # From the user's first frame on: that exec is ours.
-        following = error.__traceback__.tb_next if error.__traceback__ else None
-        traceback.print_exception(type(error), error, following)
+        traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0

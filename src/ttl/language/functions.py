@@ -1,0 +1,71 @@
+"""The functions of ttl.math and ttl.block, made from the op table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+from ttl.semantics.ops import NAMESPACES, REQUIRED, BlockOp, bind
+
+from .block import BlockExpression
+from .engine import engine
+
+Function = Callable[..., BlockExpression]
+
+
+def functions(namespace: str) -> dict[str, Function]:
+    """The functions of ttl.<namespace>; a function of two namespaces is one object."""
+    return {name: _MADE[name] for name in NAMESPACES[namespace]}
+
+
+def _function(op: BlockOp) -> Function:
+    spelling = op.spelling if not op.operator else f"ttl.{op.namespaces[0]}.{op.name}()"
+    count = None if op.parameters or op.rearrange else op.operands
+
+    def call(*args: Any, **kwargs: Any) -> BlockExpression:
+        running = engine(spelling)
+        if len(args) == count and not kwargs:
+            return running.apply(op, *args)
+        operands, parameters = bind(op, args, kwargs)
+        return running.apply(op, *operands, **parameters)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__module__ = f"ttl.{op.namespaces[0]}"
+    call.__doc__ = _docstring(op)
+    call.__signature__ = _signature(op)  # type: ignore[attr-defined]
+    return call
+
+
+def _docstring(op: BlockOp) -> str:
+    summary = f"{op.summary[0].upper()}{op.summary[1:]}{', elementwise' * _shows_elementwise(op)}."
+    works_on = f"Works on {op.domain.value}."
+    forms = [f"    {form}" for form in op.forms]
+    return "\n".join([summary, "", *forms, *([""] if forms else []), works_on])
+
+
+def _shows_elementwise(op: BlockOp) -> bool:
+    return op.elementwise and op.operands > 0 and op.name not in ("squeeze", "unsqueeze")
+
+
+def _signature(op: BlockOp) -> Signature:
+    given = [
+        Parameter(
+            name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=op.operand_defaults.get(name, Parameter.empty),
+        )
+        for name in op.names
+    ]
+    needs_keyword = bool(op.operand_defaults)  # behind an operand that may be left out
+    for parameter in op.parameters:
+        kind = Parameter.KEYWORD_ONLY if needs_keyword else Parameter.POSITIONAL_OR_KEYWORD
+        has_default = parameter.default is not REQUIRED
+        default = parameter.default if has_default else Parameter.empty
+        given.append(Parameter(parameter.name, kind, default=default))
+    return Signature(given, return_annotation=BlockExpression)
+
+
+_MADE = {
+    name: _function(op) for namespace in NAMESPACES.values() for name, op in namespace.items()
+}

@@ -1,0 +1,204 @@
+"""Pipes between nodes and nets of pipes.
+
+A pipe has no buffer: `ttl.copy(pipe, block)` posts the receiver's block, and
+`ttl.copy(block, pipe)` sends once every receiver has posted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics.names import unknown_name
+from ttl.semantics.nodes import (
+    NodePlace,
+    close_range,
+    describe_place,
+    is_range,
+    nodes_at,
+    read_place,
+)
+from ttl.semantics.types import Shape
+
+from .engine import ENGINE, SCOPE, engine, outside, scope
+
+if TYPE_CHECKING:
+    from .types import NodeCoord, NodeRange
+
+
+class Pipe:
+    """A way for blocks from one node to another (unicast) or to a range of nodes (multicast).
+
+    `src` is a node coordinate, `dst` a coordinate or a range that may contain `src`.
+    """
+
+    __slots__ = ("dst", "dst_place", "span", "src", "src_place")
+
+    def __init__(self, src: NodeCoord, dst: NodeCoord | NodeRange):
+        self.src = src
+        self.dst = dst
+        self.span = calling_span()
+        try:
+            self.src_place = read_place(src, "src", may_be_range=False)
+            self.dst_place = read_place(dst, "dst", may_be_range=True)
+        except RuleBroken as broken:
+            raise UsageError(broken.at(self.span)) from None
+
+    @property
+    def name(self) -> str:
+        return f"{describe_place(self.src_place)} -> {describe_place(self.dst_place)}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pipe) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"Pipe(src={self.src!r}, dst={self.dst!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A pipe on a particular grid: nodes in full coordinates."""
+
+    pipe: Pipe
+    source: Shape
+    receivers: tuple[Shape, ...]
+    dst: NodeCoord | NodeRange  # as written, open ends filled in
+
+
+class PipeIdentity:
+    """A pipe as the function given to if_src() or if_dst() sees it."""
+
+    __slots__ = ("route",)
+
+    def __init__(self, route: Route):
+        self.route = route
+
+
+class SrcPipeIdentity(PipeIdentity):
+    """In if_src(): `ttl.copy(block, pipe)` sends, `dst` is the other end."""
+
+    __slots__ = ()
+
+    @property
+    def dst(self) -> NodeCoord | NodeRange:
+        return self.route.dst
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_name("a pipe in if_src()", name, ("dst",))
+
+
+class DstPipeIdentity(PipeIdentity):
+    """In if_dst(): `ttl.copy(pipe, block)` receives, `src` is the other end."""
+
+    __slots__ = ()
+
+    @property
+    def src(self) -> NodeCoord:
+        return self.route.pipe.src
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise unknown_name("a pipe in if_dst()", name, ("src",))
+
+
+class PipeNet:
+    """Pipes that are used together. Made in the body of an operation, or outside of it.
+
+    Raises UsageError if it is empty, or if a coordinate does not lie in the operation's grid.
+    """
+
+    __slots__ = ("_roles", "_routes", "index", "pipes", "span")
+
+    def __init__(self, pipes: Iterable[Pipe]):
+        if ENGINE.get(None) is not None:
+            raise outside("ttl.PipeNet()", "in the body of an operation", "@ttl.operation(...)")
+        self.span = calling_span()
+        self.pipes = self._read(pipes)
+        self.index: int | None = None  # in its operation; None if it was made outside of one
+        self._routes: dict[Shape, tuple[Route, ...]] = {}
+        self._roles: dict[Shape, tuple[frozenset[Shape], frozenset[Shape]]] = {}
+        collected = SCOPE.get(None)
+        if collected is not None:
+            self.routes(collected.grid)
+            self.index = len(collected.pipe_nets)
+            collected.pipe_nets.append(self)
+
+    def _read(self, pipes: Any) -> tuple[Pipe, ...]:
+        read = tuple(pipes) if isinstance(pipes, Iterable) else (pipes,)
+        wrong = next((repr(pipe) for pipe in read if not isinstance(pipe, Pipe)), None)
+        if wrong is None and read and isinstance(pipes, Iterable):
+            return read
+        problem = f"a list of pipes, not {wrong or pipes!r}" if read else "at least one pipe"
+        broken = RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"ttl.PipeNet() takes {problem}",
+            helps=("write ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(1, 0))])",),
+        )
+        raise UsageError(broken.at(self.span))
+
+    def routes(self, grid: Shape) -> tuple[Route, ...]:
+        """The pipes on this grid; UsageError at the pipe that does not lie in it."""
+        if grid not in self._routes:
+            self._routes[grid] = tuple([_route(pipe, grid) for pipe in self.pipes])
+        return self._routes[grid]
+
+    def if_src(self, function: Callable[[SrcPipeIdentity], object]) -> None:
+        """Data movement kernels: call `function` for each pipe that starts at this node."""
+        engine("PipeNet.if_src()").if_src(self, function)
+
+    def if_dst(self, function: Callable[[DstPipeIdentity], object]) -> None:
+        """Data movement kernels: call `function` for each pipe that ends at this node."""
+        engine("PipeNet.if_dst()").if_dst(self, function)
+
+    def is_src(self) -> bool:
+        """Does a pipe of the net start at this node?"""
+        node, (sources, _) = self._here("PipeNet.is_src()")
+        return node in sources
+
+    def is_dst(self) -> bool:
+        """Does a pipe of the net end at this node?"""
+        node, (_, receivers) = self._here("PipeNet.is_dst()")
+        return node in receivers
+
+    def is_active(self) -> bool:
+        """Does a pipe of the net start or end at this node?"""
+        node, (sources, receivers) = self._here("PipeNet.is_active()")
+        return node in sources or node in receivers
+
+    def _here(self, call: str) -> tuple[Shape, tuple[frozenset[Shape], frozenset[Shape]]]:
+        running = ENGINE.get(None)
+        if running is not None:
+            return running.node(), self._roles_on(running.grid)
+        collected = scope(call)
+        collected.asked_for_node = True
+        return collected.node, self._roles_on(collected.grid)
+
+    def _roles_on(self, grid: Shape) -> tuple[frozenset[Shape], frozenset[Shape]]:
+        if grid not in self._roles:
+            routes = self.routes(grid)
+            self._roles[grid] = (
+                frozenset(route.source for route in routes),
+                frozenset(node for route in routes for node in route.receivers),
+            )
+        return self._roles[grid]
+
+
+def _route(pipe: Pipe, grid: Shape) -> Route:
+    try:
+        (source,) = nodes_at(pipe.src_place, grid)
+        receivers = nodes_at(pipe.dst_place, grid)
+    except RuleBroken as broken:
+        raise UsageError(broken.at(pipe.span, "this pipe")) from None
+    return Route(pipe, source, receivers, _written(pipe, grid))
+
+
+def _written(pipe: Pipe, grid: Shape) -> NodeCoord | NodeRange:
+    if not is_range(pipe.dst_place):
+        return pipe.dst
+    closed: NodePlace = close_range(pipe.dst_place, grid)
+    return closed

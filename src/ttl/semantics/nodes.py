@@ -1,0 +1,113 @@
+"""Coordinates and ranges of nodes, in as many dimensions as the program writes them.
+
+rule FLAT   fewer entries than the grid: the last entry counts all dimensions that are left
+rule ONES   more entries than the grid: the grid is continued with sizes of 1
+rule RANGE  a range has an int or a slice for each dimension: step 1, not empty, ends may be open
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from operator import index
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .types import Shape
+
+NodePlace = tuple[int | slice, ...]  # a coordinate, or a range if there is a slice in it
+
+
+def read_place(value: Any, what: str, *, may_be_range: bool) -> NodePlace:
+    """`value` as the program wrote it, an int as one entry; RuleBroken if it is no place."""
+    items = value if isinstance(value, tuple) else (value,)
+    try:
+        if items and (isinstance(value, tuple) or not isinstance(value, slice)):
+            return tuple([_read_item(item, may_be_range) for item in items])
+    except TypeError:
+        pass
+    kind = "a node coordinate or a range of nodes" if may_be_range else "a node coordinate"
+    example = "(x, y) or (x, slice(0, 4))" if may_be_range else "(x, y)"
+    raise RuleBroken(
+        codes.WRONG_ARGUMENT, f"{what}={value!r} is not {kind}", helps=(f"write {example}",)
+    )
+
+
+def _read_item(item: Any, may_be_range: bool) -> int | slice:
+    if not isinstance(item, slice):
+        return index(item)
+    if not may_be_range or item.step not in (None, 1):
+        raise TypeError
+    ends = (None if end is None else index(end) for end in (item.start, item.stop))
+    return slice(*ends)
+
+
+def is_range(place: NodePlace) -> bool:
+    return any(isinstance(item, slice) for item in place)
+
+
+def close_range(place: NodePlace, grid: Shape) -> NodePlace:
+    """The place with its open ends filled in."""
+    sizes = _sizes(grid, len(place))
+    return tuple(
+        [
+            slice(item.start or 0, size if item.stop is None else item.stop)
+            if isinstance(item, slice)
+            else item
+            for item, size in zip(place, sizes, strict=True)
+        ]
+    )
+
+
+def nodes_at(place: NodePlace, grid: Shape) -> tuple[Shape, ...]:
+    """The nodes in full coordinates, x fastest; RuleBroken if one is not in the grid."""
+    sizes = _sizes(grid, len(place))
+    ranges = []
+    for item, size in zip(close_range(place, grid), sizes, strict=True):
+        extent = range(item.start, item.stop) if isinstance(item, slice) else (item,)
+        if not extent or not 0 <= extent[0] <= extent[-1] < size:
+            raise _outside_grid(place, sizes, grid)
+        ranges.append(extent)
+    return tuple([_node(entries[::-1], sizes, grid) for entries in product(*reversed(ranges))])
+
+
+def _sizes(grid: Shape, dims: int) -> Shape:
+    flat = (*grid[: dims - 1], prod(grid[dims - 1 :]))  # rule FLAT
+    return (*flat, *(1,) * (dims - len(flat)))[:dims]  # rule ONES
+
+
+def _node(entries: tuple[int, ...], sizes: Shape, grid: Shape) -> Shape:
+    if len(sizes) == len(grid):
+        return entries
+    number = 0
+    for entry, size in zip(reversed(entries), reversed(sizes), strict=True):
+        number = entry + size * number
+    coordinate = []
+    for size in grid:
+        number, entry = divmod(number, size)
+        coordinate.append(entry)
+    return tuple(coordinate)
+
+
+def _outside_grid(place: NodePlace, sizes: Shape, grid: Shape) -> RuleBroken:
+    what = "range" if is_range(place) else "node"
+    flat = "" if len(sizes) == len(grid) else f", {sizes} in {len(sizes)} dimensions"
+    return RuleBroken(
+        codes.NODE_OUTSIDE_GRID,
+        f"{what} {describe_place(place)} does not lie in the grid {grid}{flat}",
+        helps=("coordinates count from 0 and stay below ttl.grid_size()",),
+        grid=grid,
+    )
+
+
+def describe_place(place: NodePlace) -> str:
+    """As one would write it in an index: (0, 1:4)."""
+    items = [_describe_item(item) for item in place]
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _describe_item(item: int | slice) -> str:
+    if not isinstance(item, slice):
+        return str(item)
+    return ":".join("" if end is None else str(end) for end in (item.start, item.stop))

@@ -1,0 +1,145 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .meanings import in_double, unary
+from .table import Domain, Kind, Parameter, TileCall, TileForms
+
+_ROOT_OF_HALF = math.sqrt(0.5)
+_erfc = np.frompyfunc(math.erfc, 1, 1)  # of float64, one by one: numpy has none
+
+
+def _relu(x: Any) -> Any:
+    return np.maximum(x, np.zeros_like(x, shape=()))
+
+
+def _relu_max(x: Any, upper: Any) -> Any:
+    return _relu(np.minimum(x, upper))
+
+
+def _relu_min(x: Any, lower: Any) -> Any:
+    return _relu(np.maximum(x, lower))
+
+
+def _leaky_relu(x: Any, slope: Any) -> Any:
+    return np.where(x < 0, x * slope, x)
+
+
+def _prelu(x: Any, alpha: Any) -> Any:
+    return np.where(x < 0, x * alpha, x)
+
+
+def _elu(x: Any, slope: Any) -> Any:
+    return np.where(x < 0, slope * np.expm1(x), x)
+
+
+def _gelu(x: Any) -> Any:
+    # 1 + erf(z) is erfc(-z), which keeps its digits where x is far below zero.
+    return 0.5 * x * np.asarray(_erfc(-x * _ROOT_OF_HALF)).astype(np.float64)
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def _celu(x: Any, alpha: Any, alpha_recip: Any) -> Any:
+    return np.where(x < 0, alpha * np.expm1(x * alpha_recip), x)
+
+
+def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
+    """Beyond the threshold it is x to all digits, and exp would overflow."""
+    return np.where(x * beta > threshold, x, beta_reciprocal * np.log1p(np.exp(beta * x)))
+
+
+def _hardsigmoid(x: Any) -> Any:
+    return np.clip(x / 6 + 0.5, 0, 1)
+
+
+def _hardtanh(x: Any, min: Any, max: Any) -> Any:
+    return np.minimum(np.maximum(x, min), max)
+
+
+def _selu(x: Any, scale: Any, alpha: Any) -> Any:
+    return scale * np.where(x < 0, alpha * np.expm1(x), x)
+
+
+def _numbers(*names: str) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, Kind.NUMBER) for name in names)
+
+
+OPS = (
+    unary(
+        "relu",
+        _relu,
+        "x where x > 0, else 0",
+        domain=Domain.ALL,
+        exact=True,
+        tile={
+            "0.81": TileForms(
+                in_dst=TileCall("relu_tile", "relu_tile_init", "eltwise_unary/relu.h")
+            )
+        },
+    ),
+    unary(
+        "relu_max",
+        _relu_max,
+        "relu(min(x, upper))",
+        parameters=_numbers("upper"),
+        domain=Domain.ALL,
+        exact=True,
+    ),
+    unary(
+        "relu_min",
+        _relu_min,
+        "relu(max(x, lower))",
+        parameters=_numbers("lower"),
+        domain=Domain.ALL,
+        exact=True,
+    ),
+    unary(
+        "leaky_relu", _leaky_relu, "x, or x * slope where x < 0", parameters=_numbers("slope")
+    ),
+    unary(
+        "elu",
+        in_double(_elu),
+        "x, or slope * (exp(x) - 1) where x < 0",
+        parameters=_numbers("slope"),
+    ),
+    unary("gelu", in_double(_gelu), "x times the normal distribution up to x"),
+    unary("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))"),
+    unary(
+        "celu",
+        in_double(_celu),
+        "x, or alpha * (exp(x * alpha_recip) - 1) where x < 0",
+        parameters=_numbers("alpha", "alpha_recip"),
+    ),
+    unary("silu", in_double(lambda x: x * _sigmoid(x)), "x * sigmoid(x)"),
+    unary("prelu", _prelu, "x, or x * alpha where x < 0", parameters=_numbers("alpha")),
+    unary(
+        "softplus",
+        in_double(_softplus),
+        "beta_reciprocal * log(1 + exp(beta * x)), or x where beta * x > threshold",
+        parameters=_numbers("beta", "beta_reciprocal", "threshold"),
+    ),
+    unary("softsign", in_double(lambda x: x / (1 + np.abs(x))), "x / (1 + abs(x))"),
+    unary("hardsigmoid", in_double(_hardsigmoid), "x / 6 + 1/2, between 0 and 1"),
+    unary(
+        "hardtanh",
+        _hardtanh,
+        "x, between min and max",
+        parameters=_numbers("min", "max"),
+        domain=Domain.ALL,
+        exact=True,
+    ),
+    unary(
+        "selu",
+        in_double(_selu),
+        "scale * x, or scale * alpha * (exp(x) - 1) where x < 0",
+        parameters=_numbers("scale", "alpha"),
+    ),
+)

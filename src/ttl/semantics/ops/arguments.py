@@ -1,0 +1,110 @@
+"""What a call of an operation was given, sorted into operands and parameters and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+
+from ..dtypes import DType
+from ..types import BlockType, is_block_shape
+from .table import REQUIRED, Arguments, BlockOp, Kind, Parameter
+
+
+def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """The operands in order and every parameter by name; RuleBroken if the call is not one of op's.
+
+    Whether operands are blocks is left to the engine, which knows what a block is.
+    """
+    if op.rearrange is not None:
+        args, kwargs = op.rearrange(args, kwargs)
+    given = _by_name(op, args, kwargs)
+    operands = tuple(given.pop(name) for name in op.names)
+    parameters = {
+        parameter.name: _checked(op, parameter, given[parameter.name])
+        for parameter in op.parameters
+    }
+    return operands, parameters
+
+
+def _by_name(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    defaults = dict.fromkeys(op.names, REQUIRED) | op.operand_defaults
+    defaults |= {parameter.name: parameter.default for parameter in op.parameters}
+    if len(args) > len(defaults):
+        raise wrong_call(op, f"takes {_count(len(defaults))}, not {len(args)}")
+    positional = dict(zip(defaults, args, strict=False))
+    for name in kwargs:
+        if name not in defaults:
+            raise wrong_call(op, f"has no argument `{name}`")
+        if name in positional:
+            raise wrong_call(op, f"got two values for `{name}`")
+    given = defaults | positional | kwargs
+    missing = [f"`{name}`" for name, value in given.items() if value is REQUIRED]
+    if missing:
+        raise wrong_call(op, f"needs {' and '.join(missing)}")
+    return given
+
+
+def _count(arguments: int) -> str:
+    return f"{arguments} argument{'s' if arguments != 1 else ''}"
+
+
+def _checked(op: BlockOp, parameter: Parameter, value: Any) -> Any:
+    if value is None and parameter.default is None:
+        return None
+    if not CHECKS[parameter.kind](value):
+        raise wrong_call(
+            op, f"takes {parameter.kind.value} as `{parameter.name}`, not {text_of(value)}"
+        )
+    if parameter.kind is Kind.DIMS:
+        return (value,) if isinstance(value, int) else tuple(value)
+    return tuple(value) if parameter.kind is Kind.SHAPE else value
+
+
+def is_number(value: Any) -> bool:
+    """Python's numbers; a bool is a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_value(value: Any) -> bool:
+    """A block or a block expression, whoever runs it."""
+    return isinstance(getattr(value, "type", None), BlockType)
+
+
+def _is_dims(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return len(value) > 0 and all(is_integer(dim) for dim in value)
+    return is_integer(value)
+
+
+def _is_shape(value: Any) -> bool:
+    return is_block_shape(value) and all(is_integer(size) for size in value)
+
+
+CHECKS: dict[Kind, Callable[[Any], bool]] = {
+    Kind.NUMBER: is_number,
+    Kind.NATURAL: lambda value: is_integer(value) and value >= 0,
+    Kind.INTEGER: is_integer,
+    Kind.DIMS: _is_dims,
+    Kind.DTYPE: lambda value: isinstance(value, DType),
+    Kind.SHAPE: _is_shape,
+}
+
+
+def text_of(value: Any) -> str:
+    return "a block" if is_value(value) else repr(value)
+
+
+def wrong_call(op: BlockOp, problem: str) -> RuleBroken:
+    helps = tuple(f"write {call}" for call in op.calls) if op.namespaces else ()
+    return RuleBroken(codes.WRONG_ARGUMENT, f"{op.spelling} {problem}", helps=helps)
+
+
+def block_as_shape(value: Any) -> Any:
+    """`out_blk` gives its shape and nothing else; anything else is left for the checks."""
+    return value.type.shape if is_value(value) and hasattr(value, "store") else value

@@ -1,0 +1,84 @@
+"""What the meanings of several groups are built of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import Array, DType
+from ..types import BlockType
+from .rules import same_type, unchanged
+from .table import BlockOp, Domain, Parameter
+
+Meaning = Callable[..., Any]
+MATH = ("math",)
+BOTH = ("math", "block")
+
+
+def in_double(meaning: Meaning) -> Meaning:
+    """Evaluate in float64 and round once, where float32 steps would add up or cancel."""
+
+    def evaluate(*values: Any, **parameters: Any) -> Any:
+        wide = [np.float64(value) for value in values]
+        return np.float32(meaning(*wide, **{k: np.float64(v) for k, v in parameters.items()}))
+
+    return evaluate
+
+
+def relative_bound(meaning: Meaning) -> Meaning:
+    """Two engines may be one unit in the last place of the DST format apart."""
+
+    def bound(spacing: float, *values: Any, **parameters: Any) -> Any:
+        return spacing * np.abs(meaning(*values, **parameters))
+
+    return bound
+
+
+def unary(
+    name: str,
+    meaning: Meaning,
+    summary: str,
+    *,
+    parameters: tuple[Parameter, ...] = (),
+    domain: Domain = Domain.FLOATS,
+    exact: bool = False,
+    type_rule: Callable[..., BlockType] = unchanged,
+    **columns: Any,
+) -> BlockOp:
+    """A function of one block, elementwise; one that is `exact` has the same value everywhere."""
+    columns.setdefault("bound", None if exact else relative_bound(meaning))
+    return BlockOp(
+        name,
+        1,
+        type_rule,
+        meaning,
+        summary,
+        namespaces=MATH,
+        parameters=parameters,
+        domain=domain,
+        **columns,
+    )
+
+
+def binary(
+    name: str, meaning: Meaning, summary: str, operator: str | None = None, **columns: Any
+) -> BlockOp:
+    """An operation on two blocks, or on a block and a number, elementwise."""
+    return BlockOp(
+        name, 2, same_type, meaning, summary, operator, scalars=("a", "b"), **columns
+    )
+
+
+def one_where(condition: Any, *values: Any) -> Any:
+    """1 or 0 in the element type of the operands."""
+    return np.asarray(condition).astype(np.result_type(*values))
+
+
+def with_dtype(operand: BlockType, dtype: DType) -> BlockType:
+    return BlockType(operand.shape, dtype)
+
+
+def is_integer_array(value: Array) -> bool:
+    return value.dtype.kind == "i"

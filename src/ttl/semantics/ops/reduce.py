@@ -1,0 +1,118 @@
+"""Reductions: dimensions become 1, inside the tile too.
+
+The result stands in column 0 of the tile (innermost dimension reduced), in row 0 (the next one), or
+in element (0, 0) (both); the rest of the tile is zero. The scaler is applied once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, codes
+
+from ..dtypes import Array
+from ..types import TILE_SIZE, BlockType, Shape
+from .meanings import MATH, is_integer_array
+from .rules import check_result_shape, normal_dims, same_type, whole_shape
+from .table import Arguments, BlockOp, Kind, Parameter
+
+
+def _type_rule(call: str) -> Callable[..., BlockType]:
+    def rule(x: BlockType, scaler: BlockType, dims: Shape, shape: Shape | None) -> BlockType:
+        given = whole_shape(x, call)
+        reduced = normal_dims(dims, len(given), call)
+        if scaler.shape not in (None, (1, 1)):
+            raise RuleBroken(
+                codes.SHAPE_MISMATCH,
+                f"the scaler of {call} is a number or a block of shape (1, 1), not of shape "
+                f"{scaler.shape}",
+                helps=("element (0, 0) of the scaler is what counts",),
+            )
+        result = tuple(1 if dim in reduced else size for dim, size in enumerate(given))
+        check_result_shape(shape, result, call)
+        dtype = same_type(BlockType(None, x.dtype), BlockType(None, scaler.dtype)).dtype
+        return BlockType(result, dtype)
+
+    return rule
+
+
+def _meaning(reduction: Callable[..., Any]) -> Callable[..., Array]:
+    def meaning(x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:
+        reduced = normal_dims(dims, x.ndim, "")
+        factor = np.asarray(scaler)[(0,) * np.ndim(scaler)]
+        values = reduction(x, reduced) * factor
+        return _in_tiles(values.astype(x.dtype), reduced)
+
+    return meaning
+
+
+def _in_tiles(values: Array, reduced: Shape) -> Array:
+    """The values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
+    inner = {dim for dim in reduced if dim >= values.ndim - 2}
+    extent = [TILE_SIZE if dim in inner else size for dim, size in enumerate(values.shape)]
+    tiles = np.zeros(extent, values.dtype)
+    tiles[tuple(slice(0, size) for size in values.shape)] = values
+    return tiles
+
+
+def _sum(x: Array, dims: Shape) -> Any:
+    """In float64, so that the order of the sum does not show."""
+    wide = np.int64 if is_integer_array(x) else np.float64
+    return np.sum(x, axis=dims, dtype=wide, keepdims=True)
+
+
+def _max(x: Array, dims: Shape) -> Any:
+    return np.max(x, axis=dims, keepdims=True)
+
+
+def _sum_bound(spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:
+    """The order of the sum is free: each of the additions may round differently."""
+    reduced = normal_dims(dims, x.ndim, "")
+    count = int(np.prod([x.shape[dim] for dim in reduced]))
+    magnitude: Any = _meaning(_sum)(np.abs(x), np.abs(scaler), dims, shape)
+    bound: Array = (count + 1) * spacing * magnitude
+    return bound
+
+
+def _max_bound(spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:
+    bound: Array = spacing * np.abs(_meaning(_max)(x, scaler, dims, shape))
+    return bound
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Later versions have no scaler: `reduce_sum(x, dims, shape)`."""
+    if len(args) > 1 and isinstance(args[1], (list, tuple)):
+        names = dict(zip(("dims", "shape"), args[1:], strict=False))
+        if not names.keys() & kwargs.keys() and len(args) <= 3:
+            return args[:1], {**kwargs, **names}
+    return args, kwargs
+
+
+def _reduction(
+    name: str, what: str, reduction: Callable[..., Any], bound: Callable[..., Array]
+) -> BlockOp:
+    return BlockOp(
+        name,
+        2,
+        _type_rule(f"ttl.math.{name}()"),
+        _meaning(reduction),
+        f"the {what} over dimensions of x, times scaler",
+        namespaces=MATH,
+        bound=bound,
+        operand_names=("x", "scaler"),
+        operand_defaults={"scaler": 1},
+        scalars=("scaler",),
+        parameters=(Parameter("dims", Kind.DIMS), Parameter("shape", Kind.SHAPE, None)),
+        elementwise=False,
+        rearrange=_arguments,
+        forms=(f"ttl.math.{name}(x, scaler, dims=[-1])", f"ttl.math.{name}(x, dims=[-1])"),
+    )
+
+
+OPS = (
+    _reduction("reduce_sum", "sum", _sum, _sum_bound),
+    _reduction("reduce_max", "largest element", _max, _max_bound),
+)

@@ -1,0 +1,74 @@
+"""Rounding, limits and signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .meanings import one_where, unary
+from .table import Domain, Kind, Parameter
+
+
+def _round(x: Any, decimals: int) -> Any:
+    """Half to even. In float64 the scaled number is exact, so only a true tie is one."""
+    scale = 10.0 ** abs(decimals)
+    wide = np.float64(x)
+    if decimals < 0:
+        return np.float32(np.rint(wide / scale) * scale)
+    rounded = np.rint(wide * scale) / scale
+    # A number with so many digits that scaling it overflows has no fraction to round.
+    return np.float32(np.where(np.isfinite(wide * scale), rounded, wide))
+
+
+def _clamp(x: Any, min: Any, max: Any) -> Any:
+    return np.minimum(np.maximum(x, min), max)
+
+
+def _threshold(x: Any, threshold: Any, value: Any) -> Any:
+    return np.where(x > threshold, value, x)
+
+
+def _signbit(x: Any) -> Any:
+    """Not numpy's, nor C's: 1 for positive numbers and +0, else 0."""
+    return one_where((x > 0) | ((x == 0) & ~np.signbit(x)), x)
+
+
+OPS = (
+    unary("frac", lambda x: x - np.trunc(x), "x less its whole part", exact=True),
+    unary("trunc", np.trunc, "x without its fraction", exact=True),
+    unary(
+        "round",
+        _round,
+        "the nearest number to x with so many decimals, halves to even",
+        parameters=(Parameter("decimals", Kind.INTEGER, 0),),
+    ),
+    unary("floor", np.floor, "the largest whole number up to x", exact=True),
+    unary("ceil", np.ceil, "the smallest whole number from x on", exact=True),
+    unary(
+        "clamp",
+        _clamp,
+        "x, between min and max",
+        parameters=(Parameter("min", Kind.NUMBER), Parameter("max", Kind.NUMBER)),
+        domain=Domain.ALL,
+        exact=True,
+    ),
+    unary(
+        "threshold",
+        _threshold,
+        "x, or value where x > threshold",
+        parameters=(Parameter("threshold", Kind.NUMBER), Parameter("value", Kind.NUMBER)),
+        domain=Domain.ALL,
+        exact=True,
+    ),
+    unary(
+        "sign",
+        np.sign,
+        "-1, 0 or 1, as x is less than 0, 0 or more",
+        domain=Domain.ALL,
+        exact=True,
+    ),
+    unary(
+        "signbit", _signbit, "1 where x is positive or +0, else 0", domain=Domain.ALL, exact=True
+    ),
+)

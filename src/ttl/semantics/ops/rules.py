@@ -1,0 +1,167 @@
+"""Type rules that several groups of operations share.
+
+rule OPEN   a size of 0 is one that is not known yet: a broadcast without a shape takes it from what
+            it meets, as a fill without a shape takes all sizes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+
+from ..dtypes import DType
+from ..layout import ROW_MAJOR_LAYOUT
+from ..types import BlockType, Shape
+from .table import BlockOp, Domain, shape_text
+
+OPEN = 0
+
+
+def result_type(op: BlockOp, types: Sequence[BlockType], parameters: dict[str, Any]) -> BlockType:
+    """The type of `op` on operands of these types; RuleBroken if they do not fit."""
+    for type_ in types:
+        refuse_row_major(type_)
+    _check_domain(op, operand_dtype(types))
+    deciding = {p.name: parameters[p.name] for p in op.parameters if p.kind.decides_types}
+    return op.type_rule(*types, **deciding)
+
+
+def operand_dtype(types: Sequence[BlockType]) -> DType | None:
+    """The element type an operation works in; None among fills alone."""
+    return next((type_.dtype for type_ in types if type_.dtype is not None), None)
+
+
+def refuse_row_major(type: BlockType) -> None:
+    """The chip computes on tiles."""
+    if type.layout is ROW_MAJOR_LAYOUT:
+        raise RuleBroken(
+            codes.LAYOUT_MISMATCH,
+            "a row-major block can be copied and sent, not computed with",
+            helps=("make the tensor of tiles first: ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)",),
+        )
+
+
+def _check_domain(op: BlockOp, dtype: DType | None) -> None:
+    if op.domain is Domain.ALL or (dtype is None and op.domain is Domain.FLOATS):
+        return
+    if dtype is None or dtype.is_float is not (op.domain is Domain.FLOATS):
+        found = "fills, which have no element type of their own" if dtype is None else str(dtype)
+        raise RuleBroken(
+            codes.NO_MEANING,
+            f"{op.spelling} has no meaning for {found}; it works on {op.domain.value}",
+            helps=("convert with ttl.math.typecast(x, dtype)",),
+            dtype=None if dtype is None else dtype.name,
+        )
+
+
+def is_complete(shape: Shape | None) -> bool:
+    return shape is not None and OPEN not in shape
+
+
+def whole_shape(operand: BlockType, call: str) -> Shape:
+    """The operand's shape, where the meaning needs to know it."""
+    if operand.shape is None or not is_complete(operand.shape):
+        raise RuleBroken(
+            codes.SHAPELESS_FILL,
+            f"a fill or broadcast without a shape cannot be an operand of {call}",
+            helps=("give it one: ttl.math.fill(value, shape=(rows, columns))",),
+        )
+    return operand.shape
+
+
+def unchanged(operand: BlockType) -> BlockType:
+    return operand
+
+
+def same_type(first: BlockType, *others: BlockType) -> BlockType:
+    """All operands agree; a fill adapts to the others."""
+    agreed = first
+    for other in others:
+        agreed = BlockType(_agreed_shape(agreed, other), _agreed_dtype(agreed, other))
+    return agreed
+
+
+def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
+    if left.shape is None or right.shape is None:
+        return left.shape or right.shape
+    shape = meet(left.shape, right.shape)
+    if shape is None:
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"operands have different shapes: {shape_text(left)} and {shape_text(right)}",
+            helps=("expand the smaller operand with ttl.math.broadcast(x, dims=..., shape=...)",),
+            left=left.shape,
+            right=right.shape,
+        )
+    return shape
+
+
+def meet(left: Shape, right: Shape) -> Shape | None:
+    """What both become, each giving the other the sizes it lacks; None if they differ."""
+    if left == right:
+        return left
+    if len(left) != len(right):
+        return None
+    sizes = [a or b for a, b in zip(left, right, strict=True)]
+    fits = all(OPEN in (a, b) or a == b for a, b in zip(left, right, strict=True))
+    return tuple(sizes) if fits else None
+
+
+def _agreed_dtype(left: BlockType, right: BlockType) -> DType | None:
+    if left.dtype is None or right.dtype is None:
+        return left.dtype or right.dtype
+    if left.dtype != right.dtype:
+        raise RuleBroken(
+            codes.DTYPE_MISMATCH,
+            f"operands have different element types: {left.dtype} and {right.dtype}",
+            helps=("convert one of them with ttl.math.typecast(x, dtype)",),
+        )
+    return left.dtype
+
+
+def store_type(value: BlockType, block: BlockType) -> BlockType:
+    """A stored value has the shape of the block; its element type is converted if it may be."""
+    refuse_row_major(block)
+    refuse_row_major(value)
+    assert block.shape is not None and block.dtype is not None
+    if value.shape is not None and meet(value.shape, block.shape) != block.shape:
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"a value of shape {value.shape} is stored into a block of shape {block.shape} "
+            "(in tiles)",
+            helps=("give the dataflow buffer and the expression the same shape",),
+            value=value.shape,
+            block=block.shape,
+        )
+    if value.dtype not in (None, block.dtype) and not block.dtype.is_float:
+        raise RuleBroken(
+            codes.DTYPE_MISMATCH,
+            f"a value of {value.dtype} is stored into a block of {block.dtype}",
+            helps=(f"convert it with ttl.math.typecast(x, ttnn.{block.dtype})",),
+        )
+    return block
+
+
+def normal_dims(dims: Shape, rank: int, call: str) -> Shape:
+    """Dimensions counted from 0, each named once."""
+    counted = [dim + rank if dim < 0 else dim for dim in dims]
+    if len(set(counted)) != len(counted) or not all(0 <= dim < rank for dim in counted):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call} of a block of {rank} dimensions: {list(dims)} are not different dimensions "
+            f"from {-rank} to {rank - 1}",
+            helps=("write for example dims=[-1], the innermost dimension",),
+        )
+    return tuple(sorted(counted))
+
+
+def check_result_shape(shape: Shape | None, found: Shape, call: str) -> None:
+    """A shape that is given where it follows from the operand must be the one that follows."""
+    if shape is not None and shape != found:
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"shape={shape}: the result of {call} has shape {found} (in tiles)",
+            helps=("leave shape= out",),
+        )

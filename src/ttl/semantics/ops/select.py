@@ -1,0 +1,89 @@
+"""Fill, masks and selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..types import BlockType, Shape
+from .arguments import block_as_shape, is_value
+from .meanings import BOTH
+from .rules import same_type
+from .table import Arguments, BlockOp, Domain, Kind, Parameter
+
+
+def _fill_type(shape: Shape | None) -> BlockType:
+    """The element type is that of the first operand or store it meets."""
+    return BlockType(shape, None)
+
+
+def _fill(value: float, shape: Shape | None) -> Any:
+    return np.array(value, np.float64)
+
+
+def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """`fill(out_blk, value)` is `fill(value, shape=<that of out_blk>)`."""
+    kwargs = dict(kwargs)
+    if args and is_value(args[0]):
+        kwargs["out_blk"], args = args[0], args[1:]
+    if "out_blk" in kwargs:
+        kwargs.setdefault("shape", block_as_shape(kwargs.pop("out_blk")))
+    return args, kwargs
+
+
+def _mask(x: Any, m: Any) -> Any:
+    return np.where(m == 1, np.zeros_like(x, shape=()), x)
+
+
+def _mask_posinf(x: Any, m: Any) -> Any:
+    return np.where(m == 1, np.float32(np.inf), x)
+
+
+def _where(c: Any, a: Any, b: Any) -> Any:
+    return np.where(c != 0, a, b)
+
+
+FILL_BLOCK = BlockOp(
+    "fill",
+    0,
+    _fill_type,
+    _fill,
+    "a block full of value; without a shape it takes that of the first operand or store it meets",
+    namespaces=BOTH,
+    parameters=(Parameter("value", Kind.NUMBER), Parameter("shape", Kind.SHAPE, None)),
+    rearrange=_fill_arguments,
+    forms=("ttl.math.fill(value, shape=(2, 2))", "ttl.math.fill(out_blk, value)"),
+)
+
+OPS = (
+    FILL_BLOCK,
+    BlockOp(
+        "mask",
+        2,
+        same_type,
+        _mask,
+        "x, or 0 where m is 1",
+        namespaces=BOTH,
+        operand_names=("x", "m"),
+    ),
+    BlockOp(
+        "mask_posinf",
+        2,
+        same_type,
+        _mask_posinf,
+        "x, or infinity where m is 1",
+        namespaces=BOTH,
+        operand_names=("x", "m"),
+        domain=Domain.FLOATS,
+    ),
+    BlockOp(
+        "where",
+        3,
+        same_type,
+        _where,
+        "a, or b where c is 0",
+        namespaces=BOTH,
+        operand_names=("c", "a", "b"),
+    ),
+)

@@ -1,0 +1,163 @@
+"""Operations that arrange elements anew.
+
+Dimensions are counted in shape units: the two innermost count tiles. A broadcast over one of these
+starts inside the tile, from the column, row or element in which a reduction leaves its result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, codes
+
+from ..dtypes import Array
+from ..types import BlockType, Shape
+from .arguments import block_as_shape, is_value
+from .meanings import BOTH
+from .rules import OPEN, meet, normal_dims, whole_shape
+from .table import Arguments, BlockOp, Kind, Parameter
+
+_BROADCAST, _TRANSPOSE = "ttl.math.broadcast()", "ttl.math.transpose()"
+_SQUEEZE, _UNSQUEEZE = "ttl.math.squeeze()", "ttl.math.unsqueeze()"
+
+
+def _broadcast_type(x: BlockType, dims: Shape, shape: Shape | None) -> BlockType:
+    given = whole_shape(x, _BROADCAST)
+    expanded = normal_dims(dims, len(given), _BROADCAST)
+    if any(given[dim] != 1 for dim in expanded):
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"{_BROADCAST} over {list(dims)} of a block of shape {given} (in tiles): only "
+            "dimensions of size 1 are expanded",
+            helps=("reduce the dimension first, or leave it out of dims",),
+        )
+    result = tuple(OPEN if dim in expanded else size for dim, size in enumerate(given))
+    if shape is None:
+        return BlockType(result, x.dtype)
+    if meet(result, shape) != shape:
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"{_BROADCAST} over {list(dims)} of a block of shape {given} cannot give shape {shape} "
+            "(in tiles)",
+            helps=("name every dimension that grows in dims, and no other",),
+        )
+    return BlockType(shape, x.dtype)
+
+
+def _broadcast(x: Array, dims: Shape, shape: Shape | None) -> Array:
+    """The first column, row or element; it counts for all the others."""
+    expanded = normal_dims(dims, x.ndim, _BROADCAST)
+    return x[tuple(slice(0, 1) if dim in expanded else slice(None) for dim in range(x.ndim))]
+
+
+def _broadcast_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """`broadcast(x, out_blk, dims)` is `broadcast(x, dims, shape=<that of out_blk>)`."""
+    kwargs = dict(kwargs)
+    if len(args) > 1 and is_value(args[1]):
+        kwargs["out_blk"], args = args[1], (args[0], *args[2:])
+    if "out_blk" in kwargs:
+        kwargs.setdefault("shape", block_as_shape(kwargs.pop("out_blk")))
+    return args, kwargs
+
+
+def _transpose_type(x: BlockType) -> BlockType:
+    shape = whole_shape(x, _TRANSPOSE)
+    if len(shape) != 2:
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"{_TRANSPOSE} works on blocks of two dimensions, not on one of shape {shape}",
+            helps=("take away leading ones with ttl.math.squeeze(x, dim)",),
+        )
+    return BlockType((shape[1], shape[0]), x.dtype)
+
+
+def _squeeze_type(x: BlockType, dim: Shape) -> BlockType:
+    if x.shape is None:
+        return x
+    shape = x.shape
+    dims = _outer_dims(dim, len(shape), _SQUEEZE)
+    if any(shape[d] != 1 for d in dims):
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"{_SQUEEZE} of dimension {list(dim)} of a block of shape {shape}: its size is not 1",
+            helps=("only dimensions of size 1 can be taken away",),
+        )
+    return BlockType(tuple(s for d, s in enumerate(shape) if d not in dims), x.dtype)
+
+
+def _unsqueeze_type(x: BlockType, dim: Shape) -> BlockType:
+    if x.shape is None:
+        return x
+    dims = _outer_dims(dim, len(x.shape) + len(dim), _UNSQUEEZE)
+    sizes = iter(x.shape)
+    rank = len(x.shape) + len(dims)
+    return BlockType(tuple(1 if d in dims else next(sizes) for d in range(rank)), x.dtype)
+
+
+def _outer_dims(dim: Shape, rank: int, call: str) -> Shape:
+    """The two innermost dimensions are rows and columns of tiles: every block has them."""
+    dims = normal_dims(dim, rank, call)
+    if any(d >= rank - 2 for d in dims):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call} of dimension {list(dim)}: the two innermost dimensions are rows and columns "
+            "of tiles",
+            helps=("name a dimension in front of these",),
+        )
+    return dims
+
+
+def _squeeze(x: Array, dim: Shape) -> Array:
+    return x if x.ndim == 0 else np.squeeze(x, dim)
+
+
+def _unsqueeze(x: Array, dim: Shape) -> Array:
+    return x if x.ndim == 0 else np.expand_dims(x, dim)
+
+
+OPS = (
+    BlockOp(
+        "broadcast",
+        1,
+        _broadcast_type,
+        _broadcast,
+        "x expanded in dimensions of size 1, inside the tile too",
+        namespaces=BOTH,
+        parameters=(Parameter("dims", Kind.DIMS), Parameter("shape", Kind.SHAPE, None)),
+        elementwise=False,
+        rearrange=_broadcast_arguments,
+        forms=(
+            "ttl.math.broadcast(x, dims=[-1], shape=(2, 2))",
+            "ttl.math.broadcast(x, out_blk, dims=[-1])",
+        ),
+    ),
+    BlockOp(
+        "transpose",
+        1,
+        _transpose_type,
+        np.transpose,
+        "rows and columns of x exchanged",
+        namespaces=BOTH,
+        elementwise=False,
+    ),
+    BlockOp(
+        "squeeze",
+        1,
+        _squeeze_type,
+        _squeeze,
+        "x without a leading dimension of size 1",
+        namespaces=BOTH,
+        parameters=(Parameter("dim", Kind.DIMS),),
+    ),
+    BlockOp(
+        "unsqueeze",
+        1,
+        _unsqueeze_type,
+        _unsqueeze,
+        "x with a leading dimension of size 1 more, at `dim` of the result",
+        namespaces=BOTH,
+        parameters=(Parameter("dim", Kind.DIMS),),
+    ),
+)

@@ -1,0 +1,251 @@
+"""Block expressions on the simulator: what operators, functions, store() and += compute.
+
+The array of a value need not be as large as its block: it is equal along the dimensions it lacks
+(a fill is one number, a broadcast one row or column). A value that has met no element type yet,
+made of fills alone, becomes one of the type it meets.
+"""
+
+from __future__ import annotations
+
+from sys import _getframe
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.frames import user_frame
+from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.dtypes import Array, DType, round_to
+from ttl.semantics.kernel_kinds import wrong_kind
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT
+from ttl.semantics.ops import BY_OPERATOR, BlockOp, Kind, is_complete, is_number, store_type
+from ttl.semantics.types import BlockType, element_shape
+
+from .block import SimBlock, SimExpression
+from .buffer import ConsumerEnd
+from .place import Place
+from .types import Applied
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+READ, STORE, ACCUMULATE = Event.READ, Event.STORE, Event.ACCUMULATE
+ADD = BY_OPERATOR["+"]
+
+
+def apply(
+    kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], parameters: dict[str, Any]
+) -> SimExpression:
+    """The value of an operation of the table, rounded to the format of expression values."""
+    if not kernel.is_compute:
+        raise wrong_kind(op.spelling, kernel.kind)
+    table = kernel.simulation.types
+    arrays: list[Any] = []
+    types: list[BlockType] = []
+    for operand in operands:
+        kind = type(operand)
+        if kind is SimBlock:
+            arrays.append(read(kernel, operand))
+            types.append(operand.type)
+        elif kind is SimExpression:
+            arrays.append(operand.array)
+            types.append(operand.type)
+        else:
+            _check_number(op, operand, len(arrays), operands)
+            arrays.append(operand)
+            types.append(table.number)
+    applied = table.result(op, types, parameters)
+    if applied.converts:
+        _convert(kernel, applied.dtype, arrays, types)
+    if parameters and operands:
+        parameters = _converted_parameters(op, parameters, applied.dtype)
+    if not op.elementwise:
+        arrays = [_expanded(array, type_) for array, type_ in zip(arrays, types, strict=True)]
+    computed = np.asarray(op.meaning(*arrays, **parameters))
+    result = SimExpression(applied.type, _rounded(kernel, computed, applied, bool(operands)))
+    if applied.is_open:
+        _follow_shapeless(kernel, operands, result)
+    return result
+
+
+def _rounded(kernel: KernelRun, computed: Array, applied: Applied, has_operands: bool) -> Array:
+    if has_operands:  # a fill stays exact until it meets an element type
+        computed = round_to(computed, format_of(kernel, applied.type.dtype))
+    # A slot or a view of one changes with its block.
+    return computed if computed.base is None else computed.copy()
+
+
+def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
+    """Values of expressions: floats have the format of DST, integers their own type."""
+    return kernel.dest if dtype is None or dtype.is_float else dtype
+
+
+def read(kernel: KernelRun, block: SimBlock) -> Array:
+    """The value of a block as an operand. It changes with the block, if it is not a copy."""
+    block.life.step(READ, block)
+    if block.sum is not None:
+        block.settle()
+    if kernel.inexact and block.end.buffer.held in kernel.inexact:
+        return round_to(block.array, kernel.dest)
+    return block.array
+
+
+# Numbers and fills --------------------------------------------------------------------------------
+
+
+def _check_number(op: BlockOp, value: Any, position: int, operands: tuple[Any, ...]) -> None:
+    """Is `value` a number where one is allowed, beside a block?"""
+    has_block = any(isinstance(operand, (SimBlock, SimExpression)) for operand in operands)
+    if not is_number(value) or op.names[position] not in op.scalars or not has_block:
+        raise not_a_value(op.spelling, value)
+
+
+def not_a_value(call: str, value: object) -> RuleBroken:
+    helps: tuple[str, ...] = ()
+    if is_number(value):
+        helps = (f"write ttl.math.fill({value})",)
+    elif isinstance(value, bool):
+        helps = (f"write {int(value)}: a bool is a truth value, not a number",)
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{call} works on blocks and block expressions, not on {value!r}",
+        helps=helps,
+    )
+
+
+def _convert(
+    kernel: KernelRun, dtype: DType | None, arrays: list[Any], types: list[BlockType]
+) -> None:
+    """Give numbers and fills the element type of the operands they meet."""
+    for position, type_ in enumerate(types):
+        if type_.dtype is None:
+            arrays[position] = converted(kernel, arrays[position], dtype)
+
+
+def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
+    """A number is exact beside a block; a fill is a value of its own, in the format of DST."""
+    if isinstance(value, (int, float)):
+        return _number(value, dtype)
+    if dtype is not None and not dtype.is_float:
+        return _whole(value, dtype)
+    return round_to(value.astype(np.float32), kernel.dest)
+
+
+def _number(value: float, dtype: DType | None) -> Any:
+    if dtype is None or dtype.is_float:
+        try:
+            return np.float32(value)
+        except OverflowError:  # an int beyond all floats
+            return np.float32(np.inf if value > 0 else -np.inf)
+    return _whole(np.array(value, np.int64 if _fits(value) else np.float64), dtype)[()]
+
+
+def _fits(value: float) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**63
+
+
+def _whole(values: Array, dtype: DType) -> Any:
+    whole = round_to(values, dtype)
+    if not np.array_equal(whole, values):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{values.flat[0]} is not a number of {dtype}",
+            helps=(
+                f"write a number that {dtype} has, or convert with ttl.math.typecast(x, dtype)",
+            ),
+        )
+    return whole
+
+
+def _converted_parameters(
+    op: BlockOp, parameters: dict[str, Any], dtype: DType | None
+) -> dict[str, Any]:
+    numbers = [parameter.name for parameter in op.parameters if parameter.kind is Kind.NUMBER]
+    return parameters | {name: _number(parameters[name], dtype) for name in numbers}
+
+
+def _expanded(array: Any, type_: BlockType) -> Any:
+    """The whole block, where it matters which elements are there."""
+    if type_.shape is None or not is_complete(type_.shape):
+        return array
+    extent = element_shape(type_.shape)
+    return array if array.shape == extent else np.broadcast_to(array, extent)
+
+
+# Values without a shape ---------------------------------------------------------------------------
+
+
+def _follow_shapeless(
+    kernel: KernelRun, operands: tuple[Any, ...], result: SimExpression
+) -> None:
+    """What a value without a shape went into is now the one that needs one."""
+    for operand in operands:
+        if type(operand) is SimExpression:
+            kernel.shapeless.pop(operand, None)
+    if not is_complete(result.type.shape):
+        kernel.shapeless[result] = _user_place()
+
+
+def _user_place() -> Place | None:
+    frame = user_frame(_getframe(1))
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def shapeless_value() -> RuleBroken:
+    return RuleBroken(
+        codes.SHAPELESS_FILL,
+        "this value has met neither an operand nor a store that gives it a shape",
+        helps=("give it one: ttl.math.fill(value, shape=(rows, columns))", "or leave it out"),
+    )
+
+
+# Storing ------------------------------------------------------------------------------------------
+
+
+def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
+    if not kernel.is_compute:
+        raise wrong_kind("Block.store()", kernel.kind)
+    stored = _storable(kernel, value, block, "Block.store()")
+    block.life.step(STORE, block)
+    held = block.end.buffer.held
+    if held.is_block_float:  # neighbours share an exponent
+        stored = np.broadcast_to(stored, block.array.shape)
+    if type(block.end) is ConsumerEnd:  # a value of its own: the chip cannot pack over read space
+        block.array = np.empty_like(block.array)
+    block.array[...] = stored if held is kernel.dest else round_to(stored, held)
+
+
+def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Array:
+    """The value's array, once it is known to fit into the block."""
+    array: Array
+    if type(value) is SimExpression:
+        array = value.array
+        if not is_complete(value.type.shape):
+            kernel.shapeless.pop(value, None)
+    elif type(value) is SimBlock:
+        array = read(kernel, value)  # without an operator, it passes DST all the same
+    else:
+        raise not_a_value(call, value)
+    if value.type is not block.type or block.type.layout is ROW_MAJOR_LAYOUT:
+        store_type(value.type, block.type)
+    if value.type.dtype is None:
+        array = converted(kernel, array, block.type.dtype)
+    return array
+
+
+def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
+    """`block += value`: on a reserved block a running sum, on a waited one a store of the sum."""
+    if not kernel.is_compute:
+        raise wrong_kind("+= on a block", kernel.kind)
+    if type(block.end) is ConsumerEnd:
+        store(kernel, apply(kernel, ADD, (block, value), {}), block)
+        return
+    if is_number(value):
+        added = _number(value, block.type.dtype)
+    else:
+        added = _storable(kernel, value, block, "+=")
+    is_first = block.life.state is State.MUST_WRITE
+    block.life.step(ACCUMULATE, block)
+    before = block.array if block.sum is None else block.sum
+    summed = np.add(np.zeros_like(before) if is_first else before, added)
+    block.sum = round_to(summed, format_of(kernel, block.type.dtype))

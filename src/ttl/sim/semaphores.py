@@ -1,0 +1,89 @@
+"""Semaphores during one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.language.semaphores import SEMAPHORE_VALUES, Semaphore, semaphore_value
+from ttl.semantics.types import Shape
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+
+class NodeSemaphore:
+    """The value of a semaphore on one node."""
+
+    __slots__ = ("declared", "sleepers", "value")
+
+    def __init__(self, declared: Semaphore):
+        self.declared = declared
+        self.value = declared.initial
+        self.sleepers: list[KernelRun] = []
+
+    def change(self, value: int, kernel: KernelRun) -> None:
+        self.value = value
+        if self.sleepers:  # they look at the value when they run: one that has passed is missed
+            kernel.simulation.ready.extend(self.sleepers)
+            self.sleepers = []
+
+
+@dataclass(frozen=True, slots=True)
+class SemaphoreWait:
+    """What a kernel that sleeps waits for."""
+
+    semaphore: NodeSemaphore
+    wanted: int
+    at_least: bool
+
+    @property
+    def is_over(self) -> bool:
+        value = self.semaphore.value
+        return value >= self.wanted if self.at_least else value == self.wanted
+
+
+class SemaphoreRuns:
+    """The semaphores of one launch on all nodes, those of a node made at their first use."""
+
+    __slots__ = ("_declared", "_runs")
+
+    def __init__(self, declared: tuple[Semaphore, ...]):
+        self._declared = declared
+        self._runs: dict[tuple[int, Shape], NodeSemaphore] = {}
+
+    def find(self, semaphore: Semaphore, node: Shape) -> NodeSemaphore:
+        run = self._runs.get((semaphore.index, node))
+        if run is not None:
+            return run
+        if semaphore.index >= len(self._declared):
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"semaphore `{semaphore.name}` belongs to another operation",
+                helps=("make the semaphore in the body of the operation that uses it",),
+            )
+        declared = self._declared[semaphore.index]
+        return self._runs.setdefault((semaphore.index, node), NodeSemaphore(declared))
+
+
+def wait_for(kernel: KernelRun, semaphore: Semaphore, value: int, at_least: bool) -> None:
+    run = kernel.simulation.semaphores.find(semaphore, kernel.coordinate)
+    wait = SemaphoreWait(run, semaphore_value(value, "the value waited for"), at_least)
+    while not wait.is_over:
+        run.sleepers.append(kernel)
+        kernel.sleep(wait, run.declared.name, run.value)
+
+
+def set_value(
+    kernel: KernelRun, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int
+) -> None:
+    checked = semaphore_value(value, "the value set")
+    for node in nodes:
+        kernel.simulation.semaphores.find(semaphore, node).change(checked, kernel)
+
+
+def increment(kernel: KernelRun, semaphore: Semaphore, node: Shape, value: int) -> None:
+    run = kernel.simulation.semaphores.find(semaphore, node)
+    added = semaphore_value(value, "the value added")
+    run.change((run.value + added) % SEMAPHORE_VALUES, kernel)

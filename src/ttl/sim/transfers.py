@@ -1,0 +1,72 @@
+"""What all copies under way have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.language.copies import GroupTransfer, Transfer
+from ttl.trace import EventKind
+
+from .block import SimBlock
+from .place import Place, labels
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+
+class SimTransfer(Transfer):
+    """A copy under way until its wait(). `block` is the one that it fills or empties."""
+
+    __slots__ = ("block", "group", "is_done", "kernel", "place")
+
+    start_kind = EventKind.COPY_START
+    end_kind = EventKind.COPY_END
+
+    def __init__(self, kernel: KernelRun, block: SimBlock, place: Place):
+        self.kernel = kernel
+        self.block = block
+        self.place = place
+        self.is_done = False
+        self.group: GroupTransfer | None = None
+
+    @property
+    def subject(self) -> str:
+        """The other end, as a trace names it."""
+        raise NotImplementedError
+
+    def complete(self) -> None:
+        """Sleep until the data may move, move it and step the blocks."""
+        raise NotImplementedError
+
+    def wait(self) -> None:
+        if self.is_done or self.group is not None:
+            raise self._refused()
+        self.finish()
+
+    def join(self, group: GroupTransfer) -> None:
+        if self.is_done or self.group is not None:
+            raise self._refused()
+        self.group = group
+
+    def finish(self) -> None:
+        self.is_done = True
+        self.group = None
+        self.complete()
+        block = self.block
+        if block.transfer is self:
+            block.transfer = None  # no cycle is left to the garbage collector
+        kernel = self.kernel
+        del kernel.transfers[self]
+        if kernel.recorder is not None:
+            kernel.record_copy(self.end_kind, self)
+
+    def _refused(self) -> RuleBroken:
+        how = "was waited for already" if self.is_done else "was added to a group"
+        wait = "wait once for each ttl.copy()"
+        return RuleBroken(
+            codes.TRANSFER_REUSED,
+            f"this transfer {how}",
+            helps=(wait if self.is_done else "call wait_all() on the group, once",),
+            secondary=labels([(self.place, "the transfer started here")]),
+        )

@@ -1,0 +1,146 @@
+"""Stops a kernel that never lets another one run, such as `while True: pass`.
+
+A thread looks from time to time whether the simulation has come any further. CPU time counts, so
+that a kernel that stands in a debugger is left alone.
+
+rule IDLE    no progress, and hardly ever seen inside pyttl or a call it made: `budget` seconds
+rule BUSY    no progress, but seen there (long expressions): BUSY_FACTOR times as long
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+
+from ttl.diagnostics.frames import is_pyttl_file, is_user_file
+
+BUSY_FACTOR = 10
+LONGEST_INTERVAL = 0.25  # seconds between two looks
+LOOKS_WHEN_IDLE = 8  # before the thread ends
+
+
+class Spinning(BaseException):
+    """Raised inside the kernel; a BaseException, so that `except Exception` does not keep it."""
+
+    seconds = 0.0
+
+
+@contextmanager
+def watchdog(budget: float, progress: Callable[[], int]) -> Iterator[None]:
+    """Raise Spinning in this thread if `progress()` stays the same for `budget` CPU seconds."""
+    watch = Watch(threading.get_ident(), budget, progress)
+    watchers = _watchers()
+    watchers.add(watch)
+    try:
+        yield
+    finally:
+        with suppress(Spinning):
+            watchers.remove(watch)
+            _let_a_late_interrupt_strike()
+
+
+class Watch:
+    """A thread that is watched, and what was seen of it since its last progress."""
+
+    __slots__ = ("budget", "clock", "inside", "looks", "progress", "seen", "since", "thread_id")
+
+    def __init__(self, thread_id: int, budget: float, progress: Callable[[], int]):
+        self.thread_id = thread_id
+        self.budget = budget
+        self.progress = progress
+        self.clock = _cpu_clock(thread_id)
+        self.seen = -1
+        self._start_again()
+
+    def _start_again(self) -> None:
+        self.since = self.clock()
+        self.looks = self.inside = 0
+
+    def look(self) -> None:
+        now = self.progress()
+        if now != self.seen:
+            self.seen = now
+            self._start_again()
+            return
+        self.looks += 1
+        self.inside += _is_in_pyttl(self.thread_id)
+        used = self.clock() - self.since
+        is_busy = self.inside * 10 > self.looks
+        if used > (self.budget * BUSY_FACTOR if is_busy else self.budget):
+            self._start_again()
+            _interrupt(self.thread_id, type("Spinning", (Spinning,), {"seconds": used}))
+
+
+class Watchers:
+    """The thread that looks. It is kept for a while, because starting it costs more than a launch
+    of a small operation.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.watches: list[Watch] = []
+        self.thread: threading.Thread | None = None
+
+    def add(self, watch: Watch) -> None:
+        with self.lock:
+            self.watches.append(watch)
+            if self.thread is None or not self.thread.is_alive():  # not in a forked process
+                self.thread = threading.Thread(target=self._run, name="ttl-watchdog", daemon=True)
+                self.thread.start()
+
+    def remove(self, watch: Watch) -> None:
+        with self.lock:
+            self.watches.remove(watch)
+
+    def _run(self) -> None:
+        idle = 0
+        while idle < LOOKS_WHEN_IDLE:
+            intervals = [watch.budget / 4 for watch in self.watches]
+            time.sleep(min(LONGEST_INTERVAL, *intervals) if intervals else LONGEST_INTERVAL)
+            with self.lock:
+                idle = 0 if self.watches else idle + 1
+                for watch in self.watches:
+                    watch.look()
+                if idle == LOOKS_WHEN_IDLE:
+                    self.thread = None
+
+
+@cache
+def _watchers() -> Watchers:
+    return Watchers()
+
+
+def _cpu_clock(thread_id: int) -> Callable[[], float]:
+    """The CPU time of a thread, or of the process where the system does not tell it."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.process_time
+    clock_id = time.pthread_getcpuclockid(thread_id)
+    return lambda: time.clock_gettime(clock_id)
+
+
+def _is_in_pyttl(thread_id: int) -> bool:
+    """Does the thread stand in pyttl or in something it calls, outside of the user's code?"""
+    frame = sys._current_frames().get(thread_id)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        if is_pyttl_file(frame.f_code.co_filename):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _interrupt(thread_id: int, exception: type[BaseException]) -> None:
+    set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    set_exception(ctypes.c_ulong(thread_id), ctypes.py_object(exception))
+
+
+def _let_a_late_interrupt_strike() -> None:
+    """One that was taken back instead leaves Python 3.11 waiting for it in every call, and for ever
+    in one that a debugger traces.
+    """
+    for _ in range(10):  # the interpreter looks for interrupts at the end of a loop's body
+        pass

@@ -1,0 +1,18 @@
+"""The chips' data formats: how many bytes a tile of each takes. The one list of them."""
+
+from __future__ import annotations
+
+TILE_ELEMENTS = 32 * 32
+
+# A block float has one byte of exponent for 16 elements, in front of the mantissas of the tile.
+PAGE_BYTES = {
+    "BFloat16": 2048,
+    "Float16": 2048,
+    "Float32": 4096,
+    "Int32": 4096,
+    "UInt32": 4096,
+    "UInt16": 2048,
+    "UInt8": 1024,
+    "BFP_BFloat8": 1088,
+    "BFP_BFloat4": 576,
+}

@@ -1,0 +1,39 @@
+# RUN: TTLANG_INITIAL_MLIR=%t TTLANG_COMPILE_ONLY=1 ttl run %s 2>/dev/null && filecheck %s < %t
+# ruff: noqa: F841
+
+import ttnn
+
+import ttl
+
+
+@ttl.operation(grid=(1, 1))
+def pass_on(a, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+    @ttl.datamovement()
+    def read():
+        for step in range(3):
+            a_blk = a_dfb.reserve()
+            ttl.copy(a[0, step], a_blk)
+
+    @ttl.datamovement()
+    def write():
+        for step in range(3):
+            a_blk = a_dfb.wait()
+            transfer = ttl.copy(a_blk, y[0, step])
+        last = a_dfb.wait()
+        ttl.copy(last, y[0, 0]).wait()
+        last.pop()
+
+
+pass_on(*(ttnn.zeros((32, 96), ttnn.bfloat16) for _ in "ay"))
+
+# What is left out is marked for the passes; what is written is not.
+# CHECK:      func.func @read
+# CHECK:      %a_blk = "ttl.dfb_reserve"(%a_dfb) {implicit_release}
+# CHECK:      "ttl.copy"({{.*}}, %a_blk) {implicit_wait = "at once"}
+# CHECK:      func.func @write
+# CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb) {implicit_release}
+# CHECK:      %transfer = "ttl.copy"(%a_blk, {{.*}}) {implicit_wait = "end of body"}
+# CHECK:      %last = "ttl.dfb_wait"(%a_dfb) :
+# CHECK:      "ttl.copy"(%last, {{%[0-9]+}}) :

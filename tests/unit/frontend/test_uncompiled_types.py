@@ -1,0 +1,51 @@
+"""Element types and layouts that only the simulator has are named by the compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ttl
+from ttl import ttnn
+from ttl.diagnostics import CompileError
+from ttl.frontend import build_module
+from ttl.semantics.dtypes import DTYPES
+from ttl.target import load
+
+TARGET = load("wormhole_b0")
+ROWS = ttnn.ROW_MAJOR_LAYOUT
+
+
+@ttl.operation(grid=(1, 1))
+def operation(a):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+    @ttl.datamovement()
+    def read():
+        with a_dfb.reserve() as block:
+            ttl.copy(a[0, 0], block).wait()
+
+
+def build(tensor: ttnn.Tensor) -> Any:
+    return build_module(operation.program((tensor,), {}, TARGET.default_grid), TARGET)
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+def test_element_types(dtype: Any) -> None:
+    tensor = ttnn.zeros((32, 32), dtype)
+    if dtype in (ttnn.bfloat16, ttnn.float32):
+        assert build(tensor) is not None
+        return
+    with pytest.raises(CompileError) as caught:
+        build(tensor)
+    of_tensor, of_buffer = caught.value.diagnostics
+    assert of_tensor.code.code == of_buffer.code.code == "TTL7001"
+    assert f"the element type {dtype} of argument `a`" in of_tensor.message
+    assert f"the element type {dtype} of dataflow buffer `a_dfb`" in of_buffer.message
+    assert of_buffer.primary is not None and of_buffer.primary.span.file == __file__
+
+
+def test_row_major() -> None:
+    with pytest.raises(CompileError, match="the ROW_MAJOR layout of argument `a`"):
+        build(ttnn.zeros((32, 32), layout=ROWS))

@@ -1,0 +1,64 @@
+"""Tensors that an operation cannot use are named at the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ttl
+from ttl import ttnn
+from ttl.diagnostics import UsageError
+
+
+@ttl.operation(grid=(1, 1))
+def operation(a, b):
+    @ttl.datamovement()
+    def kernel():
+        pass
+
+
+def good(**options: Any) -> ttnn.Tensor:
+    return ttnn.zeros((32, 32), **options)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (ttnn.zeros(()), r"`b` of operation is a tensor of tiles with 0 dimensions, of shape \(\)"),
+        (ttnn.zeros((5,)), r"`b` of operation is a tensor of tiles with 1 dimensions"),
+        (ttnn.zeros((4, 0)), r"`b` of operation is an empty tensor, of shape \(4, 0\)"),
+        (ttnn.zeros((0,), layout=ttnn.ROW_MAJOR_LAYOUT), "`b` of operation is an empty tensor"),
+        (ttnn.zeros((), layout=ttnn.ROW_MAJOR_LAYOUT), "`b` of operation is a tensor without dim"),
+    ],
+)
+def test_tensors_that_cannot_be_sliced(tensor: ttnn.Tensor, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        operation(good(), tensor)
+    (found,) = caught.value.diagnostics
+    assert found.code.slug == "unusable-tensor"
+    assert found.primary is not None and found.primary.span.file == __file__
+    assert found.helps
+
+
+def test_one_dimension_is_enough_for_row_major_tensors() -> None:
+    operation(good(), ttnn.zeros((5,), layout=ttnn.ROW_MAJOR_LAYOUT))
+
+
+def test_tensors_of_two_devices() -> None:
+    first, second = (ttnn.open_device(device_id=number) for number in (0, 1))
+    with pytest.raises(UsageError, match="`b` of operation is on device 1, argument `a` is on dev"):
+        operation(good(device=first), good(device=second))
+    operation(good(device=first), good(device=ttnn.open_device(device_id=0)))
+
+
+def test_host_and_device_tensors() -> None:
+    device = ttnn.open_device()
+    with pytest.raises(UsageError, match="argument `b` of operation is a host tensor") as caught:
+        operation(good(device=device), good())
+    assert "ttnn.to_device(tensor, device)" in str(caught.value)
+
+
+def test_the_same_tensor_twice() -> None:
+    tensor = good()
+    operation(tensor, tensor)
