@@ -67,8 +67,9 @@ def matmul_bias_relu(a, b, bias, y):
 
 
 def main():
+    device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(3):
-        inputs = [ttnn.from_numpy(x, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT) for x in arrays]
+        inputs = [ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]
         output = ttnn.zeros_like(inputs[0])
         start = time.perf_counter()
         matmul_bias_relu(*inputs, output)

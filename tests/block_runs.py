@@ -11,6 +11,8 @@ import ttl
 from ttl import sim, ttnn
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 Shape = tuple[int, ...]
 
@@ -52,8 +54,8 @@ def run_statement(
             with y_dfb.wait() as block:
                 ttl.copy(block, whole(y)).wait()
 
-    tensors = [ttnn.from_numpy(np.ascontiguousarray(array), dtype=dtype) for array in arrays]
-    result = ttnn.empty(shape, out_dtype or dtype)
+    tensors = [ttnn.from_numpy(np.ascontiguousarray(array), dtype=dtype, device=DEVICE) for array in arrays]
+    result = ttnn.empty(shape, out_dtype or dtype, device=DEVICE)
     padded = (*tensors, *[result] * (3 - len(tensors)), result)
     sim.run(operation.program(padded, {}, TARGET.default_grid), target=TARGET)
     return ttnn.to_numpy(result)

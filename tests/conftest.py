@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +16,9 @@ from headers.check import check_operation
 from skip_policy import SkipPolicy, read_allowed
 from ttl.artifact import CompiledOperation
 
-COMPILER = "ttl.driver.compile"  # the module and the function every compilation goes through
-COMPILE_FUNCTION = "compile_operation"
+# The module and the function that every compilation and every run of kernels goes through.
+COMPILE_FUNCTION = ("ttl.driver.compile", "compile_operation")
+LAUNCH_FUNCTION = ("ttl.host.launcher", "launch")
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=1000)
@@ -35,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # a worker's reports go to the controller
         allowed = read_allowed(Path(__file__).parent / "allowed_skips.txt")
         config.pluginmanager.register(SkipPolicy(allowed), "skip-policy")
-    config.pluginmanager.register(HeaderCheck(), "header-check")
+    config.pluginmanager.register(HEADER_CHECK, "header-check")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -48,51 +49,75 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class HeaderCheck:
-    """Type-checks every kernel that a test compiles in this process.
+    """Type-checks every kernel that a test compiles or runs in this process.
 
-    The compilation itself only notes what it produced: the check runs after the test, where it
+    The wrapped functions only note what passes through: the check runs after the test, where it
     cannot be caught by the test and costs none of its time. A test that compiles in another process
     calls `headers.check.check_folder` itself.
+
+    A test whose kernels are wrong on purpose is marked `wrong_kernel("why")`; the headers must then
+    refuse them, or the mark is a mistake.
     """
 
     def __init__(self) -> None:
-        self.compiled: list[CompiledOperation] = []
+        self.noted: dict[int, CompiledOperation] = {}
+        _replace(*COMPILE_FUNCTION, self._noting_result)
+        _replace(*LAUNCH_FUNCTION, self._noting_argument)
 
-    def pytest_sessionstart(self) -> None:
-        module = import_module(COMPILER)
-        self._wrap(getattr(module, COMPILE_FUNCTION))
+    def _note(self, compiled: CompiledOperation) -> None:
+        self.noted[id(compiled)] = compiled
 
-    def _wrap(self, original: Any) -> None:
-        """Put a noting function wherever a module of ttl has the original under its name."""
-
+    def _noting_result(self, original: Any) -> Any:
         @wraps(original)
         def compile_and_note(*args: Any, **kwargs: Any) -> CompiledOperation:
             compiled: CompiledOperation = original(*args, **kwargs)
-            self.compiled.append(compiled)
+            self._note(compiled)
             return compiled
 
-        for name, module in sorted(sys.modules.items()):
-            if name.split(".")[0] == "ttl" and vars(module).get(COMPILE_FUNCTION) is original:
-                setattr(module, COMPILE_FUNCTION, compile_and_note)
+        return compile_and_note
+
+    def _noting_argument(self, original: Any) -> Any:
+        @wraps(original)
+        def note_and_launch(compiled: CompiledOperation, *args: Any, **kwargs: Any) -> None:
+            self._note(compiled)
+            original(compiled, *args, **kwargs)
+
+        return note_and_launch
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         result = yield
-        self._check()
+        self._check(item)
         return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         result = yield
-        self._check()
+        self._check(item)
         return result
 
-    def _check(self) -> None:
-        compiled, self.compiled = self.compiled, []
-        messages = [
-            f"{operation.name}: {message}"
-            for operation in compiled
-            for message in check_operation(operation)
-        ]
-        if messages:
-            pytest.fail("the device headers refuse a kernel:\n" + "\n".join(messages), False)
+    def _check(self, item: pytest.Item) -> None:
+        noted, self.noted = self.noted, {}
+        mark = item.get_closest_marker("wrong_kernel")
+        if noted and mark is not None and not mark.args:
+            pytest.fail("the mark `wrong_kernel` must say why", False)
+        for operation in noted.values():
+            messages = check_operation(operation)
+            if messages and mark is None:
+                lines = "".join(f"\n{operation.name}: {message}" for message in messages)
+                pytest.fail(f"the device headers refuse a kernel:{lines}", False)
+            if not messages and mark is not None:
+                pytest.fail("marked `wrong_kernel`, but the device headers accept it", False)
+
+
+def _replace(module_name: str, name: str, wrapper: Callable[[Any], Any]) -> None:
+    """Put a wrapped function wherever a module of ttl has the original under its name."""
+    original = getattr(import_module(module_name), name)
+    wrapped = wrapper(original)
+    for loaded, module in sorted(sys.modules.items()):
+        if loaded.split(".")[0] == "ttl" and vars(module).get(name) is original:
+            setattr(module, name, wrapped)
+
+
+# Here and not when the session starts: the conftest files further down import these functions too.
+HEADER_CHECK = HeaderCheck()

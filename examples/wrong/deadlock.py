@@ -65,7 +65,8 @@ def multiply_add_exp(a, b, c, y):
 
 def main():
     ones = np.ones((256, 256))
-    inputs = [ttnn.from_numpy(ones, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT) for _ in "abc"]
+    device = ttnn.open_device(device_id=0)
+    inputs = [ttnn.from_numpy(ones, dtype=ttnn.bfloat16, device=device) for _ in "abc"]
     multiply_add_exp(*inputs, ttnn.zeros_like(inputs[0]))
 
 

@@ -18,14 +18,16 @@ from property.expressions import Approximate, Expression, evaluate
 from ttl import ttnn
 from ttl.language import Operation
 
+DEVICE = ttnn.open_device(device_id=0)
+
 INPUTS = dict(sample_inputs())
 PRODUCT = ("*", ("a",), ("b",))
 
 
 def run(operation: Operation, arrays: list[Any], backend: str) -> Any:
     """What the operation writes, on a road that the driver chooses by the environment."""
-    tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16) for array in arrays]
-    output = ttnn.full((256, 256), float("nan"), ttnn.bfloat16)
+    tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
+    output = ttnn.full((256, 256), float("nan"), ttnn.bfloat16, device=DEVICE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         operation(*tensors, output)
@@ -33,7 +35,7 @@ def run(operation: Operation, arrays: list[Any], backend: str) -> Any:
 
 
 def reference(expression: Expression, names: str, arrays: list[Any], dst: str) -> Approximate:
-    values = [ttnn.to_numpy(ttnn.from_numpy(x, dtype=ttnn.bfloat16)) for x in arrays]
+    values = [ttnn.to_numpy(ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=DEVICE)) for x in arrays]
     exact = {
         name: Approximate(value.astype(np.float32), np.zeros(value.shape))
         for name, value in zip(names, values, strict=True)

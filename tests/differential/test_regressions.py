@@ -15,6 +15,8 @@ from golden.example_programs import load_file
 from ttl import ttnn
 from ttl.diagnostics import CompileError
 
+DEVICE = ttnn.open_device(device_id=0)
+
 PROGRAM = """import ttl
 
 INFINITY = float("inf")
@@ -50,8 +52,8 @@ def run(later: str, backend: str, folder: Path) -> list[Any]:
     path = folder / "program.py"
     path.write_text(PROGRAM.replace("LATER", later))
     values = np.arange(-512, 512, dtype=np.float32).reshape(32, 32)
-    a = ttnn.from_numpy(values, dtype=ttnn.float32)
-    outputs = [ttnn.zeros((32, 32), ttnn.float32) for _ in "yz"]
+    a = ttnn.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
+    outputs = [ttnn.zeros((32, 32), ttnn.float32, device=DEVICE) for _ in "yz"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         load_file(path).operation(a, *outputs)

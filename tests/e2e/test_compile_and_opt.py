@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,27 @@ def test_compile_only_leaves_tensors_alone(run: Any, tmp_path: Path) -> None:
     by_variable = run("ttl", "run", EXAMPLES / "elementwise.py", TTLANG_COMPILE_ONLY="1")
     assert by_variable.returncode == 0 and "largest error 100.00%" in by_variable.stdout
     assert (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_wrong_program_compiles_to_kernels_that_the_headers_accept(
+    run: Any, tmp_path: Path
+) -> None:
+    """What test_run.py runs with --host in processes of its own; the other programs are above."""
+    program = EXAMPLES / "wrong" / "deadlock.py"
+    done = run("ttl", "compile", "--compile-only", program, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert check_folder(tmp_path / "out", ["wormhole_b0", "blackhole"]) == []
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit", "raise SystemExit(0)"])
+def test_compile_of_a_program_that_calls_no_operation(
+    run: Any, tmp_path: Path, ending: str
+) -> None:
+    (tmp_path / "none.py").write_text(f"import ttl\n{ending}\n")
+    done = run("ttl", "compile", "none.py", "-o", "out")
+    assert done.returncode == 1
+    assert done.stderr == "ttl: none.py calls no operation; nothing was compiled\n"
+    assert not (tmp_path / "out").exists()
 
 
 def test_compile_into_a_file_is_an_error(run: Any, tmp_path: Path) -> None:
@@ -105,6 +127,13 @@ WRONG = {
     "unknown pass option": (("opt", str(CSE), "-p", "cse{x=1}"), 1, "error[TTL8002]"),
     "unreadable pipeline": (("opt", str(CSE), "-p", "cse{"), 1, "error[TTL8002]"),
     "no IR": (("opt", __file__), 1, "error[TTL8001]"),
+    "no text": (("opt", sys.executable), 1, "error[TTL8001]"),
+    "print after no pass": (
+        ("opt", str(CSE), "--print-ir-after=nopass"), 1, "error[TTL8002]",
+    ),
+    "print after a pass that does not run": (
+        ("opt", str(CSE), "-p", "canonicalize", "--print-ir-after=cse"), 1, "error[TTL8002]",
+    ),
     "unknown code": (("explain", "TTL0000"), 1, "there is no diagnostic TTL0000"),
 }
 

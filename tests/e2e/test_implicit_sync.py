@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from headers.check import check_folder
+
 PROGRAM = """
 import numpy as np
 import ttnn
@@ -42,8 +44,9 @@ def double(a, y):
 
 
 values = np.arange(32 * 128, dtype=np.float32).reshape(32, 128) % 61
-a = ttnn.from_numpy(values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT)
-y = ttnn.zeros((32, 128), ttnn.bfloat16)
+device = ttnn.open_device(device_id=0)
+a = ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=device)
+y = ttnn.zeros((32, 128), ttnn.bfloat16, device=device)
 for _ in range(2):
     double(a, y)
 print((ttnn.to_numpy(y).astype(np.float32) == 2 * values).all())
@@ -56,7 +59,7 @@ def run(tmp_path: Path):
 
     def call(*options: str) -> subprocess.CompletedProcess[str]:
         code = "import sys; from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
-        command = [sys.executable, "-c", code, "run", *options, "program.py"]
+        command = [sys.executable, "-c", code, *options, "program.py"]
         return subprocess.run(
             command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         )
@@ -66,20 +69,26 @@ def run(tmp_path: Path):
 
 @pytest.mark.parametrize("options", [(), ("--host",)], ids=["simulator", "host"])
 def test_the_program_runs_and_one_note_says_what_was_supplied(run, options) -> None:
-    done = run(*options)
+    done = run("run", *options)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
     assert done.stderr.startswith("note[TTL3010]: `double` leaves out 6 calls that were supplied\n")
     assert done.stderr.count("TTL3010]") == 1
 
 
+def test_the_headers_accept_the_kernels(run, tmp_path) -> None:
+    done = run("compile", "--compile-only", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert check_folder(tmp_path / "out", ["wormhole_b0", "blackhole"]) == []
+
+
 def test_strict_shows_every_repair_as_an_error(run) -> None:
-    done = run("--strict")
+    done = run("run", "--strict")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("error[TTL3011]") == 6
     assert "note[" not in done.stderr
 
 
 def test_json_notes_are_json(run) -> None:
-    (line,) = run("--json").stderr.splitlines()
+    (line,) = run("run", "--json").stderr.splitlines()
     note = json.loads(line)
     assert (note["code"], note["severity"], len(note["secondary"])) == ("TTL3010", "note", 5)

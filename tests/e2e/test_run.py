@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from headers.check import check_folder
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DEADLOCK = EXAMPLES / "wrong" / "deadlock.py"
 ROADS = {
@@ -119,3 +121,101 @@ def test_importing_ttl_is_light(run: Any) -> None:
     code = "import ttl, sys; print(sorted({'xdsl', 'torch', 'rich'} & set(sys.modules)))"
     done = run("python", "-c", code)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_a_damaged_cache_entry_is_built_again(run: Any, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    command = ("ttl", "run", "--host", EXAMPLES / "elementwise.py")
+    assert run(*command, PYTTL_CACHE=str(cache)).returncode == 0
+    libraries = sorted(cache.iterdir())
+    assert [path.name.split("-")[0] for path in libraries] == ["kernels", "runtime"]
+    for path in libraries:
+        path.write_bytes(b"")
+    done = run(*command, PYTTL_CACHE=str(cache))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(cache.iterdir()) == libraries and all(path.stat().st_size for path in libraries)
+
+
+# The kernels hand over blocks for many minutes. A helper sends SIGINT as soon as they run: then
+# there is the host executor's thread, or the simulator's watchdog.
+ENDLESS = """
+import os, signal, threading, time
+import ttnn, ttl
+
+@ttl.operation(grid=(1, 1))
+def endless(a, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.compute()
+    def compute():
+        for _ in range(1000000000):
+            with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(a_blk + a_blk)
+
+    @ttl.datamovement()
+    def read():
+        for _ in range(1000000000):
+            with a_dfb.reserve() as a_blk:
+                ttl.copy(a[0, 0], a_blk).wait()
+
+    @ttl.datamovement()
+    def write():
+        for _ in range(1000000000):
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[0, 0]).wait()
+
+def interrupt():
+    while not {"ttl-host", "ttl-watchdog"} & {t.name for t in threading.enumerate()}:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+if not os.environ.get("TTLANG_COMPILE_ONLY"):
+    threading.Thread(target=interrupt, daemon=True).start()
+device = ttnn.open_device(device_id=0)
+a = ttnn.zeros((32, 32), ttnn.bfloat16, device=device)
+endless(a, a)
+print("not reached")
+"""
+
+
+@pytest.mark.parametrize("road", ["simulator", "host"])
+def test_an_interrupt_ends_the_run(run: Any, tmp_path: Path, road: str) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    done = run(*ROADS[road], "endless.py")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "ttl: interrupted\n")
+
+
+def test_the_headers_accept_the_endless_kernels(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    done = run("ttl", "compile", "--compile-only", "endless.py", "-o", "out")
+    assert done.stdout == "not reached\n", done.stderr
+    assert check_folder(tmp_path / "out", ["wormhole_b0", "blackhole"]) == []
+
+
+FAILING_COMPILER = """
+import runpy, sys
+import ttl.driver.compile as compiler
+
+def fail(*arguments):
+    raise ZeroDivisionError("on purpose")
+
+compiler._compile = fail
+sys.path.insert(0, FOLDER)
+runpy.run_path(FOLDER + "/elementwise.py", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("road", ["host", "python"])
+def test_debugging_shows_the_cause_of_an_internal_error_once(
+    run: Any, tmp_path: Path, road: str
+) -> None:
+    source = FAILING_COMPILER.replace("FOLDER", repr(str(EXAMPLES)))
+    (tmp_path / "failing.py").write_text(source)
+    plain = run(*ROADS[road], "failing.py", TTL_BACKEND="host")
+    assert plain.returncode == 1
+    assert plain.stderr.startswith("error[TTL9001]") and "Traceback" not in plain.stderr
+    debugged = run(*ROADS[road], "failing.py", TTL_BACKEND="host", TTL_DEBUG="1")
+    assert debugged.returncode == 1
+    assert debugged.stderr.count("Traceback") == 1 and "in compile_operation" in debugged.stderr
+    assert debugged.stderr.endswith(plain.stderr) and debugged.stderr.count("TTL9001]") == 1

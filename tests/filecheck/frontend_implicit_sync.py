@@ -5,6 +5,8 @@ import ttnn
 
 import ttl
 
+DEVICE = ttnn.open_device(device_id=0)
+
 
 @ttl.operation(grid=(1, 1))
 def pass_on(a, y):
@@ -26,7 +28,7 @@ def pass_on(a, y):
         last.pop()
 
 
-pass_on(*(ttnn.zeros((32, 96), ttnn.bfloat16) for _ in "ay"))
+pass_on(*(ttnn.zeros((32, 96), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
 
 # What is left out is marked for the passes; what is written is not.
 # CHECK:      func.func @read

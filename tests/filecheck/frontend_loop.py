@@ -5,6 +5,8 @@ import ttnn
 
 import ttl
 
+DEVICE = ttnn.open_device(device_id=0)
+
 STEPS = 3
 
 
@@ -34,7 +36,7 @@ def accumulate(a, y):
             ttl.copy(y_blk, y[0, 0]).wait()
 
 
-accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16) for _ in "ay"))
+accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
 
 # What the operation asks for is an attribute of its compute kernel.
 # CHECK:      func.func @compute() {{.*}}fp32_dest_acc_en = true

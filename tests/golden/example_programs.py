@@ -27,6 +27,8 @@ from ttl.language.operation import Program
 from ttl.passes import PIPELINE, find_pass, run_passes
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OPERATIONS = {"elementwise": "multiply_add_exp", "matmul_bias_relu": "matmul_bias_relu"}
 TARGET = load("wormhole_b0")
@@ -67,7 +69,7 @@ def sample_inputs(count: int = 3) -> list[tuple[str, list[Any]]]:
 
 def example_program(name: str, size: int = 256) -> Program:
     """The example called with zeros: enough to compile it."""
-    tensors = [ttnn.zeros((size, size), ttnn.bfloat16) for _ in range(4)]
+    tensors = [ttnn.zeros((size, size), ttnn.bfloat16, device=DEVICE) for _ in range(4)]
     return operation_of(name).program(tuple(tensors), {}, TARGET.default_grid)
 
 

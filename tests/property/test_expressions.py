@@ -37,6 +37,8 @@ from ttl.frontend import build_module
 from ttl.language.operation import Program
 from ttl.passes import PIPELINE, find_pass, run_passes
 
+DEVICE = ttnn.open_device(device_id=0)
+
 Shape = tuple[int, int]
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
 
@@ -119,11 +121,11 @@ class Case:
         generator = np.random.default_rng(7)
         shapes = [(rows, columns), (rows, columns), (columns, columns)]
         tensors = [
-            ttnn.from_numpy(_values(generator, shape), dtype=DTYPES[self.dtype])
+            ttnn.from_numpy(_values(generator, shape), dtype=DTYPES[self.dtype], device=DEVICE)
             for shape in shapes
         ]
         output = (rows * 32 * len(self.stored), columns * 32)
-        return [*tensors, ttnn.full(output, 77.0, DTYPES[self.out_dtype])]
+        return [*tensors, ttnn.full(output, 77.0, DTYPES[self.out_dtype], device=DEVICE)]
 
     def program(self, folder: Path, tensors: list[ttnn.Tensor]) -> Program:
         handle, path = tempfile.mkstemp(suffix=".py", dir=folder)  # linecache knows old names

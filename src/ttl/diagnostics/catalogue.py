@@ -233,6 +233,13 @@ NOT_IN_KERNELS = _code(
     """Kernels are a subset of Python; this construct has no meaning on the chip.""",
 )
 
+MULTI_DEVICE_GRID = _code(
+    "TTL7004", "multi-device-grid", Blame.UNSUPPORTED,
+    """Entries of a grid after the second are devices. The simulator runs such grids; compiled
+    kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
+    instead (SPMD).""",
+)
+
 IR_SYNTAX = _code(
     "TTL8001", "ir-syntax", Blame.USER,
     """The IR text given to `ttl opt` cannot be parsed or does not verify.""",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -88,22 +90,36 @@ def file_not_usable(file: object, error: OSError) -> UsageError:
     return UsageError(RuleBroken(codes.FILE_NOT_USABLE, message).at(None))
 
 
+def debug_traceback(error: TTLError) -> str:
+    """Where the error or, if it has one, its cause was raised; empty unless TTL_DEBUG is set.
+
+    Without the error's own text, which is shown beside this.
+    """
+    if not os.environ.get("TTL_DEBUG"):
+        return ""
+    if error.__cause__ is not None:
+        return "".join(traceback.format_exception(error.__cause__))
+    frames = traceback.format_tb(error.__traceback__)
+    return "".join(["Traceback (most recent call last):\n", *frames])
+
+
 def install_exception_hook() -> None:
     """Let an uncaught TTLError end the program with its text instead of a traceback.
 
-    Tracebacks of other exceptions are shown without pyttl's frames, unless TTL_DEBUG is set.
+    Tracebacks of other exceptions are shown without pyttl's frames. With TTL_DEBUG set there are
+    tracebacks of both, and all frames are in them.
     """
     if getattr(sys.excepthook, "shows_ttl_errors", False):
         return
     previous = sys.excepthook
 
     def hook(
-        kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+        kind: type[BaseException], error: BaseException, raised_at: TracebackType | None
     ) -> None:
         if isinstance(error, TTLError):
-            print(error, file=sys.stderr)
+            print(f"{debug_traceback(error)}{error}", file=sys.stderr)
         else:
-            shown = user_traceback(traceback)
+            shown = user_traceback(raised_at)
             previous(kind, error.with_traceback(shown), shown)
 
     hook.shows_ttl_errors = True  # type: ignore[attr-defined]

@@ -143,8 +143,10 @@ _KEYWORDS = re.findall(
 def unique_identifier(name: str, taken: Container[str]) -> str:
     """A C++ identifier like the Python name, and not one of `taken`."""
     identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    if identifier.isupper():  # a macro, perhaps
+        identifier += "_v"
     found, number = identifier, 1
-    while found in taken or found in _KEYWORDS or found.isupper():  # a macro, perhaps
+    while found in taken or found in _KEYWORDS:
         number += 1
         found = f"{identifier}_{number}"
     return found

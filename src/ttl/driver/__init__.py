@@ -3,6 +3,7 @@
 from .compile import compile_operation
 from .launch import Driver
 
-launch = Driver().launch
+PROCESS_DRIVER = Driver()
+launch = PROCESS_DRIVER.launch
 
-__all__ = ["Driver", "compile_operation", "launch"]
+__all__ = ["PROCESS_DRIVER", "Driver", "compile_operation", "launch"]

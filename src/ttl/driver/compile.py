@@ -45,19 +45,15 @@ def _collection_paused() -> Iterator[None]:
 
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
-    from xdsl.context import Context
-
     from ttl.codegen import assemble
     from ttl.frontend import build_module
-    from ttl.passes import PIPELINE, find_pass, run_passes
+    from ttl.passes import run_pipeline
 
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     program_points(program)  # refuses what is released on some paths only
     module = build_module(program, target)
     _write_module(module, config.initial_mlir)
-    run_passes(
-        [find_pass(name)() for name in PIPELINE],
-        Context(),
+    run_pipeline(
         module,
         before=_dump("before") if config.verbose_passes else None,
         after=_dump("after") if config.verbose_passes else None,

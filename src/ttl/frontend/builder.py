@@ -120,7 +120,7 @@ class KernelBuilder:
                 properties={"buffer": SymbolRefAttr(buffer.name)},
                 result_types=[buffer_type(buffer)],
             )
-            bind.result.name_hint = buffer.name
+            bind.result.name_hint = value_name(buffer.name)
             self._insert_first(bind)
             self.buffers[buffer.name] = bind.result
         return self.buffers[buffer.name]
@@ -150,6 +150,11 @@ class KernelBuilder:
     def require(self, kind: KernelKind, call: str) -> None:
         if self.kernel.kind is not kind:
             raise wrong_kind(call, self.kernel.kind)
+
+
+def value_name(name: str) -> str:
+    """A Python name as IR values may have it: in ASCII."""
+    return "".join(character if character.isascii() else "_" for character in name)
 
 
 def buffer_type(buffer: DataflowBuffer) -> ttl.DataflowBufferType:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr, f32, i64
 from xdsl.ir import SSAValue
@@ -124,13 +125,19 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
         assert shape is not None and dtype is not None
         return builder.value(
             ttl.FillOp.create(
-                properties={"value": FloatAttr(operand.value, f32)},
+                properties={"value": _float32(operand.value)},
                 result_types=[tensor_of(shape, dtype)],
             )
         )
     if not isinstance(operand, SSAValue) or not ttl.is_block_value(operand.type):
         raise not_yet(f"{describe(operand)} as a block value")
     return operand
+
+
+def _float32(value: float) -> FloatAttr:
+    """Beyond the range of f32 it is infinity, as on the simulator."""
+    with np.errstate(over="ignore"):
+        return FloatAttr(float(np.float32(value)), f32)
 
 
 def math_function(op: BlockOp) -> Callable[..., Value]:

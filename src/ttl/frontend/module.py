@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Region
 
-from ttl.diagnostics import CompileError, Diagnostic
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
@@ -26,7 +26,7 @@ from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.types import tiles_of
 from ttl.target import Target
 
-from .builder import KernelBuilder, buffer_type, not_yet
+from .builder import KernelBuilder, buffer_type, not_yet, value_name
 from .statements import build_kernel
 
 
@@ -35,6 +35,8 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     if program.kernels_by_node:
         broken = not_yet("an operation body that asks for ttl.node()")
         raise CompileError(broken.at(None))
+    if len(program.grid) != 2:
+        raise CompileError(_unsupported_grid(program).at(None))
     mistakes: list[Diagnostic] = _uncompiled_types(program)
     if mistakes:
         raise CompileError(*mistakes)
@@ -72,6 +74,15 @@ def _not_compiled(dtype: DType, layout: Layout) -> str | None:
     return None if dtype in (bfloat16, float32) else f"the element type {dtype}"
 
 
+def _unsupported_grid(program: Program) -> RuleBroken:
+    return RuleBroken(
+        codes.MULTI_DEVICE_GRID,
+        f"{program.operation.__name__} has a grid of {len(program.grid)} dimensions; only grids of "
+        "two are compiled",
+        helps=("run it on the simulator, or once for each device on a 2-D grid (SPMD)",),
+    )
+
+
 def _threads(program: Program) -> list[str]:
     """The first data movement kernel is the reader, the second the writer."""
     movement = iter(("reader", "writer"))
@@ -103,7 +114,7 @@ def _build_function(
     for _, name, tensor in used:
         type = tensor_of(tiles_of(tuple(tensor.shape)), tensor.dtype)
         argument = builder.entry.insert_arg(type, len(builder.entry.args))
-        argument.name_hint = name
+        argument.name_hint = value_name(name)
         builder.tensors[id(tensor)] = argument
     build_kernel(builder)
     mistakes += builder.diagnostics

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 
-from .builder import MISTAKEN, CannotCompile, KernelBuilder, Value, not_yet
+from .builder import MISTAKEN, CannotCompile, KernelBuilder, Value, not_yet, value_name
 from .expressions import binary, expression
 from .source import function_tree
 
@@ -50,7 +50,7 @@ def bind(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name):
         builder.names[target.id] = value
         if isinstance(value, SSAValue) and value.name_hint is None:
-            value.name_hint = target.id
+            value.name_hint = value_name(target.id)
     elif isinstance(target, ast.Tuple) and isinstance(value, tuple):
         if len(target.elts) != len(value):
             raise RuleBroken(
@@ -79,7 +79,7 @@ def for_loop(builder: KernelBuilder, node: ast.For) -> None:
     carried = _carried_names(builder, node)
     initial = [builder.names[name] for name in carried]
     body = Block(arg_types=[IndexType(), *(value.type for value in initial)])
-    body.args[0].name_hint = node.target.id.strip("_") or "i"
+    body.args[0].name_hint = value_name(node.target.id).strip("_") or "i"
     outer_names = dict(builder.names)
     builder.names[node.target.id] = body.args[0]
     builder.names.update(zip(carried, body.args[1:], strict=True))
@@ -89,7 +89,7 @@ def for_loop(builder: KernelBuilder, node: ast.For) -> None:
     builder.names = outer_names
     loop = builder.emit(scf.ForOp(*bounds, initial, Region(body)))
     for name, result in zip(carried, loop.results, strict=True):
-        result.name_hint = name
+        result.name_hint = value_name(name)
         builder.names[name] = result
 
 

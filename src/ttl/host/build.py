@@ -2,19 +2,21 @@
 
 A library's name holds a hash of everything that went into it, so a stale entry is one nobody asks
 for. Libraries are built beside their place and renamed into it: processes that build the same one
-at the same time do the work twice and disturb nobody.
+at the same time do the work twice and disturb nobody. An entry that cannot be loaded is built
+again, once.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -67,8 +69,20 @@ class _Recipe:
     key: str
 
 
-def build_runtime(compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FOLDER) -> Path:
-    """The runtime as a shared library."""
+def load(build: Callable[[bool], Path]) -> tuple[Path, ctypes.CDLL]:
+    """The library that `build(anew)` gives, loaded; OSError if a new one cannot be either."""
+    path = build(False)
+    try:
+        return path, ctypes.CDLL(str(path))
+    except OSError:  # a crash or a full disk has left half a file in the cache
+        path = build(True)
+        return path, ctypes.CDLL(str(path))
+
+
+def build_runtime(
+    compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FOLDER, anew: bool = False
+) -> Path:
+    """The runtime as a shared library; `anew` does not take it from the cache."""
     sources = sorted(path for path in folder.rglob("*") if path.is_file())
     includes = (f"-I{folder}", *_includes(compiler, folder))
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
@@ -76,11 +90,17 @@ def build_runtime(compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FO
     units = tuple(str(path) for path in sources if path.suffix == ".cpp")
     content = [part for path in sources for part in _named_content(path, folder)]
     key = _key(compiler, flags, content)
-    return _build(compiler, _Recipe("runtime", (*flags, *includes, *units), "", key), cache_dir)
+    recipe = _Recipe("runtime", (*flags, *includes, *units), "", key)
+    return _build(compiler, recipe, cache_dir, anew)
 
 
 def build_kernels(
-    compiler: Compiler, unit: str, runtime: Path, cache_dir: Path, folder: Path = RUNTIME_FOLDER
+    compiler: Compiler,
+    unit: str,
+    runtime: Path,
+    cache_dir: Path,
+    folder: Path = RUNTIME_FOLDER,
+    anew: bool = False,
 ) -> Path:
     """The kernels of one translation unit as a shared library that needs `runtime`."""
     flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *compiler.flags, *_linker_flags(compiler))
@@ -88,7 +108,7 @@ def build_kernels(
     arguments = (*flags, *_includes(compiler, folder), *source)
     # The runtime's name holds the hash of the headers; its folder is where the loader looks.
     key = _key(compiler, flags, [str(runtime).encode(), unit.encode()])
-    return _build(compiler, _Recipe("kernels", arguments, unit, key), cache_dir)
+    return _build(compiler, _Recipe("kernels", arguments, unit, key), cache_dir, anew)
 
 
 def _includes(compiler: Compiler, folder: Path) -> tuple[str, ...]:
@@ -116,11 +136,11 @@ def _key(compiler: Compiler, flags: Iterable[str], content: Iterable[bytes]) -> 
     return digest.hexdigest()[:24]
 
 
-def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path) -> Path:
+def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path, anew: bool) -> Path:
     file_name = f"{recipe.name}-{recipe.key}.so"
     for folder in (cache_dir, _fallback_folder):
         place = (folder if isinstance(folder, Path) else folder()) / file_name
-        if place.is_file():
+        if place.is_file() and not anew:
             return place
         try:
             workspace = _make_workspace(place.parent)

@@ -16,11 +16,14 @@ from ttl.target import Target
 from ttl.target import load as load_target
 from ttl.trace import Recorder
 
+from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
+from .execution import execute
 from .program import (
     Program,
     ProgramStruct,
     ReportStruct,
+    RunOptions,
     TensorPlan,
     make_program,
     plan_tensor,
@@ -28,6 +31,10 @@ from .program import (
 from .report import compiler_failure, raise_if_failed, record_events
 from .toolchain import Compiler, find_compiler
 from .translation_unit import translation_unit
+
+# A step is about a call of the runtime. Blocks that fill all of L1 take some thousand of them; an
+# endless loop of the cheapest call gets here in about a second, one of matrix products in minutes.
+STEP_BUDGET = 100_000_000
 
 
 class PagedTensor(Protocol):
@@ -52,12 +59,14 @@ def launch(
     *,
     cache_dir: Path,
     recorder: Recorder | None = None,
+    step_budget: int = STEP_BUDGET,
 ) -> None:
     """Runs every kernel on every node; the tensors then hold what the kernels wrote.
 
-    KernelFault where a kernel misuses the chip or all wait for each other (the tensors keep what
-    was written until then), UsageError without a compiler or for a format that the runtime does
-    not know, InternalError where the compiler rejects a kernel.
+    KernelFault where a kernel misuses the chip, all wait for each other or one runs for
+    `step_budget` steps without letting others run; the tensors keep what was written until then, as
+    they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
+    runtime does not know, InternalError where the compiler rejects a kernel.
     """
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
@@ -67,7 +76,8 @@ def launch(
     ]
     runtime, entries = _load(compiled, plans, cache_dir)
     pages = _read(tensors)
-    program = make_program(compiled, target, plans, pages, entries, recorder is not None)
+    options = RunOptions(trace=recorder is not None, step_budget=step_budget)
+    program = make_program(compiled, target, plans, pages, entries, options)
     _run(runtime, program, compiled, tensors, pages, recorder)
 
 
@@ -100,15 +110,16 @@ def _load(
 def _libraries(unit: str, cache_dir: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
     """The kernels and the runtime, loaded. Libraries stay loaded: a run may be using them."""
     compiler, runtime_path, runtime = _runtime(cache_dir)
-    path = build_kernels(compiler, unit, runtime_path, cache_dir)
-    return ctypes.CDLL(str(path)), runtime
+    _, kernels = build.load(
+        lambda anew: build_kernels(compiler, unit, runtime_path, cache_dir, anew=anew)
+    )
+    return kernels, runtime
 
 
 @lru_cache(maxsize=8)
 def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
     compiler = find_compiler()
-    path = build_runtime(compiler, cache_dir)
-    library = ctypes.CDLL(str(path))
+    path, library = build.load(lambda anew: build_runtime(compiler, cache_dir, anew=anew))
     library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
     library.ttl_run.restype = None
     library.ttl_free_report.argtypes = [ctypes.POINTER(ReportStruct)]
@@ -136,13 +147,15 @@ def _run(
     recorder: Recorder | None,
 ) -> None:
     report = ReportStruct()
+    interruption = execute(runtime, program, report)
     try:
-        runtime.ttl_run(ctypes.byref(program.struct), ctypes.byref(report))
         for tensor, tensor_pages, plan in zip(tensors, pages, program.tensors, strict=True):
             if plan.written:
                 tensor.write_pages(tensor_pages)
         if recorder is not None:
             record_events(compiled, report, recorder)
+        if interruption is not None:
+            raise interruption
         raise_if_failed(compiled, report)
     finally:
         runtime.ttl_free_report(ctypes.byref(report))

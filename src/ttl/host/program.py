@@ -16,7 +16,7 @@ from ttl.target import Target
 FIRST_TENSOR_ADDRESS = 0x100000
 TENSOR_ADDRESS_STEP = 0x1000
 
-DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY = range(5)
+DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, STOPPED = range(7)
 
 
 class BufferStruct(ctypes.Structure):
@@ -67,6 +67,8 @@ class ProgramStruct(ctypes.Structure):
         ("dst_slots", c_uint32),
         ("fp32_dest_acc_en", c_uint32),
         ("trace", c_uint32),
+        ("stop", c_uint32),
+        ("step_budget", c_uint64),
         ("buffers", POINTER(BufferStruct)),
         ("tensors", POINTER(TensorStruct)),
         ("kernels", POINTER(KernelStruct)),
@@ -137,6 +139,12 @@ def plan_tensor(position: int, page_bytes: int, memory: str, target: Target) -> 
 
 
 @dataclass(frozen=True, slots=True)
+class RunOptions:
+    trace: bool
+    step_budget: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A filled structure and the objects its pointers point into."""
 
@@ -151,7 +159,7 @@ def make_program(
     plans: Sequence[TensorPlan],
     pages: Sequence[np.ndarray],
     entries: Sequence[int],
-    trace: bool,
+    options: RunOptions,
 ) -> Program:
     buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers))
     tensors = (TensorStruct * len(plans))(*map(_tensor_struct, plans, pages))
@@ -166,7 +174,8 @@ def make_program(
         buffer_count=len(buffers),
         tensor_count=len(tensors),
         kernel_count=len(kernels),
-        trace=trace,
+        trace=options.trace,
+        step_budget=options.step_budget,
         **_chip_fields(compiled, target),
     )
     return Program(struct, tensors, (buffers, kernels, arguments, pages))

@@ -10,7 +10,15 @@ from ttl.diagnostics.deadlock import Waiting, deadlock_diagnostic
 from ttl.trace import EventKind, Node, Recorder
 
 from .buffer_ends import consumers, producers
-from .program import DEADLOCK, FAULT, NO_MEMORY, UNKNOWN_FORMAT, ReportStruct, WaitingStruct
+from .program import (
+    DEADLOCK,
+    FAULT,
+    NO_MEMORY,
+    SPINNING,
+    UNKNOWN_FORMAT,
+    ReportStruct,
+    WaitingStruct,
+)
 from .translation_unit import kernel_file
 
 _COMPILER_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
@@ -44,6 +52,8 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
         raise KernelFault(_fault(compiled, report))
     if report.status == DEADLOCK:
         raise KernelFault(_deadlock(compiled, report))
+    if report.status == SPINNING:
+        raise KernelFault(_spinning(compiled, report))
     if report.status == NO_MEMORY:
         raise MemoryError("the host executor could not get memory for the nodes")
     if report.status == UNKNOWN_FORMAT:
@@ -103,6 +113,20 @@ def _fault(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
         primary=_label(kernel, report.line, "while running this"),
         notes=(_cpp_note(kernel, report.line),) if report.line else (),
         facts={"kernel": kernel.name, "node": node, "cpp_line": report.line, "fault": text},
+    )
+
+
+def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    kernel = compiled.kernels[report.kernel]
+    node = nodes_of(compiled)[report.node]
+    steps = int(report.message)
+    return Diagnostic(
+        codes.SPINNING,
+        f"kernel `{kernel.name}` on node {node} ran for {steps} steps without letting others run",
+        primary=_label(kernel, report.line, "still running here"),
+        notes=(_cpp_note(kernel, report.line),) if report.line else (),
+        helps=("wait with wait() or reserve(); a loop cannot see others change",),
+        facts={"kernel": kernel.name, "node": node, "cpp_line": report.line, "steps": steps},
     )
 
 

@@ -229,7 +229,7 @@ def _not_a_tensor(operation: str, name: str, value: object) -> RuleBroken:
     return RuleBroken(
         codes.NOT_A_TENSOR,
         f"argument `{name}` of {operation} is a {type(value).__name__}, not a ttnn tensor",
-        helps=("make one: ttnn.from_numpy(array, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT)",),
+        helps=("make one: ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=device)",),
     )
 
 

@@ -109,7 +109,7 @@ def bind_buffer(self: _Converter, op: ttl.BindBufferOp, make: Maker) -> None:
         properties={"index": op.index},
         result_types=[ttkernel.CBType(name, StringAttr(data_format))],
     )
-    self.circular_buffers[op.result] = make.value(argument, name.data)
+    self.circular_buffers[op.result] = make.value(argument, op.result.name_hint)
 
 
 def buffer_call(name: str) -> Callable[[_Converter, Operation, Maker], None]:

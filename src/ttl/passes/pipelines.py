@@ -76,3 +76,15 @@ def run_passes(
         each.apply(context, module)
         if after:
             after(each.name, module)
+
+
+def run_pipeline(
+    module: ModuleOp, before: Observer | None = None, after: Observer | None = None
+) -> None:
+    """All passes, and the static checks as soon as every release and wait stands in the IR."""
+    from .verify import verify_block_states
+
+    context = Context()
+    run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
+    verify_block_states(module)
+    run_passes([find_pass(name)() for name in COMPUTE + KERNEL], context, module, before, after)

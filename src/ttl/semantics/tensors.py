@@ -195,6 +195,13 @@ def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
 
 def _check_devices(operation: str, tensors: Mapping[str, TensorLike]) -> None:
     devices = {name: _device_of(tensor) for name, tensor in tensors.items()}
+    for name, device in devices.items():
+        if device is None:
+            raise RuleBroken(
+                codes.UNUSABLE_TENSOR,
+                f"argument `{name}` of {operation} is a host tensor",
+                helps=("make it with device=ttnn.open_device(device_id=0), or use to_device()",),
+            )
     places = sorted(set(devices.values()), key=str)
     if len(places) < 2:
         return
@@ -202,8 +209,8 @@ def _check_devices(operation: str, tensors: Mapping[str, TensorLike]) -> None:
     other = next(name for name, device in devices.items() if device != devices[first])
     raise RuleBroken(
         codes.UNUSABLE_TENSOR,
-        f"argument `{other}` of {operation} is {_place(devices[other])}, argument `{first}` is "
-        f"{_place(devices[first])}",
+        f"argument `{other}` of {operation} is on device {devices[other]}, argument `{first}` on "
+        f"device {devices[first]}",
         helps=("put all tensors on one device: ttnn.to_device(tensor, device)",),
     )
 
@@ -212,7 +219,3 @@ def _device_of(tensor: TensorLike) -> int | None:
     """The number of the tensor's device; None: it lies in the memory of the host."""
     device = getattr(tensor, "device", lambda: None)()
     return None if device is None else device.id()
-
-
-def _place(device: int | None) -> str:
-    return "a host tensor" if device is None else f"on device {device}"

@@ -15,6 +15,8 @@ from ttl.diagnostics import CompileError, InternalError, UsageError
 from ttl.driver import Driver
 from ttl.language import Operation
 
+DEVICE = ttnn.open_device(device_id=0)
+
 PROGRAM = """import ttl
 
 FACTOR = 2.0
@@ -69,7 +71,7 @@ def count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def call(driver: Driver, operation: Operation, *args: Any, dtype: Any = ttnn.bfloat16) -> None:
-    tensors = (ttnn.zeros((32, 64), dtype), ttnn.zeros((32, 64), dtype))
+    tensors = [ttnn.zeros((32, 64), dtype, device=DEVICE) for _ in range(2)]
     driver.launch(operation, (*tensors, *args), {})
 
 
@@ -154,7 +156,7 @@ def test_folders_of_several_operations(
 def test_a_constant_reaches_the_kernel(program: Any) -> None:
     driver = Driver()
     for offset in (1.0, 3.0):
-        tensors = (ttnn.zeros((32, 64)), ttnn.zeros((32, 64)))
+        tensors = (ttnn.zeros((32, 64), device=DEVICE), ttnn.zeros((32, 64), device=DEVICE))
         made = program.make(offset).program(tensors, {}, TARGET.default_grid)
         compute = driver.compile(made, TARGET, Config()).kernels[0].cpp_source
         assert f"{offset}f" in compute

@@ -16,6 +16,8 @@ from ttl import ttnn
 from ttl.diagnostics import CompileError, Diagnostic
 from ttl.frontend import build_module
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TEMPLATE = """import ttl
 
 SIZE = 2
@@ -213,7 +215,7 @@ CASES = {
 def compile_text(text: str, tmp_path: Path) -> tuple[Diagnostic, ...]:
     path = tmp_path / "program.py"
     path.write_text(text)
-    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16) for _ in "ay")
+    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE) for _ in "ay")
     program = load_file(path).operation.program(tensors, {}, TARGET.default_grid)
     with pytest.raises(CompileError) as caught:
         build_module(program, TARGET)
@@ -288,7 +290,7 @@ def test_source_that_is_nowhere() -> None:
     text = TEMPLATE.replace("COMPUTE", STORE).replace("READ", COPY)
     namespace: dict[str, object] = {}
     exec(compile(text, "<nowhere>", "exec"), namespace)
-    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16) for _ in "ay")
+    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE) for _ in "ay")
     program = namespace["operation"].program(tensors, {}, TARGET.default_grid)  # type: ignore[attr-defined]
     with pytest.raises(CompileError, match="TTL7002"):
         build_module(program, TARGET)

@@ -10,6 +10,8 @@ from ttl.diagnostics import CompileError
 from ttl.frontend import build_module
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 
 
@@ -33,7 +35,8 @@ def test_each_call_is_refused_at_its_line() -> None:
             ttl.GroupTransfer()
             dfb.can_wait()
 
-    program = operation.program((ttnn.zeros((32, 32), ttnn.float32),), {}, TARGET.default_grid)
+    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    program = operation.program((a,), {}, TARGET.default_grid)
     with pytest.raises(CompileError) as caught:
         build_module(program, TARGET)
     found = caught.value.diagnostics
@@ -67,5 +70,6 @@ def test_names_of_blocks_have_no_effect() -> None:
             with dfb.wait(name="out") as block:
                 ttl.copy(block, a[0, 0]).wait()
 
-    program = operation.program((ttnn.zeros((32, 32), ttnn.float32),), {}, TARGET.default_grid)
+    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    program = operation.program((a,), {}, TARGET.default_grid)
     build_module(program, TARGET)

@@ -13,6 +13,8 @@ from ttl.frontend import build_module
 from ttl.semantics.dtypes import DTYPES
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 ROWS = ttnn.ROW_MAJOR_LAYOUT
 
@@ -33,7 +35,7 @@ def build(tensor: ttnn.Tensor) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_element_types(dtype: Any) -> None:
-    tensor = ttnn.zeros((32, 32), dtype)
+    tensor = ttnn.zeros((32, 32), dtype, device=DEVICE)
     if dtype in (ttnn.bfloat16, ttnn.float32):
         assert build(tensor) is not None
         return
@@ -48,4 +50,4 @@ def test_element_types(dtype: Any) -> None:
 
 def test_row_major() -> None:
     with pytest.raises(CompileError, match="the ROW_MAJOR layout of argument `a`"):
-        build(ttnn.zeros((32, 32), layout=ROWS))
+        build(ttnn.zeros((32, 32), layout=ROWS, device=DEVICE))

@@ -186,6 +186,50 @@ def test_the_runtime_needs_no_cxx_library(compiler, tmp_path):
     assert included == stand_ins
 
 
+def test_a_damaged_entry_is_built_again(compiler, small_runtime, tmp_path):
+    cache = tmp_path / "cache"
+    runtime = build_runtime(compiler, cache, small_runtime)
+
+    def kernels(anew: bool) -> Path:
+        return build_kernels(compiler, UNIT, runtime, cache, anew=anew)
+
+    damaged = kernels(False)
+    damaged.write_bytes(b"")
+    path, library = build.load(kernels)
+    assert (path, library.answer()) == (damaged, 42)
+
+
+def test_damage_in_a_cache_that_cannot_be_written(compiler, small_runtime, tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    damaged = build_runtime(compiler, cache, small_runtime)
+    damaged.write_bytes(b"")
+    monkeypatch.setattr(build, "_make_workspace", _refuse_in(cache, build._make_workspace))
+    path, _ = build.load(lambda anew: build_runtime(compiler, cache, small_runtime, anew=anew))
+    assert path.parent == build._fallback_folder() and damaged.read_bytes() == b""
+
+
+def test_a_library_that_never_loads_is_built_twice_and_no_more(tmp_path):
+    builds = []
+
+    def broken(anew: bool) -> Path:
+        builds.append(anew)
+        (tmp_path / "broken.so").write_bytes(b"")
+        return tmp_path / "broken.so"
+
+    with pytest.raises(OSError, match="too short"):
+        build.load(broken)
+    assert builds == [False, True]
+
+
+def _refuse_in(folder, make):
+    def refuse(parent):
+        if parent == folder:
+            raise PermissionError(13, "read-only", str(folder))
+        return make(parent)
+
+    return refuse
+
+
 def _start(program: str) -> subprocess.Popen[str]:
     source = str(Path(build.__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": source}

@@ -255,6 +255,7 @@ REJECTED = {
 }
 
 
+@pytest.mark.wrong_kernel("each lacks an include or breaks a rule of C++ that the chip's build has")
 @pytest.mark.parametrize("text", REJECTED, ids=lambda text: text[-30:])
 def test_the_compiler_rejects_what_the_chips_compiler_would(tiny, cache_dir, text):
     head, _, body = text.rpartition("\n")
@@ -278,3 +279,38 @@ def test_unknown_formats_and_too_large_buffers(tiny, cache_dir):
     large = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 717)], 0)
     with pytest.raises(UsageError, match="TTL4001"):
         launch(large, [], cache_dir=cache_dir)
+
+
+SPINNING = {
+    "call with a line": ("\nwhile (true) get_write_ptr(0);", 4),
+    "line known later": ("while (true) { get_absolute_logical_x();\nget_write_ptr(0); }", 4),
+    "no line known": ("\nwhile (true) get_absolute_logical_x();", None),
+}
+
+
+@pytest.mark.parametrize("case", SPINNING)
+def test_a_kernel_that_never_lets_others_run(tiny, cache_dir, case):
+    body, line = SPINNING[case]
+    operation = tiny.make_operation([_reader(tiny, body)], [tiny.make_buffer("in0", 0, 1, 2)], 1)
+    tensor = tiny.Tensor(np.ones((2, 512), np.float32))
+    with pytest.raises(KernelFault) as caught:
+        launch(operation, [tensor], cache_dir=cache_dir, step_budget=1000)
+    diagnostic = caught.value.diagnostics[0]
+    assert diagnostic.code is codes.SPINNING
+    assert "kernel `read` on node (0, 0) ran for" in diagnostic.message
+    assert (diagnostic.primary and diagnostic.primary.span.line) == line
+    assert 1000 < diagnostic.facts["steps"] <= 2001
+
+
+def test_steps_are_counted_anew_when_others_have_run(tiny, cache_dir):
+    """Each kernel takes far more steps than the budget, but few of them at a time."""
+    source = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
+    source += "for (int i = 0; i < 5000; ++i) { BODY }\n}\n"
+    push = "cb_reserve_back(0, 1); cb_push_back(0, 1);"
+    pop = "cb_wait_front(0, 1); cb_pop_front(0, 1);"
+    kernels = [
+        tiny.make_kernel("read", ThreadKind.READER, source.replace("BODY", push)),
+        tiny.make_kernel("write", ThreadKind.WRITER, source.replace("BODY", pop)),
+    ]
+    operation = tiny.make_operation(kernels, [tiny.make_buffer("in0", 0, 1, 2)], 0)
+    launch(operation, [], cache_dir=cache_dir, step_budget=1000)

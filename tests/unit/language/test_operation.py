@@ -11,11 +11,13 @@ from ttl.diagnostics import UsageError
 from ttl.semantics.compiler_options import SWITCHES, parse_options
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 
 
 def tensor(rows: int = 32, columns: int = 32) -> ttnn.Tensor:
-    return ttnn.from_numpy(np.ones((rows, columns)), dtype=ttnn.float32)
+    return ttnn.from_numpy(np.ones((rows, columns)), dtype=ttnn.float32, device=DEVICE)
 
 
 def program_of(operation, *args, environment_options=None, **kwargs):
@@ -120,7 +122,7 @@ def test_a_body_that_asks_for_the_node_runs_for_every_node() -> None:
             with buffer.wait() as block:
                 ttl.copy(block, a[row, column]).wait()
 
-    a = ttnn.from_numpy(np.arange(64 * 64).reshape(64, 64) % 97, dtype=ttnn.float32)
+    a = ttnn.from_numpy(np.arange(64 * 64).reshape(64, 64) % 97, dtype=ttnn.float32, device=DEVICE)
     before = ttnn.to_numpy(a)
     program = program_of(operation, a)
     assert sorted(program.kernels_by_node) == [(0, 0), (0, 1), (1, 0), (1, 1)]

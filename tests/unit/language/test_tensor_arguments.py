@@ -18,8 +18,11 @@ def operation(a, b):
         pass
 
 
-def good(**options: Any) -> ttnn.Tensor:
-    return ttnn.zeros((32, 32), **options)
+DEVICE = ttnn.open_device(device_id=0)
+
+
+def good(device: Any = DEVICE) -> ttnn.Tensor:
+    return ttnn.zeros((32, 32), device=device)
 
 
 @pytest.mark.parametrize(
@@ -42,21 +45,23 @@ def test_tensors_that_cannot_be_sliced(tensor: ttnn.Tensor, message: str) -> Non
 
 
 def test_one_dimension_is_enough_for_row_major_tensors() -> None:
-    operation(good(), ttnn.zeros((5,), layout=ttnn.ROW_MAJOR_LAYOUT))
+    operation(good(), ttnn.zeros((5,), layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE))
 
 
 def test_tensors_of_two_devices() -> None:
     first, second = (ttnn.open_device(device_id=number) for number in (0, 1))
-    with pytest.raises(UsageError, match="`b` of operation is on device 1, argument `a` is on dev"):
+    with pytest.raises(UsageError, match="`b` of operation is on device 1, argument `a` on device 0"):
         operation(good(device=first), good(device=second))
     operation(good(device=first), good(device=ttnn.open_device(device_id=0)))
 
 
-def test_host_and_device_tensors() -> None:
-    device = ttnn.open_device()
+@pytest.mark.parametrize("other", [DEVICE, None])
+def test_host_tensors(other: Any) -> None:
     with pytest.raises(UsageError, match="argument `b` of operation is a host tensor") as caught:
-        operation(good(device=device), good())
-    assert "ttnn.to_device(tensor, device)" in str(caught.value)
+        operation(good(), good(device=None))
+    assert "device=ttnn.open_device(device_id=0)" in str(caught.value)
+    with pytest.raises(UsageError, match="argument `a` of operation is a host tensor"):
+        operation(good(device=None), good(device=other))
 
 
 def test_the_same_tensor_twice() -> None:

@@ -18,6 +18,8 @@ from ttl.language.operation import Program
 from ttl.passes import PIPELINE, find_pass, run_passes
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 
 
@@ -80,7 +82,7 @@ def explicit() -> Operation:
 
 
 def program_of(operation: Operation) -> Program:
-    tensors = [ttnn.zeros((32, 96), ttnn.bfloat16) for _ in "ay"]
+    tensors = [ttnn.zeros((32, 96), ttnn.bfloat16, device=DEVICE) for _ in "ay"]
     return operation.program(tuple(tensors), {}, TARGET.default_grid)
 
 

@@ -15,6 +15,8 @@ from ttl.language import Operation
 from ttl.target import load
 from ttl.trace import Recorder
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 Simulate = Callable[..., None]
 
@@ -77,6 +79,6 @@ def tensor() -> Callable[..., ttnn.Tensor]:
 
     def make(rows: int = 32, columns: int = 32, dtype: Any = ttnn.float32) -> ttnn.Tensor:
         values = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns) % 251
-        return ttnn.from_numpy(values, dtype=dtype)
+        return ttnn.from_numpy(values, dtype=dtype, device=DEVICE)
 
     return make

@@ -12,6 +12,8 @@ from block_runs import run, run_statement
 from ttl import ttnn
 from ttl.diagnostics import KernelFault
 
+DEVICE = ttnn.open_device(device_id=0)
+
 ONE = np.ones((32, 32), np.float32)
 
 
@@ -176,4 +178,4 @@ def test_plus_equals_belongs_to_compute_kernels() -> None:
                 block += 1
 
     with pytest.raises(KernelFault, match=r"\+= on a block is not allowed in a datamovement"):
-        operation(ttnn.from_numpy(ONE))
+        operation(ttnn.from_numpy(ONE, device=DEVICE))

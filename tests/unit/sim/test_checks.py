@@ -7,6 +7,8 @@ import pytest
 import ttl
 from ttl import ttnn
 
+DEVICE = ttnn.open_device(device_id=0)
+
 
 def operation_of(*, compute=None, read=None, write=None, grid=(1, 1), count=2, shape=(1, 1)):
     """An operation whose kernels are given as functions of (a, y, a_dfb, y_dfb)."""
@@ -52,7 +54,7 @@ def good_write(a, y, a_dfb, y_dfb):
 
 
 def test_the_good_kernels_are_good(simulate, tensor) -> None:
-    y = ttnn.empty((32, 32), ttnn.float32)
+    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
     operation = operation_of(compute=good_compute, read=good_read, write=good_write)
     simulate(operation, tensor(), y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(tensor()).tolist()
@@ -492,8 +494,8 @@ def test_l1_budget_to_the_byte(simulate, report) -> None:
         return operation
 
     fits = 1466368 // 2048
-    simulate(operation_with(fits), ttnn.zeros((32, 32)))
-    assert report(operation_with(fits + 1), ttnn.zeros((32, 32))).code == "l1-budget"
+    simulate(operation_with(fits), ttnn.zeros((32, 32), device=DEVICE))
+    assert report(operation_with(fits + 1), ttnn.zeros((32, 32), device=DEVICE)).code == "l1-budget"
 
 
 def test_too_many_buffers(simulate, report) -> None:
@@ -509,8 +511,8 @@ def test_too_many_buffers(simulate, report) -> None:
 
         return operation
 
-    simulate(operation_with(32), ttnn.zeros((32, 32)))
-    found = report(operation_with(33), ttnn.zeros((32, 32)))
+    simulate(operation_with(32), ttnn.zeros((32, 32), device=DEVICE))
+    found = report(operation_with(33), ttnn.zeros((32, 32), device=DEVICE))
     assert found.code == "too-many-buffers"
     assert found.primary == "ttl.make_dataflow_buffer_like(a, shape=(1, 1))"
     assert "33 dataflow buffers; a node of wormhole_b0 has 32" in found.text

@@ -13,6 +13,8 @@ from ttl import sim, ttnn
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 
 
@@ -51,7 +53,7 @@ def run(operation, *tensors: ttnn.Tensor, float32: bool = False) -> np.ndarray:
 
 
 def filled(value: float, dtype: DType) -> ttnn.Tensor:
-    return ttnn.full((32, 32), value, dtype)
+    return ttnn.full((32, 32), value, dtype, device=DEVICE)
 
 
 def add(left, right):
@@ -99,7 +101,7 @@ def test_copies_change_nothing(dtype: DType) -> None:
                 ttl.copy(block, y[:, :]).wait()
 
     values = np.random.default_rng(0).normal(0, 1000, (50, 60))
-    a = ttnn.from_numpy(values, dtype=dtype)
+    a = ttnn.from_numpy(values, dtype=dtype, device=DEVICE)
     y = ttnn.empty_like(a)
     assert np.array_equal(run(copy, a, y), ttnn.to_numpy(a))
     assert not np.count_nonzero(y.storage.elements[50:])
@@ -209,7 +211,7 @@ def test_reserved_memory_is_poisoned_every_time(dtype: DType) -> None:
                 with dfb.wait() as block:
                     ttl.copy(block, y[0, 0]).wait()
 
-    y = ttnn.zeros((32, 32), dtype)
+    y = ttnn.zeros((32, 32), dtype, device=DEVICE)
     array = run(operation, filled(1, dtype), y)
     expected = np.full((32, 32), dtype.poison, dtype.carrier)
     assert len(seen) == 4

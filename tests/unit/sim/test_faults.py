@@ -11,6 +11,8 @@ import ttl
 from ttl import ttnn
 from ttl.diagnostics import InternalError, KernelFault, UsageError
 
+DEVICE = ttnn.open_device(device_id=0)
+
 
 def with_kernel(function, grid=(1, 1)):
     @ttl.operation(grid=grid)
@@ -118,7 +120,7 @@ def test_one_fault_stops_all_nodes_and_tensors_keep_what_was_written(simulate) -
             with dfb.wait() as block:
                 ttl.copy(block, y[0, ttl.node(1)]).wait()
 
-    y = ttnn.zeros((32, 128), ttnn.float32)
+    y = ttnn.zeros((32, 128), ttnn.float32, device=DEVICE)
     with pytest.raises(KernelFault, match="node 3 has had enough") as caught:
         simulate(operation, y)
     assert len(caught.value.diagnostics) == 1

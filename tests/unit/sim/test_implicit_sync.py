@@ -19,6 +19,8 @@ from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_
 from ttl.sim.repair import recompiled, repaired
 from ttl.target import load
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 TILES = 6
 
@@ -210,7 +212,7 @@ def implicit_write(y, y_dfb):
 
 def run_on_tiles(simulate, tensor, operation):
     a = tensor(32, 32 * TILES)
-    y = ttnn.empty((32, 32 * TILES), ttnn.float32)
+    y = ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
     simulate(operation, a, y)
     assert ttnn.to_numpy(y).tolist() == (2 * ttnn.to_numpy(a)).tolist()
 
@@ -291,7 +293,7 @@ def test_every_node_is_repaired_where_the_body_asked_for_the_node(simulate, tens
             block = dfb.wait()
             ttl.copy(block, y[0, column])
 
-    a, y = tensor(32, 96), ttnn.empty((32, 96), ttnn.float32)
+    a, y = tensor(32, 96), ttnn.empty((32, 96), ttnn.float32, device=DEVICE)
     simulate(operation, a, y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
 
@@ -308,7 +310,7 @@ def test_helpers_of_a_module_are_repaired(simulate, tensor, tmp_path, monkeypatc
         for _ in range(TILES):
             loader_module.load(a, a_dfb)
 
-    y = ttnn.empty((32, 32 * TILES), ttnn.float32)
+    y = ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
     simulate(operation_of(read, implicit_compute, implicit_write), tensor(), y)
     assert ttnn.to_numpy(y)[0, 1] == 2
 
@@ -416,7 +418,7 @@ def test_trace_events_of_supplied_releases_have_the_acquires_line(simulate, tens
     from ttl.trace import EventKind, Recorder
 
     recorder = Recorder()
-    a, y = tensor(32, 32 * TILES), ttnn.empty((32, 32 * TILES), ttnn.float32)
+    a, y = tensor(32, 32 * TILES), ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
     operation = operation_of(read_bare, implicit_compute, implicit_write)
     simulate(operation, a, y, recorder=recorder)
     first = inspect.getsourcelines(read_bare)[1]
@@ -491,7 +493,7 @@ def test_strict_refuses_all_repairs_at_once(tensor) -> None:
 def test_the_driver_notes_once_and_strict_refuses(tensor, monkeypatch, capsys, backend) -> None:
     monkeypatch.setenv("TTL_BACKEND", backend)
     operation = operation_of(read_bare, implicit_compute, implicit_write)
-    a, y = tensor(32, 32 * TILES), ttnn.empty((32, 32 * TILES), ttnn.float32)
+    a, y = tensor(32, 32 * TILES), ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
     operation(a, y)
     operation(a, y)
     out, err = capsys.readouterr()

@@ -10,17 +10,19 @@ import pytest
 import ttl
 from ttl import ttnn
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TILE = 32
 
 
 def numbered(count: int, rows: int = 1) -> ttnn.Tensor:
     """Tiles in a row; every element of tile i is i + 1."""
     values = np.repeat(np.arange(1, count + 1, dtype=np.float32), TILE)
-    return ttnn.from_numpy(np.tile(values, (rows * TILE, 1)), dtype=ttnn.float32)
+    return ttnn.from_numpy(np.tile(values, (rows * TILE, 1)), dtype=ttnn.float32, device=DEVICE)
 
 
 def zeros(count: int) -> ttnn.Tensor:
-    return ttnn.zeros((TILE, count * TILE), ttnn.float32)
+    return ttnn.zeros((TILE, count * TILE), ttnn.float32, device=DEVICE)
 
 
 def tiles(tensor: ttnn.Tensor) -> list[float]:
@@ -1060,12 +1062,59 @@ def mismatch_operation(sent, received):
     ],
 )
 def test_both_ends_agree(report, sent, received, code, message) -> None:
-    b = ttnn.zeros((64, 64), ttnn.bfloat16)
+    b = ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE)
     found = report(mismatch_operation(sent, received), numbered(2, 2), b)
     assert (found.code, found.primary) == (code, "ttl.copy(pipe, by.reserve())")
     assert f"pipe (0,) -> (1,) {message}" in found.text
     assert "ttl.copy(block, pipe)" in found.marked("-")
     assert "node (0, 0) sends the block of `to` here" in found.text
+
+
+def test_both_ends_have_one_layout(report) -> None:
+    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    b = ttnn.ones((2, 2), ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
+    found = report(mismatch_operation(((1, 1), 0), ((1, 1), 1)), a, b)
+    assert found.code == "layout-mismatch"
+    assert "pipe (0,) -> (1,) connects a block of TILE with a block of ROW_MAJOR" in found.text
+
+
+def test_row_major_blocks_are_sent(simulate) -> None:
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 5))
+        net = ttl.PipeNet([ttl.Pipe(0, 1)])
+
+        @ttl.datamovement()
+        def dm():
+            with dfb.reserve() as block:
+                if net.is_src():
+                    ttl.copy(a[1, 0:5], block).wait()
+                net.if_src(lambda pipe: ttl.copy(block, pipe).wait())
+                net.if_dst(lambda pipe: ttl.copy(pipe, block).wait())
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as block:
+                ttl.copy(block, y[ttl.node(1), 0:5]).wait()
+
+    values = np.arange(10, dtype=np.float32).reshape(2, 5)
+    a = ttnn.from_numpy(values, ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
+    y = ttnn.from_numpy(0 * values, ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
+    simulate(operation, a, y)
+    assert ttnn.to_numpy(y).tolist() == [[5, 6, 7, 8, 9]] * 2
+
+
+def test_a_group_in_a_deadlock(report) -> None:
+    def post(a, dfb, net):
+        block, group = dfb.reserve(), ttl.GroupTransfer()
+        net.if_dst(lambda pipe: group.add(ttl.copy(pipe, block)))
+        group.wait_all()
+        block.push()
+
+    found = report(one_kernel(post), numbered(1))
+    assert (found.code, found.primary) == ("deadlock", "group.wait_all()")
+    assert "ttl.copy(pipe, block)" in found.marked("-")
+    assert "the transfer started here" in found.text
 
 
 def test_a_block_is_not_posted_twice(report) -> None:

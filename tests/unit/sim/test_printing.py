@@ -11,6 +11,8 @@ from ttl import sim, ttnn
 from ttl.target import load
 from ttl.trace import EventKind, Recorder
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 
 
@@ -99,7 +101,7 @@ def test_a_signpost_needs_a_name(report, tensor) -> None:
 
 def order_of_nodes(seed: int | None) -> list[tuple[int, ...]]:
     operation = kernel_operation(lambda a, dfb, block: None, grid=(4, 4))
-    a = ttnn.ones((32, 32), dtype=ttnn.float32)
+    a = ttnn.ones((32, 32), dtype=ttnn.float32, device=DEVICE)
     program = operation.program((a,), {}, TARGET.default_grid)
     recorder = Recorder()
     sim.run(program, target=TARGET, recorder=recorder, seed=seed)

@@ -16,6 +16,8 @@ from ttl import ttnn
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.ops import BlockOp
 
+DEVICE = ttnn.open_device(device_id=0)
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BF16 = ml_dtypes.bfloat16
 
@@ -43,7 +45,7 @@ def rounded(values: np.ndarray) -> np.ndarray:
 
 def test_elementwise_example_in_float32(example, simulate) -> None:
     a, b, c = (random(seed, 256, 384) for seed in range(3))
-    tensors = [ttnn.from_numpy(array) for array in (a, b, c)]
+    tensors = [ttnn.from_numpy(array, device=DEVICE) for array in (a, b, c)]
     y = ttnn.empty_like(tensors[0])
     simulate(example("elementwise").multiply_add_exp, *tensors, y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), a * b + np.exp(c))
@@ -51,7 +53,7 @@ def test_elementwise_example_in_float32(example, simulate) -> None:
 
 def test_elementwise_example_rounds_after_every_operation_in_bfloat16(example, simulate) -> None:
     arrays = [rounded(random(seed, 256, 128)) for seed in range(3)]
-    tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16) for array in arrays]
+    tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
     y = ttnn.empty_like(tensors[0])
     simulate(example("elementwise").multiply_add_exp, *tensors, y)
     a, b, c = arrays
@@ -64,8 +66,9 @@ def test_elementwise_example_rounds_after_every_operation_in_bfloat16(example, s
 @pytest.mark.parametrize("dtype", [ttnn.float32, ttnn.bfloat16])
 def test_matmul_example(example, simulate, dtype) -> None:
     shapes = ((256, 192), (192, 128), (256, 128))
-    tensors = [ttnn.from_numpy(random(i, *shape), dtype=dtype) for i, shape in enumerate(shapes)]
-    y = ttnn.empty((256, 128), dtype)
+    arrays = [random(i, *shape) for i, shape in enumerate(shapes)]
+    tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
+    y = ttnn.empty((256, 128), dtype, device=DEVICE)
     simulate(example("matmul_bias_relu").matmul_bias_relu, *tensors, y)
     a, b, bias = (ttnn.to_numpy(tensor).astype(np.float64) for tensor in tensors)
     reference = np.maximum(a @ b + bias, 0)
@@ -112,17 +115,17 @@ def one_kernel(expression, *, grid=(1, 1), fp32=None, count=2):
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_any_number_of_blocks_gives_the_same(simulate, count) -> None:
     a, b = random(1, 96, 64), random(2, 96, 64)
-    y = ttnn.empty((96, 64), ttnn.float32)
+    y = ttnn.empty((96, 64), ttnn.float32, device=DEVICE)
     operation = one_kernel(lambda p, q: p - q, count=count)
-    simulate(operation, ttnn.from_numpy(a), ttnn.from_numpy(b), y)
+    simulate(operation, ttnn.from_numpy(a, device=DEVICE), ttnn.from_numpy(b, device=DEVICE), y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), a - b)
 
 
 def test_ragged_tensors_keep_their_padding_zero(simulate) -> None:
     a, b = random(1, 40, 70), random(2, 40, 70)
-    y = ttnn.empty((40, 70), ttnn.float32)
+    y = ttnn.empty((40, 70), ttnn.float32, device=DEVICE)
     operation = one_kernel(lambda p, q: ttl.math.exp(p) + q)  # 1 in the padding
-    simulate(operation, ttnn.from_numpy(a), ttnn.from_numpy(b), y)
+    simulate(operation, ttnn.from_numpy(a, device=DEVICE), ttnn.from_numpy(b, device=DEVICE), y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), np.exp(a) + b)
     assert np.count_nonzero(y.storage.elements) == np.count_nonzero(ttnn.to_numpy(y))
 
@@ -142,38 +145,40 @@ def test_ragged_tensors_keep_their_padding_zero(simulate) -> None:
 )
 def test_expressions(simulate, expression, reference) -> None:
     a, b = random(1, 32, 32), random(2, 32, 32)
-    y = ttnn.empty((32, 32), ttnn.float32)
+    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
 
     def reading_both(p, q):
         p * q  # every waited block must be read
         return expression(p, q)
 
-    simulate(one_kernel(reading_both), ttnn.from_numpy(a), ttnn.from_numpy(b), y)
+    tensors = [ttnn.from_numpy(array, device=DEVICE) for array in (a, b)]
+    simulate(one_kernel(reading_both), *tensors, y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), reference(a, b).astype(np.float32))
 
 
 def test_a_fill_is_rounded_to_dst(simulate) -> None:
     """257 is 256 in a 16-bit DST."""
-    a, zero = ttnn.full((32, 32), 256.0, ttnn.bfloat16), ttnn.zeros((32, 32))
+    a = ttnn.full((32, 32), 256.0, ttnn.bfloat16, device=DEVICE)
+    zero = ttnn.zeros((32, 32), device=DEVICE)
 
     def expression(p, q):
         return ttl.math.fill(257) - p + q
 
     for fp32, expected in ((False, 0.0), (True, 1.0)):
-        y = ttnn.empty((32, 32), ttnn.float32)
+        y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
         simulate(one_kernel(expression, fp32=fp32), a, zero, y)
         assert (ttnn.to_numpy(y) == expected).all()
 
 
 def test_a_block_stored_without_an_operator_passes_dst(simulate) -> None:
-    a = ttnn.full((32, 32), 257.0, ttnn.float32)
+    a = ttnn.full((32, 32), 257.0, ttnn.float32, device=DEVICE)
 
     def expression(p, q):
         p * q  # both are to be read
         return p
 
     for fp32, expected in ((False, 256.0), (True, 257.0)):
-        y = ttnn.empty((32, 32), ttnn.float32)
+        y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
         simulate(one_kernel(expression, fp32=fp32), a, a, y)
         assert (ttnn.to_numpy(y) == expected).all()
 
@@ -196,29 +201,29 @@ def test_a_store_rounds_to_the_type_of_the_block(simulate) -> None:
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    y = ttnn.empty((32, 32))
+    y = ttnn.empty((32, 32), device=DEVICE)
     simulate(operation, y)
     assert (ttnn.to_numpy(y) == 4).all()
 
 
 def test_dst_is_wide_when_a_buffer_of_the_kernel_is(simulate) -> None:
     """256 + 1 + 1: 258 in a wide DST, 256 when every step rounds to bfloat16."""
-    a, one = ttnn.full((32, 32), 256.0), ttnn.ones((32, 32))
+    a, one = ttnn.full((32, 32), 256.0, device=DEVICE), ttnn.ones((32, 32), device=DEVICE)
 
     def expression(p, q):
         return p + q + q
 
     results = {}
     for dtype in (ttnn.bfloat16, ttnn.float32):
-        y = ttnn.empty((32, 32), dtype)
+        y = ttnn.empty((32, 32), dtype, device=DEVICE)
         simulate(one_kernel(expression), a, one, y)
         results[dtype.name] = set(ttnn.to_numpy(y).astype(np.float32).ravel().tolist())
     assert results == {"bfloat16": {256.0}, "float32": {258.0}}
 
 
 def test_an_infinite_result_warns_nobody(simulate, recwarn) -> None:
-    a = ttnn.full((32, 32), 1000.0, ttnn.float32)
-    y = ttnn.empty((32, 32), ttnn.float32)
+    a = ttnn.full((32, 32), 1000.0, ttnn.float32, device=DEVICE)
+    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
     simulate(one_kernel(lambda p, q: ttl.math.exp(p) - ttl.math.exp(q)), a, a, y)
     assert np.isnan(ttnn.to_numpy(y)).all()
     assert not recwarn.list
@@ -250,7 +255,7 @@ def test_a_value_outlives_the_block_it_was_read_from(simulate, tensor) -> None:
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    a, y = tensor(32, 64), ttnn.empty((32, 32), ttnn.float32)
+    a, y = tensor(32, 64), ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
     simulate(operation, a, y)
     values = ttnn.to_numpy(a)
     np.testing.assert_array_equal(ttnn.to_numpy(y), values[:, 32:] - values[:, :32])
@@ -299,7 +304,7 @@ def test_an_operation_may_return_its_operand(simulate, tensor, meaning) -> None:
             with dfb.wait() as block:
                 ttl.copy(block, y[0, 0]).wait()
 
-    y = ttnn.empty((32, 32), ttnn.float32)
+    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
     simulate(operation, tensor(), y)
     assert (ttnn.to_numpy(y) == 1).all()
 
@@ -324,7 +329,7 @@ def test_values_stored_into_blocks_can_be_read_and_replaced(simulate, tensor) ->
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    a, y = tensor(), ttnn.empty((32, 32), ttnn.float32)
+    a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
     simulate(operation, a, y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), 3 * ttnn.to_numpy(a))
 
@@ -349,7 +354,7 @@ def test_data_moves_when_the_transfer_is_waited_for(simulate, tensor) -> None:
                 with two.wait() as block:
                     ttl.copy(block, b[0, 1]).wait()
 
-    a, b = tensor(), ttnn.full((32, 64), 7.0, ttnn.float32)
+    a, b = tensor(), ttnn.full((32, 64), 7.0, ttnn.float32, device=DEVICE)
     simulate(operation, a, b)
     assert (ttnn.to_numpy(b) == 7).all()
 
@@ -373,7 +378,7 @@ def test_items_of_one_with_are_released_oldest_first(simulate, tensor) -> None:
             with dfb.wait() as three:
                 ttl.copy(three, y[0, 2]).wait()
 
-    a, y = tensor(32, 96), ttnn.empty((32, 96), ttnn.float32)
+    a, y = tensor(32, 96), ttnn.empty((32, 96), ttnn.float32, device=DEVICE)
     simulate(operation, a, y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), ttnn.to_numpy(a))
 
@@ -387,6 +392,6 @@ def test_nodes_know_where_they_are(simulate) -> None:
         def move():
             seen.append((ttl.node(1), ttl.node(2), ttl.grid_size(1), ttl.grid_size(2)))
 
-    simulate(operation, ttnn.zeros((32, 32)))
+    simulate(operation, ttnn.zeros((32, 32), device=DEVICE))
     assert [flat for flat, *_ in seen] == list(range(6))
     assert seen[4] == (4, (1, 1), 6, (3, 2))

@@ -11,6 +11,8 @@ import ttl
 from ttl import ttnn
 from ttl.diagnostics import UsageError
 
+DEVICE = ttnn.open_device(device_id=0)
+
 ROWS = ttnn.ROW_MAJOR_LAYOUT
 
 
@@ -37,7 +39,7 @@ def copier(block, source, destination):
 
 def numbered(*shape: int, layout: Any = ROWS, dtype: Any = ttnn.int32) -> ttnn.Tensor:
     values = np.arange(np.prod(shape)).reshape(shape)
-    return ttnn.from_numpy(values, dtype=dtype, layout=layout)
+    return ttnn.from_numpy(values, dtype=dtype, layout=layout, device=DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_slices_of_any_rank(simulate, shape, items, block) -> None:
 
 def test_another_shape_on_the_way_out(simulate) -> None:
     """The elements keep their order: 2 x 3 rows by index become rows of one matrix."""
-    a, y = numbered(2, 3, 4), ttnn.zeros((9, 2, 4), ttnn.int32, ROWS)
+    a, y = numbered(2, 3, 4), ttnn.zeros((9, 2, 4), ttnn.int32, ROWS, device=DEVICE)
     simulate(copier((2, 4), lambda t: t[:, 1, :], lambda t: t[5, :, :]), a, y)
     assert np.array_equal(ttnn.to_numpy(y)[5], ttnn.to_numpy(a)[:, 1, :])
     assert np.count_nonzero(ttnn.to_numpy(y)) == 8
@@ -139,7 +141,7 @@ def computing(meaning):
     ],
 )
 def test_row_major_blocks_are_not_computed_with(report, meaning) -> None:
-    found = report(computing(meaning), ttnn.zeros((8,), ttnn.float32, ROWS))
+    found = report(computing(meaning), ttnn.zeros((8,), ttnn.float32, ROWS, device=DEVICE))
     assert found.code == "layout-mismatch"
     assert "ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)" in found.text
 
@@ -158,7 +160,7 @@ def declaring(shape):
 
 def test_l1_is_counted_in_elements(simulate, report) -> None:
     budget = 1432 * 1024
-    tensor = ttnn.zeros((4,), ttnn.uint16, ROWS)
+    tensor = ttnn.zeros((4,), ttnn.uint16, ROWS, device=DEVICE)
     simulate(declaring((budget // 4,)), tensor)  # two blocks of two bytes an element
     found = report(declaring((1, budget // 4 + 1)), tensor)
     assert found.code == "l1-budget"
@@ -175,4 +177,4 @@ def test_l1_is_counted_in_elements(simulate, report) -> None:
 )
 def test_shapes_of_blocks(simulate, shape, layout, message) -> None:
     with pytest.raises(UsageError, match=message):
-        simulate(declaring(shape), ttnn.zeros((4, 4), layout=layout))
+        simulate(declaring(shape), ttnn.zeros((4, 4), layout=layout, device=DEVICE))

@@ -160,6 +160,24 @@ def test_a_value_that_is_never_reached(report, tensor) -> None:
     assert "add up to the value that is waited for" in found.text
 
 
+def test_wait_eq_wants_the_very_value(report, tensor) -> None:
+    found = report(kernel_of(lambda s: s.wait_eq(1), make=lambda: ttl.Semaphore(2)), tensor())
+    assert "waits for `semaphore` to be 1 (it is 2)" in found.text
+
+
+def test_a_semaphore_of_another_operation(report, tensor) -> None:
+    kept = []
+
+    def keep():
+        kept.extend(ttl.Semaphore() for _ in range(3))
+        return kept[2]
+
+    report(kernel_of(lambda s: s.wait_eq(1), make=keep), tensor())
+    found = report(kernel_of(lambda s: kept[2].set(1)), tensor())
+    assert (found.code, found.primary) == ("wrong-argument", "kept[2].set(1)")
+    assert "semaphore `semaphore` belongs to another operation" in found.text
+
+
 def test_nodes_that_wait_for_each_other(report, tensor) -> None:
     @ttl.operation(grid=(2, 1))
     def operation(a):

@@ -14,6 +14,8 @@ from ttl.sim.watchdog import Spinning
 from ttl.target import load
 from ttl.trace import EventKind, Recorder
 
+DEVICE = ttnn.open_device(device_id=0)
+
 TARGET = load("wormhole_b0")
 
 
@@ -45,7 +47,7 @@ def test_polling_lets_others_run(simulate, tensor) -> None:
                 with dfb.reserve(name="out") as block:
                     ttl.copy(a[0, i], block).wait()
 
-    a, y = tensor(32, 128), ttnn.zeros((32, 128), ttnn.float32)
+    a, y = tensor(32, 128), ttnn.zeros((32, 128), ttnn.float32, device=DEVICE)
     simulate(operation, a, y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
     assert asked

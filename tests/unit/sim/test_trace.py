@@ -10,6 +10,8 @@ import ttl
 from ttl import ttnn
 from ttl.trace import EventKind, Recorder
 
+DEVICE = ttnn.open_device(device_id=0)
+
 
 def copy_operation(grid=(1, 1), blocks=1):
     @ttl.operation(grid=grid)
@@ -36,7 +38,7 @@ FIRST_LINE = copy_operation.__code__.co_firstlineno
 
 def events(simulate, **arguments):
     recorder = Recorder()
-    a = ttnn.zeros((32, 32 * arguments.get("blocks", 1)))
+    a = ttnn.zeros((32, 32 * arguments.get("blocks", 1)), device=DEVICE)
     simulate(copy_operation(**arguments), a, ttnn.empty_like(a), recorder=recorder)
     return recorder.events
 
@@ -77,7 +79,7 @@ def test_two_runs_have_the_same_events(simulate) -> None:
 
 
 def test_results_do_not_depend_on_recording(simulate) -> None:
-    a = ttnn.from_numpy(np.random.default_rng(0).standard_normal((32, 96)))
+    a = ttnn.from_numpy(np.random.default_rng(0).standard_normal((32, 96)), device=DEVICE)
     plain, recorded = ttnn.empty_like(a), ttnn.empty_like(a)
     simulate(copy_operation(blocks=3), a, plain)
     simulate(copy_operation(blocks=3), a, recorded, recorder=Recorder())
@@ -87,7 +89,7 @@ def test_results_do_not_depend_on_recording(simulate) -> None:
 
 def test_many_kernels_do_not_deepen_the_stack(simulate) -> None:
     """A kernel that sleeps must not start the next one on its own stack."""
-    a = ttnn.zeros((32, 96))
+    a = ttnn.zeros((32, 96), device=DEVICE)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(60 + sum(1 for _ in _frames()))
     try:

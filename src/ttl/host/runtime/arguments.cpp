@@ -8,7 +8,7 @@ uint32_t runtime_argument(int index, int line) {
 }
 
 uint32_t common_runtime_argument(int index, int line) {
-  const TtlKernel& kernel = *self().kernel;
+  const TtlKernel& kernel = *self(line).kernel;
   if (index < 0 || static_cast<uint32_t>(index) >= kernel.common_argument_count)
     fault(line, "common runtime argument %d is read, but the kernel has %u", index,
           kernel.common_argument_count);

@@ -40,7 +40,7 @@ uint8_t* page_bytes(Fiber& fiber, const CircularBuffer& buffer, uint32_t page) {
 
 // A second wait counts from the same front as the first.
 void wait_front(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_capacity(buffer, pages, "cb_wait_front", line);
   while (buffer.filled < pages) block(fiber, buffer, pages, false, line);
@@ -49,7 +49,7 @@ void wait_front(uint32_t index, uint32_t pages, int line) {
 }
 
 void pop_front(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   claim(buffer.consumer, fiber, buffer, "pops", line);
   if (pages > buffer.waited)
@@ -63,7 +63,7 @@ void pop_front(uint32_t index, uint32_t pages, int line) {
 }
 
 void reserve_back(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_capacity(buffer, pages, "cb_reserve_back", line);
   while (buffer.plan->pages - buffer.filled < pages) block(fiber, buffer, pages, true, line);
@@ -72,7 +72,7 @@ void reserve_back(uint32_t index, uint32_t pages, int line) {
 }
 
 void push_back(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   claim(buffer.producer, fiber, buffer, "pushes to", line);
   if (pages > buffer.reserved)

@@ -99,6 +99,7 @@ struct Fiber {
   bool awaits_space;
   bool started, finished;
   uint32_t line;
+  uint64_t steps;  // since it was resumed
   uint32_t unacknowledged_writes;
   List<Transfer> transfers;
   List<OpenCopy> copies;
@@ -118,8 +119,10 @@ struct Run {
   uint32_t event_capacity;
 };
 
-// The fiber that is running on this OS thread.
-Fiber& self();
+// The fiber that is running on this OS thread. Whatever a kernel calls comes here, so this is where
+// a run is stopped and where the steps of a kernel that spins are counted. One that calls nothing,
+// `while (true);`, cannot be stopped.
+Fiber& self(int line = 0);
 
 [[noreturn]] __attribute__((format(printf, 2, 3))) void fault(int line, const char* format, ...);
 

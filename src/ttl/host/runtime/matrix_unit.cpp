@@ -70,7 +70,7 @@ struct BinaryCall {
 using BinaryLoop = void (*)(const float*, const float*, float*, Rounding);
 
 void overwrite(const BinaryCall& call, BinaryLoop loop) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(call.line);
   float* out = overwritten_slot(fiber, call.slot, call.line);
   const float* a = load_matrix_a(fiber, call.buffer0, call.tile0, call.line);
   const float* b = load_b(fiber, call.buffer1, call.tile1, call.line);
@@ -79,7 +79,7 @@ void overwrite(const BinaryCall& call, BinaryLoop loop) {
 
 // D += A op B, with one rounding at the end.
 void accumulate(const BinaryCall& call, BinaryLoop loop) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(call.line);
   Compute& compute = compute_of(fiber);
   float* out = slot_values(fiber, call.slot, call.line);
   load_matrix_a(fiber, call.buffer0, call.tile0, call.line);
@@ -89,7 +89,7 @@ void accumulate(const BinaryCall& call, BinaryLoop loop) {
 }
 
 void add_or_subtract(const BinaryCall& call, BinaryLoop loop) {
-  if (compute_of(self()).add_accumulates)
+  if (compute_of(self(call.line)).add_accumulates)
     accumulate(call, loop);
   else
     overwrite(call, loop);
@@ -120,7 +120,7 @@ void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
 // D[slot] += A[tile0] @ B[tile1]. The operands are swapped on the chip: source A holds in1.
 void multiply_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
                     int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   float* out = slot_values(fiber, slot, line);
   load_matrix_a(fiber, in1, tile1, line);
@@ -159,7 +159,7 @@ void matmul_init(uint32_t, uint32_t, const uint32_t transpose, uint32_t) {
 // api/compute/matmul.h
 void matmul_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
                   int line) {
-  const Compute& compute = compute_of(self());
+  const Compute& compute = compute_of(self(line));
   check_mode(compute, FpuMode::Matmul, "matmul_tiles", line);
   if (compute.matmul_columns != 1 || compute.matmul_rows != 1)
     fault(line, "matmul_tiles after matmul_block_init with ct_dim %u and rt_dim %u",
@@ -179,7 +179,7 @@ void matmul_block(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
                   const uint32_t transpose, uint32_t ct_dim, uint32_t rt_dim, uint32_t kt_dim,
                   uint32_t call_line) {
   const int line = static_cast<int>(call_line);
-  const Compute& compute = compute_of(self());
+  const Compute& compute = compute_of(self(line));
   check_mode(compute, FpuMode::Matmul, "matmul_block", line);
   if (compute.matmul_columns != ct_dim || compute.matmul_rows != rt_dim)
     fault(line, "matmul_block with ct_dim %u, rt_dim %u after an init with %u, %u", ct_dim,
@@ -204,7 +204,7 @@ void begin_copy(uint32_t, uint32_t transpose, uint32_t within_face, int line) {
 
 // api/compute/tile_move_copy.h: copy_tile. Overwrites.
 void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   check_mode(compute_of(fiber), FpuMode::Copy, "copy_tile", line);
   if (buffer_at(fiber, index, line).plan->unpack_to_dest_fp32 && dst_is_16_bit(fiber))
     fault(line, "a buffer marked UnpackToDestFp32 is copied to a 16-bit DST");
@@ -215,21 +215,21 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
 // api/compute/eltwise_binary.h: add_tiles. Overwrites, unless add_init asked to accumulate.
 void add(uint32_t icb0, uint32_t icb1, uint32_t itile0, uint32_t itile1, uint32_t idst,
          int line) {
-  check_mode(compute_of(self()), FpuMode::Add, "add_tiles", line);
+  check_mode(compute_of(self(line)), FpuMode::Add, "add_tiles", line);
   add_or_subtract({icb0, icb1, itile0, itile1, idst, line}, tile_math().add);
 }
 
 // api/compute/eltwise_binary.h: sub_tiles. Overwrites, unless sub_init asked to accumulate.
 void subtract(uint32_t icb0, uint32_t icb1, uint32_t itile0, uint32_t itile1, uint32_t idst,
               int line) {
-  check_mode(compute_of(self()), FpuMode::Subtract, "sub_tiles", line);
+  check_mode(compute_of(self(line)), FpuMode::Subtract, "sub_tiles", line);
   add_or_subtract({icb0, icb1, itile0, itile1, idst, line}, tile_math().subtract);
 }
 
 // api/compute/eltwise_binary.h: mul_tiles. Accumulates: D += A * B.
 void multiply(uint32_t icb0, uint32_t icb1, uint32_t itile0, uint32_t itile1, uint32_t idst,
               int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   check_mode(compute_of(fiber), FpuMode::Multiply, "mul_tiles", line);
   float* out = slot_values(fiber, idst, line);
   const float* a = load_matrix_a(fiber, icb0, itile0, line);

@@ -146,7 +146,7 @@ namespace tensor_accessor {
 // api/tensor/tensor_accessor.h: get_noc_addr
 uint64_t page_address(uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t page,
                       uint32_t offset, int line) {
-  const TtlProgram& program = *self().run->program;
+  const TtlProgram& program = *self(line).run->program;
   const uint32_t index = find_tensor(program, base, line);
   const TtlTensor& tensor = program.tensors[index];
   if (page_bytes != tensor.aligned_page_bytes || is_dram != (tensor.in_dram != 0))
@@ -169,7 +169,7 @@ uint32_t common_argument(int index, int line) { return common_runtime_argument(i
 
 // api/dataflow/dataflow_api.h: noc_async_read, noc_async_read_page
 void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   check_noc(fiber, noc, line);
   const Place from = place(fiber, source, bytes, line);
   const Place to = place_in_l1(fiber, destination, bytes, line);
@@ -181,7 +181,7 @@ void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, in
 
 // api/dataflow/dataflow_api.h: noc_async_write, noc_async_write_page
 void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   check_noc(fiber, noc, line);
   const Place from = place_in_l1(fiber, source, bytes, line);
   const Place to = place(fiber, destination, bytes, line);
@@ -193,7 +193,7 @@ void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, i
 
 // api/dataflow/dataflow_api.h
 void noc_async_read_barrier(uint8_t noc, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   check_noc(fiber, noc, line);
   carry_out(fiber, true);
   if (fiber.run->program->trace) trace_copies_end(fiber, true, line);
@@ -201,7 +201,7 @@ void noc_async_read_barrier(uint8_t noc, int line) {
 
 // api/dataflow/dataflow_api.h
 void noc_async_write_barrier(uint8_t noc, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   check_noc(fiber, noc, line);
   carry_out(fiber, false);
   fiber.unacknowledged_writes = 0;
@@ -210,8 +210,9 @@ void noc_async_write_barrier(uint8_t noc, int line) {
 
 // api/dataflow/dataflow_api.h: the data has left the node but is not acknowledged.
 void noc_async_writes_flushed(uint8_t noc, int line) {
-  check_noc(self(), noc, line);
-  carry_out(self(), false);
+  Fiber& fiber = self(line);
+  check_noc(fiber, noc, line);
+  carry_out(fiber, false);
 }
 
 // internal/dataflow/dataflow_api_addrgen.h
@@ -239,13 +240,13 @@ void cb_wait_front(int32_t operand, int32_t num_pages, int line) {
 
 // api/dataflow/dataflow_api.h
 uint32_t get_write_ptr(uint32_t operand, int line) {
-  const CircularBuffer& buffer = buffer_at(self(), operand, line);
+  const CircularBuffer& buffer = buffer_at(self(line), operand, line);
   return buffer.address + buffer.write_page * buffer.plan->page_bytes;
 }
 
 // api/dataflow/dataflow_api.h
 uint32_t get_read_ptr(uint32_t operand, int line) {
-  const CircularBuffer& buffer = buffer_at(self(), operand, line);
+  const CircularBuffer& buffer = buffer_at(self(line), operand, line);
   return buffer.address + buffer.read_page * buffer.plan->page_bytes;
 }
 

@@ -41,6 +41,8 @@ struct TtlProgram {
   uint32_t buffer_alignment, dram_read_alignment;
   uint32_t dst_slots, fp32_dest_acc_en;
   uint32_t trace;
+  uint32_t stop;         // set by another thread to end the run
+  uint64_t step_budget;  // of a kernel that does not let others run
   const TtlBuffer* buffers;
   TtlTensor* tensors;
   const TtlKernel* kernels;
@@ -72,11 +74,19 @@ struct TtlWaiting {
   uint32_t filled_pages, line;
 };
 
-enum TtlStatus : uint32_t { TTL_DONE, TTL_FAULT, TTL_DEADLOCK, TTL_UNKNOWN_FORMAT, TTL_NO_MEMORY };
+enum TtlStatus : uint32_t {
+  TTL_DONE,
+  TTL_FAULT,
+  TTL_DEADLOCK,
+  TTL_UNKNOWN_FORMAT,
+  TTL_NO_MEMORY,
+  TTL_SPINNING,  // the message is the number of steps
+  TTL_STOPPED,
+};
 
 struct TtlReport {
   uint32_t status;
-  uint32_t node, kernel, line;  // of a fault
+  uint32_t node, kernel, line;  // of a fault or of a kernel that spins
   uint32_t event_count, waiting_count;
   TtlEvent* events;
   TtlWaiting* waiting;

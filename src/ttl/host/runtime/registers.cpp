@@ -22,7 +22,7 @@ void check_math(const Compute& compute, int line) {
 }
 
 void step(DstState from, DstState to, const char* call, const char* must_follow, int line) {
-  Compute& compute = compute_of(self());
+  Compute& compute = compute_of(self(line));
   if (compute.state != from) fault(line, "%s must follow %s", call, must_follow);
   compute.state = to;
 }
@@ -76,7 +76,7 @@ using namespace ttl_host;
 // api/compute/reg_api.h. Slots are zero after this: the packer clears a section it is done with.
 void tile_regs_acquire(int line) {
   step(DstState::Free, DstState::Math, "tile_regs_acquire", "tile_regs_release", line);
-  Compute& compute = compute_of(self());
+  Compute& compute = compute_of(self(line));
   if (!compute.started) fault(line, "compute_kernel_hw_startup must come first");
   memset(compute.slot_is_live, 0, sizeof(compute.slot_is_live));
 }
@@ -100,7 +100,7 @@ void release_registers(int line) {
 
 // api/compute/compute_kernel_hw_startup.h
 void start_up(uint32_t source_a, uint32_t source_b, uint32_t output, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   if (compute.started) fault(line, "compute_kernel_hw_startup is called twice");
   compute.started = true;

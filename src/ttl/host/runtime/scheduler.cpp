@@ -48,6 +48,29 @@ void run_kernel() {
   __builtin_unreachable();
 }
 
+// The kernel is left where it stands: nothing on its stack needs to be destroyed.
+[[noreturn]] void leave(Fiber& fiber, TtlStatus status, int line) {
+  TtlReport& report = *fiber.run->report;
+  report.status = status;
+  report.node = fiber.node->position;
+  report.kernel = static_cast<uint32_t>(fiber.kernel - fiber.run->program->kernels);
+  report.line = static_cast<uint32_t>(line);
+  switch_context(fiber.context, fiber.run->scheduler);
+  __builtin_unreachable();
+}
+
+bool is_stopped(const Run& run) { return __atomic_load_n(&run.program->stop, __ATOMIC_RELAXED); }
+
+// A call that knows its line is reported; one that does not gives the next ones a chance.
+void check_steps(Fiber& fiber, int line) {
+  const uint64_t budget = fiber.run->program->step_budget;
+  if (fiber.steps <= budget || (!line && fiber.steps <= 2 * budget)) return;
+  TtlReport& report = *fiber.run->report;
+  snprintf(report.message, sizeof(report.message), "%llu",
+           static_cast<unsigned long long>(fiber.steps));
+  leave(fiber, TTL_SPINNING, line);
+}
+
 bool can_go_on(const Fiber& fiber) {
   const CircularBuffer& buffer = *fiber.awaited;
   if (fiber.awaits_space) return buffer.plan->pages - buffer.filled >= fiber.awaited_pages;
@@ -159,6 +182,7 @@ void execute(Run& run) {
   Fiber* outer = running;
   while (run.ready_first && run.report->status == TTL_DONE) {
     running = take_ready(run);
+    running->steps = 0;
     switch_context(run.scheduler, running->context);
   }
   running = outer;
@@ -180,24 +204,23 @@ void tear_down(Run& run) {
 
 }  // namespace
 
-Fiber& self() { return *running; }
+Fiber& self(int line) {
+  Fiber& fiber = *running;
+  if (is_stopped(*fiber.run)) leave(fiber, TTL_STOPPED, line);
+  fiber.steps += 1;
+  check_steps(fiber, line);
+  return fiber;
+}
 
 Compute& compute_of(Fiber& fiber) { return *fiber.node->compute; }
 
-// The kernel is left where it stands: nothing on its stack needs to be destroyed.
 void fault(int line, const char* format, ...) {
-  Fiber& fiber = self();
-  TtlReport& report = *fiber.run->report;
+  TtlReport& report = *running->run->report;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(report.message, sizeof(report.message), format, arguments);
   va_end(arguments);
-  report.status = TTL_FAULT;
-  report.node = fiber.node->position;
-  report.kernel = static_cast<uint32_t>(fiber.kernel - fiber.run->program->kernels);
-  report.line = static_cast<uint32_t>(line);
-  switch_context(fiber.context, fiber.run->scheduler);
-  __builtin_unreachable();
+  leave(*running, TTL_FAULT, line);
 }
 
 CircularBuffer& buffer_at(Fiber& fiber, uint32_t index, int line) {

@@ -17,7 +17,7 @@ using BinaryLoop = void (*)(const float*, const float*, float*, Rounding);
 // `out` may be one of the operands.
 void on_slots(uint32_t slot0, uint32_t slot1, uint32_t out, BinaryLoop loop, Rounding rounding,
               int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   const float* a = slot_values(fiber, slot0, line);
   const float* b = slot_values(fiber, slot1, line);
   loop(a, b, slot_values(fiber, out, line), rounding);
@@ -25,7 +25,8 @@ void on_slots(uint32_t slot0, uint32_t slot1, uint32_t out, BinaryLoop loop, Rou
 
 Rounding chosen_rounding(ckernel::DstRoundingMode mode) {
   const bool nearest = mode == ckernel::DstRoundingMode::NearestEven;
-  return nearest ? software_rounding(self()) : store_rounding(self());
+  const Fiber& fiber = self();
+  return nearest ? software_rounding(fiber) : store_rounding(fiber);
 }
 
 // llk_math_eltwise_sfpu_common.h: which of the four faces an operation touches.
@@ -53,16 +54,16 @@ namespace ckernel {
 using namespace ttl_host;
 
 // api/compute/eltwise_unary/relu.h: loads no constants.
-void relu_tile_init() {}
+void relu_tile_init() { self(); }
 
 // api/compute/eltwise_unary/relu.h: the greater of x and +0, by SFPSWAP.
 void relu_tile(uint32_t idst, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   tile_math().maximum(slot_values(fiber, idst, line), tile_values, 0.0f, store_rounding(fiber));
 }
 
 // api/compute/eltwise_unary/fill.h: loads no constants.
-void fill_tile_init() {}
+void fill_tile_init() { self(); }
 
 // api/compute/eltwise_unary/fill.h: a plain store, so a 16-bit DST gets the value cut off.
 void fill_tile(uint32_t idst, float param0, int line) {
@@ -73,7 +74,7 @@ void fill_tile(uint32_t idst, float param0, int line) {
 
 // api/compute/eltwise_unary/fill.h
 void fill_tile_bitcast(uint32_t idst, uint32_t param0, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   const float value = float_of(dst_is_16_bit(fiber) ? param0 & 0xffff0000u : param0);
   float* out = overwritten_slot(fiber, idst, line);
   for (uint32_t i = 0; i < tile_values; ++i) out[i] = value;
@@ -97,9 +98,9 @@ void subtract_slots(uint32_t idst0, uint32_t idst1, uint32_t odst, DstRoundingMo
 // 0 * x is 0 for every x (ckernel_sfpu_binary.h, calculate_sfpu_binary_mul).
 void multiply_slots(uint32_t idst0, uint32_t idst1, uint32_t odst, int line) {
   const TileMath& math = tile_math();
-  const bool is_16_bit = dst_is_16_bit(self());
+  const bool is_16_bit = dst_is_16_bit(self(line));
   on_slots(idst0, idst1, odst, is_16_bit ? math.multiply_zero_wins : math.multiply,
-           software_rounding(self()), line);
+           software_rounding(self(line)), line);
 }
 
 // api/compute/eltwise_unary/exp.h: exp_tile_init loads the constants of exp.
@@ -107,7 +108,7 @@ void begin_exponential() { compute_of(self()).sfpu_constants = SfpuConstants::Ex
 
 // api/compute/eltwise_unary/exp.h: exp_tile. Rounds in software for a 16-bit DST.
 void exponential(uint32_t slot, VectorMode faces, bool scaled, uint16_t scale, int line) {
-  Fiber& fiber = self();
+  Fiber& fiber = self(line);
   if (compute_of(fiber).sfpu_constants != SfpuConstants::Exponential)
     fault(line, "exp_tile needs exp_tile_init as the last vector init that loads constants");
   float* values = slot_values(fiber, slot, line);

@@ -19,10 +19,13 @@ VERBS = {
     "explain": "explain a diagnostic code",
 }
 PROGRAM_VERBS = ("run", "compile")
+INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; the exit status is 1 for errors of programs, 2 for wrong command lines."""
+    """Entry point; the exit status is 1 for errors of programs, 2 for wrong command lines and 130
+    after an interrupt.
+    """
     parser = argparse.ArgumentParser(prog="ttl", description="TT-Lang in Python")
     parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -40,14 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics import TTLError, render_all
+    from ttl.diagnostics.errors import debug_traceback
 
     try:
         status: int = import_module(f"{__package__}.{options.verb}").run(options)
     except TTLError as error:
+        print(debug_traceback(error), end="", file=sys.stderr)
         print(render_all(error.diagnostics, getattr(options, "json", False)), file=sys.stderr)
-        if os.environ.get("TTL_DEBUG"):
-            raise
         return 1
+    except KeyboardInterrupt:
+        print("ttl: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

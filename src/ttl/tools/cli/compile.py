@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from .program import add_program_arguments, program_environment, run_program
@@ -21,9 +22,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Says on stderr what was written; the program's own output goes to stdout."""
+    """Says on stderr what was written; the program's own output goes to stdout.
+
+    The status is 1 if nothing was written because the program called no operation.
+    """
     environment = program_environment(options)
     environment["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
     if options.compile_only:
         environment["TTLANG_COMPILE_ONLY"] = "1"
-    return run_program(options.file, options.arguments, environment)
+    try:
+        status = run_program(options.file, options.arguments, environment)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
+        status = 0
+    return status or _status_of_compilation(options.file)
+
+
+def _status_of_compilation(file: str) -> int:
+    from ttl.driver import PROCESS_DRIVER
+
+    if PROCESS_DRIVER.compiled:
+        return 0
+    print(f"ttl: {file} calls no operation; nothing was compiled", file=sys.stderr)
+    return 1

@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from ttl.passes import run_passes
 
     passes = parse_passes(options.passes)
+    _check_print_after(options.print_ir_after, [each.name for each in passes])
     context = make_context()
     module = parse_module(options.file, context)
 
@@ -94,6 +95,16 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     return passes
 
 
+def _check_print_after(wanted: list[str], running: list[str]) -> None:
+    from ttl.passes import KNOWN
+
+    for name in wanted:
+        if name not in KNOWN:
+            raise _unknown_pass(f"--print-ir-after: there is no pass `{name}`", name)
+        if name not in running:
+            raise _unknown_pass(f"--print-ir-after: pass `{name}` is not in the pipeline")
+
+
 def _unknown_pass(message: str, name: str = "") -> UsageError:
     from difflib import get_close_matches
 
@@ -112,9 +123,12 @@ def parse_module(file: str, context: Context) -> ModuleOp:
     from xdsl.utils.exceptions import ParseError
 
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text()
+        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except OSError as error:
         raise file_not_usable(file, error) from None
+    except UnicodeDecodeError as error:
+        message = f"{file}: not IR text: byte {error.start} is not {error.encoding.upper()}"
+        raise UsageError(RuleBroken(codes.IR_SYNTAX, message).at(None)) from None
     try:
         module = Parser(context, text, file).parse_module()
     except ParseError as error:

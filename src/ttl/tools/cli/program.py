@@ -52,7 +52,10 @@ def program_arguments_last(parser: argparse.ArgumentParser, given: list[str]) ->
 
 
 def run_program(file: str, arguments: list[str], environment: dict[str, str]) -> int:
-    """Execute FILE as __main__ with these variables set; its exit status."""
+    """Execute FILE as __main__ with these variables set; its exit status.
+
+    Diagnostics, exits and interrupts pass through to whoever runs the verb.
+    """
     try:
         source = Path(file).read_bytes()
     except OSError as error:
@@ -65,9 +68,9 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
     sys.modules["__main__"] = main
     try:
         exec(compile(source, file, "exec"), main.__dict__)
-    except (TTLError, SystemExit):
+    except (TTLError, SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
         traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
+        return 1
     return 0
