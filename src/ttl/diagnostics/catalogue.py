@@ -105,6 +105,14 @@ LAYOUT_MISMATCH = _code(
     before the operation is called.""",
 )
 
+PADDING_REDUCED = _code(
+    "TTL2008", "padding-reduced", Blame.USER,
+    """The last tiles of a tensor whose sizes are not multiples of 32 are padded. The padding is
+    zero when it is loaded and unspecified afterwards; a reduction over such tiles takes it into
+    account unless it is masked.""",
+    Severity.WARNING,
+)
+
 BLOCK_STATE = _code(
     "TTL3001", "block-state", Blame.USER,
     """A block is written before it is read, read before it is popped, left alone while a transfer

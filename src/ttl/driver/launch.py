@@ -92,6 +92,7 @@ def _run(
                 recorder=recorder,
                 seed=config.seed,
                 float32=config.float32,
+                report=lambda found: print(render_all([found], config.json), file=sys.stderr),
             )
         else:
             from ttl import host

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 class SimExpression(BlockExpression):
     """A computed value, rounded to the DST format. Its array broadcasts to the block's extent."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "padding")
+
+    padding: str  # set by sim/padding.py, if at all
 
     def __init__(self, type: BlockType, array: Array):
         self.type = type

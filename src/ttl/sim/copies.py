@@ -48,6 +48,8 @@ class TensorTransfer(SimTransfer):
         if self.into_block:
             block.life.step(COPY_INTO_DONE, block)
             part.tensor.storage.read(part.extents, block.array)
+            if block.kernel.simulation.padding is not None:
+                block.kernel.simulation.padding.loaded(part, block)
         else:
             block.life.step(COPY_FROM_DONE, block)
             part.tensor.storage.write(part.extents, block.array)
@@ -71,6 +73,8 @@ class BlockTransfer(SimTransfer):
         source.life.step(COPY_FROM_DONE, source)
         block.life.step(COPY_INTO_DONE, block)
         block.array[...] = source.array
+        if block.kernel.simulation.padding is not None:
+            block.kernel.simulation.padding.copied(source, block)
         if source.transfer is self:
             source.transfer = None
 

@@ -65,6 +65,8 @@ def apply(
     result = SimExpression(applied.type, _rounded(kernel, computed, applied, bool(operands)))
     if applied.is_open:
         _follow_shapeless(kernel, operands, result)
+    if kernel.simulation.padding is not None:
+        kernel.simulation.padding.applied(kernel, op, operands, result)
     return result
 
 
@@ -213,6 +215,8 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     if type(block.end) is ConsumerEnd:  # a value of its own: the chip cannot pack over read space
         block.array = np.empty_like(block.array)
     block.array[...] = stored if held is kernel.dest else round_to(stored, held)
+    if kernel.simulation.padding is not None:
+        kernel.simulation.padding.stored(value, block)
 
 
 def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Array:

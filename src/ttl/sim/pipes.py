@@ -135,6 +135,8 @@ class PipeReceive(PipeTransfer):
 
     def take(self, source: SimBlock) -> None:
         self.block.array[...] = source.array
+        if self.kernel.simulation.padding is not None:
+            self.kernel.simulation.padding.copied(source, self.block)
         self.has_data = True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from random import Random
@@ -10,7 +11,7 @@ from random import Random
 import numpy as np
 from greenlet import GreenletExit, getcurrent
 
-from ttl.diagnostics import KernelFault, TTLError
+from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
@@ -27,6 +28,7 @@ from .buffer import NodeBuffer
 from .deadlock import deadlock_fault
 from .kernel import KernelRun
 from .leftovers import leftovers
+from .padding import Padding
 from .pipes import NetRuns
 from .printing import language_print
 from .repair import repaired
@@ -46,10 +48,12 @@ def run(
     seed: int | None = None,
     float32: bool = False,
     spin_seconds: float = SPIN_SECONDS,
+    report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
     """Run the kernels of `program` on all nodes, with a seed in an order shuffled by it.
 
     A kernel that uses the CPU for `spin_seconds` without a call of the language is stopped.
+    `report` gets warnings when the run has ended.
     With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
@@ -62,8 +66,13 @@ def run(
         for tensor in program.tensors.values():
             tensor.storage.keep_float32(float32)
         simulation = Simulation(program, recorder, seed, float32)
-        with watchdog(spin_seconds, simulation.progress):
-            simulation.run()
+        try:
+            with watchdog(spin_seconds, simulation.progress):
+                simulation.run()
+        finally:
+            if simulation.padding is not None and report is not None:
+                for warning in simulation.padding.warnings.values():
+                    report(warning)
 
 
 class Simulation:
@@ -77,6 +86,7 @@ class Simulation:
         "kernels",
         "nets",
         "nodes",
+        "padding",
         "polls",
         "program",
         "progress_at_poll",
@@ -101,6 +111,7 @@ class Simulation:
         self.recorder = recorder
         self.types = TypeTable()
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
+        self.padding = Padding.of(program)
         self.hub = getcurrent()
         self.is_stopping = False
         self.activity = 0  # transfers and semaphore calls so far

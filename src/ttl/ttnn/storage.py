@@ -23,6 +23,15 @@ class Storage:
 
     memory = "dram"
 
+    @property
+    def is_ragged(self) -> bool:
+        """Has it padding?"""
+        return False
+
+    def reaches_padding(self, extents: Sequence[Extent]) -> bool:
+        """Does the part have elements that the tensor has not?"""
+        return False
+
     def __init__(self, shape: Shape, dtype: DType, padded: Shape):
         self.dtype = dtype
         self.elements: Array = np.zeros(padded, dtype.storage)
@@ -140,6 +149,14 @@ class TileStorage(Storage):
     @property
     def num_pages(self) -> int:
         return prod(self.tiles)
+
+    @property
+    def is_ragged(self) -> bool:
+        return self._is_ragged
+
+    def reaches_padding(self, extents: Sequence[Extent]) -> bool:
+        sizes = [extent.stop * TILE_SIZE for extent in extents[-2:]]
+        return any(size > limit for size, limit in zip(sizes, self._logical_matrix, strict=True))
 
     def view(self, extents: Sequence[Extent]) -> Array:
         """The part given in shape units; writing to it writes the tensor."""

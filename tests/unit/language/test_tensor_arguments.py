@@ -50,7 +50,8 @@ def test_one_dimension_is_enough_for_row_major_tensors() -> None:
 
 def test_tensors_of_two_devices() -> None:
     first, second = (ttnn.open_device(device_id=number) for number in (0, 1))
-    with pytest.raises(UsageError, match="`b` of operation is on device 1, argument `a` on device 0"):
+    message = "`b` of operation is on device 1, argument `a` on device 0"
+    with pytest.raises(UsageError, match=message):
         operation(good(device=first), good(device=second))
     operation(good(device=first), good(device=ttnn.open_device(device_id=0)))
 

@@ -1,0 +1,87 @@
+"""Reductions that take the padding of ragged tensors into account.
+
+Only for programs with a ragged tensor: which slots and values hold padding. It is zero when it was
+just loaded, which a sum does not mind; any operation may have changed it. A mask takes it out.
+"""
+
+from __future__ import annotations
+
+from sys import _getframe
+from typing import TYPE_CHECKING, Any
+
+from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics.frames import user_frame
+from ttl.semantics.ops import BlockOp
+from ttl.semantics.tensors import TensorSlice
+
+from .block import SimBlock, SimExpression
+from .place import Place, span_of
+
+if TYPE_CHECKING:
+    from ttl.language.operation import Program
+
+    from .kernel import KernelRun
+
+MASKS = ("mask", "mask_posinf", "where")
+ZERO, ANY = "zero", "any"  # what the padding of a value is known to be
+
+
+class Padding:
+    """Follows padding through a run; `warnings` has one entry for each line that reduces it."""
+
+    __slots__ = ("slots", "warnings")
+
+    def __init__(self) -> None:
+        self.slots: dict[int, str] = {}  # by the identity of a slot's array
+        self.warnings: dict[Place, Diagnostic] = {}
+
+    @classmethod
+    def of(cls, program: Program) -> Padding | None:
+        """None if no tensor has padding: then nothing is followed."""
+        storages = [tensor.storage for tensor in program.tensors.values()]
+        return cls() if any(storage.is_ragged for storage in storages) else None
+
+    def loaded(self, part: TensorSlice, block: SimBlock) -> None:
+        self._set(block, ZERO if part.tensor.storage.reaches_padding(part.extents) else None)
+
+    def copied(self, source: SimBlock, block: SimBlock) -> None:
+        self._set(block, self.slots.get(id(source.array)))
+
+    def stored(self, value: Any, block: SimBlock) -> None:
+        self._set(block, self.of_value(value))
+
+    def _set(self, block: SimBlock, padding: str | None) -> None:
+        if padding is None:
+            self.slots.pop(id(block.array), None)
+        else:
+            self.slots[id(block.array)] = padding
+
+    def of_value(self, value: Any) -> str | None:
+        if isinstance(value, SimBlock):
+            return self.slots.get(id(value.array))
+        return getattr(value, "padding", None)
+
+    def applied(
+        self, kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], result: SimExpression
+    ) -> None:
+        found = [padding for operand in operands if (padding := self.of_value(operand))]
+        if not found or op.name in MASKS:
+            return
+        if op.name.startswith("reduce_"):
+            if op.name != "reduce_sum" or ANY in found:
+                self._warn(kernel, op)
+            return
+        result.padding = ANY
+
+    def _warn(self, kernel: KernelRun, op: BlockOp) -> None:
+        frame = user_frame(_getframe(1))
+        if frame is None or (frame.f_code, frame.f_lasti) in self.warnings:
+            return
+        place = (frame.f_code, frame.f_lasti)
+        broken = RuleBroken(
+            codes.PADDING_REDUCED,
+            f"{op.spelling} takes the padding of a ragged tensor into account",
+            helps=("mask it before: ttl.math.mask(x, m), with 1 in m where the padding is",),
+        )
+        note = f"in kernel `{kernel.name}` on node {kernel.coordinate}"
+        self.warnings[place] = broken.at(span_of(place), notes=(note,))

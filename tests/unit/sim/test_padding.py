@@ -1,0 +1,80 @@
+"""A reduction over the padding of a ragged tensor is a warning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ttl
+from ttl import sim, ttnn
+from ttl.diagnostics import Diagnostic, render_text
+from ttl.target import load
+
+TARGET = load("wormhole_b0")
+DEVICE = ttnn.open_device(device_id=0)
+
+
+def run(expression, shape=(20, 32)) -> list[Diagnostic]:
+    """The warnings of y.store(expression(block of a, block of ones))."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, ones, y):
+        a_dfb, ones_dfb, y_dfb = (
+            ttl.make_dataflow_buffer_like(t, shape=(1, 1)) for t in (a, ones, y)
+        )
+
+        @ttl.compute()
+        def compute():
+            with a_dfb.wait() as a_blk, ones_dfb.wait() as ones_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(expression(a_blk, ones_blk) + ones_blk)
+
+        @ttl.datamovement()
+        def read():
+            with a_dfb.reserve() as a_blk, ones_dfb.reserve() as ones_blk:
+                ttl.copy(a[0, 0], a_blk).wait()
+                ttl.copy(ones[0, 0], ones_blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[0, 0]).wait()
+
+    a = ttnn.from_numpy(np.full(shape, -1.0), dtype=ttnn.float32, device=DEVICE)
+    ones, y = (ttnn.ones((32, 32), ttnn.float32, device=DEVICE) for _ in range(2))
+    warnings: list[Diagnostic] = []
+    program = operation.program((a, ones, y), {}, TARGET.default_grid)
+    sim.run(program, target=TARGET, report=warnings.append)
+    return warnings
+
+
+def largest(a, ones):
+    return ttl.math.reduce_max(a, dims=[-2])
+
+
+def sum_of_exponentials(a, ones):
+    return ttl.math.reduce_sum(ttl.math.exp(a), dims=[-2])
+
+
+@pytest.mark.parametrize("expression", [largest, sum_of_exponentials])
+def test_a_reduction_over_padding_is_a_warning(expression) -> None:
+    (warning,) = run(expression)
+    text = render_text(warning)
+    assert text.startswith("warning[TTL2008]: ttl.math.reduce_")
+    assert "return ttl.math.reduce_" in text
+    assert "ttl.math.mask" in text
+
+
+def test_a_tensor_without_padding_is_none() -> None:
+    assert run(largest, shape=(32, 32)) == []
+
+
+def test_a_sum_of_what_was_loaded_is_none() -> None:
+    assert run(lambda a, ones: ttl.math.reduce_sum(a, dims=[-2])) == []
+
+
+def test_a_mask_takes_the_padding_out() -> None:
+    assert run(lambda a, ones: ttl.math.reduce_max(ttl.math.mask(a, ones), dims=[-2])) == []
+
+
+def test_nothing_is_reduced() -> None:
+    assert run(lambda a, ones: ttl.math.exp(a)) == []
