@@ -13,7 +13,7 @@ TEST_EXTRAS := dev,mlir,torch
 # -P: the interpreter does not put the current folder on its path.
 PYTEST := -P -m pytest -n $(JOBS)
 
-.PHONY: help demo test test-full check bench test-py clean
+.PHONY: help demo test test-full check bench mutation-language test-py clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
 	@echo 'make bench            the benchmarks'
+	@echo 'make mutation-language  break rules of the language one at a time; the tests must notice'
 	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
 	@echo 'make clean            remove the virtual environments and caches of this folder'
 	@echo
@@ -44,6 +45,10 @@ check: $(VENV)/.dev headers
 
 bench: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks
+
+# Rules of the language, broken one at a time in a copy of src.
+mutation-language: $(VENV)/.dev
+	$(BIN)/python tests/mutation/language.py --jobs $(JOBS)
 
 # Fetched before the tests start, so that no test waits for it.
 .PHONY: headers

@@ -9,7 +9,8 @@ def sample_inputs(count):
     """(name, `count` arrays) for each run of an example."""
     for seed in range(3):
         generator = np.random.default_rng(seed)
-        yield f"random {seed}", [generator.uniform(-2, 2, (SIZE, SIZE)) for _ in range(count)]
+        arrays = [4 * generator.random((SIZE, SIZE), np.float32) - 2 for _ in range(count)]
+        yield f"random {seed}", arrays
     yield "distinct", [distinct(step) for step in range(1, 2 * count, 2)]
 
 
@@ -22,4 +23,5 @@ def distinct(step):
     tile = np.arange(64).reshape(8, 1, 8, 1)
     code = (position * 5 + tile * 37).reshape(SIZE, SIZE) * step % 2048
     sign, mantissa, exponent = code % 2, code // 2 % 128, code // 256
-    return (1 - 2 * sign) * np.ldexp(1 + mantissa / 128, exponent - 6)
+    values = (1 - 2 * sign) * np.ldexp(1 + mantissa / 128, exponent - 6)
+    return values.astype(np.float32)

@@ -54,7 +54,8 @@ def run_statement(
             with y_dfb.wait() as block:
                 ttl.copy(block, whole(y)).wait()
 
-    tensors = [ttnn.from_numpy(np.ascontiguousarray(array), dtype=dtype, device=DEVICE) for array in arrays]
+    arrays = tuple(np.ascontiguousarray(array) for array in arrays)
+    tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
     result = ttnn.empty(shape, out_dtype or dtype, device=DEVICE)
     padded = (*tensors, *[result] * (3 - len(tensors)), result)
     sim.run(operation.program(padded, {}, TARGET.default_grid), target=TARGET)

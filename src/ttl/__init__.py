@@ -31,6 +31,7 @@ from ttl.language import (
     Pipe,
     PipeNet,
     PositiveInt,
+    Program,
     Semaphore,
     Shape,
     Size,
@@ -85,6 +86,7 @@ __all__ = [
     "Pipe",
     "PipeNet",
     "PositiveInt",
+    "Program",
     "Semaphore",
     "Shape",
     "Size",
@@ -105,7 +107,14 @@ __all__ = [
     "signpost",
 ]
 
+RENAMED = {
+    "core": "node",
+    "kernel": "operation",
+    "CircularBuffer": "DataflowBuffer",
+    "make_circular_buffer_like": "make_dataflow_buffer_like",
+}
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        raise unknown_name("ttl", name, __all__)
+        raise unknown_name("ttl", name, __all__, RENAMED)

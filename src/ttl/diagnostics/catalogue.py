@@ -69,6 +69,17 @@ UNUSABLE_TENSOR = _code(
     """The tensors of one call lie on one device, are not empty, and have two or more dimensions
     if they consist of tiles, one or more if they are row-major.""",
 )
+CAPTURED_WRITTEN = _code(
+    "TTL1016", "captured-written", Blame.USER,
+    """A kernel may read the lists, dicts and objects around it, and not write them: on the chip a
+    kernel has constants, not shared Python objects.""",
+)
+CAPTURED_WRITTEN_SIMULATED = _code(
+    "TTL1017", "captured-written-simulated", Blame.USER,
+    """The simulator lets a kernel write the lists, dicts and objects around it, which helps when
+    looking for a mistake. The program does not compile like that: `ttl explain TTL1016`.""",
+    Severity.WARNING,
+)
 
 SHAPE_MISMATCH = _code(
     "TTL2001", "shape-mismatch", Blame.USER,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from types import FrameType, TracebackType
 
 from .span import Span
 
-_PACKAGE = str(Path(__file__).parents[1]) + os.sep
-_STANDARD_LIBRARY = str(Path(os.__file__).parent) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 

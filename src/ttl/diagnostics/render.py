@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import linecache
 import os
 from collections.abc import Iterable, Iterator
@@ -28,6 +27,8 @@ def render_text(diagnostic: Diagnostic) -> str:
 
 def render_json(diagnostic: Diagnostic) -> str:
     """One JSON object on one line."""
+    import json  # only for editors
+
     return json.dumps(
         {
             "code": diagnostic.code.code,

@@ -1,6 +1,6 @@
 """emitc: the part of MLIR's dialect that kernels need, under the same names.
 
-xDSL has its types and call_opaque; the rest is here.
+xDSL has a part of it too; importing that costs more than defining the little that is used.
 """
 
 from __future__ import annotations
@@ -9,24 +9,56 @@ import re
 from abc import ABC
 from collections.abc import Container
 
-from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
-from xdsl.dialects.emitc import EmitC_CallOpaqueOp as CallOpaqueOp
-from xdsl.dialects.emitc import EmitC_OpaqueAttr as OpaqueAttr
-from xdsl.dialects.emitc import EmitC_OpaqueType as OpaqueType
-from xdsl.ir import Dialect
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, UnitAttr
+from xdsl.ir import Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    param_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.traits import IsTerminator, NoTerminator
+
+
+@irdl_attr_definition
+class OpaqueType(ParametrizedAttribute, TypeAttribute):
+    """A C++ type by its name."""
+
+    name = "emitc.opaque"
+    value: StringAttr = param_def()
+
+
+@irdl_attr_definition
+class OpaqueAttr(ParametrizedAttribute):
+    """C++ text."""
+
+    name = "emitc.opaque"
+    value: StringAttr = param_def()
+
+
+@irdl_op_definition
+class CallOpaqueOp(IRDLOperation):
+    """A call of a C++ function."""
+
+    name = "emitc.call_opaque"
+    callee = prop_def(StringAttr)
+    template_args = opt_prop_def(ArrayAttr)
+    call_args = var_operand_def()
+    res = var_result_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$callee `(` $call_args `)` attr-dict `:` functional-type(operands, results)"
+    )
 
 
 @irdl_op_definition
@@ -151,8 +183,6 @@ def unique_identifier(name: str, taken: Container[str]) -> str:
         found = f"{identifier}_{number}"
     return found
 
-
-__all__ = ["CallOpaqueOp", "OpaqueAttr", "OpaqueType"]  # from xDSL, under MLIR's names
 
 EmitC = Dialect(
     "emitc",

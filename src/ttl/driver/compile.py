@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
-from ttl.diagnostics import Diagnostic, InternalError, TTLError, codes, file_not_usable
+from ttl.diagnostics import (
+    CompileError,
+    Diagnostic,
+    InternalError,
+    TTLError,
+    codes,
+    file_not_usable,
+)
+from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
 from ttl.semantics.limits import check_limits
@@ -51,6 +59,8 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
 
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     program_points(program)  # refuses what is released on some paths only
+    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
+        raise CompileError(*written)
     module = build_module(program, target)
     _write_module(module, config.initial_mlir)
     run_pipeline(

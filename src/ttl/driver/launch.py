@@ -12,6 +12,7 @@ from ttl.artifact import CompiledOperation, write_folder
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, render_all
 from ttl.language import Operation
+from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.language.operation import Program
 from ttl.target import TARGETS, Target, load
@@ -29,7 +30,7 @@ class Driver:
     def __init__(self) -> None:
         self.compiled: dict[Hashable, CompiledOperation] = {}
         self.folders: dict[Path, str] = {}
-        self.noted: set[CodeType] = set()  # operations whose supplied calls were shown
+        self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.from_environment()
@@ -51,13 +52,16 @@ class Driver:
         points = program_points(program)
         if config.strict:
             refuse_repairs(points)
-        body = program.operation.function.__code__
-        if body in self.noted:
+        kernels = tuple(kernel.function.__code__ for kernel in program.kernels)
+        if kernels in self.noted:
             return
-        self.noted.add(body)
+        self.noted.add(kernels)
         note = supplied_note(program, points)
-        if note is not None:
-            print(render_all([note], config.json), file=sys.stderr)
+        remarks = [] if note is None else [note]
+        if config.backend == "sim":
+            remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)
+        if remarks:
+            print(render_all(remarks, config.json), file=sys.stderr)
 
     def compile(self, program: Program, target: Target, config: Config) -> CompiledOperation:
         try:

@@ -7,7 +7,7 @@ from . import block_functions, math
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .copies import GroupTransfer, Transfer, copy
-from .operation import Operation, compute, datamovement, grid_size, node, operation
+from .operation import Operation, Program, compute, datamovement, grid_size, node, operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
@@ -33,6 +33,7 @@ __all__ = [
     "Pipe",
     "PipeNet",
     "PositiveInt",
+    "Program",
     "Semaphore",
     "Shape",
     "Size",

@@ -69,14 +69,25 @@ class DataflowBuffer:
         return engine("can_wait() of a dataflow buffer").can_wait(self)
 
 
-def make_dataflow_buffer_like(tensor: Any, shape: Shape, block_count: int = 2) -> DataflowBuffer:
+def make_dataflow_buffer_like(
+    tensor: Any,
+    shape: Shape,
+    block_count: int | None = None,
+    *,
+    buffer_factor: int | None = None,
+) -> DataflowBuffer:
     """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
 
     The two innermost sizes of `shape` count tiles, the others elements; all sizes count elements
-    if the tensor is row-major.
+    if the tensor is row-major. It holds `block_count` blocks, 2 if not said; `buffer_factor` is the
+    older name.
     """
     operation = scope("ttl.make_dataflow_buffer_like()")
     span = calling_span()
+    if block_count is not None and buffer_factor is not None:
+        raise UsageError(_both_names().at(span))
+    given = block_count if buffer_factor is None else buffer_factor
+    block_count = 2 if given is None else given
     if problem := _wrong_argument(tensor, shape, block_count):
         raise UsageError(problem.at(span))
     buffer = DataflowBuffer(
@@ -84,6 +95,14 @@ def make_dataflow_buffer_like(tensor: Any, shape: Shape, block_count: int = 2) -
     )
     operation.buffers.append(buffer)
     return buffer
+
+
+def _both_names() -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "block_count= and buffer_factor= are two names of one thing",
+        helps=("give block_count= only",),
+    )
 
 
 def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | None:
@@ -102,7 +121,7 @@ def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | N
             f"{'one' if rows else 'two'} or more positive sizes",
             helps=(f"write for example shape={'(64,)' if rows else '(2, 2)'}",),
         )
-    if not isinstance(block_count, int) or block_count < 1:
+    if not isinstance(block_count, int) or isinstance(block_count, bool) or block_count < 1:
         return RuleBroken(
             codes.WRONG_ARGUMENT,
             f"block_count={block_count!r}: a dataflow buffer holds at least one block",

@@ -106,6 +106,13 @@ class Operation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run on these tensors and constants; `options=` are compiler options for this call."""
+        if ENGINE.get(None) is not None:
+            broken = RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"operation {self.__name__} is called in a kernel",
+                helps=("call it from the program: operations run one after the other",),
+            )
+            raise UsageError(broken.at(calling_span()))
         LAUNCH_HOOK.launch(self, args, kwargs)
 
     def program(
@@ -150,7 +157,12 @@ class Operation:
         collected = OperationScope(grid, node)
         token = SCOPE.set(collected)
         try:
-            self.function(**arguments)
+            if self.function(**arguments) is not None:  # type: ignore[func-returns-value]
+                raise RuleBroken(
+                    codes.WRONG_ARGUMENT,
+                    f"{self.__name__} returns a value",
+                    helps=("operations return nothing: write results into tensor arguments",),
+                )
         except RuleBroken as broken:
             spans = traceback_spans(broken.__traceback__)
             raise UsageError(broken.at(spans[0] if spans else None)) from None
@@ -356,8 +368,18 @@ def _register(kind: KernelKind, misplaced: tuple[Kernel, ...]) -> Callable[[Kern
     return decorate
 
 
+def _check_dims(dims: int) -> None:
+    if not isinstance(dims, int) or isinstance(dims, bool) or dims < 1:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"dims={dims!r}: a grid has one or more dimensions",
+            helps=("write for example ttl.node(dims=2)",),
+        )
+
+
 def grid_size(dims: int = 2) -> int | Shape:
     """The grid's size in `dims` dimensions: the highest are flattened, or ones added."""
+    _check_dims(dims)
     running = ENGINE.get(None)
     grid = running.grid if running is not None else scope("ttl.grid_size()").grid
     return flatten_size(grid, dims)
@@ -365,6 +387,7 @@ def grid_size(dims: int = 2) -> int | Shape:
 
 def node(dims: int = 2) -> int | Shape:
     """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
+    _check_dims(dims)
     running = ENGINE.get(None)
     if running is not None:
         return flatten_coordinate(running.node(), running.grid, dims)

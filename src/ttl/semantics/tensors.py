@@ -82,6 +82,8 @@ def shape_in_units(tensor: TensorLike) -> Shape:
 def _bounds(item: object, size: int, tensor: TensorLike) -> tuple[int, int, bool]:
     """Start, stop, and whether the item is an index."""
     try:
+        if isinstance(item, bool):
+            raise TypeError
         if not isinstance(item, slice):
             start = index(item)  # type: ignore[arg-type]
             return start, start + 1, True

@@ -51,6 +51,8 @@ def apply(
             arrays.append(operand.array)
             types.append(operand.type)
         else:
+            if isinstance(operand, np.generic):
+                operand = operand.item()
             _check_number(op, operand, len(arrays), operands)
             arrays.append(operand)
             types.append(table.number)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from greenlet import greenlet
 
-from ttl.diagnostics import RuleBroken, TTLError, codes
+from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.diagnostics.frames import user_frame
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction
@@ -96,7 +96,8 @@ class KernelRun:
         if self.recorder is not None:
             self.recorder.record(EventKind.KERNEL_START, self.coordinate, self.name)
         try:
-            self.function()
+            if self.function() is not None:
+                raise self._returned()
             self._check_end()
         except RuleBroken as broken:
             if isinstance(broken.subject, SimBlock):
@@ -253,6 +254,14 @@ class KernelRun:
         expressions.accumulate(self, block, value)
 
     # The end
+
+    def _returned(self) -> KernelFault:
+        broken = RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"kernel `{self.name}` returns a value",
+            helps=("kernels return nothing: store results into blocks",),
+        )
+        return fault_at(self, broken, (self.function.__code__, 0))
 
     def _check_end(self) -> None:
         if self.exiting:

@@ -25,7 +25,6 @@ from ttl.trace import Recorder
 
 from .blas import one_blas_thread
 from .buffer import NodeBuffer
-from .deadlock import deadlock_fault
 from .kernel import KernelRun
 from .leftovers import leftovers
 from .padding import Padding
@@ -141,9 +140,8 @@ class Simulation:
             while self.ready:
                 self._shuffle()
                 self.ready.popleft().greenlet.switch()
-            stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
-            if stuck:
-                raise deadlock_fault(stuck, self.nodes, self.program)
+            if not all(kernel.is_finished for kernel in self.kernels):
+                raise self._deadlock()
         finally:
             self._stop()
         if diagnostics := leftovers(self.nodes):
@@ -176,8 +174,7 @@ class Simulation:
         if self.polls % POLLS_WITHOUT_PROGRESS == 0:
             progress = self.synchronized
             if progress == self.progress_at_poll:
-                stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
-                raise deadlock_fault(stuck, self.nodes, self.program)
+                raise self._deadlock()
             self.progress_at_poll = progress
         self.ready.append(kernel)
         self.switch_to_next()
@@ -192,6 +189,12 @@ class Simulation:
 
     def progress(self) -> int:
         return self.synchronized + self.polls
+
+    def _deadlock(self) -> KernelFault:
+        from .deadlock import deadlock_fault  # a report, which most runs do not need
+
+        stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
+        return deadlock_fault(stuck, self.nodes, self.program)
 
     def _stop(self) -> None:
         """End the kernels that are left; what their cleanup raises is not the cause."""

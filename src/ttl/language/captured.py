@@ -1,0 +1,89 @@
+"""Kernels may read what they capture, and write none of it: a node has its own copy, or none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+
+from ttl.diagnostics import Code, Diagnostic, RuleBroken, Span
+from ttl.diagnostics.span import character_column
+from ttl.semantics.function_source import definition_of
+
+from .operation import KernelFunction, Program
+
+MUTATORS = {
+    "add",
+    "append",
+    "clear",
+    "discard",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "remove",
+    "reverse",
+    "setdefault",
+    "sort",
+    "update",
+}
+
+
+def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
+    """Every place where a kernel writes a captured list, dict or object, under this code."""
+    return [d for kernel in program.kernels for d in _written(kernel, code)]
+
+
+def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
+    for name, node in _suspects(kernel.function.__code__):
+        value = kernel.captures().get(name)
+        if not isinstance(node, ast.Call) or isinstance(value, (list, dict, set, bytearray)):
+            yield _diagnostic(kernel, name, node, code)
+
+
+@lru_cache(maxsize=256)
+def _suspects(code: CodeType) -> tuple[tuple[str, ast.expr], ...]:
+    """Places in the kernel that write to a captured name, or call a method that may."""
+    tree = definition_of(code)
+    if tree is None or not code.co_freevars:
+        return ()
+    return tuple(
+        (base, node)
+        for node in ast.walk(tree)
+        if (base := _written_name(node)) in code.co_freevars
+        and isinstance(node, (ast.Call, ast.Subscript, ast.Attribute))
+    )
+
+
+def _written_name(node: ast.AST) -> str | None:
+    """`x` in x[..] = .., x.y = .., x.append(..), also behind further indices."""
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        return _base(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _base(node.func.value) if node.func.attr in MUTATORS else None
+    return None
+
+
+def _base(node: ast.expr) -> str | None:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _diagnostic(kernel: KernelFunction, name: str, node: ast.expr, code: Code) -> Diagnostic:
+    file = kernel.function.__code__.co_filename
+    end_line = node.end_lineno or node.lineno
+    span = Span(
+        file,
+        node.lineno,
+        character_column(file, node.lineno, node.col_offset),
+        end_line,
+        character_column(file, end_line, node.end_col_offset),
+    )
+    broken = RuleBroken(
+        code,
+        f"kernel `{kernel.name}` writes `{name}`, which it captures",
+        helps=("keep it in a variable of the kernel, or write results into a tensor",),
+    )
+    return broken.at(span)

@@ -1,0 +1,225 @@
+"""Every row of the state table: what is legal works, everything else is refused with its state.
+
+A step is a word of the table; a case is a life of one block. Data movement steps run in a data
+movement kernel, compute steps in a compute kernel.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import ttl
+from conformance.harness import empty, refused, run, tensor, tiles
+from ttl import ttnn
+
+
+def living(end, steps):
+    """An operation in which a block acquired by `end` takes these steps."""
+    in_compute = bool(set(steps) & {"store", "read", "add"})
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        def provide():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+
+        def take():
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, 0]).wait()
+
+        def live():
+            block = getattr(dfb, end)()
+            transfers = {"in": [], "out": []}
+            for step in steps:
+                take_step(block, step, transfers, a, y)
+
+        if in_compute:
+
+            @ttl.compute()
+            def compute():
+                live()
+
+        else:
+
+            @ttl.datamovement()
+            def move():
+                live()
+
+        @ttl.datamovement()
+        def other():
+            if end == "reserve":
+                take()
+            else:
+                provide()
+
+    return operation
+
+
+def take_step(block, step, transfers, a, y):
+    if step == "store":
+        block.store(ttl.math.fill(5))
+    elif step == "read":
+        _ = block + 1
+    elif step == "add":
+        block += ttl.math.fill(5)
+    elif step == "copy in":
+        transfers["in"].append(ttl.copy(a[0, 0], block))
+    elif step == "copy out":
+        transfers["out"].append(ttl.copy(block, y[0, 0]))
+    elif step.startswith("wait "):
+        transfers[step.removeprefix("wait ")].pop().wait()
+    else:
+        getattr(block, step)()
+
+
+WRITTEN = ("copy in", "wait in")
+READ = ("copy out", "wait out")
+
+LEGAL = {
+    # store into it: MW, RW
+    ("state-store", "reserve", ("store", "push")),
+    ("state-store", "reserve", ("store", "read", "store", "push")),
+    ("state-store", "wait", ("read", "store", "read", "pop")),
+    # read by an expression: MR, RW
+    ("state-read", "reserve", ("store", "read", "read", "push")),
+    ("state-read", "wait", ("read", "read", "pop")),
+    # +=: MW, MR, RW -> MR
+    ("state-accumulate", "reserve", ("add", "push")),
+    ("state-accumulate", "reserve", ("add", "add", "read", "add", "push")),
+    ("state-accumulate", "reserve", ("store", "add", "push")),
+    # copy into it started and waited: MW, RW -> NAW -> MR
+    ("state-copy-into", "reserve", (*WRITTEN, "push")),
+    ("state-copy-into", "reserve", (*WRITTEN, *READ, *WRITTEN, "push")),
+    ("state-copy-into", "wait", (*READ, *WRITTEN, *READ, "pop")),
+    # copies from it, one or several: MR, RW, ROR(N)
+    ("state-copy-from", "wait", (*READ, "pop")),
+    ("state-copy-from", "wait", (*READ, *READ, "pop")),
+    ("state-copy-from", "reserve", (*WRITTEN, *READ, "push")),
+    ("state-copy-from", "wait", ("copy out", "copy out", "wait out", "wait out", "pop")),
+    ("state-copy-from", "wait", ("copy out", "copy out", "wait out", "copy out", "wait out",
+                                 "wait out", "pop")),
+    # push: MR, RW; pop: RW
+    ("state-push", "reserve", (*WRITTEN, "push")),
+    ("state-push", "reserve", ("store", "read", "push")),
+    ("state-pop", "wait", ("read", "pop")),
+}  # fmt: skip
+
+ILLEGAL = {
+    ("state-start", "reserve", ("read",), "MW"),
+    ("state-start", "wait", ("pop",), "MR"),
+    ("state-read-unwritten", "reserve", ("read",), "MW"),
+    ("state-read-unwritten", "reserve", ("copy out",), "MW"),
+    ("state-touch-while-written", "reserve", ("copy in", "copy in"), "NAW"),
+    ("state-touch-while-written", "reserve", ("copy in", "copy out"), "NAW"),
+    ("state-touch-while-written", "reserve", ("copy in", "push"), "NAW"),
+    ("state-touch-while-read", "wait", ("copy out", "copy in"), "ROR"),
+    ("state-touch-while-read", "wait", ("copy out", "pop"), "ROR"),
+    ("state-touch-while-read", "reserve", (*WRITTEN, "copy out", "push"), "ROR"),
+    ("state-copy-from", "wait", ("copy out", "copy out", "wait out", "pop"), "ROR"),
+    ("state-touch-released", "reserve", (*WRITTEN, "push", "push"), "OS"),
+    ("state-touch-released", "reserve", (*WRITTEN, "push", "copy in"), "OS"),
+    ("state-touch-released", "reserve", (*WRITTEN, "push", "copy out"), "OS"),
+    ("state-touch-released", "reserve", ("store", "push", "read"), "OS"),
+    ("state-touch-released", "reserve", ("store", "push", "store"), "OS"),
+    ("state-touch-released", "reserve", ("store", "push", "add"), "OS"),
+    ("state-touch-released", "wait", ("read", "pop", "read"), "OS"),
+    ("state-touch-released", "wait", ("read", "pop", "pop"), "OS"),
+    ("state-store", "reserve", ("store", "store"), "MR"),
+    ("state-store", "wait", ("store",), "MR"),
+    ("state-copy-into", "reserve", (*WRITTEN, "copy in"), "MR"),
+    ("state-copy-into", "wait", ("copy in",), "MR"),
+    ("state-pop", "wait", ("read", "store", "pop"), "MR"),
+    ("state-push", "reserve", ("push",), "MW"),
+}
+
+
+def cases(lives):
+    ordered = sorted(lives)
+    return [
+        pytest.param(*life[1:], id=f"{life[0]}: {life[1]}, {', '.join(life[2])}")
+        for life in ordered
+    ]
+
+
+@pytest.mark.rule(
+    "state-store",
+    "state-read",
+    "state-accumulate",
+    "state-copy-into",
+    "state-copy-from",
+    "state-push",
+    "state-pop",
+)
+@pytest.mark.parametrize(("end", "steps"), cases(LEGAL))
+def test_a_legal_life(end, steps):
+    a, y = tensor(tiles(5)), empty(32, 32)
+    run(living(end, steps), a, y)
+    if end == "reserve" and "add" not in steps:
+        assert (ttnn.to_numpy(y) == 5).all()
+
+
+@pytest.mark.rule(
+    "state-start",
+    "state-store",
+    "state-copy-into",
+    "state-copy-from",
+    "state-push",
+    "state-pop",
+    "state-read-unwritten",
+    "state-touch-while-written",
+    "state-touch-while-read",
+    "state-touch-released",
+)
+@pytest.mark.parametrize(("end", "steps", "state"), cases(ILLEGAL))
+def test_an_illegal_step_names_the_state(end, steps, state):
+    text = refused(living(end, steps), tensor(tiles(5)), empty(32, 32), slug="block-state")
+    assert f"the block is in state {state}" in text
+
+
+@pytest.mark.rule("state-push", "state-pop")
+@pytest.mark.parametrize(("end", "call"), [("reserve", "pop"), ("wait", "push")])
+def test_a_reserved_block_is_pushed_and_a_waited_one_popped(end, call):
+    before = WRITTEN if end == "reserve" else READ
+    refused(living(end, (*before, call)), tensor(tiles(5)), empty(32, 32), slug="block-state")
+
+
+@pytest.mark.rule("state-copy-into")
+def test_the_data_of_a_copy_is_there_after_its_wait():
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def move():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+                ttl.copy(block, y[0, 0]).wait()
+                ttl.copy(a[0, 1], block).wait()
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, 1]).wait()
+
+    run(operation, tensor(tiles(3, 4)), y := empty(32, 64))
+    assert ttnn.to_numpy(y)[0, ::32].tolist() == [3, 4]
+
+
+@pytest.mark.rule("end-of-kernel")
+@pytest.mark.parametrize(
+    ("steps", "slug"),
+    [(WRITTEN, "block-not-released"), (("copy in",), "transfer-not-waited")],
+)
+def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug):
+    """The block and the transfers are in lists: nothing is supplied for them."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def move():
+            blocks, transfers = [dfb.reserve()], {"in": [], "out": []}
+            for step in steps:
+                take_step(blocks[0], step, transfers, a, y)
+
+    refused(operation, tensor(tiles(5)), empty(32, 32), slug=slug)

@@ -1,0 +1,143 @@
+"""What happens when something fails, and what tensors an operation takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ttl
+from conformance.harness import DEVICE, empty, numbers, refused, run, tensor, tile_numbers, tiles
+from ttl import ttnn
+
+
+def writing(fail):
+    """Every node writes its number, then calls `fail(node)`; after that it writes again."""
+
+    @ttl.operation(grid=(4, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        def write(number):
+            with dfb.reserve() as blk:
+                ttl.copy(a[0, number], blk).wait()
+            with dfb.wait() as blk:
+                ttl.copy(blk, y[0, ttl.node(1)]).wait()
+
+        @ttl.datamovement()
+        def move():
+            write(0)
+            fail(ttl.node(1))
+            write(1)
+
+    return operation
+
+
+def divide(node):
+    if node == 2:
+        return 1 // 0
+    return 0
+
+
+@pytest.mark.rule("error-stops-all")
+def test_an_error_on_one_node_stops_all_and_is_raised_once():
+    """Nodes run up to their next wait; node 2 fails before it writes a second time."""
+    y = tensor(tiles(0, 0, 0, 0))
+    text = refused(writing(divide), tensor(tiles(5, 6)), y, slug="kernel-exception")
+    assert text.count("error[") == 1
+    assert "return 1 // 0" in text and "fail(ttl.node(1))" in text and "(2, 0)" in text
+    assert tile_numbers(y)[2] == 5, "node 2 did not go on"
+
+
+@pytest.mark.rule("error-stops-all")
+def test_a_node_that_waits_is_stopped_too():
+    """Node 1 waits for a semaphore that node 0 would set; node 0 fails first."""
+    after = []
+
+    @ttl.operation(grid=(2, 1))
+    def operation(y):
+        semaphore = ttl.Semaphore()
+
+        @ttl.datamovement()
+        def move():
+            if ttl.node(1) == 0:
+                raise ValueError("on purpose")
+            semaphore.wait_eq(1)
+            after.append(1)
+
+    text = refused(operation, empty(32, 32), slug="kernel-exception")
+    assert "on purpose" in text and "deadlock" not in text and not after
+
+
+@pytest.mark.rule("tensors-keep-data")
+def test_tensors_keep_what_was_written_and_the_operation_can_be_called_again():
+    y = tensor(tiles(0, 0, 0, 0))
+    with pytest.raises(ttl.KernelFault):
+        writing(divide)(tensor(tiles(5, 6)), y)
+    assert tile_numbers(y)[2] == 5
+    run(writing(lambda node: 0), tensor(tiles(5, 6)), y)
+    assert tile_numbers(y) == [6, 6, 6, 6]
+
+
+@pytest.mark.rule("in-place")
+def test_the_same_tensor_may_be_input_and_output():
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            for i in range(3):
+                with a_dfb.reserve() as blk:
+                    ttl.copy(a[0, i], blk).wait()
+
+        @ttl.compute()
+        def compute():
+            for _ in range(3):
+                with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+                    y_blk.store(a_blk * 2)
+
+        @ttl.datamovement()
+        def write():
+            for i in range(3):
+                with y_dfb.wait() as blk:
+                    ttl.copy(blk, y[0, i]).wait()
+
+    both = tensor(tiles(1, 2, 3))
+    run(operation, both, both)
+    assert tile_numbers(both) == [2, 4, 6]
+
+
+def taking():
+    @ttl.operation(grid=(1, 1))
+    def operation(first, second):
+        @ttl.datamovement()
+        def move():
+            pass
+
+    return operation
+
+
+@pytest.mark.rule("unusable-tensors")
+@pytest.mark.parametrize("shape", [(), (64,), (0, 32), (32, 0)])
+def test_scalars_vectors_and_empty_tensors_of_tiles_are_diagnosed_by_name(shape):
+    wrong = tensor(np.zeros(shape, np.float32))
+    text = refused(taking(), empty(32, 32), wrong, slug="unusable-tensor")
+    assert "`second`" in text
+
+
+@pytest.mark.rule("unusable-tensors")
+def test_tensors_of_two_devices_are_diagnosed_by_name():
+    elsewhere = ttnn.from_numpy(numbers(32, 32), device=ttnn.open_device(device_id=1))
+    text = refused(taking(), empty(32, 32), elsewhere, slug="unusable-tensor")
+    assert "`second`" in text and "`first`" in text
+
+
+@pytest.mark.rule("unusable-tensors")
+@pytest.mark.parametrize("both", [True, False])
+def test_host_tensors_are_diagnosed_by_name(both):
+    host = ttnn.from_numpy(numbers(32, 32))
+    first = ttnn.from_numpy(numbers(32, 32)) if both else empty(32, 32)
+    text = refused(taking(), first, host, slug="unusable-tensor")
+    assert ("`first`" if both else "`second`") in text
+    run(taking(), empty(32, 32), ttnn.to_device(host, DEVICE))

@@ -1,0 +1,209 @@
+"""What the conformance programs are run and judged with.
+
+A program runs in order and again under three seeds, which shuffle the schedule; all four results
+are the same bits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import ttl
+from ttl import ttnn
+
+SEEDS = (1, 2, 3)
+TILE = 32
+DEVICE = ttnn.open_device(device_id=0)
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+
+# Tensors ------------------------------------------------------------------------------------------
+
+
+def tensor(values: Any, dtype: Any = ttnn.float32, layout: Any = ttnn.TILE_LAYOUT) -> ttnn.Tensor:
+    return ttnn.from_numpy(np.asarray(values), dtype=dtype, layout=layout, device=DEVICE)
+
+
+def empty(*shape: int, dtype: Any = ttnn.float32, layout: Any = ttnn.TILE_LAYOUT) -> ttnn.Tensor:
+    """A tensor of NaN, or of a pattern, for the result."""
+    return ttnn.empty(shape, dtype=dtype, layout=layout, device=DEVICE)
+
+
+def numbers(*shape: int) -> Array:
+    """Different numbers everywhere, exact in f32."""
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def small(*shape: int) -> Array:
+    """Numbers that are exact in bf16, their sums and products in f32."""
+    return np.random.default_rng(7).integers(-8, 9, shape).astype(np.float32)
+
+
+def tiles(*values: float) -> Array:
+    """A row of tiles, each with one number everywhere."""
+    return np.tile(np.repeat(np.array(values, np.float32), TILE), (TILE, 1))
+
+
+def tile_numbers(result: ttnn.Tensor) -> list[float]:
+    """The inverse of tiles()."""
+    values = ttnn.to_numpy(result)
+    parts = np.split(values, values.shape[1] // TILE, axis=1)
+    assert all((part == part[0, 0]).all() for part in parts), "a tile holds different numbers"
+    return [float(part[0, 0]) for part in parts]
+
+
+# Runs ---------------------------------------------------------------------------------------------
+
+
+def run(operation: Any, *arguments: Any, **constants: Any) -> None:
+    """Run the operation on these tensors, and on copies of them under each seed."""
+    copies = [_copies(arguments) for _ in SEEDS]
+    _launch(operation, arguments, constants, None)
+    for seed, of_seed in zip(SEEDS, copies, strict=True):
+        _launch(operation, of_seed, constants, seed)
+        for first, other in zip(arguments, of_seed, strict=True):
+            if isinstance(first, ttnn.Tensor):
+                same = ttnn.to_numpy(first).tobytes() == ttnn.to_numpy(other).tobytes()
+                assert same, f"the result depends on the schedule: seed {seed}"
+
+
+def _copies(arguments: tuple[Any, ...]) -> list[Any]:
+    """Tensors anew, the same one where it was the same."""
+    made: dict[int, Any] = {}
+    for value in arguments:
+        if isinstance(value, ttnn.Tensor):
+            made[id(value)] = ttnn.from_numpy(
+                ttnn.to_numpy(value), value.dtype, value.layout, value.device()
+            )
+    return [made.get(id(value), value) for value in arguments]
+
+
+def _launch(operation: Any, arguments: Any, constants: dict[str, Any], seed: int | None) -> None:
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(("TTL_", "TTLANG_"))}
+    if seed is not None:
+        ours["TTL_SEED"] = str(seed)
+    with patch.dict(os.environ, ours, clear=True):
+        operation(*arguments, **constants)
+
+
+class Refusal:
+    """A diagnosis: the slug of its first code, and its text."""
+
+    def __init__(self, error: ttl.TTLError):
+        self.slug = error.diagnostics[0].code.slug
+        self.text = str(error)
+
+
+def refused(operation: Any, *arguments: Any, slug: str, **constants: Any) -> str:
+    """The text of the diagnosis; it names no file of pyttl, and something in this folder."""
+    with pytest.raises(ttl.TTLError) as caught:
+        _launch(operation, arguments, constants, None)
+    refusal = Refusal(caught.value)
+    assert refusal.slug == slug, refusal.text
+    assert "src/ttl" not in refusal.text
+    assert "conformance" in refusal.text, "no span in the program"
+    return refusal.text
+
+
+# Operations with one part left open ---------------------------------------------------------------
+
+
+def computing(
+    statement: Callable[..., Any],
+    *arrays: Any,
+    dtype: Any = ttnn.float32,
+    out_dtype: Any = None,
+    out_shape: Shape | None = None,
+    fp32: bool | None = None,
+) -> tuple[Any, list[ttnn.Tensor]]:
+    """An operation whose compute kernel does `statement(y_blk, *blocks)`, and its tensors.
+
+    Every array is one block; the last tensor is the result.
+    """
+    inputs = [tensor(array, dtype) for array in arrays]
+    result = empty(*(out_shape or np.shape(arrays[0])), dtype=out_dtype or dtype)
+
+    @ttl.operation(grid=(1, 1), fp32_dest_acc_en=fp32)
+    def operation(a, b, c, y):  # type: ignore[no-untyped-def]
+        given = (a, b, c)[: len(arrays)]
+        buffers = [ttl.make_dataflow_buffer_like(x, shape=in_tiles(x.shape)) for x in given]
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=in_tiles(y.shape))
+
+        @ttl.compute()
+        def compute() -> None:
+            blocks = [buffer.wait() for buffer in buffers]
+            y_blk = y_dfb.reserve()
+            statement(y_blk, *blocks)
+            for block in blocks:
+                block.pop()
+            y_blk.push()
+
+        @ttl.datamovement()
+        def read() -> None:
+            for source, buffer in zip(given, buffers, strict=True):
+                with buffer.reserve() as block:
+                    ttl.copy(whole(source), block).wait()
+
+        @ttl.datamovement()
+        def write() -> None:
+            with y_dfb.wait() as block:
+                ttl.copy(block, whole(y)).wait()
+
+    padded = [*inputs, *[result] * (3 - len(inputs)), result]
+    return operation, padded
+
+
+def in_tiles(elements: Any) -> Shape:
+    return (*elements[:-2], *(-(-size // TILE) for size in elements[-2:]))
+
+
+def whole(source: Any) -> Any:
+    return source[tuple(slice(None) for _ in source.shape)]
+
+
+def statement(body: Callable[..., Any], *arrays: Any, **options: Any) -> Array:
+    """What `body(y_blk, *blocks)` leaves in y_blk, under every schedule."""
+    operation, tensors = computing(body, *arrays, **options)
+    run(operation, *tensors)
+    return ttnn.to_numpy(tensors[-1])
+
+
+def evaluate(expression: Callable[..., Any], *arrays: Any, **options: Any) -> Array:
+    """The value of `expression(*blocks)`, under every schedule."""
+    return statement(lambda y, *blocks: y.store(expression(*blocks)), *arrays, **options)
+
+
+def refused_expression(
+    expression: Callable[..., Any], *arrays: Any, slug: str, **options: Any
+) -> str:
+    operation, tensors = computing(
+        lambda y, *blocks: y.store(expression(*blocks)), *arrays, **options
+    )
+    return refused(operation, *tensors, slug=slug)
+
+
+def moving(body: Callable[..., Any], *shapes: Shape, count: int = 2, grid: Any = (1, 1)) -> Any:
+    """An operation with one data movement kernel: `body(tensors, buffers)`; f32 tiles.
+
+    There is a buffer like the first tensor for each of the shapes.
+    """
+
+    @ttl.operation(grid=grid)
+    def operation(a, y):  # type: ignore[no-untyped-def]
+        buffers = [
+            ttl.make_dataflow_buffer_like(a, shape=shape, block_count=count) for shape in shapes
+        ]
+
+        @ttl.datamovement()
+        def move() -> None:
+            body(a, y, *buffers)
+
+    return operation

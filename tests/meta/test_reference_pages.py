@@ -1,0 +1,55 @@
+"""The generated pages of docs/reference say what the sources say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance import operators_page, report
+
+
+def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
+    assert report.problems() == []
+
+
+def test_the_conformance_page_is_up_to_date() -> None:
+    assert report.is_up_to_date(), "run python tests/conformance/report.py"
+
+
+def test_the_page_of_operators_is_up_to_date() -> None:
+    assert operators_page.is_up_to_date(), "run python tests/conformance/operators_page.py"
+
+
+def test_every_section_has_a_folder() -> None:
+    sections = {rule.section for rule in report.rules()}
+    folders = {path.parent.name for path in report.HERE.glob("*/test_*.py")}
+    assert folders == sections
+
+
+TESTS = """
+import pytest
+
+@pytest.mark.rule("known", "unknown")
+def test_marked(): pass
+
+def test_unmarked(): pass
+"""
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text('[one]\nknown = "A."\nforgotten = "B."\n')
+    (tmp_path / "test_it.py").write_text(TESTS)
+    monkeypatch.setattr(report, "HERE", tmp_path)
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    assert report.problems() == [
+        "rule `forgotten` has no test",
+        "test_it.py::test_unmarked names no rule",
+        "test_it.py::test_marked names `unknown`, which is not in rules.toml",
+    ]
+    monkeypatch.setattr(report, "PAGE", tmp_path / "page.md")
+    assert not report.is_up_to_date()
+    report.PAGE.write_text(report.page())
+    assert report.is_up_to_date()
+    (tmp_path / "rules.toml").write_text('[one]\nknown = "Another."\n')
+    assert not report.is_up_to_date()
