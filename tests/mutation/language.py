@@ -348,8 +348,8 @@ MUTANTS = (
     Mutant(
         "matmul",
         "semantics/ops/matmul.py",
-        "if not inner_agrees or rows[:-2] != columns[:-2]:",
-        "if not inner_agrees:",
+        "elif rows[:-2] != columns[:-2]:",
+        "elif False:",
     ),
     Mutant(
         "integer-division",

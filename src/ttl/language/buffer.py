@@ -71,7 +71,7 @@ class DataflowBuffer:
 
 def make_dataflow_buffer_like(
     tensor: Any,
-    shape: Shape,
+    shape: Shape | int,
     block_count: int | None = None,
     *,
     buffer_factor: int | None = None,
@@ -86,12 +86,13 @@ def make_dataflow_buffer_like(
     span = calling_span()
     if block_count is not None and buffer_factor is not None:
         raise UsageError(_both_names().at(span))
+    sizes: Any = (shape,) if type(shape) is int else shape
     given = block_count if buffer_factor is None else buffer_factor
     block_count = 2 if given is None else given
-    if problem := _wrong_argument(tensor, shape, block_count):
+    if problem := _wrong_argument(tensor, sizes, block_count):
         raise UsageError(problem.at(span))
     buffer = DataflowBuffer(
-        len(operation.buffers), tuple(shape), tensor.dtype, block_count, span, layout_of(tensor)
+        len(operation.buffers), tuple(sizes), tensor.dtype, block_count, span, layout_of(tensor)
     )
     operation.buffers.append(buffer)
     return buffer

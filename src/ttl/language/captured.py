@@ -43,16 +43,27 @@ def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
 
 
 @lru_cache(maxsize=256)
-def _suspects(code: CodeType) -> tuple[tuple[str, ast.expr], ...]:
+def _suspects(code: CodeType) -> tuple[tuple[str, ast.expr | ast.stmt], ...]:
     """Places in the kernel that write to a captured name, or call a method that may."""
     tree = definition_of(code)
-    if tree is None or not code.co_freevars:
+    if tree is None:
         return ()
-    return tuple(
+    return _rebound(tree, code) + tuple(
         (base, node)
         for node in ast.walk(tree)
         if (base := _written_name(node)) in code.co_freevars
         and isinstance(node, (ast.Call, ast.Subscript, ast.Attribute))
+    )
+
+
+def _rebound(tree: ast.FunctionDef, code: CodeType) -> tuple[tuple[str, ast.stmt], ...]:
+    """`nonlocal` of a variable around the kernel, and every `global`."""
+    return tuple(
+        (name, node)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Nonlocal, ast.Global))
+        for name in node.names
+        if isinstance(node, ast.Global) or name in code.co_freevars
     )
 
 
@@ -71,7 +82,9 @@ def _base(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _diagnostic(kernel: KernelFunction, name: str, node: ast.expr, code: Code) -> Diagnostic:
+def _diagnostic(
+    kernel: KernelFunction, name: str, node: ast.expr | ast.stmt, code: Code
+) -> Diagnostic:
     file = kernel.function.__code__.co_filename
     end_line = node.end_lineno or node.lineno
     span = Span(

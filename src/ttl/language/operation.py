@@ -211,7 +211,7 @@ class Operation:
         return dict(bound.arguments)
 
     def _resolve_grid(self, arguments: dict[str, Any], full_grid: Shape) -> Shape:
-        grid = self.grid(*arguments.values()) if callable(self.grid) else self.grid
+        grid = self._called_grid(arguments) if callable(self.grid) else self.grid
         if grid in ("auto", "full"):
             return full_grid
         if not isinstance(grid, tuple) or not _is_grid(grid):
@@ -224,6 +224,14 @@ class Operation:
             )
             raise UsageError(broken.at(_definition_span(self.function)))
         return grid
+
+    def _called_grid(self, arguments: dict[str, Any]) -> Any:
+        """The grid function gets the arguments as the operation would."""
+        assert callable(self.grid)
+        parameters = inspect.signature(self.function).parameters
+        keywords = {n for n, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        positional = [value for name, value in arguments.items() if name not in keywords]
+        return self.grid(*positional, **{name: arguments[name] for name in sorted(keywords)})
 
     def _check_kernels(self, collected: OperationScope) -> None:
         kinds = [kernel.kind for kernel in collected.kernels]
@@ -355,17 +363,30 @@ def _register(kind: KernelKind, misplaced: tuple[Kernel, ...]) -> Callable[[Kern
     collected = scope(f"@ttl.{kind.value}()")
 
     def decorate(function: Kernel) -> Kernel:
-        if inspect.signature(function).parameters:
-            broken = RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"kernel `{function.__name__}` has parameters",
-                helps=("kernels take none: use the variables of the operation around them",),
-            )
-            raise UsageError(broken.at(_definition_span(function)))
+        if problem := _wrong_kernel(function):
+            raise UsageError(problem.at(_definition_span(function)))
         collected.kernels.append(KernelFunction(kind, function))
         return function
 
     return decorate
+
+
+def _wrong_kernel(function: Kernel) -> RuleBroken | None:
+    """Kernels are plain functions without parameters."""
+    flags = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    if function.__code__.co_flags & flags:
+        return RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"kernel `{function.__name__}` is a generator or a coroutine, which would never run",
+            helps=("write a plain function, without yield, await or async",),
+        )
+    if inspect.signature(function).parameters:
+        return RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"kernel `{function.__name__}` has parameters",
+            helps=("kernels take none: use the variables of the operation around them",),
+        )
+    return None
 
 
 def _check_dims(dims: int) -> None:

@@ -120,10 +120,22 @@ class KernelRun:
         return self.coordinate
 
     def reserve(self, buffer: DataflowBuffer) -> SimBlock:
-        return self._acquire(self.buffers[buffer.index].producer)
+        return self._acquire(self._on_node(buffer).producer)
 
     def wait(self, buffer: DataflowBuffer) -> SimBlock:
-        return self._acquire(self.buffers[buffer.index].consumer)
+        return self._acquire(self._on_node(buffer).consumer)
+
+    def _on_node(self, buffer: DataflowBuffer) -> NodeBuffer:
+        if buffer.index < len(self.buffers):
+            found = self.buffers[buffer.index]
+            # A body that is run for every node declares its buffers anew each time.
+            if found.declared is buffer or self.simulation.program.kernels_by_node:
+                return found
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"`{buffer.name}` is a dataflow buffer of another call",
+            helps=("make dataflow buffers in the body of the operation that uses them",),
+        )
 
     def _acquire(self, end: BufferEnd) -> SimBlock:
         frame = _getframe(3)  # the user's: above are DataflowBuffer.reserve() and ours
@@ -151,10 +163,10 @@ class KernelRun:
         return block
 
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
-        return self._poll(self.buffers[buffer.index].producer)
+        return self._poll(self._on_node(buffer).producer)
 
     def can_wait(self, buffer: DataflowBuffer) -> bool:
-        return self._poll(self.buffers[buffer.index].consumer)
+        return self._poll(self._on_node(buffer).consumer)
 
     def _poll(self, end: BufferEnd) -> bool:
         self.waiting_for = end

@@ -51,6 +51,12 @@ def text_of(kernel: KernelRun, values: tuple[Any, ...], num_pages: int) -> str:
             "print() takes at most one tensor, block or dataflow buffer",
             helps=("print them one by one",),
         )
+    if not isinstance(num_pages, int) or num_pages < 1:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"num_pages={num_pages!r}: print() shows one or more pages of a tensor",
+            helps=("write for example print(tensor, num_pages=2)",),
+        )
     return " ".join(_text(kernel, value, num_pages) for value in values)
 
 

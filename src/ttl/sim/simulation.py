@@ -35,7 +35,7 @@ from .semaphores import SemaphoreRuns
 from .types import TypeTable
 from .watchdog import watchdog
 
-SPIN_SECONDS = 20.0
+SPIN_SECONDS = 5.0
 POLLS_WITHOUT_PROGRESS = 20_000
 
 

@@ -15,13 +15,17 @@ from .table import BlockOp, TileCall, TileForms, shape_text
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
     """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal."""
     rows, columns = whole_shape(left, "@"), whole_shape(right, "@")
-    inner_agrees = rows[-1] == columns[-2]
-    if not inner_agrees or rows[:-2] != columns[:-2]:
+    if rows[-1] != columns[-2]:
+        reason = f"the left block has {rows[-1]} columns of tiles, the right one {columns[-2]} rows"
+    elif rows[:-2] != columns[:-2]:
+        reason = f"their leading sizes are {rows[:-2]} and {columns[:-2]}"
+    else:
+        reason = ""
+    if reason:
         raise RuleBroken(
             codes.MATMUL_SHAPES,
-            f"{shape_text(left)} @ {shape_text(right)}: the left block has {rows[-1]} "
-            f"columns of tiles, the right one {columns[-2]} rows",
-            helps=("a @ b needs a of shape (M, K) and b of shape (K, N)",),
+            f"{shape_text(left)} @ {shape_text(right)}: {reason}",
+            helps=("a @ b needs a of shape (.., M, K) and b of shape (.., K, N)",),
         )
     dtype = same_type(BlockType(None, left.dtype), BlockType(None, right.dtype)).dtype
     return BlockType((*rows[:-1], columns[-1]), dtype)

@@ -1,0 +1,139 @@
+"""Mistakes in declaring kernels, buffers and grids."""
+
+from __future__ import annotations
+
+import pytest
+
+import ttl
+from ttl import ttnn
+from ttl.diagnostics import KernelFault, UsageError
+
+DEVICE = ttnn.open_device(device_id=0)
+
+
+def tensor() -> ttnn.Tensor:
+    return ttnn.ones((32, 32), ttnn.float32, device=DEVICE)
+
+
+def test_a_generator_is_no_kernel() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def kernel():
+            yield 5
+
+    with pytest.raises(UsageError, match="kernel `kernel` is a generator or a coroutine"):
+        operation(tensor())
+
+
+def test_a_kernel_has_no_parameters() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def kernel(x):
+            pass
+
+    with pytest.raises(UsageError, match="kernel `kernel` has parameters"):
+        operation(tensor())
+
+
+def test_neither_kernels_nor_operations_return_values() -> None:
+    @ttl.operation(grid=(1, 1))
+    def kernel_returns(a):
+        @ttl.datamovement()
+        def kernel():
+            return 5
+
+    @ttl.operation(grid=(1, 1))
+    def operation_returns(a):
+        @ttl.datamovement()
+        def kernel():
+            pass
+
+        return a
+
+    with pytest.raises(KernelFault, match="kernel `kernel` returns a value"):
+        kernel_returns(tensor())
+    with pytest.raises(UsageError, match="operation_returns returns a value"):
+        operation_returns(tensor())
+
+
+def test_a_buffer_of_another_call_is_refused() -> None:
+    kept = []
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        kept.append(ttl.make_dataflow_buffer_like(a, shape=(1, 1)))
+        first = kept[0]
+
+        @ttl.datamovement()
+        def kernel():
+            with first.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+            with first.wait() as block:
+                ttl.copy(block, a[0, 0]).wait()
+
+    operation(tensor())
+    with pytest.raises(KernelFault, match="`first` is a dataflow buffer of another call"):
+        operation(tensor())
+
+
+def test_a_row_major_buffer_of_one_dimension_may_have_a_number_as_shape() -> None:
+    shapes = []
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        shapes.append(ttl.make_dataflow_buffer_like(a, shape=7).shape)
+
+        @ttl.datamovement()
+        def kernel():
+            pass
+
+    operation(ttnn.ones((7,), ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE))
+    assert shapes == [(7,)]
+
+
+def test_a_grid_function_gets_the_arguments_as_the_operation_does() -> None:
+    grids = []
+
+    @ttl.operation(grid=lambda a, k, *, z: (k, z))
+    def operation(a, k, *, z=3):
+        grids.append(ttl.grid_size())
+
+        @ttl.datamovement()
+        def kernel():
+            pass
+
+    operation(tensor(), 2)
+    assert grids == [(2, 3)]
+
+
+def test_an_operation_is_not_called_in_a_kernel() -> None:
+    @ttl.operation(grid=(1, 1))
+    def inner(a):
+        @ttl.datamovement()
+        def kernel():
+            pass
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def kernel():
+            inner(a)
+
+    with pytest.raises(UsageError, match="operation inner is called in a kernel"):
+        operation(tensor())
+
+
+def test_rebinding_what_is_around_a_kernel_is_a_warning(capsys) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        count = 0
+
+        @ttl.datamovement()
+        def kernel():
+            nonlocal count
+            count += 1
+
+    operation(tensor())
+    assert "warning[TTL1017]: kernel `kernel` writes `count`" in capsys.readouterr().err
