@@ -11,6 +11,9 @@ from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
 from ttl.target import Target
 
+# Modules whose attributes a kernel may use and that do not change; a user's own may.
+CONSTANT_MODULES = ("builtins", "math", "numpy", "ttl", "ttnn")
+
 
 def compile_key(program: Program, target: Target, config: Config) -> Hashable:
     """Equal for programs that compile to the same artifact; TypeError if that cannot be told."""
@@ -46,7 +49,7 @@ def _part(value: Any) -> Hashable:
         return value.index, value.name, value.shape, value.dtype, value.block_count, value.span
     if isinstance(value, FunctionType):
         return value.__code__
-    if isinstance(value, ModuleType):
+    if isinstance(value, ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES:
         return value.__name__
     if isinstance(value, tuple):
         return tuple(_part(item) for item in value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isinf, isnan
 
 from xdsl.context import Context
@@ -29,7 +28,6 @@ UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
 
 
-@dataclass(frozen=True)
 class ConvertTtkernelToEmitc(ModulePass):
     name = "convert-ttkernel-to-emitc"
 

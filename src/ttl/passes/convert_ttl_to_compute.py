@@ -12,8 +12,6 @@ rule MATMUL   a product accumulates on the registers of the value it is added to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
@@ -28,7 +26,6 @@ from ttl.semantics.ops import MATMUL
 from .module_pass import Maker, kernels, not_yet, target_of
 
 
-@dataclass(frozen=True)
 class ConvertTtlToCompute(ModulePass):
     name = "convert-ttl-to-compute"
 

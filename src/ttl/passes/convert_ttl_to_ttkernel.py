@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -29,7 +28,6 @@ from ttl.semantics.types import Shape
 from .module_pass import Maker, erase, kernels, target_of
 
 
-@dataclass(frozen=True)
 class ConvertTtlToTtkernel(ModulePass):
     name = "convert-ttl-to-ttkernel"
 

@@ -44,7 +44,6 @@ class Setting:
     origin: Operation
 
 
-@dataclass(frozen=True)
 class TtkernelInsertInits(ModulePass):
     name = "ttkernel-insert-inits"
 

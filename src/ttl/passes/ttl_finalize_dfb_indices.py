@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
@@ -11,7 +9,6 @@ from xdsl.passes import ModulePass
 from ttl.dialects import ttl
 
 
-@dataclass(frozen=True)
 class TtlFinalizeDfbIndices(ModulePass):
     name = "ttl-finalize-dfb-indices"
 

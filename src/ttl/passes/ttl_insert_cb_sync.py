@@ -5,8 +5,6 @@ Which releases are left out the frontend says (`implicit_release`, by semantics/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +16,6 @@ from ttl.dialects import ttl
 from .module_pass import Maker, body_end, erase, kernels, not_yet
 
 
-@dataclass(frozen=True)
 class TtlInsertCbSync(ModulePass):
     name = "ttl-insert-cb-sync"
 

@@ -7,8 +7,6 @@ are left out come behind the waits: ttl-insert-cb-sync runs later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
@@ -21,7 +19,6 @@ from ttl.dialects import ttl
 from .module_pass import Maker, body_end, cannot_compile
 
 
-@dataclass(frozen=True)
 class TtlInsertCopyWait(ModulePass):
     name = "ttl-insert-copy-wait"
 

@@ -6,8 +6,6 @@ that each needs its init once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -28,7 +26,6 @@ from .ttl_assign_dst import DST_INDEX
 from .ttl_set_compute_kernel_config import FP32
 
 
-@dataclass(frozen=True)
 class TtlLowerToLoops(ModulePass):
     name = "ttl-lower-to-loops"
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import ttl
 from golden.example_programs import TARGET, load_file
 from ttl import ttnn
 from ttl.config import Config
 from ttl.diagnostics import CompileError, InternalError, UsageError
 from ttl.driver import Driver
+from ttl.driver.memo import _part
 from ttl.language import Operation
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -178,3 +181,9 @@ def test_our_own_faults_are_internal_errors(
         call(Driver(), program.make(1.0))
     with pytest.raises(CompileError, match="TTL1003"):
         call(Driver(), program.make("text"))
+
+
+def test_a_module_of_the_users_may_change_between_calls() -> None:
+    assert _part(ttl) == "ttl"
+    with pytest.raises(TypeError):
+        _part(ModuleType("settings"))
