@@ -65,6 +65,7 @@ $(VENV)/.created: pyproject.toml
 
 $(VENV)/.demo: $(VENV)/.created
 	$(call PIP_INSTALL,$(VENV)) --editable .
+	@$(BIN)/python -m compileall -q src  # also where Python is told not to write bytecode itself
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
