@@ -142,6 +142,9 @@ ENDLESS = """
 import os, signal, threading, time
 import ttnn, ttl
 
+# A run in the background is started with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 @ttl.operation(grid=(1, 1))
 def endless(a, y):
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))

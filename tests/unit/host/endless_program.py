@@ -66,6 +66,8 @@ def interrupt_when_written(tensor: Tensor) -> None:
 
 
 def main(loop: str, cache_dir: str) -> None:
+    # A run in the background is started with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     tensor = Tensor()
     threading.Thread(target=interrupt_when_written, args=(tensor,), daemon=True).start()
     try:
