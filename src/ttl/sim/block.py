@@ -14,7 +14,7 @@ from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
 from .faults import fault_at
-from .place import Place, labels, span_of
+from .place import Place, labels, with_statement
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -151,11 +151,11 @@ class SimBlock(Block):
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""
         frame = _getframe(2)
-        statement = span_of((frame.f_code, frame.f_lasti))
+        statement = with_statement(frame.f_code, frame.f_lasti)
         exiting = [block for block in self.kernel.exiting if block.end is self.end]
         for block in exiting:
             assert block.exit_place is not None
-            if span_of(block.exit_place) != statement:
+            if with_statement(*block.exit_place) != statement:
                 raise fault_at(self.kernel, block.out_of_order(), block.exit_place)
         self._give_back()
         for block in sorted(exiting, key=lambda block: block.sequence):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
+from functools import lru_cache
 from types import CodeType
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.frames import is_user_file
+from ttl.semantics.function_source import definition_of
 
 Place = tuple[CodeType, int]  # a code object and the offset of an instruction in it
 
@@ -20,3 +23,26 @@ def span_of(place: Place) -> Span | None:
 def labels(places: Iterable[tuple[Place, str]]) -> tuple[Label, ...]:
     spans = ((span_of(place), text) for place, text in places)
     return tuple(Label(span, text) for span, text in spans if span is not None)
+
+
+Extent = tuple[int | None, int | None, int | None, int | None]  # lines, then columns in bytes
+
+
+@lru_cache(maxsize=1024)
+def with_statement(code: CodeType, instruction: int) -> Extent:
+    """The `with` whose end calls __exit__ at this instruction.
+
+    Python 3.13 places the call at the item it ends, earlier versions at the statement.
+    """
+    position: Extent = list(code.co_positions())[instruction // 2]
+    tree = definition_of(code)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.With):
+            items = [_extent(item.context_expr) for item in node.items]
+            if position in (_extent(node), *items):
+                return _extent(node)
+    return position
+
+
+def _extent(node: ast.With | ast.expr) -> Extent:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
