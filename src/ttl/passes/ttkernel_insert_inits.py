@@ -65,17 +65,19 @@ def _insert(kernel: func.FuncOp, calls: dict[str, TileCall]) -> None:
     needed = list(_settings(body, calls))
     if not needed:
         return
-    holds = _startup(body, needed)
+    holds = _startup(body, needed, calls)
     _walk(body, calls, holds)
 
 
-def _startup(body: Block, needed: list[Setting]) -> dict[str, object]:
+def _startup(
+    body: Block, needed: list[Setting], calls: dict[str, TileCall]
+) -> dict[str, object]:
     """rule STARTUP; the formats that hold afterwards."""
     by_unit = {setting.unit: setting for setting in reversed(needed)}
     pack = by_unit[PACK]
     first = by_unit.get(SRCA, pack)
     second = by_unit.get(SRCB, first)
-    reverse = second.origin.name == f"ttkernel.{MATMUL.tile['0.81'].from_buffers.call}"  # type: ignore[union-attr]
+    reverse = second.origin.name in calls and _is_product(calls[second.origin.name])
     sources = [first.arguments[0], second.arguments[0]]
     if reverse:  # the product's left operand feeds the second source
         sources.reverse()
@@ -151,7 +153,7 @@ def _needs(op: Operation, calls: dict[str, TileCall]) -> Iterator[Setting]:
     if call is None:
         return
     buffers = [v for v in op.operands if isinstance(v.type, ttkernel.CBType)]
-    is_matmul = call.init == "matmul_block_init"
+    is_matmul = _is_product(call)
     sources = reversed(buffers) if is_matmul else buffers
     for unit, buffer in zip((SRCA, SRCB), sources, strict=False):
         yield _format(unit, buffer, op)
@@ -163,6 +165,10 @@ def _needs(op: Operation, calls: dict[str, TileCall]) -> Iterator[Setting]:
     else:
         formats = tuple(buffer.type for buffer in buffers)
         yield Setting(UNPACK, (call.init, formats), call.init, tuple(buffers), op)
+
+
+def _is_product(call: TileCall) -> bool:
+    return any(call is forms.from_buffers for forms in MATMUL.tile.values())
 
 
 def _numbers(op: Operation) -> tuple[object, ...]:

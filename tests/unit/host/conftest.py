@@ -15,7 +15,7 @@ from ttl.diagnostics import Span
 from ttl.host import launch
 from ttl.trace import Recorder
 
-SAMPLES = Path(__file__).parents[2] / "host_samples"
+SAMPLES = Path(__file__).parents[2] / "headers" / "samples"
 DTYPES = {"BFloat16": ml_dtypes.bfloat16, "Float32": np.float32}
 INCLUDES = """#include <cstdint>
 #include "api/compute/cb_api.h"
