@@ -10,6 +10,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
 TEST_EXTRAS := dev,mlir,torch
+# The public simulator that the benchmarks compare with; apart, because both own the package ttl.
+PEER_VERSION := 1.1.6
+PEER_TORCH := 2.13.0
+PEER_VENV := .venv-peer
+PEER_READY := $(PEER_VENV)/.tt-lang-sim-$(PEER_VERSION)-torch-$(PEER_TORCH)
 # -P: the interpreter does not put the current folder on its path.
 PYTEST := -P -m pytest -n $(JOBS)
 
@@ -21,7 +26,10 @@ help:
 	@echo 'make test             install what the tests need, run the whole suite'
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
-	@echo 'make bench            the benchmarks'
+	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
+	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
+	@echo 'make tutorials        the tutorials of tt-lang-sim at full size, with their times;'
+	@echo '                      ONLY="elementwise matmul/step_4" chooses some of them'
 	@echo 'make mutation-language  break rules of the language one at a time; the tests must notice'
 	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
 	@echo 'make clean            remove the virtual environments and caches of this folder'
@@ -32,10 +40,10 @@ help:
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
 
-test: $(VENV)/.test headers
+test: $(VENV)/.test headers tutorial-wheel
 	$(BIN)/python $(PYTEST)
 
-test-full: $(VENV)/.test headers
+test-full: $(VENV)/.test headers tutorial-wheel
 	$(BIN)/python $(PYTEST) --full
 
 check: $(VENV)/.dev headers
@@ -43,8 +51,8 @@ check: $(VENV)/.dev headers
 	$(BIN)/mypy
 	$(BIN)/python $(PYTEST) tests/unit tests/meta
 
-bench: $(VENV)/.demo
-	@$(BIN)/python -m benchmarks
+bench: $(VENV)/.demo $(PEER_READY)
+	@$(BIN)/python -m benchmarks --peer $(PEER_VENV) $(if $(ONLY),--only $(ONLY))
 
 # Rules of the language, broken one at a time in a copy of src.
 mutation-language: $(VENV)/.dev
@@ -54,6 +62,15 @@ mutation-language: $(VENV)/.dev
 .PHONY: headers
 headers: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m headers.metal_headers
+
+.PHONY: tutorial-wheel
+tutorial-wheel: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m tutorials.wheel
+
+# The tutorials of the public simulator as they are; the matrix products take their time.
+.PHONY: tutorials
+tutorials: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m tutorials $(ONLY)
 
 # The environment grows in stages; a changed pyproject.toml starts it anew.
 $(VENV)/.created: pyproject.toml
@@ -76,8 +93,15 @@ $(VENV)/.test: $(VENV)/.dev
 	$(call PIP_INSTALL,$(VENV)) --editable '.[$(TEST_EXTRAS)]'
 	@touch $@
 
+$(PEER_READY):
+	rm -rf $(PEER_VENV)
+	$(PYTHON) -m venv $(PEER_VENV)
+	$(call PIP_INSTALL,$(PEER_VENV)) tt-lang-sim==$(PEER_VERSION) torch==$(PEER_TORCH)
+	@touch $@
+
 test-py: .venv-$(PY)/.test
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
+	@cd tests && ../.venv-$(PY)/bin/python -m tutorials.wheel
 	.venv-$(PY)/bin/python $(PYTEST)
 
 .venv-$(PY)/.test: pyproject.toml

@@ -1,12 +1,19 @@
-"""`python -m benchmarks`: the figures that the project watches, medians of several runs."""
+"""`python -m benchmarks`: the figures that the project watches, medians of several runs.
+
+With `--peer DIR`, an environment with tt-lang-sim, also the comparison with it; with `--only NAME`
+nothing but these rows of the comparison.
+"""
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
+from benchmarks.comparison import ROWS, compare
 from benchmarks.processes import TTL, Cost, run
 
 EXAMPLES = ("examples/elementwise.py", "examples/matmul_bias_relu.py")
@@ -29,7 +36,7 @@ def import_milliseconds() -> float:
     return 1000 * (median([sys.executable, "-c", "import ttl"]).cpu_seconds - nothing)
 
 
-def main() -> None:
+def own_figures() -> None:
     print(f"{'import ttl':48} {import_milliseconds():8.0f} ms CPU")
     with tempfile.TemporaryDirectory() as folder:
         compiled = median([*TTL, "compile", EXAMPLES[0], "-o", folder])
@@ -41,5 +48,20 @@ def main() -> None:
             print(f"{name:48} {cost.wall_seconds:8.2f} s  {cost.cpu_seconds:8.2f} s CPU")
 
 
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("--peer", type=Path, help="the environment that has tt-lang-sim")
+    parser.add_argument("--only", nargs="+", default=[], choices=[row.name for row in ROWS])
+    options = parser.parse_args()
+    if options.only and not options.peer:
+        parser.error("--only chooses rows of the comparison, which needs --peer")
+    if not options.only:
+        own_figures()
+        print()
+    if options.peer:
+        return 0 if compare(options.only, options.peer.absolute()) else 1
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""What the programs here share: inputs, the clock, the comparison and the line of figures.
+
+Either simulator runs a program as it is. Arrays are numpy's; only where ttnn has no `from_numpy`
+do they pass through torch, which that simulator has loaded anyway. Grids are square, because one
+simulator counts node coordinates columns first and the other rows first.
+"""
+
+import json
+import resource
+import statistics
+import sys
+import time
+
+import numpy as np
+import ttnn
+
+REPEATS = 3
+TOLERANCE = 0.01  # of the largest value expected: some steps of bfloat16, far below a lost block
+
+
+def random_array(random, *shape):
+    """Values from -1 to 1 that bfloat16 holds exactly: both simulators start from the same."""
+    array = random.integers(-64, 65, size=shape, dtype=np.int8).astype(np.float32)
+    array /= 64
+    return array
+
+
+def measure(operation, inputs, output_shape, reference):
+    """Run `operation(*tensors, output)` on new inputs for each repeat and print the figures.
+
+    `inputs(random)` makes the arrays, `reference(*arrays)` what the output must hold. The clock is
+    CPU time of the call alone. Memory is the peak up to the end of the first call, before the
+    reference is computed for the first time: what interpreter, tensors and operation need.
+    """
+    device = ttnn.open_device(device_id=0)
+    seconds, errors = [], []
+    peak = 0
+    for seed in range(REPEATS):
+        tensors = [_tensor(array, device) for array in inputs(np.random.default_rng(seed))]
+        output = _tensor(np.zeros(output_shape, np.float32), device)
+        seconds.append(cpu_seconds(operation, *tensors, output))
+        peak = peak or peak_bytes()
+        del tensors
+        # Made again from the seed, so that an operation that spoils its inputs is noticed.
+        expected = reference(*inputs(np.random.default_rng(seed)))
+        errors.append(_error(_array(output), expected))
+    report(seconds, peak, max(errors))
+    ttnn.close_device(device)
+
+
+def cpu_seconds(function, *arguments):
+    start = time.process_time()
+    function(*arguments)
+    return time.process_time() - start
+
+
+def report(seconds, peak, error):
+    """One line of JSON; the exit status says whether the output was right."""
+    figures = {
+        "cpu_seconds": statistics.median(seconds),
+        "all_cpu_seconds": seconds,
+        "peak_bytes": peak,
+        "error": error,
+    }
+    print(json.dumps(figures))
+    if not error <= TOLERANCE:  # also where it is NaN
+        sys.exit(f"the output is wrong: off by {error:.1%} of the largest value")
+
+
+def _error(actual, expected):
+    """The largest difference, as a share of the largest value expected."""
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
+
+
+def _tensor(array, device):
+    options = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "device": device}
+    if hasattr(ttnn, "from_numpy"):
+        return ttnn.from_numpy(array, **options)
+    import torch
+
+    return ttnn.from_torch(torch.from_numpy(array), **options)
+
+
+def _array(tensor):
+    if hasattr(ttnn, "to_numpy"):
+        return ttnn.to_numpy(tensor).astype(np.float32)
+    return ttnn.to_torch(tensor).float().numpy()
+
+
+def peak_bytes():
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
