@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from ttl.target import Target, load
+from ttl.target import TARGETS, Target, load
 
-
-class CoreCoord(NamedTuple):
-    x: int
-    y: int
+from .cores import CoreCoord, CoreGrid
+from .faults import wrong, wrong_type
 
 
 class Device:
     """What open_device() returns. Nothing is locked: a device can be opened any number of times."""
 
-    __slots__ = ("device_id", "is_open", "target")
+    __slots__ = ("device_id", "grid", "is_open", "target")
 
-    def __init__(self, device_id: int, target: Target):
+    def __init__(self, device_id: int, target: Target, grid: tuple[int, int] | None = None):
         self.device_id = device_id
         self.target = target
+        self.grid = CoreCoord(*(grid or target.default_grid))
         self.is_open = True
 
     def id(self) -> int:
@@ -27,12 +28,83 @@ class Device:
 
     def compute_with_storage_grid_size(self) -> CoreCoord:
         """The compute grid, columns first."""
-        return CoreCoord(*self.target.default_grid)
+        return self.grid
+
+    @property
+    def core_grid(self) -> CoreGrid:
+        return CoreGrid(y=self.grid.y, x=self.grid.x)
+
+    def arch(self) -> str:
+        return self.target.name
+
+    def get_num_devices(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return f"Device({self.device_id}, {self.target.name})"
 
 
-def open_device(device_id: int = 0, *, target: str = "wormhole_b0") -> Device:
-    return Device(device_id, load(target))
+def open_device(
+    device_id: int = 0,
+    *,
+    target: str | None = None,
+    l1_small_size: int = 0,
+    trace_region_size: int = 0,
+    num_command_queues: int = 1,
+    dispatch_core_config: Any = None,
+    worker_l1_size: int = 0,
+) -> Device:
+    """A device by its number. Sizes of memory regions and queues have no meaning here."""
+    count = GetNumAvailableDevices()
+    if not isinstance(device_id, int) or not 0 <= device_id < count:
+        raise wrong(
+            f"device_id={device_id!r}: there are {count} devices",
+            f"use 0 to {count - 1}, or set TTL_NUM_DEVICES",
+        )
+    return new_device(device_id, target)
 
 
-def close_device(device: Device) -> None:
+def new_device(device_id: int, target: str | None = None) -> Device:
+    from ttl.config import Config  # not with `import ttnn`: it loads pathlib
+
+    config = Config.from_environment()
+    chip = target or config.target
+    if chip not in TARGETS:
+        raise wrong(f"{chip} is not a chip pyttl knows", f"use one of {', '.join(TARGETS)}")
+    return Device(device_id, load(chip), config.grid)
+
+
+def close_device(device: Any) -> None:
+    """End the use of a device; closing it again does nothing."""
+    if not hasattr(device, "is_open"):
+        raise wrong_type("device", device, "a device", "give what ttnn.open_device() returned")
     device.is_open = False
+
+
+@contextmanager
+def manage_device(device_id: int = 0) -> Iterator[Device]:
+    """`with ttnn.manage_device(device_id=0) as device:`"""
+    device = open_device(device_id)
+    try:
+        yield device
+    finally:
+        close_device(device)
+
+
+def synchronize_device(device: Any = None, *args: Any, **kwargs: Any) -> None:
+    """Nothing to wait for: an operation has ended when its call returns."""
+
+
+def GetNumAvailableDevices() -> int:
+    """As many as TTL_NUM_DEVICES says, four if it says nothing."""
+    from ttl.config import Config
+
+    return Config.from_environment().num_devices
+
+
+def get_num_devices() -> int:
+    return GetNumAvailableDevices()
+
+
+def get_device_ids() -> list[int]:
+    return list(range(GetNumAvailableDevices()))

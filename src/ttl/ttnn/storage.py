@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
-from ttl.semantics.tensors import Extent
+from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import TILE_SIZE, Shape, element_shape, tiles_of
+
+from .faults import wrong
 
 FACE_SIZE = 16  # a tile is four faces: (0, 0), (0, 1), (1, 0), (1, 1), each row-major
 
@@ -19,23 +21,31 @@ FACE_SIZE = 16  # a tile is four faces: (0, 0), (0, 1), (1, 0), (1, 1), each row
 class Storage:
     """The elements of one tensor, rounded to its element type."""
 
-    __slots__ = ("_logical", "dtype", "elements")
-
-    memory = "dram"
+    __slots__ = ("_logical", "dtype", "elements", "memory")
 
     @property
     def is_ragged(self) -> bool:
         """Has it padding?"""
         return False
 
-    def reaches_padding(self, extents: Sequence[Extent]) -> bool:
+    @property
+    def units(self) -> Shape:
+        """The sizes that slices count: tiles in the two innermost dimensions, or elements."""
+        raise NotImplementedError
+
+    def reaches_padding(self, part: TensorSlice) -> bool:
         """Does the part have elements that the tensor has not?"""
         return False
+
+    def region(self, part: TensorSlice) -> Array:
+        """A view of a part; writing to it writes the tensor."""
+        raise NotImplementedError
 
     def __init__(self, shape: Shape, dtype: DType, padded: Shape):
         self.dtype = dtype
         self.elements: Array = np.zeros(padded, dtype.storage)
         self._logical = shape
+        self.memory = "dram"  # or "l1": where kernels find the pages
 
     @property
     def logical(self) -> Array:
@@ -48,8 +58,17 @@ class Storage:
 
     def fill(self, values: Array) -> None:
         """Replace all elements but the padding, rounding them."""
+        values = np.asarray(values)
         with np.errstate(all="ignore"):  # out of range becomes infinity, as on the chip
-            self.logical[...] = round_to(np.asarray(values), self.dtype)
+            # An assignment rounds as round_to() does where it rounds once, in one pass.
+            once = not self.dtype.is_block_float and self.elements.dtype == self.dtype.storage
+            if once and (values.dtype == self.dtype.storage or self._rounds_single(values)):
+                self.logical[...] = values
+            else:
+                self.logical[...] = round_to(values, self.dtype)
+
+    def _rounds_single(self, values: Array) -> bool:
+        return self.dtype.is_float and values.dtype == np.float32
 
     def keep_float32(self, wide: bool) -> None:
         """From now on hold floats unrounded, as a run with float32=True computes them, or not."""
@@ -60,11 +79,11 @@ class Storage:
         elif self.elements.dtype != self.dtype.storage:
             self.elements = round_to(self.elements, self.dtype).astype(self.dtype.storage)
 
-    def read(self, extents: Sequence[Extent], block: Array) -> None:
+    def read(self, part: TensorSlice, block: Array) -> None:
         """Copy a part, given in shape units, to a block that has as many of them."""
         raise NotImplementedError
 
-    def write(self, extents: Sequence[Extent], block: Array) -> None:
+    def write(self, part: TensorSlice, block: Array) -> None:
         """Copy a block to a part that has as many shape units."""
         raise NotImplementedError
 
@@ -79,6 +98,22 @@ class Storage:
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
         """Replace all pages, as read_pages() gives them."""
         raise NotImplementedError
+
+
+class NoStorage:
+    """In the place of a tensor's storage where it has none; any use says why.
+
+    Tensors themselves have no __getattr__: it would slow down each of the accesses of kernels.
+    """
+
+    __slots__ = ("_cause", "_help")
+
+    def __init__(self, cause: str, help_text: str):
+        self._cause = cause
+        self._help = help_text
+
+    def __getattr__(self, name: str) -> Any:
+        raise wrong(self._cause, self._help)
 
 
 def make_storage(shape: Shape, dtype: DType, layout: Layout) -> Storage:
@@ -101,15 +136,20 @@ class RowMajorStorage(Storage):
     def page_bytes(self) -> int:
         return (self._logical[-1] if self._logical else 1) * self.dtype.element_bytes
 
-    def view(self, extents: Sequence[Extent]) -> Array:
-        return self.elements[tuple([slice(extent.start, extent.stop) for extent in extents])]
+    @property
+    def units(self) -> Shape:
+        return self._logical
 
-    def read(self, extents: Sequence[Extent], block: Array) -> None:
-        block[...] = self.view(extents).reshape(block.shape)
+    def region(self, part: TensorSlice) -> Array:
+        sizes = zip(part.starts, part.shape, strict=True)
+        return self.elements[tuple([slice(start, start + size) for start, size in sizes])]
 
-    def write(self, extents: Sequence[Extent], block: Array) -> None:
-        part = self.view(extents)
-        part[...] = block.reshape(part.shape)
+    def read(self, part: TensorSlice, block: Array) -> None:
+        block[...] = self.region(part).reshape(block.shape)
+
+    def write(self, part: TensorSlice, block: Array) -> None:
+        region = self.region(part)
+        region[...] = block.reshape(region.shape)
 
     def page_views(self, count: int) -> Array:
         return self.elements.reshape(-1, self._logical[-1])[:count]
@@ -154,32 +194,45 @@ class TileStorage(Storage):
     def is_ragged(self) -> bool:
         return self._is_ragged
 
-    def reaches_padding(self, extents: Sequence[Extent]) -> bool:
-        sizes = [extent.stop * TILE_SIZE for extent in extents[-2:]]
-        return any(size > limit for size, limit in zip(sizes, self._logical_matrix, strict=True))
+    @property
+    def units(self) -> Shape:
+        return self.tiles
 
-    def view(self, extents: Sequence[Extent]) -> Array:
-        """The part given in shape units; writing to it writes the tensor."""
-        *leading, rows, columns = extents
-        part = self.elements
-        if leading:
-            part = part[tuple([slice(extent.start, extent.stop) for extent in leading])]
-        return part[
-            ...,
-            rows.start * TILE_SIZE : rows.stop * TILE_SIZE,
-            columns.start * TILE_SIZE : columns.stop * TILE_SIZE,
+    def reaches_padding(self, part: TensorSlice) -> bool:
+        ends = [start + size for start, size in zip(part.starts[-2:], part.shape[-2:], strict=True)]
+        limits = zip(ends, self._logical_matrix, strict=True)
+        return any(end * TILE_SIZE > limit for end, limit in limits)
+
+    def region(self, part: TensorSlice) -> Array:
+        starts, shape = part.starts, part.shape
+        if len(starts) == 2:  # by far the most common rank
+            row, column = starts
+            rows, columns = shape
+            return self.elements[
+                row * TILE_SIZE : (row + rows) * TILE_SIZE,
+                column * TILE_SIZE : (column + columns) * TILE_SIZE,
+            ]
+        *leading, row, column = starts
+        *sizes, rows, columns = shape
+        outer = [slice(start, start + size) for start, size in zip(leading, sizes, strict=True)]
+        return self.elements[
+            (
+                *outer,
+                slice(row * TILE_SIZE, (row + rows) * TILE_SIZE),
+                slice(column * TILE_SIZE, (column + columns) * TILE_SIZE),
+            )
         ]
 
-    def read(self, extents: Sequence[Extent], block: Array) -> None:
-        _copy_tiles(self.view(extents), block)
+    def read(self, part: TensorSlice, block: Array) -> None:
+        _copy_tiles(self.region(part), block)
 
-    def write(self, extents: Sequence[Extent], block: Array) -> None:
-        part = self.view(extents)
-        _copy_tiles(block, part)
+    def write(self, part: TensorSlice, block: Array) -> None:
+        region = self.region(part)
+        _copy_tiles(block, region)
         if self._is_ragged:
             rows, columns = self._logical_matrix
-            part[..., max(0, rows - extents[-2].start * TILE_SIZE) :, :] = 0
-            part[..., max(0, columns - extents[-1].start * TILE_SIZE) :] = 0
+            region[..., max(0, rows - part.starts[-2] * TILE_SIZE) :, :] = 0
+            region[..., max(0, columns - part.starts[-1] * TILE_SIZE) :] = 0
 
     def page_views(self, count: int) -> Array:
         return _tiles(self.elements).reshape(-1, TILE_SIZE, TILE_SIZE)[:count]

@@ -2,54 +2,129 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
-from ttl.semantics.tensors import TensorSlice
-from ttl.semantics.types import Shape
 
-from .device import Device
 from .layout import Layout
-from .storage import make_storage
+from .memory_config import DRAM_MEMORY_CONFIG, BufferType, MemoryConfig
+from .operations.operators import Operators
+from .shape import Shape
+from .sharding import l1_bytes_per_core, padded_shape
+from .storage import NoStorage, Storage, make_storage
+
+if TYPE_CHECKING:
+    from .device import Device
+    from .mesh import MeshDevice
+    from .tensor_spec import TensorSpec
 
 
-class Tensor:
+class Tensor(Operators):
     """A tensor in tiles or rows. Last tiles are padded; `shape` is what the program asked for."""
 
-    __slots__ = ("_device", "dtype", "layout", "shape", "storage")
+    __slots__ = ("_device", "dtype", "layout", "memory_config", "shape", "storage")
 
-    def __init__(self, shape: Shape, dtype: DType, layout: Layout, device: Device | None):
-        self.shape = shape
+    shape: Shape
+    storage: Storage | NoStorage
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: DType,
+        layout: Layout,
+        device: Device | None,
+        memory_config: MemoryConfig = DRAM_MEMORY_CONFIG,
+    ):
+        self.shape = shape if isinstance(shape, Shape) else Shape(shape)
         self.dtype = dtype
         self.layout = layout
-        self.storage = make_storage(shape, dtype, layout)
+        self.memory_config = memory_config
+        self.storage = make_storage(tuple(shape), dtype, layout)
+        self.storage.memory = "l1" if memory_config.buffer_type is BufferType.L1 else "dram"
         self._device = device
 
     @property
     def padded_shape(self) -> Shape:
-        return self.storage.elements.shape
+        return Shape(padded_shape(tuple(self.shape), self.layout))
 
-    def device(self) -> Device | None:
+    @property
+    def shards(self) -> tuple[Tensor, ...]:
+        """The tensor of each device that holds a part: only itself."""
+        return (self,)
+
+    @property
+    def l1_bytes(self) -> int:
+        """What the core that holds most of the tensor holds of it in L1."""
+        place = self._device
+        if place is None:
+            return 0
+        cores, alignment = prod(place.grid), place.target.l1_alignment_bytes
+        return l1_bytes_per_core(
+            self.memory_config, self.padded_shape, self.dtype, self.layout, cores, alignment
+        )
+
+    @property
+    def spec(self) -> TensorSpec:
+        from .tensor_spec import TensorSpec
+
+        return TensorSpec(self.shape, self.dtype, self.layout, memory_config=self.memory_config)
+
+    def device(self) -> Device | MeshDevice | None:
         return self._device
 
-    def __getitem__(self, index: Any) -> TensorSlice:
-        """In data movement kernels: a slice, in tiles or, of a row-major tensor, in elements."""
+    def is_sharded(self) -> bool:
+        return self.memory_config.is_sharded()
+
+    def is_allocated(self) -> bool:
+        return not any(isinstance(shard.storage, NoStorage) for shard in self.shards)
+
+    def element_size(self) -> int:
+        return self.dtype.element_bytes
+
+    def logical_volume(self) -> int:
+        return prod(self.shape)
+
+    def volume(self) -> int:
+        return prod(self.padded_shape)
+
+    def to_torch(self, mesh_composer: Any = None) -> Any:
+        from .exchange import to_torch
+
+        return to_torch(self, mesh_composer=mesh_composer)
+
+    def to_numpy(self) -> Any:
+        from .exchange import to_numpy
+
+        return to_numpy(self)
+
+    def cpu(self, blocking: bool = True) -> Tensor:
+        """A copy in the memory of the host."""
+        from .moves import from_device
+
+        return from_device(self)
+
+    def to(self, place: Any, memory_config: MemoryConfig | None = None) -> Tensor:
+        """A copy in another layout, or on a device."""
+        from .moves import to_device, to_layout
+
+        if isinstance(place, Layout):
+            return to_layout(self, place)
+        return to_device(self, place, memory_config=memory_config)
+
+    def deallocate(self, force: bool = True) -> None:
+        from .moves import deallocate
+
+        deallocate(self, force)
+
+    def __getitem__(self, index: Any) -> Any:
+        """In data movement kernels: a slice, in tiles or, of a row-major tensor, in elements.
+
+        Outside of kernels: a new tensor with a part of the elements, counted in elements.
+        """
         engine = ENGINE.get(None)
-        if engine is None:
-            raise UsageError(_outside_kernel().at(calling_span()))
-        part: TensorSlice = engine.slice(self, index)
-        return part
+        return self._part(index) if engine is None else engine.slice(self, index)
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape}, dtype={self.dtype}, layout={self.layout.name})"
-
-
-def _outside_kernel() -> RuleBroken:
-    return RuleBroken(
-        codes.OUTSIDE_OPERATION,
-        "a tensor is sliced only in data movement kernels of a running operation",
-        helps=("use ttnn.to_numpy(tensor) to look at its elements",),
-    )

@@ -1,0 +1,88 @@
+"""New tensors: what is asked for is checked, and memory taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.semantics.dtypes import DTYPES, DType
+
+from .cores import CoreCoord
+from .device import Device
+from .faults import wrong, wrong_type
+from .layout import ROW_MAJOR_LAYOUT, Layout
+from .memory_config import DRAM_MEMORY_CONFIG, SIMULATOR_GRID, MemoryConfig
+from .mesh import MeshDevice
+from .mesh_tensor import MeshTensor
+from .shape import Shape
+from .sharding import check_memory_config
+from .tensor import Tensor
+
+Place = Device | MeshDevice | None
+
+
+def new_tensor(
+    shape: Any, dtype: Any, layout: Any, device: Any, memory_config: Any = None
+) -> Tensor:
+    """A tensor of zeros; on a mesh one for each device."""
+    sizes = Shape(shape)
+    _check_kind(dtype, layout)
+    place = checked_device(device)
+    config = DRAM_MEMORY_CONFIG if memory_config is None else memory_config
+    grid = CoreCoord(*SIMULATOR_GRID) if place is None else place.grid
+    if config is not DRAM_MEMORY_CONFIG:
+        check_memory_config(config, sizes, layout, grid)
+    if isinstance(place, MeshDevice):
+        parts = [_on_device(sizes, dtype, layout, found, config) for found in place.devices]
+        return MeshTensor(place, parts)
+    return _on_device(sizes, dtype, layout, place, config)
+
+
+def _on_device(
+    shape: Shape, dtype: DType, layout: Layout, device: Device | None, config: MemoryConfig
+) -> Tensor:
+    tensor = Tensor(shape, dtype, layout, device, config)
+    if device is not None and tensor.l1_bytes > device.target.dataflow_buffer_budget_bytes:
+        raise UsageError(_too_large(tensor, device).at(calling_span()))
+    return tensor
+
+
+def _too_large(tensor: Tensor, device: Device) -> RuleBroken:
+    budget = device.target.dataflow_buffer_budget_bytes
+    return RuleBroken(
+        codes.L1_BUDGET,
+        f"a tensor of shape {tuple(tensor.shape)} in L1 needs {tensor.l1_bytes} bytes on a core; "
+        f"a core of {device.target.name} has {budget}",
+        helps=("use ttnn.DRAM_MEMORY_CONFIG, or shards on more cores",),
+        needed_bytes=tensor.l1_bytes,
+        budget_bytes=budget,
+    )
+
+
+def _check_kind(dtype: Any, layout: Any) -> None:
+    if not isinstance(dtype, DType):
+        choices = ", ".join(f"ttnn.{name}" for name in DTYPES)
+        raise wrong(f"dtype={dtype!r}: not an element type", f"use one of {choices}")
+    if not isinstance(layout, Layout):
+        raise wrong(
+            f"layout={layout!r}: not a layout", "use ttnn.TILE_LAYOUT or ttnn.ROW_MAJOR_LAYOUT"
+        )
+    if layout is ROW_MAJOR_LAYOUT and dtype.is_block_float:
+        raise wrong(
+            f"{dtype} exists only in tiles: 16 elements of a row of a tile share an exponent",
+            "use ttnn.TILE_LAYOUT, or another element type such as ttnn.bfloat16",
+        )
+
+
+def checked_device(device: Any) -> Place:
+    """None, an open device or an open mesh."""
+    if device is None:
+        return None
+    if not isinstance(device, (Device, MeshDevice)):
+        raise wrong_type(
+            "device", device, "a device", "give what ttnn.open_device(device_id=0) returned"
+        )
+    if not device.is_open:
+        raise wrong(f"{device} is closed", "close it after the last use of its tensors")
+    return device

@@ -1,0 +1,270 @@
+"""Where a tensor lies and how it is cut into shards. Data are stored in one piece all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+from .cores import CoreRange, CoreRangeSet, core_range_set, num_cores_to_corerangeset
+from .faults import wrong, wrong_type
+from .shape import checked_sizes
+
+
+class BufferType(Enum):
+    DRAM = 0
+    L1 = 1
+
+
+class TensorMemoryLayout(Enum):
+    INTERLEAVED = 0
+    HEIGHT_SHARDED = 2
+    WIDTH_SHARDED = 3
+    BLOCK_SHARDED = 4
+    ND_SHARDED = 5
+
+
+ShardingStrategy = TensorMemoryLayout  # its name in programs for the public simulator
+
+
+class ShardOrientation(Enum):
+    """In which order shards are given to cores: along the rows of cores or down the columns."""
+
+    ROW_MAJOR = 0
+    COL_MAJOR = 1
+
+
+class ShardStrategy(Enum):
+    HEIGHT = 1
+    WIDTH = 2
+    BLOCK = 3
+
+
+class ShardDistributionStrategy(Enum):
+    ROUND_ROBIN_1D = 0
+    GRID_2D = 1
+
+
+class ShardSpec:
+    """Which cores hold a tensor, and the rows and columns of elements of each shard.
+
+    `shard_grid`, the number of shards in each direction, is how programs for the public simulator
+    give the cores.
+    """
+
+    __slots__ = ("grid", "orientation", "shape")
+
+    def __init__(
+        self,
+        grid: Any = None,
+        shard_shape: Any = None,
+        shard_orientation: ShardOrientation | None = None,
+        *,
+        shard_grid: Any = None,
+        orientation: ShardOrientation | None = None,
+    ):
+        self.grid = _shard_cores(grid if shard_grid is None else shard_grid)
+        self.shape = _shard_shape(shard_shape)
+        if len(self.shape) != 2:
+            raise wrong(
+                f"shard_shape={self.shape}: a shard has a height and a width",
+                "give two sizes in elements, or use ttnn.NdShardSpec",
+            )
+        self.orientation = _orientation(shard_orientation or orientation)
+
+    @property
+    def shard_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    def num_cores(self) -> int:
+        return self.grid.num_cores()
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.grid, self.shape, self.orientation
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShardSpec) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        return f"ShardSpec({self.grid}, {self.shape}, {self.orientation.name})"
+
+
+class NdShardSpec:
+    """Which cores hold a tensor, and the size of a shard in each of its dimensions."""
+
+    __slots__ = ("grid", "orientation", "shard_distribution_strategy", "shard_shape")
+
+    def __init__(
+        self,
+        shard_shape: Any,
+        grid: Any = None,
+        orientation: ShardOrientation | None = None,
+        shard_distribution_strategy: ShardDistributionStrategy | None = None,
+        *,
+        core_ranges: Any = None,
+        shard_grid: Any = None,
+        distribution: ShardDistributionStrategy | None = None,
+    ):
+        given = [cores for cores in (grid, core_ranges, shard_grid) if cores is not None]
+        self.shard_shape = _shard_shape(shard_shape)
+        self.grid = _shard_cores(given[0] if given else None)
+        self.orientation = _orientation(orientation)
+        self.shard_distribution_strategy = (
+            shard_distribution_strategy or distribution or ShardDistributionStrategy.ROUND_ROBIN_1D
+        )
+
+    @property
+    def core_ranges(self) -> CoreRangeSet:
+        return self.grid
+
+    def num_cores(self) -> int:
+        return self.grid.num_cores()
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.shard_shape, self.grid, self.orientation, self.shard_distribution_strategy
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NdShardSpec) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        return f"NdShardSpec({self.shard_shape}, {self.grid}, {self.orientation.name})"
+
+
+class MemoryConfig:
+    """DRAM or L1, and interleaved or sharded.
+
+    Written `MemoryConfig(TensorMemoryLayout, BufferType, ShardSpec)`, `MemoryConfig(BufferType,
+    NdShardSpec)` or, in programs for the public simulator, with `strategy=`.
+    """
+
+    __slots__ = ("buffer_type", "memory_layout", "nd_shard_spec", "shard_spec")
+
+    def __init__(
+        self,
+        memory_layout: Any = None,
+        buffer_type: Any = None,
+        shard_spec: Any = None,
+        nd_shard_spec: NdShardSpec | None = None,
+        *,
+        strategy: TensorMemoryLayout | None = None,
+        tensor_memory_layout: TensorMemoryLayout | None = None,
+    ):
+        given = (memory_layout, buffer_type, shard_spec, nd_shard_spec, strategy,
+                 tensor_memory_layout)  # fmt: skip
+        # The spellings differ in order and number of arguments: their types tell them apart.
+        self.buffer_type = _one_of(BufferType, given) or BufferType.DRAM
+        self.shard_spec = _one_of(ShardSpec, given)
+        self.nd_shard_spec = _one_of(NdShardSpec, given)
+        default = TensorMemoryLayout.INTERLEAVED
+        if self.nd_shard_spec is not None:
+            default = TensorMemoryLayout.ND_SHARDED
+        self.memory_layout = _one_of(TensorMemoryLayout, given) or default
+        for value in given:
+            if value is not None and not isinstance(value, _PARTS):
+                raise wrong_type(
+                    "MemoryConfig argument", value, "a part of a memory config",
+                    "write ttnn.MemoryConfig(TensorMemoryLayout, BufferType, ShardSpec)",
+                )  # fmt: skip
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        has_spec = self.shard_spec is not None or self.nd_shard_spec is not None
+        if has_spec and not self.is_sharded():
+            raise wrong(
+                "an interleaved memory config has no shard spec",
+                "name a sharded ttnn.TensorMemoryLayout, or leave the spec out",
+            )
+        is_nd = self.memory_layout is TensorMemoryLayout.ND_SHARDED
+        if has_spec and self.shard_spec is not None and is_nd:
+            raise wrong("ND_SHARDED needs a ttnn.NdShardSpec, not a ttnn.ShardSpec")
+        if self.nd_shard_spec is not None:
+            self.memory_layout = TensorMemoryLayout.ND_SHARDED
+
+    @property
+    def tensor_memory_layout(self) -> TensorMemoryLayout:
+        return self.memory_layout
+
+    @property
+    def strategy(self) -> TensorMemoryLayout:
+        return self.memory_layout
+
+    def is_sharded(self) -> bool:
+        return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
+
+    def __call__(self) -> MemoryConfig:
+        """Itself: tensor.memory_config is a method in the real ttnn and an attribute elsewhere."""
+        return self
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.memory_layout, self.buffer_type, self.shard_spec, self.nd_shard_spec
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryConfig) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        spec = self.shard_spec or self.nd_shard_spec
+        return f"MemoryConfig({self.memory_layout.name}, {self.buffer_type.name}, {spec})"
+
+
+_PARTS = (BufferType, TensorMemoryLayout, ShardSpec, NdShardSpec)
+
+
+def _one_of(kind: type, given: Sequence[Any]) -> Any:
+    found = [value for value in given if isinstance(value, kind)]
+    if len(found) > 1 and any(value != found[0] for value in found):
+        raise wrong(f"a memory config with two {kind.__name__}s: {found[0]} and {found[1]}")
+    return found[0] if found else None
+
+
+SIMULATOR_GRID = (8, 8)  # what a number of shards without cores is laid on
+
+
+def _shard_cores(given: Any) -> CoreRangeSet:
+    """A set of cores, also from the number of shards: (n,) or (rows, columns)."""
+    if given is None:
+        raise wrong("a shard spec needs cores", "give a ttnn.CoreRangeSet")
+    counts = isinstance(given, (tuple, list)) and all(isinstance(n, int) for n in given)
+    if not counts:
+        return core_range_set(given, "grid")
+    if len(given) == 1:
+        return num_cores_to_corerangeset(given[0], SIMULATOR_GRID, row_wise=True)
+    *leading, columns = given
+    rows = 1
+    for size in leading:
+        rows *= size
+    if rows < 1 or columns < 1:
+        raise wrong_type("shard_grid", given, "a number of shards in each direction")
+    return CoreRangeSet([CoreRange((0, 0), (columns - 1, rows - 1))])
+
+
+def _shard_shape(given: Any) -> tuple[int, ...]:
+    if given is None:
+        raise wrong("a shard spec needs a shard_shape", "give the size of a shard in elements")
+    shape = checked_sizes(given)
+    if not shape or 0 in shape:
+        raise wrong(f"shard_shape={shape}: a shard has elements in every dimension")
+    return shape
+
+
+def _orientation(given: Any) -> ShardOrientation:
+    if given is None:
+        return ShardOrientation.ROW_MAJOR
+    if not isinstance(given, ShardOrientation):
+        raise wrong_type("orientation", given, "a ttnn.ShardOrientation")
+    return given
+
+
+DRAM_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.INTERLEAVED, BufferType.DRAM)
+L1_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.INTERLEAVED, BufferType.L1)
+L1_BLOCK_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.BLOCK_SHARDED, BufferType.L1)
+L1_HEIGHT_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, BufferType.L1)
+L1_WIDTH_SHARDED_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.WIDTH_SHARDED, BufferType.L1)

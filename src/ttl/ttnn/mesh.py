@@ -1,0 +1,158 @@
+"""Meshes of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from math import prod
+from typing import Any
+
+from ttl.target import Target
+
+from .cores import CoreCoord, CoreGrid
+from .device import Device, GetNumAvailableDevices, close_device, new_device
+from .faults import wrong, wrong_type
+
+
+class MeshShape(tuple[int, ...]):
+    """Rows and columns of a mesh: MeshShape(2, 4) or MeshShape((2, 4))."""
+
+    __slots__ = ()
+
+    def __new__(cls, *sizes: Any) -> MeshShape:
+        given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+        if not given or not all(isinstance(size, int) and size > 0 for size in given):
+            raise wrong(f"MeshShape{sizes}: not the shape of a mesh", "write MeshShape(rows, cols)")
+        return super().__new__(cls, given)
+
+    @property
+    def rows(self) -> int:
+        return self[0]
+
+    @property
+    def cols(self) -> int:
+        return prod(self[1:])
+
+    def mesh_size(self) -> int:
+        return prod(self)
+
+    def dims(self) -> int:
+        return len(self)
+
+    def __repr__(self) -> str:
+        return f"MeshShape({list(self)})"
+
+
+class MeshDevice:
+    """Devices in rows and columns; their order is row by row."""
+
+    __slots__ = ("devices", "is_open", "shape")
+
+    def __init__(self, shape: MeshShape, devices: Sequence[Device]):
+        self.shape = shape
+        self.devices = tuple(devices)
+        self.is_open = True
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.devices)
+
+    @property
+    def target(self) -> Target:
+        return self.devices[0].target
+
+    @property
+    def grid(self) -> CoreCoord:
+        return self.devices[0].grid
+
+    @property
+    def core_grid(self) -> CoreGrid:
+        return self.devices[0].core_grid
+
+    def get_num_devices(self) -> int:
+        return len(self.devices)
+
+    def get_devices(self) -> list[Device]:
+        return list(self.devices)
+
+    def get_device_ids(self) -> list[int]:
+        return [device.device_id for device in self.devices]
+
+    def id(self) -> int:
+        return self.devices[0].device_id
+
+    def arch(self) -> str:
+        return self.devices[0].arch()
+
+    def compute_with_storage_grid_size(self) -> CoreCoord:
+        """The compute grid of each of the devices, columns first."""
+        return self.grid
+
+    def __repr__(self) -> str:
+        return f"MeshDevice({' x '.join(map(str, self.shape))}, {self.target.name})"
+
+
+def open_mesh_device(
+    mesh_shape: Any = None,
+    *,
+    shape: Any = None,
+    physical_device_ids: Iterable[int] = (),
+    l1_small_size: int = 0,
+    trace_region_size: int = 0,
+    num_command_queues: int = 1,
+    dispatch_core_config: Any = None,
+    offset: Any = None,
+    worker_l1_size: int = 0,
+) -> MeshDevice:
+    """A mesh of devices, without a shape one row of all there are."""
+    count = GetNumAvailableDevices()
+    given = shape if mesh_shape is None else mesh_shape
+    sizes = MeshShape(1, count) if given is None else _mesh_shape(given)
+    needed = sizes.mesh_size()
+    ids = list(physical_device_ids) or list(range(needed))
+    if needed > count or len(ids) != needed or any(not 0 <= i < count for i in ids):
+        raise wrong(
+            f"a mesh of {' x '.join(map(str, sizes))} needs {needed} devices, there are {count}",
+            f"use a smaller mesh, or set TTL_NUM_DEVICES={needed}",
+        )
+    return MeshDevice(sizes, [new_device(device_id) for device_id in ids])
+
+
+def close_mesh_device(mesh_device: Any) -> None:
+    """End the use of a mesh and its devices."""
+    close_device(checked_mesh(mesh_device))
+    for device in mesh_device.devices:
+        close_device(device)
+
+
+def checked_mesh(value: Any, name: str = "mesh_device") -> MeshDevice:
+    if not isinstance(value, MeshDevice):
+        raise wrong_type(
+            name, value, "a mesh of devices", "give what ttnn.open_mesh_device() returned"
+        )
+    return value
+
+
+def _mesh_shape(value: Any) -> MeshShape:
+    if isinstance(value, (tuple, list)):
+        return MeshShape(*value)
+    raise wrong_type("mesh_shape", value, "the shape of a mesh", "write ttnn.MeshShape(rows, cols)")
+
+
+class FabricConfig(Enum):
+    """How the chips of a mesh are connected. Nothing depends on it here."""
+
+    DISABLED = 0
+    FABRIC_1D = 1
+    FABRIC_1D_RING = 2
+    FABRIC_2D = 3
+    FABRIC_2D_TORUS_X = 4
+    FABRIC_2D_TORUS_Y = 5
+    FABRIC_2D_TORUS_XY = 6
+    FABRIC_2D_DYNAMIC = 7
+
+
+def set_fabric_config(config: Any, *args: Any, **kwargs: Any) -> None:
+    """Accepted: data between chips move without a fabric here."""
+    if not isinstance(config, (FabricConfig, str)):
+        raise wrong_type("config", config, "a ttnn.FabricConfig")

@@ -1,0 +1,110 @@
+"""What the operations take, read from the annotations of their meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.semantics.dtypes import Array
+from ttl.semantics.types import Shape
+
+from ..faults import wrong
+from ..shape import checked_dim
+from ..tensor import Tensor
+
+Number = int | float
+Dims = int | Sequence[int] | None
+Sizes = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Which values an argument may have; `text` says it in messages."""
+
+    text: str
+    check: Callable[[Any], bool]
+    is_operand: bool = False
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_integers(value: Any) -> bool:
+    return isinstance(value, Sequence) and all(is_integer(item) for item in value)
+
+
+def _is_tensors(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and bool(value) and all(map(is_tensor, value))
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
+
+
+def _is_value(value: Any) -> bool:
+    return is_tensor(value) or is_number(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_activations(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(map(_is_text, value))
+
+
+# By annotation.
+KINDS: dict[Any, Kind] = {
+    Array: Kind("a ttnn tensor", is_tensor, True),
+    Array | None: Kind("a ttnn tensor", _or_none(is_tensor), True),
+    Array | Number: Kind("a ttnn tensor or a number", _is_value, True),
+    Array | Number | None: Kind("a ttnn tensor or a number", _or_none(_is_value), True),
+    list[Array]: Kind("a list of ttnn tensors", _is_tensors, True),
+    int: Kind("an int", is_integer),
+    int | None: Kind("an int", _or_none(is_integer)),
+    Number: Kind("a number", is_number),
+    bool: Kind("True or False", lambda value: isinstance(value, (bool, int))),
+    str | None: Kind("the name of an activation such as 'relu'", _or_none(_is_text)),
+    tuple[str, ...]: Kind("a list of names such as ['relu']", _is_activations),
+    Dims: Kind(
+        "an int or a list of ints", _or_none(lambda value: is_integer(value) or _is_integers(value))
+    ),
+    Sizes: Kind("a list of ints", _is_integers),
+    Sizes | None: Kind("a list of ints", _or_none(_is_integers)),
+    int | Sizes: Kind(
+        "an int or a list of ints", lambda value: is_integer(value) or _is_integers(value)
+    ),
+    Any: Kind("anything", lambda value: True),
+}
+
+
+def dimension(dim: int, rank: int) -> int:
+    """A dimension counted from 0."""
+    return checked_dim(int(dim), rank)
+
+
+def dimensions(dims: Dims, rank: int) -> Shape:
+    """Dimensions counted from 0, each named once; all of them if none is named."""
+    if dims is None:
+        return tuple(range(rank))
+    counted = [dimension(dim, rank) for dim in (dims if isinstance(dims, Sequence) else (dims,))]
+    if len(set(counted)) != len(counted):
+        raise wrong(f"dimensions {list(counted)}: one is named twice", "name each of them once")
+    return tuple(counted)
+
+
+def shapes_differ(message: str, help_text: str, **facts: Any) -> RuleBroken:
+    return RuleBroken(codes.TENSOR_SHAPES, message, helps=(help_text,), **facts)

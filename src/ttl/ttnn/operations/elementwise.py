@@ -1,0 +1,100 @@
+"""Functions of one tensor, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ttl.semantics.dtypes import Array
+from ttl.semantics.ops import BLOCK_OPS, Domain
+from ttl.semantics.ops.meanings import in_double
+
+from ..faults import wrong
+from .arguments import Number
+from .run import Function, operation
+
+
+def _doubles(of_number: Callable[[float], float]) -> Function:
+    """For the functions that numpy lacks."""
+    each = np.frompyfunc(of_number, 1, 1)
+    return lambda x: np.asarray(each(x)).astype(np.float64)
+
+
+def unary(name: str, block_op: str = "") -> Function:
+    """A function that the table of the language has too, under its own name."""
+    op = BLOCK_OPS[block_op or name]
+    return function(name, op.summary, op.meaning, floats=op.domain is Domain.FLOATS)
+
+
+def function(name: str, summary: str, meaning: Function, floats: bool = True) -> Function:
+    def evaluate(input_tensor: Array) -> Any:
+        return meaning(input_tensor)
+
+    evaluate.__name__ = evaluate.__qualname__ = name
+    evaluate.__doc__ = f"{summary}, element by element."
+    return operation(floats=floats)(evaluate)
+
+
+abs = unary("abs")
+acos = unary("acos")
+acosh = unary("acosh")
+asin = unary("asin")
+asinh = unary("asinh")
+atan = unary("atan")
+atanh = unary("atanh")
+ceil = unary("ceil")
+cos = unary("cos")
+cosh = function("cosh", "the hyperbolic cosine of x", np.cosh)
+erf = function("erf", "the error function of x", in_double(_doubles(math.erf)))
+erfc = function("erfc", "1 less the error function of x", in_double(_doubles(math.erfc)))
+exp = unary("exp")
+exp2 = unary("exp2")
+expm1 = unary("expm1")
+floor = unary("floor")
+frac = unary("frac")
+isfinite = function("isfinite", "1 where x is neither infinite nor NaN, else 0", np.isfinite, False)
+isinf = function("isinf", "1 where x is infinite, else 0", np.isinf, False)
+isnan = function("isnan", "1 where x is NaN, else 0", np.isnan, False)
+log = unary("log")
+log10 = function("log10", "the decimal logarithm of x", np.log10)
+log1p = unary("log1p", "logp1")
+log2 = function("log2", "the binary logarithm of x", np.log2)
+logical_not = function("logical_not", "1 where x is 0, else 0", np.logical_not, False)
+neg = unary("neg")
+reciprocal = unary("reciprocal", "recip")
+rsqrt = unary("rsqrt")
+sign = unary("sign")
+signbit = function("signbit", "1 where x has a minus sign, else 0", lambda x: np.signbit(x), False)
+sin = unary("sin")
+sinh = function("sinh", "the hyperbolic sine of x", np.sinh)
+sqrt = unary("sqrt")
+square = unary("square")
+tan = unary("tan")
+tanh = unary("tanh")
+trunc = unary("trunc")
+
+
+@operation(floats=True)
+def round(input_tensor: Array, decimals: int = 0) -> Any:
+    """The nearest number with so many decimals, halves to even."""
+    return BLOCK_OPS["round"].meaning(input_tensor, decimals=decimals)
+
+
+@operation(broadcasts=True)
+def clamp(
+    input_tensor: Array, min: Array | Number | None = None, max: Array | Number | None = None
+) -> Any:
+    """The input, between min and max; one of them may be missing."""
+    if min is None and max is None:
+        raise wrong("ttnn.clamp() needs `min` or `max`", "write ttnn.clamp(x, min=0.0, max=1.0)")
+    if max is None:
+        return BLOCK_OPS["max"].meaning(input_tensor, min)
+    if min is None:
+        return BLOCK_OPS["min"].meaning(input_tensor, max)
+    return BLOCK_OPS["clamp"].meaning(input_tensor, min=min, max=max)
+
+
+clip = clamp

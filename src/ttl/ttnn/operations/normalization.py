@@ -1,0 +1,82 @@
+"""Softmax and normalization along the innermost dimension, computed in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ttl.semantics.dtypes import Array
+
+from ..faults import wrong
+from .arguments import Number, dimension, shapes_differ
+from .run import operation
+
+
+@operation(floats=True)
+def softmax(input_tensor: Array, dim: int = -1) -> Any:
+    """exp(x) divided by its sum along a dimension."""
+    axis = dimension(dim, input_tensor.ndim)
+    wide = input_tensor.astype(np.float64)
+    if wide.size == 0:
+        return wide
+    powers = np.exp(wide - np.max(wide, axis=axis, keepdims=True))  # no power overflows
+    return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
+@operation(floats=True)
+def layer_norm(
+    input_tensor: Array,
+    epsilon: Number = 1e-12,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    residual_input_tensor: Array | None = None,
+) -> Any:
+    """Rows with mean 0 and variance 1, times weight, plus bias."""
+    rows = _rows(input_tensor, residual_input_tensor, "ttnn.layer_norm()")
+    centred = rows - np.mean(rows, axis=-1, keepdims=True)
+    return _scaled(centred, centred, epsilon, weight, bias)
+
+
+@operation(floats=True)
+def rms_norm(
+    input_tensor: Array,
+    epsilon: Number = 1e-12,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    residual_input_tensor: Array | None = None,
+) -> Any:
+    """Rows divided by the root of the mean of their squares, times weight, plus bias."""
+    rows = _rows(input_tensor, residual_input_tensor, "ttnn.rms_norm()")
+    return _scaled(rows, rows, epsilon, weight, bias)
+
+
+def _rows(x: Array, residual: Array | None, call: str) -> Any:
+    if x.ndim == 0 or x.shape[-1] == 0:
+        raise wrong(f"{call} of a tensor without rows: its shape is {x.shape}", "")
+    if residual is not None and residual.shape != x.shape:
+        raise shapes_differ(
+            f"{call} of a tensor of shape {x.shape} with a residual of shape {residual.shape}",
+            "the residual has the shape of the input",
+        )
+    return np.float64(x) if residual is None else np.float64(x) + np.float64(residual)
+
+
+def _scaled(
+    rows: Any, deviations: Any, epsilon: Number, weight: Array | None, bias: Array | None
+) -> Any:
+    spread = np.mean(np.square(deviations), axis=-1, keepdims=True)
+    scaled = rows / np.sqrt(spread + epsilon)
+    if weight is not None:
+        scaled = scaled * _per_column(weight, rows.shape[-1], "weight")
+    return scaled if bias is None else scaled + _per_column(bias, rows.shape[-1], "bias")
+
+
+def _per_column(values: Array, columns: int, name: str) -> Any:
+    """(N,), (1, N), or the row-major form (.., N / 32, 32) that programs for the chip use."""
+    if values.size != columns:
+        raise shapes_differ(
+            f"{name} has shape {values.shape}, the rows of the input {columns} elements",
+            f"give {name} one value for each column: shape (1, {columns})",
+        )
+    return np.float64(values.reshape(columns))
