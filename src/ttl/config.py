@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ttl.diagnostics import RuleBroken, UsageError, codes
+
+SCHEDULERS = ("greedy", "fair")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -17,11 +21,18 @@ class Config:
     final_mlir: str | None = None  # TTLANG_FINAL_MLIR=FILE: the module after the last pass
     verbose_passes: bool = False  # TTLANG_VERBOSE_PASSES=1: the module around every pass, to stderr
     compiler_options: str | None = None  # TTLANG_COMPILER_OPTIONS, over those of the decorator
+    grid: tuple[int, int] | None = None  # TTL_GRID=ROWS,COLUMNS of "auto"; here (columns, rows)
+    max_dataflow_buffers: int | None = None  # TTL_MAX_DFBS: of a node
+    max_l1_bytes: int | None = None  # TTL_MAX_L1: of a node, for dataflow buffers
+    num_devices: int = 4  # TTL_NUM_DEVICES: the devices of the embedded ttnn
+    scheduler: str = "greedy"  # TTL_SCHEDULER: when the simulator goes on to another kernel
     seed: int | None = None  # TTL_SEED: shuffle the simulator's schedule
     float32: bool = False  # TTL_FLOAT32=1: the simulator keeps all floats in f32
     strict: bool = False  # TTL_STRICT=1: releases and waits that are left out are errors
     json: bool = False  # TTL_JSON=1: notes as JSON, one a line
     trace: str | None = None  # TTL_TRACE=FILE: run events as JSON lines
+    trace_events: tuple[str, ...] | None = None  # TTL_TRACE_EVENTS=kernel,copy: only these
+    dry_run: bool = False  # TTL_DRY_RUN=1: run and check, but leave the tensors as they were
     compile_to: str | None = None  # TTL_COMPILE_TO=DIR: compile each operation into this folder
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
 
@@ -41,11 +52,18 @@ class Config:
             final_mlir=environment.get("TTLANG_FINAL_MLIR"),
             verbose_passes=_flag(environment, "TTLANG_VERBOSE_PASSES"),
             compiler_options=environment.get("TTLANG_COMPILER_OPTIONS"),
+            grid=_grid(environment),
+            max_dataflow_buffers=_number(environment, "TTL_MAX_DFBS"),
+            max_l1_bytes=_number(environment, "TTL_MAX_L1"),
+            num_devices=_number(environment, "TTL_NUM_DEVICES") or 4,
+            scheduler=environment.get("TTL_SCHEDULER", "greedy"),
             seed=int(seed) if (seed := environment.get("TTL_SEED", "")).isdigit() else None,
             float32=_flag(environment, "TTL_FLOAT32"),
             strict=_flag(environment, "TTL_STRICT"),
             json=_flag(environment, "TTL_JSON"),
             trace=environment.get("TTL_TRACE"),
+            trace_events=_names(environment, "TTL_TRACE_EVENTS"),
+            dry_run=_flag(environment, "TTL_DRY_RUN"),
             compile_to=environment.get("TTL_COMPILE_TO"),
             cache_dir=_cache_dir(environment),
         )
@@ -53,6 +71,48 @@ class Config:
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:
     return environment.get(name, "0").lower() not in ("", "0", "false", "no", "off")
+
+
+def _number(environment: Mapping[str, str], name: str) -> int | None:
+    given = environment.get(name)
+    if not given:
+        return None
+    if not is_positive(given):
+        raise _wrong(f"{name}={given}", "a whole number greater than 0", f"{name}=16")
+    return int(given)
+
+
+def _grid(environment: Mapping[str, str]) -> tuple[int, int] | None:
+    given = environment.get("TTL_GRID")
+    if not given:
+        return None
+    try:
+        return read_grid(given)
+    except ValueError:
+        raise _wrong(f"TTL_GRID={given}", "ROWS,COLUMNS", "TTL_GRID=8,8") from None
+
+
+def read_grid(text: str) -> tuple[int, int]:
+    """ROWS,COLUMNS as the public simulator has them, to our (columns, rows); ValueError if not."""
+    rows, columns = (size.strip() for size in text.split(","))
+    if not is_positive(rows) or not is_positive(columns):
+        raise ValueError(text)
+    return int(columns), int(rows)
+
+
+def is_positive(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+    given = environment.get(name)
+    return None if given is None else tuple(part.strip() for part in given.split(",") if part)
+
+
+def _wrong(given: str, wanted: str, example: str) -> UsageError:
+    message = f"{given}: not {wanted}"
+    helps = (f"set for example {example}, or unset the variable",)
+    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(None))
 
 
 def _cache_dir(environment: Mapping[str, str]) -> Path:

@@ -6,20 +6,17 @@ its processor or Python version.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+import wheel_cache
+
 VERSION = "0.81.1"
+REQUIREMENT = f"ttnn=={VERSION}"
+# Any one will do: only text is read.
+PLATFORM = ("--python-version", "3.12", "--platform", "manylinux_2_34_x86_64")
 LAYOUT = 1  # raise it when what is unpacked or generated below changes
 
 # The parts that a kernel build looks into; everything else in the wheel stays there.
@@ -47,12 +44,8 @@ _CONSTANT = re.compile(
 
 
 def cache_folder() -> Path:
-    """Where headers and verdicts live: $PYTTL_CACHE, else pyttl in the user's cache folder."""
-    chosen = os.environ.get("PYTTL_CACHE")
-    if chosen:
-        return Path(chosen) / f"ttnn-{VERSION}"
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "pyttl" / f"ttnn-{VERSION}"
+    """Where headers and verdicts live."""
+    return wheel_cache.cache_folder(REQUIREMENT)
 
 
 @cache
@@ -61,54 +54,15 @@ def find_headers() -> Path:
 
     Raises RuntimeError, with what pip said, when the wheel cannot be downloaded.
     """
-    root = cache_folder()
-    headers = root / f"headers-{LAYOUT}"
-    if headers.is_dir():
-        return headers
-    root.mkdir(parents=True, exist_ok=True)
-    with _locked(root / "lock"):
-        if not headers.is_dir():
-            _install(headers)
-    return headers
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock; the system drops it when the process ends, however it ends."""
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
-def _install(headers: Path) -> None:
-    """Fill a temporary folder, then give it its name: a reader sees all of it or nothing."""
-    work = Path(tempfile.mkdtemp(prefix="unpack-", dir=headers.parent))
-    try:
-        wheel = _download(work / "wheel")
-        _unpack(wheel, work / "headers")
-        _write_constants(work / "headers")
-        (work / "headers").rename(headers)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _download(folder: Path) -> Path:
-    command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-        "--no-deps", "--only-binary=:all:", "--python-version", "3.12",
-        "--platform", "manylinux_2_34_x86_64", "--dest", str(folder), f"ttnn=={VERSION}",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(
-            f"cannot download ttnn {VERSION}, whose headers kernels are checked against:\n"
-            f"{' '.join(command)}\n{done.stderr}"
-        )
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+    return wheel_cache.unpacked(REQUIREMENT, f"headers-{LAYOUT}", _unpack, PLATFORM)
 
 
 def _unpack(wheel: Path, folder: Path) -> None:
+    _extract(wheel, folder)
+    _write_constants(folder)
+
+
+def _extract(wheel: Path, folder: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             wanted = name.startswith(_PARTS) and PurePosixPath(name).suffix in _SUFFIXES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from enum import Enum
 from json import dumps
@@ -36,6 +36,27 @@ class EventKind(Enum):
     SEMAPHORE_SET = "semaphore_set"  # value: what is set, added or waited for
     SEMAPHORE_INC = "semaphore_inc"
     SEMAPHORE_WAIT = "semaphore_wait"
+    OPERATION_START = "operation_start"  # the subject is its name; no node, no kernel, in both
+    OPERATION_END = "operation_end"
+
+    __hash__ = object.__hash__
+
+    @property
+    def category(self) -> str:
+        """The first word, but `dfb` where the public simulator's options have it."""
+        return CATEGORY_OF_WORD[self.value.split("_")[0]]
+
+
+CATEGORY_OF_WORD = {
+    "operation": "operation",
+    "kernel": "kernel",
+    "buffer": "dfb",
+    "copy": "copy",
+    "pipe": "pipe",
+    "semaphore": "semaphore",
+    "signpost": "signpost",
+}
+CATEGORIES = tuple(CATEGORY_OF_WORD.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +73,16 @@ class Event:
 
 
 class Recorder:
-    """Collects events. Engines hold `Recorder | None` and test for None: off costs one test."""
+    """Collects events. Engines hold `Recorder | None` and test for None: off costs one test.
 
-    def __init__(self) -> None:
+    `categories` of CATEGORIES are kept, all of them if None.
+    """
+
+    def __init__(self, categories: Collection[str] | None = None) -> None:
         self.events: list[Event] = []
+        self.kinds = frozenset(
+            kind for kind in EventKind if categories is None or kind.category in categories
+        )
 
     def record(
         self,
@@ -66,7 +93,9 @@ class Recorder:
         value: int = 0,
         line: int = 0,
     ) -> None:
-        self.events.append(Event(len(self.events), kind, node, kernel, subject, value, line))
+        if kind in self.kinds:
+            tick = len(self.events)
+            self.events.append(Event(tick, kind, node, kernel, subject, value, line))
 
 
 def write_json_lines(events: Iterable[Event], out: TextIO) -> None:

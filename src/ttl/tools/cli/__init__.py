@@ -10,7 +10,7 @@ from importlib import import_module
 
 from ttl import __version__
 
-from .program import program_arguments_last
+from .program import split_program_arguments
 
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
@@ -30,15 +30,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for verb, text in VERBS.items():
-        verb_parser = verbs.add_parser(verb, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        if given[:1] == [verb]:  # only the verb in use is loaded
-            module = import_module(f"{__package__}.{verb}")
-            module.add_arguments(verb_parser)
-            if verb in PROGRAM_VERBS:
-                given[1:] = program_arguments_last(verb_parser, given[1:])
-    options = parser.parse_args(given)
+    verb = given[0] if given else ""
+    for name, text in VERBS.items():
+        verb_parser = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        if name == verb:  # only the verb in use is loaded
+            import_module(f"{__package__}.{verb}").add_arguments(verb_parser)
+    if verb in PROGRAM_VERBS:
+        options = parse_program_verb(verbs.choices[verb], verb, given[1:])
+    else:
+        options = parser.parse_args(given)
     return _run_verb(options)
+
+
+def simulator_main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `tt-lang-sim`: `ttl run` under the name of the public simulator."""
+    from . import run
+
+    parser = argparse.ArgumentParser(prog="tt-lang-sim", description="The same as `ttl run`.")
+    run.add_arguments(parser)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return _run_verb(parse_program_verb(parser, "run", given))
+
+
+def parse_program_verb(
+    parser: argparse.ArgumentParser, verb: str, given: list[str]
+) -> argparse.Namespace:
+    """The options of a verb that runs a program; argparse would look into its arguments."""
+    ours, theirs = split_program_arguments(parser, given)
+    options = parser.parse_args(ours)
+    options.verb, options.arguments = verb, theirs
+    check = getattr(import_module(f"{__package__}.{verb}"), "check_arguments", None)
+    if check is not None:
+        check(parser, options)
+    return options
 
 
 def _run_verb(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import traceback
+from collections import deque
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +21,7 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
     parser.add_argument("file", metavar="FILE", help="the program")
     parser.add_argument(
-        "arguments", metavar="...", nargs="*", help="its arguments; after -- all are its own"
+        "arguments", metavar="ARGUMENT", nargs="*", help="its arguments; after -- all are its own"
     )
 
 
@@ -30,25 +31,42 @@ def program_environment(options: argparse.Namespace) -> dict[str, str]:
     return {variable: "1" for variable, is_chosen in chosen.items() if is_chosen}
 
 
-def program_arguments_last(parser: argparse.ArgumentParser, given: list[str]) -> list[str]:
-    """The command line with our options first, then FILE, -- and the program's arguments.
+def split_program_arguments(
+    parser: argparse.ArgumentParser, given: list[str]
+) -> tuple[list[str], list[str]]:
+    """Our part of the command line, FILE last, and the arguments of the program.
 
-    Our options may stand before or behind FILE; whatever else stands behind it is the program's.
+    Our options may stand before or behind FILE; whatever else stands behind it is the program's,
+    and everything behind the first `--`, other ones too.
     """
     ours: list[str] = []
     theirs: list[str] = []
-    tokens = iter(given)
-    for token in tokens:
+    tokens = deque(given)
+    while tokens:
+        token = tokens.popleft()
         action = parser._option_string_actions.get(token.split("=")[0])
         if token == "--":
             theirs += tokens
-        elif action is None:
+            break
+        if action is None:
+            if not theirs and token.startswith("-"):
+                parser.error(f"unknown option {token}; options of the program stand behind FILE")
             theirs.append(token)
         else:
             ours.append(token)
-            if action.nargs is None and "=" not in token:  # it takes a value
-                ours += [value for value in [next(tokens, None)] if value is not None]
-    return [*ours, "--", *theirs] if theirs else ours
+            if "=" not in token and _takes(action, tokens, not theirs):
+                ours.append(tokens.popleft())
+    return ([*ours, "--", theirs[0]], theirs[1:]) if theirs else (ours, [])
+
+
+def _takes(action: argparse.Action, tokens: deque[str], file_to_come: bool) -> bool:
+    """Does the next token belong to the option? An optional value is never the program."""
+    if not tokens or action.nargs == 0:
+        return False
+    if action.nargs == "?":
+        is_file = file_to_come and tokens[0].endswith(".py")
+        return not tokens[0].startswith("-") and not is_file
+    return True
 
 
 def run_program(file: str, arguments: list[str], environment: dict[str, str]) -> int:

@@ -1,39 +1,155 @@
-"""ttl run FILE"""
+"""ttl run FILE, and tt-lang-sim FILE, the name it has in the public simulator"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from ttl import __version__
+from ttl.config import SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import file_not_usable
+from ttl.trace import CATEGORIES
 
 from .program import add_program_arguments, program_environment, run_program
 
+TRACE_FILE = "trace.jsonl"
+ALL = "all"
+
+# Options whose value goes into a variable of ttl.config as it was given, and those that set one.
+VALUES = {
+    "grid": "TTL_GRID",
+    "scheduler": "TTL_SCHEDULER",
+    "seed": "TTL_SEED",
+    "max_dfbs": "TTL_MAX_DFBS",
+    "max_l1": "TTL_MAX_L1",
+    "num_devices": "TTL_NUM_DEVICES",
+}
+SWITCHES = {
+    "host": ("TTL_BACKEND", "host"),
+    "float32": ("TTL_FLOAT32", "1"),
+    "no_float32_promotion": ("TTL_FLOAT32", "0"),
+    "dry_run": ("TTL_DRY_RUN", "1"),
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     parser.add_argument("--host", action="store_true", help="run the compiled kernels on this CPU")
-    parser.add_argument(
+    precision = parser.add_mutually_exclusive_group()
+    precision.add_argument(
         "--float32", action="store_true", help="the simulator keeps all floats in f32"
     )
-    parser.add_argument("--trace", metavar="FILE", help="write run events as JSON lines")
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="shuffle the simulator's schedule, repeatably"
+    precision.add_argument(
+        "--no-float32-promotion", action="store_true",
+        help="floats have the type of their tensor, as they have without this option",
     )
+    _add_machine_arguments(parser)
+    _add_trace_arguments(parser)
     add_program_arguments(parser)
 
 
+def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--grid", type=_grid, metavar="R,C", help='rows and columns of "auto" and "full" grids'
+    )
+    parser.add_argument(
+        "--scheduler", choices=SCHEDULERS,
+        help="the simulator changes kernels when one must wait (greedy, the default), or also "
+        "where it could go on (fair); results do not depend on it",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="shuffle the simulator's schedule, repeatably"
+    )
+    parser.add_argument(
+        "--max-dfbs", type=_positive, metavar="N", help="dataflow buffers a node may have"
+    )
+    parser.add_argument(
+        "--max-l1", type=_positive, metavar="BYTES", help="L1 of a node for dataflow buffers"
+    )
+    parser.add_argument(
+        "--num-devices", type=_positive, metavar="N", help="devices there are (default: 4)"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true",
+        help="run and check the kernels, but leave the tensors as they were",
+    )
+
+
+def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trace", nargs="?", const=TRACE_FILE, metavar="FILE",
+        help=f"write run events as JSON lines (to {TRACE_FILE} if no FILE is given)",
+    )
+    chosen = parser.add_mutually_exclusive_group()
+    names = f"{','.join(CATEGORIES)} or {ALL}"
+    chosen.add_argument(
+        "--trace-events", type=_categories, metavar="A,B", help=f"only these events: {names}"
+    )
+    chosen.add_argument(
+        "--no-trace-events", type=_categories, metavar="A,B", help="all events but these"
+    )
+
+
+def _grid(text: str) -> str:
+    try:
+        read_grid(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ROWS,COLUMNS, as in 8,8") from None
+    return text
+
+
+def _positive(text: str) -> str:
+    if not is_positive(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number greater than 0")
+    return text
+
+
+def _categories(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in (*CATEGORIES, ALL):
+            wanted = f"use {', '.join(CATEGORIES)} or {ALL}"
+            raise argparse.ArgumentTypeError(f"there are no events {name!r}; {wanted}")
+    return CATEGORIES if ALL in names else names
+
+
+def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """What the parser cannot say by itself."""
+    events = options.trace_events or options.no_trace_events
+    if events and options.trace is None:
+        parser.error("--trace-events and --no-trace-events need --trace")
+
+
 def run(options: argparse.Namespace) -> int:
+    return run_program(options.file, options.arguments, run_environment(options))
+
+
+def run_environment(options: argparse.Namespace) -> dict[str, str]:
+    """The variables of ttl.config that the options stand for."""
     environment = program_environment(options)
-    if options.host:
-        environment["TTL_BACKEND"] = "host"
-    if options.float32:
-        environment["TTL_FLOAT32"] = "1"
-    if options.seed is not None:
-        environment["TTL_SEED"] = str(options.seed)
-    if options.trace:
-        try:
-            Path(options.trace).write_text("")
-        except OSError as error:
-            raise file_not_usable(options.trace, error) from None
-        environment["TTL_TRACE"] = str(Path(options.trace).resolve())
-    return run_program(options.file, options.arguments, environment)
+    for name, variable in VALUES.items():
+        if (value := getattr(options, name)) is not None:
+            environment[variable] = str(value)
+    for name, (variable, value) in SWITCHES.items():
+        if getattr(options, name):
+            environment[variable] = value
+    if options.trace is not None:
+        environment["TTL_TRACE"] = _emptied(options.trace)
+        environment["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
+    return environment
+
+
+def _chosen_categories(options: argparse.Namespace) -> tuple[str, ...]:
+    if options.no_trace_events:
+        return tuple(name for name in CATEGORIES if name not in options.no_trace_events)
+    chosen: tuple[str, ...] = options.trace_events or CATEGORIES
+    return chosen
+
+
+def _emptied(trace: str) -> str:
+    """The file in full, empty: every operation adds its events."""
+    try:
+        Path(trace).write_text("")
+    except OSError as error:
+        raise file_not_usable(trace, error) from None
+    return str(Path(trace).resolve())

@@ -1,0 +1,1 @@
+"""The tutorials of the public simulator, run as they are."""
