@@ -1,0 +1,158 @@
+"""What the objects of the language are called in messages, whoever's class they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ttl.semantics.tensors import TensorSlice
+
+from .block import Block, BlockExpression
+from .buffer import DataflowBuffer
+from .copies import GroupTransfer, Transfer
+from .operation import Operation, is_tensor
+from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
+from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
+from .signposts import signpost
+
+LONGEST_TEXT = 60  # of a value that is shown as it is
+
+
+class PublicClass(NamedTuple):
+    """A class as the user knows it; engines have subclasses of their own."""
+
+    type: type
+    noun: str
+    names: tuple[str, ...]  # the attributes of the language
+    instead: dict[str, str] = {}  # noqa: RUF012 - what to write for those it might have had
+
+
+PUBLIC_CLASSES = (  # a class before its base
+    PublicClass(
+        Block,
+        "a block",
+        ("dtype", "layout", "pop", "push", "shape", "store"),
+        {
+            "T": "write ttl.math.transpose(x)",
+            "wait": "wait for what ttl.copy() returns, or for the dataflow buffer",
+            "reserve": "reserve() belongs to the dataflow buffer",
+        },
+    ),
+    PublicClass(
+        BlockExpression,
+        "a block expression",
+        ("dtype", "shape"),
+        {
+            "T": "write ttl.math.transpose(x)",
+            "store": "store() belongs to blocks: write block.store(expression)",
+        },
+    ),
+    PublicClass(
+        DataflowBuffer,
+        "a dataflow buffer",
+        (
+            "block_count",
+            "can_reserve",
+            "can_wait",
+            "capacity_bytes",
+            "capacity_tiles",
+            "dtype",
+            "layout",
+            "name",
+            "reserve",
+            "shape",
+            "wait",
+        ),
+        {
+            "push": "call push() on what reserve() returned, or reserve in a `with`",
+            "pop": "call pop() on what wait() returned, or wait in a `with`",
+        },
+    ),
+    PublicClass(Transfer, "a transfer", ("can_wait", "is_completed", "wait")),
+    PublicClass(GroupTransfer, "a group of transfers", ("add", "wait_all")),
+    PublicClass(
+        PipeNet, "a pipe net", ("if_dst", "if_src", "is_active", "is_dst", "is_src", "pipes")
+    ),
+    PublicClass(Pipe, "a pipe", ("dst", "src")),
+    PublicClass(SrcPipeIdentity, "a pipe", ("dst",)),
+    PublicClass(DstPipeIdentity, "a pipe", ("src",)),
+    PublicClass(
+        Semaphore,
+        "a semaphore",
+        ("get_remote", "get_remote_multicast", "set", "wait_eq", "wait_ge"),
+        {
+            "inc": "a semaphore is incremented on a node: semaphore.get_remote(coord).inc(value)",
+            "wait": "write wait_eq(value) or wait_ge(value)",
+        },
+    ),
+    PublicClass(UnicastRemoteSemaphore, "a semaphore on another node", ("inc", "set")),
+    PublicClass(
+        MulticastRemoteSemaphore,
+        "a semaphore on several nodes",
+        ("set",),
+        {"inc": "increment it node by node: semaphore.get_remote(coord).inc(value)"},
+    ),
+    PublicClass(TensorSlice, "a tensor slice", ("shape",)),
+    PublicClass(Operation, "an operation", ()),
+    PublicClass(signpost, "a signpost", ()),
+)
+
+
+def public_class(value: object) -> PublicClass | None:
+    return next((public for public in PUBLIC_CLASSES if isinstance(value, public.type)), None)
+
+
+def public_classes_by_name() -> dict[str, PublicClass]:
+    """Also by the names of the engine's subclasses, which are in Python's own messages."""
+    found: dict[str, PublicClass] = {}
+    for public in PUBLIC_CLASSES:
+        for each in _with_subclasses(public.type):
+            found.setdefault(each.__name__, public)
+    return found
+
+
+def _with_subclasses(base: type) -> Iterator[type]:
+    yield base
+    subclasses: list[type] = base.__subclasses__()
+    for subclass in subclasses:
+        yield from _with_subclasses(subclass)
+
+
+BUFFER_HELP = "work on the block that wait() or reserve() of the dataflow buffer returns"
+TENSOR_HELP = "copy a part of the tensor into a block: ttl.copy(tensor[0, 0], block)"
+ARRAY_HELP = "pass it to the operation as a ttnn tensor, and copy parts of it into blocks"
+
+
+def help_with(value: Any) -> str | None:
+    """What to do with a value that is neither a block nor a block expression where one must be."""
+    if isinstance(value, DataflowBuffer):
+        return BUFFER_HELP
+    if is_tensor(value) or isinstance(value, TensorSlice):
+        return TENSOR_HELP
+    return ARRAY_HELP if _is_array(value) else None
+
+
+def _is_array(value: Any) -> bool:
+    """Of numpy, torch or whoever."""
+    return all(hasattr(value, name) for name in ("shape", "dtype", "ndim")) and value.ndim > 0
+
+
+def described(value: Any) -> str:
+    """A value in a message: never an address, never a page of numbers."""
+    if isinstance(value, DataflowBuffer):
+        return f"the dataflow buffer `{value.name}`"
+    if isinstance(value, Operation):
+        return f"the operation {value.__name__}"
+    if (public := public_class(value)) is not None:
+        return public.noun
+    if is_tensor(value):
+        return "a whole tensor"
+    kind = type(value)
+    if _is_array(value):
+        library = kind.__module__.partition(".")[0]
+        return f"a {library} {kind.__name__} of shape {tuple(value.shape)}"
+    if callable(value) and hasattr(value, "__name__"):
+        return f"`{value.__name__}`"
+    text = repr(value)
+    is_short = len(text) <= LONGEST_TEXT and " at 0x" not in text
+    return text if is_short else f"a value of type {kind.__name__}"

@@ -1,0 +1,296 @@
+"""Python's complaints about a wrong use of the language, in the language's own words.
+
+Where a program asks of a block or a buffer what it cannot do, or calls a function of the language
+with wrong arguments, Python raises a TypeError or an AttributeError. It counts `self` then, and
+names the classes of the engine, which no user knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from inspect import Parameter, signature
+from types import FrameType, FunctionType
+from typing import Any, NamedTuple
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.frames import is_pyttl_file
+from ttl.diagnostics.names import no_such_name
+from ttl.semantics.ops import NAMESPACES
+
+from .buffer import make_dataflow_buffer_like
+from .copies import copy
+from .described import (
+    BUFFER_HELP,
+    TENSOR_HELP,
+    PublicClass,
+    public_class,
+    public_classes_by_name,
+)
+from .operation import compute, datamovement, grid_size, is_tensor, node, operation
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        compute,
+        copy,
+        datamovement,
+        grid_size,
+        make_dataflow_buffer_like,
+        node,
+        operation,
+    )
+}
+
+
+def language_mistake(error: Exception) -> RuleBroken | None:
+    """The broken rule behind `error`; None if it has nothing to do with the language."""
+    if not isinstance(error, (AttributeError, TypeError)):
+        return None
+    frame = _innermost_frame(error)
+    if frame is None or is_pyttl_file(frame.f_code.co_filename):
+        return None
+    text = str(error)
+    if isinstance(error, AttributeError) and (missing := _missing_name(error, text)):
+        return missing
+    return _wrong_call(text, frame) or _impossible(text, frame)
+
+
+def _innermost_frame(error: Exception) -> FrameType | None:
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback.tb_frame if traceback is not None else None
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+MISSING = re.compile(r"'(?P<type>\w+)' object has no attribute '(?P<name>\w+)'")
+
+
+def _missing_name(error: AttributeError, text: str) -> RuleBroken | None:
+    match = MISSING.match(text)
+    if match is None:
+        return None
+    name = match["name"]
+    public = public_class(error.obj)
+    if error.name is None:  # before Python 3.12 in an assignment
+        public = public_classes_by_name().get(match["type"])
+    if public is not None:
+        return no_such_name(public.noun, name, public.names, instead=_instead(public, name))
+    if is_tensor(error.obj):
+        names = [name for name in dir(error.obj) if not name.startswith("_")]
+        return no_such_name("a tensor", name, names)
+    return None
+
+
+def _instead(public: PublicClass, name: str) -> dict[str, str]:
+    """`x.exp()` is a function of the language."""
+    is_value = public.noun in ("a block", "a block expression")
+    found = next((n for n in (name, f"reduce_{name}") if n in NAMESPACES["math"]), None)
+    if is_value and found is not None:
+        (call, *_) = NAMESPACES["math"][found].calls
+        return {name: f"write {call}"} | public.instead
+    return public.instead
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+CALL = re.compile(r"(?P<called>[\w.]+)\(\) (?P<problem>(?:missing|takes|got) .*)", re.DOTALL)
+QUOTED = re.compile(r"'(\w+)'")
+GIVEN = re.compile(r"but (\d+)")
+OLD_ARGUMENTS = {  # of versions before 0.14
+    ("Block.store", "acc"): "write block += value, a sum that is rounded when the block is pushed"
+}
+
+
+def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
+    match = CALL.match(text)
+    called = _called(match["called"], frame) if match else None
+    if match is None or called is None:
+        return None
+    spelling, parameters = called
+    shown = ", ".join(_shown(parameter) for parameter in parameters)
+    named = [(spelling, name) for name in QUOTED.findall(match["problem"])]
+    instead = next((OLD_ARGUMENTS[name] for name in named if name in OLD_ARGUMENTS), None)
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{spelling}() {_problem(match['problem'], parameters, '.' in match['called'])}",
+        helps=(instead or f"write {spelling}({shown})",),
+    )
+
+
+def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
+    """How the function is spelled, and its parameters without `self`."""
+    owner, _, method = name.rpartition(".")
+    if _is_the_users(owner or name, frame):
+        return None
+    if not owner:
+        function = FUNCTIONS.get(name)
+        return (f"ttl.{name}", _parameters(function)) if function is not None else None
+    public = public_classes_by_name().get(owner)
+    if public is None or not hasattr(public.type, method):
+        return None
+    parameters = _parameters(getattr(public.type, method))[1:]
+    known = public.type.__name__
+    return (f"ttl.{known}" if method == "__init__" else f"{known}.{method}"), parameters
+
+
+def _is_the_users(name: str, frame: FrameType) -> bool:
+    """A function or class of the program may have a name of ours."""
+    found = frame.f_locals.get(name, frame.f_globals.get(name))
+    module = getattr(found, "__module__", None) or ""
+    return isinstance(found, (FunctionType, type)) and not module.startswith("ttl.")
+
+
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+    return list(signature(function).parameters.values())
+
+
+def _shown(parameter: Parameter) -> str:
+    if parameter.default is Parameter.empty:
+        return parameter.name
+    return f"{parameter.name}={parameter.default!r}"
+
+
+def _problem(problem: str, parameters: list[Parameter], is_method: bool) -> str:
+    names = [f"`{name}`" for name in QUOTED.findall(problem)]
+    given = GIVEN.search(problem)
+    if problem.startswith("missing"):
+        return f"needs {' and '.join(names)}"
+    if given is not None:
+        positional = [p for p in parameters if p.kind is not Parameter.KEYWORD_ONLY]
+        count = len(positional)
+        most = "no arguments" if not count else f"{count} argument{'s' * (count > 1)}"
+        return f"takes {most}, not {int(given[1]) - is_method}"
+    if "multiple values" in problem:
+        return f"got two values for {names[0]}"
+    return f"has no argument {names[0]}" if names else problem
+
+
+# What objects cannot do ---------------------------------------------------------------------------
+
+
+class Complaint(NamedTuple):
+    """A message of Python; the groups of `pattern` are types, or `what` is done with them."""
+
+    pattern: str
+    message: str  # {0} and {1}: the types as nouns
+    help: str  # for blocks and block expressions
+
+
+NUMBER = "elements are not known to Python: compute with block expressions and ttl.math"
+WHOLE = "the language works on whole blocks; which part of a tensor a block has is said by ttl.copy"
+
+COMPLAINTS = (
+    Complaint(r"'(\w+)' object is not subscriptable", "{0} cannot be indexed", WHOLE),
+    Complaint(
+        r"'(\w+)' object does(?: not|n't) support item (?:assignment|deletion)",
+        "{0} cannot be changed by index",
+        "write all of it: block.store(expression), or ttl.copy(tensor_slice, block)",
+    ),
+    Complaint(
+        r"'(\w+)' object is not iterable|cannot unpack non-iterable (\w+) object"
+        r"|argument of type '(\w+)' is not|'(\w+)' object is not (?:reversible|an iterator)",
+        "{0} cannot be iterated over",
+        WHOLE,
+    ),
+    Complaint(r"'(\w+)' object is not callable", "{0} is not a function", ""),
+    Complaint(r"object of type '(\w+)' has no len\(\)", "{0} has no length", "write x.shape"),
+    Complaint(
+        r"unsupported operand type\(s\) for \*\* or (?P<what>pow)\(\): '([\w.]+)' and '(\w+)'",
+        "a block cannot be an exponent",
+        "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the base)",
+    ),
+    Complaint(
+        r"unsupported operand type\(s\) for (?P<what>.+?): '([\w.]+)' and '([\w.]+)'"
+        r"|'(?P<compared>.+?)' not supported between instances of '([\w.]+)' and '([\w.]+)'",
+        "{what} does not work on {0} and {1}",
+        "blocks have + - * / @ % // ** ^ and comparisons",
+    ),
+    Complaint(
+        r"bad operand type for unary (?P<what>.): '(\w+)'",
+        "unary {what} does not work on {0}",
+        "write x, -x or abs(x)",
+    ),
+    Complaint(
+        r".*must be (?:a string|real number|a real number|a number|integers or slices).*"
+        r"not '?(\w+)'?|'(\w+)' object cannot be interpreted as an integer"
+        r"|.*a (?:real )?number is required, not (\w+)|type (\w+) doesn't define __round__.*"
+        r"|.*can't convert (\w+) to .*",
+        "{0} is not one number",
+        NUMBER,
+    ),
+    Complaint(
+        r"unsupported format string passed to (\w+)\.__format__",
+        "{0} has no format",
+        "show it with print(block)",
+    ),
+    Complaint(
+        r"property '(?P<what>\w+)' of '(\w+)' object has no (?:setter|deleter)"
+        r"|'(\w+)' object attribute '(?P<assigned>\w+)'",
+        "`{what}` of {0} cannot be changed",
+        "ttl.make_dataflow_buffer_like() decides it for the blocks of a dataflow buffer",
+    ),
+    Complaint(
+        r"'(\w+)' object does not support the (?:asynchronous )?context manager protocol",
+        "{0} cannot be used in a `with`",
+        "blocks that reserve() or wait() returns can",
+    ),
+    Complaint(
+        r"operand '(\w+)' does not support ufuncs|loop of ufunc does not support argument \d+ "
+        r"of type (\w+)",
+        "numpy does not compute with {0}",
+        NUMBER,
+    ),
+)
+
+
+def _impossible(text: str, frame: FrameType) -> RuleBroken | None:
+    classes = public_classes_by_name().items()
+    public = {name: found for name, found in classes if not _is_the_users(name, frame)}
+    for complaint in COMPLAINTS:
+        match = re.match(complaint.pattern, text)
+        if match is not None:
+            return _complained(complaint, match, public)
+    return _renamed(text, public)
+
+
+def _complained(
+    complaint: Complaint, match: re.Match[str], public: dict[str, PublicClass]
+) -> RuleBroken | None:
+    named = match.re.groupindex.values()
+    types = [type_ for at, type_ in enumerate(match.groups(), 1) if type_ and at not in named]
+    if not any(name in public or name == "Tensor" for name in types):
+        return None
+    nouns = [_noun(name, public) for name in types]
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        complaint.message.format(*nouns, what="".join(filter(None, match.groupdict().values()))),
+        helps=tuple(filter(None, (_help(complaint, nouns),))),
+    )
+
+
+def _noun(name: str, public: dict[str, PublicClass]) -> str:
+    if name in public:
+        return public[name].noun
+    return "a tensor" if name == "Tensor" else f"a value of type {name}"
+
+
+def _help(complaint: Complaint, nouns: list[str]) -> str:
+    if "a block" in nouns or "a block expression" in nouns:
+        return complaint.help
+    if "a dataflow buffer" in nouns:
+        return BUFFER_HELP
+    return TENSOR_HELP if {"a tensor", "a tensor slice"} & set(nouns) else ""
+
+
+def _renamed(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
+    """Any other message that names a class of an engine, with the name users know."""
+    known = {name: found.noun for name, found in public.items() if name.startswith("Sim")}
+    pattern = rf"'?\b({'|'.join(known)})\b'?"
+    if not known or not re.search(pattern, text):
+        return None
+    renamed = re.sub(pattern, lambda match: known[match[1]], text)
+    return RuleBroken(codes.WRONG_ARGUMENT, renamed, helps=(NUMBER,))
