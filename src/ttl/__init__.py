@@ -1,5 +1,6 @@
 """TT-Lang in Python: the public names."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import (
@@ -21,6 +22,7 @@ from ttl.language import (
     Count,
     DataflowBuffer,
     DstPipeIdentity,
+    DstT,
     GroupTransfer,
     Index,
     MulticastRemoteSemaphore,
@@ -58,6 +60,9 @@ def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any])
     launch(operation, args, kwargs)
 
 
+# `import ttl.math` and `from ttl.block import fill` are as good as `ttl.math` and `ttl.block`.
+sys.modules["ttl.math"], sys.modules["ttl.block"] = math, block
+
 LAUNCH_HOOK.launch = _launch
 install_exception_hook()
 
@@ -74,6 +79,7 @@ __all__ = [
     "Count",
     "DataflowBuffer",
     "DstPipeIdentity",
+    "DstT",
     "GroupTransfer",
     "Index",
     "InternalError",

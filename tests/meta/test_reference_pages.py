@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import operators_page, report
+from conformance import operators_page, report, ttnn_page
 
 
 def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
@@ -19,6 +19,10 @@ def test_the_conformance_page_is_up_to_date() -> None:
 
 def test_the_page_of_operators_is_up_to_date() -> None:
     assert operators_page.is_up_to_date(), "run python tests/conformance/operators_page.py"
+
+
+def test_the_page_of_ttnn_is_up_to_date() -> None:
+    assert ttnn_page.is_up_to_date(), "run python tests/conformance/ttnn_page.py"
 
 
 def test_every_section_has_a_folder() -> None:

@@ -58,7 +58,10 @@ EXPRESSIONS = "sim/expressions.py"
 MUTANTS = (
     # The life of a block
     Mutant(
-        "state-start", "sim/buffer.py", "State.MUST_READ, Event.POP", "State.READ_WRITE, Event.POP"
+        "state-start",
+        "sim/kernel.py",
+        "        block.state = MUST_READ\n",
+        "        block.state = State.READ_WRITE\n",
     ),
     Mutant("state-store", PROTOCOL, "    (RW, Event.STORE): MR,\n", "    (RW, Event.STORE): RW,\n"),
     Mutant(
@@ -89,9 +92,9 @@ MUTANTS = (
     ),
     Mutant(
         "state-copy-from",
-        PROTOCOL,
-        "            if self.transfers_reading:\n                return\n",
-        "",
+        "sim/block.py",
+        "        if self.transfers_reading > 1:\n",
+        "        if False:\n",
     ),
     Mutant(
         "state-touch-released",
@@ -128,8 +131,8 @@ MUTANTS = (
     Mutant(
         "one-producer-one-consumer",
         "sim/kernel.py",
-        "            if end.kernel is not None:\n",
-        "            if False:\n",
+        "        if end.kernel is not None and end.kernel is not self:\n",
+        "        if False:\n",
     ),
     Mutant(
         "end-of-operation",
@@ -219,8 +222,8 @@ MUTANTS = (
     Mutant(
         "copy-shapes",
         TENSORS,
-        "    if [len(extent) for extent in sizes] != [size for",
-        "    if len(sizes) != 1 and [len(extent) for extent in sizes] != [size for",
+        "    if [size for size in sizes if size != 1] != [size for",
+        "    if len(sizes) != 1 and [size for size in sizes if size != 1] != [size for",
     ),
     Mutant(
         "slice-bounds",
@@ -232,7 +235,7 @@ MUTANTS = (
     Mutant(
         "copy-dtype-layout",
         "sim/copies.py",
-        "if part.tensor.dtype is not type_.dtype:",
+        "if tensor.dtype is not type_.dtype:",
         "if False:",
     ),
     Mutant(

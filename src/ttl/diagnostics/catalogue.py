@@ -66,8 +66,8 @@ NODE_OUTSIDE_GRID = _code(
 
 UNUSABLE_TENSOR = _code(
     "TTL1015", "unusable-tensor", Blame.USER,
-    """The tensors of one call lie on one device, are not empty, and have two or more dimensions
-    if they consist of tiles, one or more if they are row-major.""",
+    """The tensors of one call lie on one open device or on one mesh, are not empty, and have two or
+    more dimensions if they consist of tiles, one or more if they are row-major.""",
 )
 CAPTURED_WRITTEN = _code(
     "TTL1016", "captured-written", Blame.USER,
@@ -123,6 +123,12 @@ PADDING_REDUCED = _code(
     account unless it is masked.""",
     Severity.WARNING,
 )
+TENSOR_SHAPES = _code(
+    "TTL2009", "tensor-shapes", Blame.USER,
+    """The tensors of a ttnn operation do not fit together. Their sizes count elements. Counted from
+    the last, the sizes of the operands of an elementwise operation are equal, or one of them is 1
+    or missing; a matrix product takes [.., M, K] and [.., K, N].""",
+)
 
 BLOCK_STATE = _code(
     "TTL3001", "block-state", Blame.USER,
@@ -156,7 +162,7 @@ BUFFER_LEFTOVER = _code(
 BUFFER_ENDS = _code(
     "TTL3007", "buffer-ends", Blame.USER,
     """On each node exactly one kernel reserves blocks of a dataflow buffer and exactly one waits
-    for them.""",
+    for them. A block is used by the kernel that acquired it, and by no other.""",
 )
 
 PIPE_ROLE = _code(
@@ -187,7 +193,8 @@ RELEASED_ON_SOME_PATHS = _code(
 
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER,
-    """The dataflow buffers of an operation must fit in the L1 memory of a node.""",
+    """The dataflow buffers of an operation, and what one core holds of its tensors in L1, must fit
+    in the L1 memory of a node.""",
 )
 TOO_MANY_BUFFERS = _code(
     "TTL4002", "too-many-buffers", Blame.USER,

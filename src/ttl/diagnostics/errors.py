@@ -67,6 +67,10 @@ class TTLError(Exception):
     def __str__(self) -> str:
         return render_all(self.diagnostics)
 
+    def _render_traceback_(self) -> list[str]:
+        """What notebooks show, which do not ask the exception hook."""
+        return f"{debug_traceback(self)}{self}".splitlines()
+
 
 class UsageError(TTLError):
     """The language, the tools or the environment were used wrongly."""

@@ -14,20 +14,40 @@ class UnknownNameError(UsageError, AttributeError):
 
 
 def unknown_name(
-    owner: str, name: str, names: Iterable[str], renamed: Mapping[str, str] | None = None
+    owner: str,
+    name: str,
+    names: Iterable[str],
+    renamed: Mapping[str, str] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> UnknownNameError:
-    """What a module's `__getattr__` raises; dunder names are nobody's mistake."""
+    """What a `__getattr__` raises; dunder names are nobody's mistake."""
+    broken = no_such_name(owner, name, names, renamed, instead)
+    is_internal = name.startswith("__")
+    return UnknownNameError(broken.at(None if is_internal else calling_span()))
+
+
+def no_such_name(
+    owner: str,
+    name: str,
+    names: Iterable[str],
+    renamed: Mapping[str, str] | None = None,
+    instead: Mapping[str, str] | None = None,
+) -> RuleBroken:
+    """`renamed` says what older names are called now, `instead` what to write for those that have
+    gone.
+    """
     from difflib import get_close_matches  # costs a few milliseconds, only when needed
 
     names = sorted(names)
     near = [f"`{found}`" for found in get_close_matches(name, names)]
     if renamed and name in renamed:
         near = [f"`{renamed[name]}`, its name since specification 0.14"]
-    broken = RuleBroken(
+    helps = (f"did you mean {' or '.join(near)}?",) if near else ()
+    if instead and name in instead:
+        helps = (instead[name],)
+    return RuleBroken(
         codes.UNKNOWN_NAME,
         f"{owner} has no `{name}`",
-        helps=(f"did you mean {' or '.join(near)}?",) if near else (),
-        notes=(f"it has: {', '.join(names)}",),
+        helps=helps,
+        notes=(f"it has: {', '.join(names)}",) if names else (),
     )
-    is_internal = name.startswith("__")
-    return UnknownNameError(broken.at(None if is_internal else calling_span()))

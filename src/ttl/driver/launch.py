@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from ttl.artifact import CompiledOperation, write_folder
-from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes, render_all
+from ttl.config import SCHEDULERS, Config
+from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, render_all
 from ttl.language import Operation
 from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.language.operation import Program
+from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
-from ttl.trace import Recorder, write_json_lines
+from ttl.trace import CATEGORIES, EventKind, Recorder, write_json_lines
 
 from .compile import compile_operation
 from .memo import compile_key
+from .spmd import calls_by_device, mesh_of, on_device
 
 BACKENDS = ("sim", "host")
 
@@ -33,14 +37,35 @@ class Driver:
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        mesh = mesh_of(operation, args, kwargs)
+        if mesh is None:
+            self._launch(operation, args, kwargs)
+            return
+        for index, (own_args, own_kwargs) in enumerate(calls_by_device(mesh, args, kwargs)):
+            try:
+                self._launch(operation, own_args, own_kwargs)
+            except TTLError as error:
+                raise on_device(error, mesh, index) from error.__cause__
+
+    def _launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Run the operation on one device."""
         config = Config.from_environment()
         _check_choice("TTL_TARGET", config.target, TARGETS)
         _check_choice("TTL_BACKEND", config.backend, BACKENDS)
+        _check_choice("TTL_SCHEDULER", config.scheduler, SCHEDULERS)
+        for category in config.trace_events or ():
+            _check_choice("TTL_TRACE_EVENTS", category, CATEGORIES)
         _check_float32(config)
-        target = load(config.target)
+        target = _target(config)
         program = operation.program(
-            args, kwargs, target.default_grid, config.compiler_options
+            args,
+            kwargs,
+            config.grid or target.default_grid,
+            config.compiler_options,
+            largest_grid=_largest_grid(config, target),
         )
+        if in_l1 := l1_tensors(program.tensors):
+            check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
@@ -85,28 +110,85 @@ class Driver:
 def _run(
     program: Program, compiled: CompiledOperation | None, target: Target, config: Config
 ) -> None:
-    recorder = Recorder() if config.trace else None
+    recorder = Recorder(config.trace_events) if config.trace else None
+    if recorder is not None:
+        recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
     try:
-        if compiled is None:
-            from ttl import sim
-
-            sim.run(
-                program,
-                target=target,
-                recorder=recorder,
-                seed=config.seed,
-                float32=config.float32,
-                report=lambda found: print(render_all([found], config.json), file=sys.stderr),
-            )
-        else:
-            from ttl import host
-
-            storages = [tensor.storage for tensor in program.tensors.values()]
-            host.launch(compiled, storages, cache_dir=config.cache_dir, recorder=recorder)
+        with _unchanged(program) if config.dry_run else nullcontext():
+            _run_kernels(program, compiled, target, config, recorder)
     finally:
         if recorder is not None and config.trace is not None:
+            recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
             with Path(config.trace).open("a") as out:
                 write_json_lines(recorder.events, out)
+
+
+def _run_kernels(
+    program: Program,
+    compiled: CompiledOperation | None,
+    target: Target,
+    config: Config,
+    recorder: Recorder | None,
+) -> None:
+    if compiled is None:
+        from ttl import sim
+
+        sim.run(
+            program,
+            target=target,
+            recorder=recorder,
+            seed=_seed(config),
+            float32=config.float32,
+            report=lambda found: print(render_all([found], config.json), file=sys.stderr),
+        )
+    else:
+        from ttl import host
+
+        storages = [tensor.storage for tensor in program.tensors.values()]
+        host.launch(compiled, storages, cache_dir=config.cache_dir, recorder=recorder)
+
+
+@contextmanager
+def _unchanged(program: Program) -> Iterator[None]:
+    """The kernels work on copies of the tensors, which are thrown away."""
+    storages = [tensor.storage for tensor in program.tensors.values()]
+    kept = [storage.elements for storage in storages]
+    for storage in storages:
+        storage.elements = storage.elements.copy()
+    try:
+        yield
+    finally:
+        for storage, elements in zip(storages, kept, strict=True):
+            storage.elements = elements
+
+
+def _target(config: Config) -> Target:
+    """The chip, with the limits that the options set for this run."""
+    target = load(config.target)
+    buffers = config.max_dataflow_buffers or target.dataflow_buffers
+    budget = config.max_l1_bytes or target.dataflow_buffer_budget_bytes
+    if config.wants_artifact:  # kernels for a chip cannot have more than the chip
+        buffers = min(buffers, target.dataflow_buffers)
+        budget = min(budget, target.dataflow_buffer_budget_bytes)
+    if (buffers, budget) == (target.dataflow_buffers, target.dataflow_buffer_budget_bytes):
+        return target
+    return replace(target, dataflow_buffers=buffers, dataflow_buffer_budget_bytes=budget)
+
+
+def _largest_grid(config: Config, target: Target) -> tuple[int, ...]:
+    """An operation may ask for a grid of its own beside a smaller one for the others."""
+    chosen = config.grid or target.default_grid
+    return tuple(max(sizes) for sizes in zip(chosen, target.default_grid, strict=True))
+
+
+FAIR_SEED = 0
+
+
+def _seed(config: Config) -> int | None:
+    """`fair` lets others run where a kernel could also go on: what any seed does."""
+    if config.seed is None and config.scheduler == "fair":
+        return FAIR_SEED
+    return config.seed
 
 
 def _check_float32(config: Config) -> None:

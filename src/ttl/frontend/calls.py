@@ -14,14 +14,14 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language import DataflowBuffer, math
+from ttl.language import DataflowBuffer, block_functions, math
 from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language.operation import flatten_size
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.ops import FILL_BLOCK, FUNCTIONS, BlockOp, bind, result_type, store_type
-from ttl.semantics.tensors import Extent, TensorSlice, check_copy_shapes
+from ttl.semantics.ops import FILL_BLOCK, NAMESPACES, BlockOp, bind, result_type, store_type
+from ttl.semantics.tensors import TensorSlice, check_copy_shapes
 from ttl.semantics.types import BlockType, Shape, tiles_of
 
 from .builder import KernelBuilder, Value, describe, not_yet
@@ -310,8 +310,9 @@ def _copy_end(value: Value) -> str:
 
 def _check_copy(part: BlockType, block: BlockType) -> None:
     assert part.shape is not None and block.shape is not None
-    extents = tuple(Extent(0, size, indexed=size == 1) for size in part.shape)
-    check_copy_shapes(TensorSlice(None, extents), block.shape)
+    items = tuple(0 if size == 1 else slice(None) for size in part.shape)
+    starts = (0,) * len(part.shape)
+    check_copy_shapes(TensorSlice(None, items, starts, part.shape), block.shape)
     if part.dtype != block.dtype:
         raise RuleBroken(
             codes.DTYPE_MISMATCH,
@@ -330,5 +331,9 @@ CALLS: dict[Any, Callable[..., Value]] = {
     language_node: node,
     language_grid_size: grid_size,
     language_copy: copy,
-} | {getattr(math, name): math_function(op) for name, op in FUNCTIONS.items()}
-CALLS[math.fill] = fill
+} | {
+    getattr(module, name): math_function(NAMESPACES[namespace][name])
+    for module, namespace in ((math, "math"), (block_functions, "block"))
+    for name in module.NAMES
+}
+CALLS[math.fill] = CALLS[block_functions.fill] = fill

@@ -11,7 +11,7 @@ from .operation import Operation, Program, compute, datamovement, grid_size, nod
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
-from .types import Count, Index, NaturalInt, NodeCoord, NodeRange, PositiveInt, Shape, Size
+from .types import Count, DstT, Index, NaturalInt, NodeCoord, NodeRange, PositiveInt, Shape, Size
 
 __all__ = [
     "ROW_MAJOR_LAYOUT",
@@ -23,6 +23,7 @@ __all__ = [
     "Count",
     "DataflowBuffer",
     "DstPipeIdentity",
+    "DstT",
     "GroupTransfer",
     "Index",
     "MulticastRemoteSemaphore",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DType
@@ -11,7 +13,26 @@ from ttl.semantics.layout import Layout
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, bind
 from ttl.semantics.types import BlockType, Shape
 
-from .engine import engine
+from .engine import ENGINE, engine
+
+Operator = Callable[[Any, Any], "BlockExpression"]
+
+
+def _binary(sign: str) -> tuple[Operator, Operator]:
+    """The methods of an operator, for a block on its left and on its right."""
+    op = BY_OPERATOR[sign]
+
+    def on_the_left(self: BlockExpression, other: Any) -> BlockExpression:
+        running = ENGINE.get(None) or engine(sign)
+        result: BlockExpression = running.apply(op, (self, other))
+        return result
+
+    def on_the_right(self: BlockExpression, other: Any) -> BlockExpression:
+        running = ENGINE.get(None) or engine(sign)
+        result: BlockExpression = running.apply(op, (other, self))
+        return result
+
+    return on_the_left, on_the_right
 
 
 class BlockExpression:
@@ -30,80 +51,34 @@ class BlockExpression:
     def dtype(self) -> DType | None:
         return self.type.dtype
 
-    def __add__(self, other: Any) -> BlockExpression:
-        return engine("+").apply(BY_OPERATOR["+"], self, other)
-
-    def __radd__(self, other: Any) -> BlockExpression:
-        return engine("+").apply(BY_OPERATOR["+"], other, self)
-
-    def __sub__(self, other: Any) -> BlockExpression:
-        return engine("-").apply(BY_OPERATOR["-"], self, other)
-
-    def __rsub__(self, other: Any) -> BlockExpression:
-        return engine("-").apply(BY_OPERATOR["-"], other, self)
-
-    def __mul__(self, other: Any) -> BlockExpression:
-        return engine("*").apply(BY_OPERATOR["*"], self, other)
-
-    def __rmul__(self, other: Any) -> BlockExpression:
-        return engine("*").apply(BY_OPERATOR["*"], other, self)
-
-    def __truediv__(self, other: Any) -> BlockExpression:
-        return engine("/").apply(BY_OPERATOR["/"], self, other)
-
-    def __rtruediv__(self, other: Any) -> BlockExpression:
-        return engine("/").apply(BY_OPERATOR["/"], other, self)
-
-    def __mod__(self, other: Any) -> BlockExpression:
-        return engine("%").apply(BY_OPERATOR["%"], self, other)
-
-    def __rmod__(self, other: Any) -> BlockExpression:
-        return engine("%").apply(BY_OPERATOR["%"], other, self)
-
-    def __floordiv__(self, other: Any) -> BlockExpression:
-        return engine("//").apply(BY_OPERATOR["//"], self, other)
-
-    def __rfloordiv__(self, other: Any) -> BlockExpression:
-        return engine("//").apply(BY_OPERATOR["//"], other, self)
-
-    def __xor__(self, other: Any) -> BlockExpression:
-        return engine("^").apply(BY_OPERATOR["^"], self, other)
-
-    def __rxor__(self, other: Any) -> BlockExpression:
-        return engine("^").apply(BY_OPERATOR["^"], other, self)
-
-    def __matmul__(self, other: Any) -> BlockExpression:
-        return engine("@").apply(BY_OPERATOR["@"], self, other)
+    __add__, __radd__ = _binary("+")
+    __sub__, __rsub__ = _binary("-")
+    __mul__, __rmul__ = _binary("*")
+    __truediv__, __rtruediv__ = _binary("/")
+    __mod__, __rmod__ = _binary("%")
+    __floordiv__, __rfloordiv__ = _binary("//")
+    __xor__, __rxor__ = _binary("^")
+    __matmul__, __rmatmul__ = _binary("@")
+    __lt__, _ = _binary("<")
+    __le__, _ = _binary("<=")
+    __gt__, _ = _binary(">")
+    __ge__, _ = _binary(">=")
+    __eq__, _ = _binary("==")  # type: ignore[assignment]
+    __ne__, _ = _binary("!=")  # type: ignore[assignment]
+    del _
 
     def __pow__(self, n: Any) -> BlockExpression:
         running, op = engine("**"), BY_OPERATOR["**"]
         operands, parameters = bind(op, (self, n), {})
-        return running.apply(op, *operands, **parameters)
+        return running.apply(op, operands, parameters)
 
     def __neg__(self) -> BlockExpression:
-        return engine("-").apply(BLOCK_OPS["neg"], self)
+        return engine("-").apply(BLOCK_OPS["neg"], (self,))
 
     def __abs__(self) -> BlockExpression:
-        return engine("abs()").apply(BLOCK_OPS["abs"], self)
+        return engine("abs()").apply(BLOCK_OPS["abs"], (self,))
 
-    def __lt__(self, other: Any) -> BlockExpression:
-        return engine("<").apply(BY_OPERATOR["<"], self, other)
-
-    def __le__(self, other: Any) -> BlockExpression:
-        return engine("<=").apply(BY_OPERATOR["<="], self, other)
-
-    def __gt__(self, other: Any) -> BlockExpression:
-        return engine(">").apply(BY_OPERATOR[">"], self, other)
-
-    def __ge__(self, other: Any) -> BlockExpression:
-        return engine(">=").apply(BY_OPERATOR[">="], self, other)
-
-    def __eq__(self, other: Any) -> BlockExpression:  # type: ignore[override]
-        return engine("==").apply(BY_OPERATOR["=="], self, other)
-
-    def __ne__(self, other: Any) -> BlockExpression:  # type: ignore[override]
-        return engine("!=").apply(BY_OPERATOR["!="], self, other)
-
+    __array_ufunc__ = None  # numpy leaves its operators to ours, instead of going elementwise
     __hash__ = object.__hash__  # a value is itself; `==` compares elements
 
     def __bool__(self) -> bool:
@@ -112,6 +87,19 @@ class BlockExpression:
             "a block has as many truth values as elements, not one",
             helps=("choose between elements with ttl.math.where(c, a, b)",),
         )
+
+
+def _not_in_place(symbol: str) -> Callable[[Any, Any], NoReturn]:
+    """Without it Python would bind the name to a value and leave the block as it is."""
+
+    def refuse(block: Any, value: Any) -> NoReturn:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"a block is not changed by {symbol}=, only by += and store()",
+            helps=(f"write block.store(block {symbol} value)",),
+        )
+
+    return refuse
 
 
 class Block(BlockExpression):
@@ -126,6 +114,10 @@ class Block(BlockExpression):
     def layout(self) -> Layout:
         return self.type.layout
 
+    def __len__(self) -> int:
+        """How many tiles, or elements if it is row-major."""
+        return prod(self.type.shape or ())
+
     def store(self, value: BlockExpression) -> None:
         """Compute kernels: put the value of an expression into the block."""
         raise NotImplementedError
@@ -134,6 +126,15 @@ class Block(BlockExpression):
         """On a reserved block a running sum, rounded at its end; else `store(self + value)`."""
         engine("+=").accumulate(self, value)
         return self
+
+    __isub__ = _not_in_place("-")
+    __imul__ = _not_in_place("*")
+    __itruediv__ = _not_in_place("/")
+    __imatmul__ = _not_in_place("@")
+    __imod__ = _not_in_place("%")
+    __ifloordiv__ = _not_in_place("//")
+    __ipow__ = _not_in_place("**")
+    __ixor__ = _not_in_place("^")
 
     def push(self) -> None:
         """Hand a reserved block to the consumer."""

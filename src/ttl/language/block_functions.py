@@ -11,6 +11,8 @@ from .functions import functions
 
 NAMES = tuple(NAMESPACES["block"])
 
+__all__ = [*NAMES]  # of `from ttl.block import *`
+
 globals().update(functions("block"))
 
 if TYPE_CHECKING:

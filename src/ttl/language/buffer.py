@@ -11,7 +11,7 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_o
 from ttl.semantics.types import BlockType, Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
-from .engine import engine, scope
+from .engine import ENGINE, engine, scope
 
 
 class DataflowBuffer:
@@ -52,13 +52,25 @@ class DataflowBuffer:
     def size_bytes(self) -> int:
         return self.block_bytes * self.block_count
 
+    @property
+    def capacity_tiles(self) -> int:
+        return self.block_tiles * self.block_count
+
+    @property
+    def capacity_bytes(self) -> int:
+        return self.size_bytes
+
     def reserve(self, name: str | None = None) -> Block:
         """Space for one block to write; waits until there is some. `name` has no effect."""
-        return engine("reserve() of a dataflow buffer").reserve(self)
+        running = ENGINE.get(None) or engine("reserve() of a dataflow buffer")
+        block: Block = running.reserve(self)
+        return block
 
     def wait(self, name: str | None = None) -> Block:
         """The next block to read; waits until one was pushed. `name` has no effect."""
-        return engine("wait() of a dataflow buffer").wait(self)
+        running = ENGINE.get(None) or engine("wait() of a dataflow buffer")
+        block: Block = running.wait(self)
+        return block
 
     def can_reserve(self) -> bool:
         """Would reserve() return at once? Other kernels run before this is answered."""
@@ -70,22 +82,26 @@ class DataflowBuffer:
 
 
 def make_dataflow_buffer_like(
-    tensor: Any,
-    shape: Shape | int,
+    tensor: Any = None,
+    shape: Shape | int | None = None,
     block_count: int | None = None,
     *,
     buffer_factor: int | None = None,
+    likeness_tensor: Any = None,
 ) -> DataflowBuffer:
     """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
 
     The two innermost sizes of `shape` count tiles, the others elements; all sizes count elements
     if the tensor is row-major. It holds `block_count` blocks, 2 if not said; `buffer_factor` is the
-    older name.
+    older name, and public versions call the tensor `likeness_tensor`.
     """
     operation = scope("ttl.make_dataflow_buffer_like()")
     span = calling_span()
     if block_count is not None and buffer_factor is not None:
-        raise UsageError(_both_names().at(span))
+        raise UsageError(_both_names("block_count", "buffer_factor").at(span))
+    if tensor is not None and likeness_tensor is not None:
+        raise UsageError(_both_names("tensor", "likeness_tensor").at(span))
+    tensor = likeness_tensor if tensor is None else tensor
     sizes: Any = (shape,) if type(shape) is int else shape
     given = block_count if buffer_factor is None else buffer_factor
     block_count = 2 if given is None else given
@@ -98,11 +114,11 @@ def make_dataflow_buffer_like(
     return buffer
 
 
-def _both_names() -> RuleBroken:
+def _both_names(name: str, other: str) -> RuleBroken:
     return RuleBroken(
         codes.WRONG_ARGUMENT,
-        "block_count= and buffer_factor= are two names of one thing",
-        helps=("give block_count= only",),
+        f"{name}= and {other}= are two names of one thing",
+        helps=(f"give {name}= only",),
     )
 
 

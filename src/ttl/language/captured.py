@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
@@ -16,12 +17,15 @@ from .operation import KernelFunction, Program
 MUTATORS = {
     "add",
     "append",
+    "appendleft",
     "clear",
     "discard",
     "extend",
+    "extendleft",
     "insert",
     "pop",
     "popitem",
+    "popleft",
     "remove",
     "reverse",
     "setdefault",
@@ -30,15 +34,19 @@ MUTATORS = {
 }
 
 
+CONTAINERS = (list, dict, set, bytearray, deque)
+
+
 def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
     """Every place where a kernel writes a captured list, dict or object, under this code."""
     return [d for kernel in program.kernels for d in _written(kernel, code)]
 
 
 def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
+    around = kernel.function.__globals__ | kernel.captures()
     for name, node in _suspects(kernel.function.__code__):
-        value = kernel.captures().get(name)
-        if not isinstance(node, ast.Call) or isinstance(value, (list, dict, set, bytearray)):
+        value = around.get(name)
+        if not isinstance(node, ast.Call) or isinstance(value, CONTAINERS):
             yield _diagnostic(kernel, name, node, code)
 
 
@@ -48,12 +56,20 @@ def _suspects(code: CodeType) -> tuple[tuple[str, ast.expr | ast.stmt], ...]:
     tree = definition_of(code)
     if tree is None:
         return ()
+    own = _own_names(code)
     return _rebound(tree, code) + tuple(
         (base, node)
         for node in ast.walk(tree)
-        if (base := _written_name(node)) in code.co_freevars
+        if (base := _written_name(node)) is not None
+        and base not in own
         and isinstance(node, (ast.Call, ast.Subscript, ast.Attribute))
     )
+
+
+def _own_names(code: CodeType) -> set[str]:
+    """Variables of the kernel and of the functions in it; all others are around the kernel."""
+    inside = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return {*code.co_varnames, *code.co_cellvars}.union(*map(_own_names, inside))
 
 
 def _rebound(tree: ast.FunctionDef, code: CodeType) -> tuple[tuple[str, ast.stmt], ...]:
@@ -68,8 +84,8 @@ def _rebound(tree: ast.FunctionDef, code: CodeType) -> tuple[tuple[str, ast.stmt
 
 
 def _written_name(node: ast.AST) -> str | None:
-    """`x` in x[..] = .., x.y = .., x.append(..), also behind further indices."""
-    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+    """`x` in x[..] = .., x.y = .., del x[..], x.append(..), also behind further indices."""
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
         return _base(node.value)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return _base(node.func.value) if node.func.attr in MUTATORS else None
@@ -96,7 +112,8 @@ def _diagnostic(
     )
     broken = RuleBroken(
         code,
-        f"kernel `{kernel.name}` writes `{name}`, which it captures",
+        f"kernel `{kernel.name}` writes `{name}`, which "
+        + ("it captures" if name in kernel.function.__code__.co_freevars else "is global"),
         helps=("keep it in a variable of the kernel, or write results into a tensor",),
     )
     return broken.at(span)

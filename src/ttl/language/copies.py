@@ -6,13 +6,24 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
-from .engine import engine
+from .engine import ENGINE, engine
 
 
 class Transfer:
     """A copy under way. Its data may be used after wait()."""
 
     __slots__ = ()
+
+    is_done: bool  # set by the wait
+
+    @property
+    def is_completed(self) -> bool:
+        """Was it waited for?"""
+        return self.is_done
+
+    def can_wait(self) -> bool:
+        """Would wait() return at once? Other kernels run before this is answered."""
+        raise NotImplementedError
 
     def wait(self) -> None:
         """Wait until the copy is complete; the handle is dead afterwards."""
@@ -65,9 +76,11 @@ class GroupTransfer:
             )
 
 
-def copy(source: Any, destination: Any) -> Transfer:
+def copy(src: Any, dst: Any) -> Transfer:
     """Data movement kernels: start a copy.
 
     It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.
     """
-    return engine("ttl.copy()").copy(source, destination)
+    running = ENGINE.get(None) or engine("ttl.copy()")
+    transfer: Transfer = running.copy(src, dst)
+    return transfer

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import ENGINE as ENGINE
+from ttl.semantics.current_engine import SCOPE as SCOPE
 
 if TYPE_CHECKING:
     from ttl.semantics.ops import BlockOp
@@ -43,12 +43,11 @@ class Engine(Protocol):
         self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
     ) -> None: ...
     def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None: ...
-    def apply(self, op: BlockOp, *operands: Any, **parameters: Any) -> BlockExpression: ...
+    def apply(
+        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any] = ...
+    ) -> BlockExpression: ...
     def accumulate(self, block: Block, value: Any) -> None: ...
     def signpost(self, name: str, is_end: bool) -> None: ...
-
-
-SCOPE: ContextVar[OperationScope] = ContextVar("ttl_operation_scope")
 
 
 class LaunchHook:
@@ -71,7 +70,7 @@ def engine(call: str) -> Engine:
 
 def scope(call: str) -> OperationScope:
     """The operation whose body is being run."""
-    current = SCOPE.get(None)
+    current: OperationScope | None = SCOPE.get(None)
     if current is None:
         raise outside(call, "in the body of an operation", "@ttl.operation(...)")
     return current

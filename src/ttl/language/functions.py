@@ -6,6 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
+from ttl.diagnostics import RuleBroken
 from ttl.semantics.ops import NAMESPACES, REQUIRED, BlockOp, bind
 
 from .block import BlockExpression
@@ -15,26 +16,37 @@ Function = Callable[..., BlockExpression]
 
 
 def functions(namespace: str) -> dict[str, Function]:
-    """The functions of ttl.<namespace>; a function of two namespaces is one object."""
-    return {name: _MADE[name] for name in NAMESPACES[namespace]}
+    """The functions of ttl.<namespace>. Errors name a function as it was called."""
+    return {name: _function(op, namespace) for name, op in NAMESPACES[namespace].items()}
 
 
-def _function(op: BlockOp) -> Function:
-    spelling = op.spelling if not op.operator else f"ttl.{op.namespaces[0]}.{op.name}()"
+def _function(op: BlockOp, namespace: str) -> Function:
+    spelling = f"ttl.{namespace}.{op.name}()"
     count = None if op.parameters or op.rearrange else op.operands
 
     def call(*args: Any, **kwargs: Any) -> BlockExpression:
         running = engine(spelling)
-        if len(args) == count and not kwargs:
-            return running.apply(op, *args)
-        operands, parameters = bind(op, args, kwargs)
-        return running.apply(op, *operands, **parameters)
+        try:
+            if len(args) == count and not kwargs:
+                return running.apply(op, args)
+            operands, parameters = bind(op, args, kwargs)
+            return running.apply(op, operands, parameters)
+        except RuleBroken as broken:
+            _respell(broken, op, namespace)
+            raise
 
     call.__name__ = call.__qualname__ = op.name
-    call.__module__ = f"ttl.{op.namespaces[0]}"
+    call.__module__ = f"ttl.{namespace}"
     call.__doc__ = _docstring(op)
     call.__signature__ = _signature(op)  # type: ignore[attr-defined]
     return call
+
+
+def _respell(broken: RuleBroken, op: BlockOp, namespace: str) -> None:
+    """The rules of an op of two namespaces name it as in the first."""
+    known, written = (f"ttl.{each}.{op.name}(" for each in (op.namespaces[0], namespace))
+    broken.message = broken.message.replace(known, written)
+    broken.helps = tuple(text.replace(known, written) for text in broken.helps)
 
 
 def _docstring(op: BlockOp) -> str:
@@ -64,8 +76,3 @@ def _signature(op: BlockOp) -> Signature:
         default = parameter.default if has_default else Parameter.empty
         given.append(Parameter(parameter.name, kind, default=default))
     return Signature(given, return_annotation=BlockExpression)
-
-
-_MADE = {
-    name: _function(op) for namespace in NAMESPACES.values() for name, op in namespace.items()
-}

@@ -11,6 +11,8 @@ from .functions import functions
 
 NAMES = tuple(NAMESPACES["math"])
 
+__all__ = [*NAMES]  # of `from ttl.math import *`
+
 globals().update(functions("math"))
 
 if TYPE_CHECKING:

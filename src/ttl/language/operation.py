@@ -11,6 +11,8 @@ from math import prod
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.semantics.compiler_options import Options, parse_options
@@ -113,6 +115,13 @@ class Operation:
                 helps=("call it from the program: operations run one after the other",),
             )
             raise UsageError(broken.at(calling_span()))
+        if SCOPE.get(None) is not None:
+            broken = RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"operation {self.__name__} is called in the body of an operation",
+                helps=("call it from the program: operations run one after the other",),
+            )
+            raise UsageError(broken.at(calling_span()))
         LAUNCH_HOOK.launch(self, args, kwargs)
 
     def program(
@@ -121,11 +130,15 @@ class Operation:
         kwargs: dict[str, Any],
         full_grid: Shape,
         environment_options: str | None = None,
+        largest_grid: Shape | None = None,
     ) -> Program:
-        """Run the body with these arguments; `full_grid` is the grid of the device."""
+        """Run the body with these arguments.
+
+        `full_grid` is what "auto" means, `largest_grid` what may be asked for, if that is not it.
+        """
         options = self._options(kwargs, environment_options)
         arguments = self._bind(args, kwargs)
-        grid = self._resolve_grid(arguments, full_grid)
+        grid = self._resolve_grid(arguments, full_grid, largest_grid or full_grid)
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
             self,
@@ -166,6 +179,13 @@ class Operation:
         except RuleBroken as broken:
             spans = traceback_spans(broken.__traceback__)
             raise UsageError(broken.at(spans[0] if spans else None)) from None
+        except (AttributeError, TypeError) as error:
+            from .mistakes import language_mistake  # only when something went wrong
+
+            if (mistake := language_mistake(error)) is None:
+                raise
+            spans = traceback_spans(error.__traceback__)
+            raise UsageError(mistake.at(spans[0] if spans else None)) from error
         finally:
             SCOPE.reset(token)
         _name_declared(collected)
@@ -200,6 +220,7 @@ class Operation:
             broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
             raise UsageError(broken.at(calling_span())) from None
         bound.apply_defaults()
+        bound.arguments.update(_python_numbers(bound.arguments))
         for name, value in bound.arguments.items():
             if not is_tensor(value) and not isinstance(value, (int, float, bool, str)):
                 raise UsageError(_not_a_tensor(self.__name__, name, value).at(calling_span()))
@@ -210,16 +231,19 @@ class Operation:
             raise UsageError(broken.at(calling_span())) from None
         return dict(bound.arguments)
 
-    def _resolve_grid(self, arguments: dict[str, Any], full_grid: Shape) -> Shape:
+    def _resolve_grid(
+        self, arguments: dict[str, Any], full_grid: Shape, largest_grid: Shape
+    ) -> Shape:
         grid = self._called_grid(arguments) if callable(self.grid) else self.grid
         if grid in ("auto", "full"):
             return full_grid
         if not isinstance(grid, tuple) or not _is_grid(grid):
             raise UsageError(_not_a_grid(grid).at(_definition_span(self.function)))
-        if any(size > limit for size, limit in zip(grid, full_grid, strict=False)):
+        if any(size > limit for size, limit in zip(grid, largest_grid, strict=False)):
             broken = RuleBroken(
                 codes.GRID_TOO_LARGE,
-                f"{self.__name__} asks for a grid of {grid}, the device has {full_grid} (x, y)",
+                f"{self.__name__} asks for a grid of {grid}, the device has {largest_grid} "
+                "(x, y)",
                 helps=('use a smaller grid, or grid="auto"',),
             )
             raise UsageError(broken.at(_definition_span(self.function)))
@@ -243,6 +267,12 @@ class Operation:
                 helps=("declare at most one compute and two data movement kernels",),
             )
             raise UsageError(broken.at(_definition_span(self.function)))
+
+
+def _python_numbers(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of numpy among the arguments, as Python's: constants are written into kernels."""
+    numbers = {name: value for name, value in arguments.items() if isinstance(value, np.generic)}
+    return {name: value.item() for name, value in numbers.items()}
 
 
 def _not_a_tensor(operation: str, name: str, value: object) -> RuleBroken:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -36,6 +37,9 @@ class Pipe:
     """
 
     __slots__ = ("dst", "dst_place", "span", "src", "src_place")
+
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        return GenericAlias(cls, item)  # annotations say ttl.Pipe[ttl.DstT]
 
     def __init__(self, src: NodeCoord, dst: NodeCoord | NodeRange):
         self.src = src

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 PositiveInt = Annotated[int, "greater than 0"]
 NaturalInt = Annotated[int, "0 or greater"]
@@ -12,3 +12,4 @@ Count = NaturalInt
 Shape = Size | tuple[Size, ...]
 NodeCoord = Index | tuple[Index, ...]
 NodeRange = tuple[Index | slice, ...]
+DstT = TypeVar("DstT", NodeCoord, NodeRange)  # what a pipe may lead to

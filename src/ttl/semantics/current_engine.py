@@ -1,9 +1,14 @@
-"""The one context variable through which a kernel's calls find the engine that runs it."""
+"""How calls find out where they are: the engine of a running kernel, the body of an operation.
+
+Tensors of ttnn, which may not know the language, ask too.
+"""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 from typing import Any
 
-# Holds a ttl.language.engine.Engine; tensors of ttnn, which may not know the language, ask it too.
+# Holds a ttl.language.engine.Engine in kernels.
 ENGINE: ContextVar[Any] = ContextVar("ttl_engine")
+# Holds a ttl.language.operation.OperationScope while the body of an operation is being run.
+SCOPE: ContextVar[Any] = ContextVar("ttl_operation_scope")

@@ -125,6 +125,16 @@ def round_to(values: Array, dtype: DType) -> Array:
     return values.astype(dtype.storage).astype(_SINGLE)
 
 
+def round_into(array: Array, values: Array, dtype: DType) -> None:
+    """array[...] = round_to(values, dtype), without the steps that most types do not need."""
+    if dtype.is_block_float:  # neighbours share an exponent
+        values = np.broadcast_to(values, array.shape)
+    if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float:
+        array[...] = values.astype(dtype.storage)
+    else:
+        array[...] = round_to(values, dtype)
+
+
 def _to_odd_singles(values: Array) -> Array:
     """Doubles and integers as f32, so that rounding further gives what rounding once gives.
 

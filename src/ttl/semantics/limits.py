@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics.frames import calling_span
 from ttl.target import Target
 
 from .dtypes import DType
@@ -29,10 +30,32 @@ class DeclaredBuffer(Protocol):
     def span(self) -> Span | None: ...
 
 
+class L1Tensor(NamedTuple):
+    """A tensor in L1, and what the core that holds most of it holds."""
+
+    name: str
+    shape: Shape
+    dtype: DType
+    size_bytes: int
+
+
+def l1_tensors(tensors: Mapping[str, Any]) -> list[L1Tensor]:
+    """Those in L1; a tensor that is given twice is one."""
+    found: dict[int, L1Tensor] = {}
+    for name, tensor in tensors.items():
+        size_bytes = getattr(tensor, "l1_bytes", 0)
+        if size_bytes and id(tensor) not in found:
+            found[id(tensor)] = L1Tensor(name, tuple(tensor.shape), tensor.dtype, size_bytes)
+    return list(found.values())
+
+
 def check_limits(
-    buffers: Sequence[DeclaredBuffer], target: Target, l1_budget: int | None = None
+    buffers: Sequence[DeclaredBuffer],
+    target: Target,
+    l1_budget: int | None = None,
+    tensors: Sequence[L1Tensor] = (),
 ) -> None:
-    """Raise UsageError with a table of the buffers if they do not fit.
+    """Raise UsageError with a table of the buffers and L1 tensors if they do not fit.
 
     `l1_budget` in bytes replaces what the chip gives to dataflow buffers.
     """
@@ -40,9 +63,11 @@ def check_limits(
     if len(buffers) > target.dataflow_buffers:
         first_too_many = buffers[target.dataflow_buffers]
         raise UsageError(_too_many(buffers, target).at(first_too_many.span))
-    if _total_bytes(buffers) > budget:
+    if _total_bytes(buffers) + _total_bytes(tensors) > budget:
+        broken = _too_large(buffers, tensors, target.name, budget)
+        if not buffers:
+            raise UsageError(broken.at(calling_span()))
         largest = max(buffers, key=lambda buffer: buffer.size_bytes)
-        broken = _too_large(buffers, target.name, budget)
         raise UsageError(broken.at(largest.span, "the largest buffer"))
 
 
@@ -73,8 +98,8 @@ def check_semaphores(semaphores: Sequence[DeclaredSemaphore], target: Target) ->
     raise UsageError(broken.at(semaphores[target.semaphores].span, "the first too many"))
 
 
-def _total_bytes(buffers: Sequence[DeclaredBuffer]) -> int:
-    return sum(buffer.size_bytes for buffer in buffers)
+def _total_bytes(held: Sequence[DeclaredBuffer] | Sequence[L1Tensor]) -> int:
+    return sum(one.size_bytes for one in held)
 
 
 def _too_many(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
@@ -88,25 +113,36 @@ def _too_many(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
     )
 
 
-def _too_large(buffers: Sequence[DeclaredBuffer], chip: str, budget: int) -> RuleBroken:
-    total = _total_bytes(buffers)
+def _too_large(
+    buffers: Sequence[DeclaredBuffer], tensors: Sequence[L1Tensor], chip: str, budget: int
+) -> RuleBroken:
+    total = _total_bytes(buffers) + _total_bytes(tensors)
+    held = "the dataflow buffers and the tensors in L1" if tensors else "the dataflow buffers"
+    moved = ("move a tensor to ttnn.DRAM_MEMORY_CONFIG, or shard it over more cores",)
     return RuleBroken(
         codes.L1_BUDGET,
-        f"the dataflow buffers need {total} bytes of L1; a node of {chip} has {budget} "
-        "for them",
-        helps=("use smaller blocks, or a smaller block_count",),
-        notes=_table(buffers),
+        f"{held} need {total} bytes of L1; a node of {chip} has {budget} for them",
+        helps=("use smaller blocks, or a smaller block_count", *(moved if tensors else ())),
+        notes=_table(buffers, tensors),
         needed_bytes=total,
         budget_bytes=budget,
     )
 
 
-def _table(buffers: Sequence[DeclaredBuffer]) -> tuple[str, ...]:
-    """One note a row: name, block shape in tiles, block count, element type, bytes."""
+def _table(
+    buffers: Sequence[DeclaredBuffer], tensors: Sequence[L1Tensor] = ()
+) -> tuple[str, ...]:
+    """One note a row: name, block shape in tiles, block count, element type, bytes.
+
+    Of a tensor the shape in elements, and the bytes of the core that holds most.
+    """
     rows = [("buffer", "shape", "block_count", "dtype", "bytes")]
     for buffer in buffers:
         numbers = (str(buffer.shape), str(buffer.block_count), str(buffer.dtype))
         rows.append((buffer.name, *numbers, str(buffer.size_bytes)))
+    for tensor in tensors:
+        place = (str(tensor.shape), "L1 tensor", str(tensor.dtype))
+        rows.append((tensor.name, *place, str(tensor.size_bytes)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return tuple(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

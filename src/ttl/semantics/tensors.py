@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ttl.diagnostics import RuleBroken, codes
 
@@ -24,35 +24,43 @@ class TensorLike(Protocol):
     def layout(self) -> Any: ...
 
 
-class Extent:
-    """Part of one dimension, in shape units. A plain class: kernels make them by the million."""
+class Extent(NamedTuple):
+    """Part of one dimension, in shape units."""
 
-    __slots__ = ("indexed", "start", "stop")
+    start: int
+    stop: int
+    indexed: bool  # by an int: may be dropped when compared with a block
 
-    def __init__(self, start: int, stop: int, indexed: bool):
-        self.start = start
-        self.stop = stop
-        self.indexed = indexed  # by an int: may be dropped when compared with a block
-
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         return self.stop - self.start
 
 
 class TensorSlice:
-    """`tensor[...]` in a kernel: a tensor and one extent for each of its dimensions."""
+    """`tensor[...]` in a kernel: where the part starts and its sizes, in shape units."""
 
-    __slots__ = ("extents", "shape", "tensor")
+    __slots__ = ("items", "shape", "starts", "tensor")
 
-    def __init__(self, tensor: Any, extents: tuple[Extent, ...]):
+    def __init__(self, tensor: Any, items: tuple[object, ...], starts: Shape, shape: Shape):
         self.tensor = tensor
-        self.extents = extents
-        self.shape: Shape = tuple([extent.stop - extent.start for extent in extents])
+        self.items = items  # as the user wrote them
+        self.starts = starts
+        self.shape = shape
+
+    @property
+    def extents(self) -> tuple[Extent, ...]:
+        parts = zip(self.items, self.starts, self.shape, strict=True)
+        return tuple(
+            Extent(start, start + size, not isinstance(item, slice)) for item, start, size in parts
+        )
 
 
-def slice_tensor(tensor: TensorLike, items: object) -> TensorSlice:
-    """`tensor[items]` in a data movement kernel, bounds checked."""
-    sizes = shape_in_units(tensor)
-    if not isinstance(items, tuple):
+def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorSlice:
+    """`tensor[items]` in a data movement kernel, bounds checked; `sizes` are its shape_in_units(),
+    if the caller has them.
+    """
+    sizes = sizes or shape_in_units(tensor)
+    if type(items) is not tuple:
         items = (items,)
     if len(items) != len(sizes):
         raise RuleBroken(
@@ -60,17 +68,13 @@ def slice_tensor(tensor: TensorLike, items: object) -> TensorSlice:
             f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
             helps=("give one index or slice for each dimension",),
         )
-    extents: list[Extent] = []
-    for item, size in zip(items, sizes, strict=True):
-        if type(item) is int:
-            start, stop, indexed = item, item + 1, True
-        else:
-            start, stop, indexed = _bounds(item, size, tensor)
-        if not 0 <= start < stop <= size:
-            text = f"{start}" if indexed else f"{start}:{stop}"
-            raise _out_of_range(text, len(extents), size, layout_of(tensor))
-        extents.append(Extent(start, stop, indexed))
-    return TensorSlice(tensor, tuple(extents))
+    if len(items) == 2 and type(items[0]) is int is type(items[1]):  # the most common, quickly
+        row, column = items
+        if 0 <= row < sizes[0] and 0 <= column < sizes[1]:
+            return TensorSlice(tensor, items, items, (1, 1))
+    bounds = [_bounds(*item, tensor) for item in zip(items, sizes, range(len(items)), strict=True)]
+    starts = tuple([start for start, _ in bounds])
+    return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))
 
 
 def shape_in_units(tensor: TensorLike) -> Shape:
@@ -79,17 +83,27 @@ def shape_in_units(tensor: TensorLike) -> Shape:
     return tiles_of(shape) if layout_of(tensor) is TILE_LAYOUT else shape
 
 
-def _bounds(item: object, size: int, tensor: TensorLike) -> tuple[int, int, bool]:
-    """Start, stop, and whether the item is an index."""
+def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tuple[int, int]:
+    """Start and stop, inside the tensor."""
+    start, stop = _asked(item, size, tensor)
+    if not 0 <= start < stop <= size:
+        text = f"{start}:{stop}" if isinstance(item, slice) else f"{start}"
+        raise _out_of_range(text, dimension, size, layout_of(tensor))
+    return start, stop
+
+
+def _asked(item: object, size: int, tensor: TensorLike) -> tuple[int, int]:
+    if type(item) is slice and type(item.start) is int is type(item.stop) and item.step is None:
+        return item.start, item.stop
     try:
         if isinstance(item, bool):
             raise TypeError
         if not isinstance(item, slice):
             start = index(item)  # type: ignore[arg-type]
-            return start, start + 1, True
+            return start, start + 1
         if item.step in (None, 1):
             start = 0 if item.start is None else index(item.start)
-            return start, size if item.stop is None else index(item.stop), False
+            return start, size if item.stop is None else index(item.stop)
     except TypeError:
         pass
     raise RuleBroken(
@@ -132,11 +146,11 @@ def shapes_agree(extents: Sequence[Extent], block: Shape) -> bool:
     not one are the same, and behind each of them the block has as many ones as the slice, those
     by index counted or not; in front of the first, ones do not matter.
     """
-    sizes = [extent for extent in extents if len(extent) != 1]
-    if [len(extent) for extent in sizes] != [size for size in block if size != 1]:
+    sizes = [extent.size for extent in extents]
+    if [size for size in sizes if size != 1] != [size for size in block if size != 1]:
         return False
-    kept = _ones_behind([len(extent) != 1 for extent in extents if not extent.indexed])
-    all_ones = _ones_behind([len(extent) != 1 for extent in extents])
+    kept = _ones_behind([extent.size != 1 for extent in extents if not extent.indexed])
+    all_ones = _ones_behind([size != 1 for size in sizes])
     in_block = _ones_behind([size != 1 for size in block])
     return all(
         least <= ones <= most for least, ones, most in zip(kept, in_block, all_ones, strict=True)
@@ -203,6 +217,12 @@ def _check_devices(operation: str, tensors: Mapping[str, TensorLike]) -> None:
                 codes.UNUSABLE_TENSOR,
                 f"argument `{name}` of {operation} is a host tensor",
                 helps=("make it with device=ttnn.open_device(device_id=0), or use to_device()",),
+            )
+        if not getattr(tensors[name].device(), "is_open", True):  # type: ignore[attr-defined]
+            raise RuleBroken(
+                codes.UNUSABLE_TENSOR,
+                f"argument `{name}` of {operation} is on device {device}, which is closed",
+                helps=("call the operation before ttnn.close_device(device)",),
             )
     places = sorted(set(devices.values()), key=str)
     if len(places) < 2:

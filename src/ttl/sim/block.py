@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
-from ttl.semantics.block_protocol import Event, Life, State
+from ttl.semantics.block_protocol import TRANSITIONS, Event, State, illegal
 from ttl.semantics.dtypes import Array, round_to
 from ttl.semantics.types import BlockType
 
@@ -19,6 +19,9 @@ from .place import Place, labels, with_statement
 if TYPE_CHECKING:
     from .kernel import KernelRun
     from .transfers import SimTransfer
+
+
+RELEASED = State.RELEASED
 
 
 class SimExpression(BlockExpression):
@@ -34,33 +37,64 @@ class SimExpression(BlockExpression):
 
 
 class SimBlock(Block):
-    """One slot of a dataflow buffer, from acquire to release."""
+    """One slot of a dataflow buffer, from acquire to release.
 
+    An acquire may take the object of an earlier one that nobody has any more. So what most blocks
+    never change is again as it was after the release.
+    """
+
+    # Slots, all set here: what a class has by default costs more to read than an instance's own.
     __slots__ = (
         "array",
         "end",
         "entered",
         "exit_place",
         "kernel",
-        "life",
         "place",
         "sequence",
+        "state",
         "sum",
         "transfer",
+        "transfers_reading",
     )
 
-    def __init__(self, end: BufferEnd, kernel: KernelRun, array: Array, place: Place):
+    place: Place
+    state: State
+    sequence: int  # how many were acquired before
+
+    def __init__(self, end: BufferEnd, kernel: KernelRun, array: Array):
         self.type = end.buffer.block_type
         self.end = end
         self.kernel = kernel
         self.array = array
-        self.place = place
-        self.life = Life(end.first_state)
-        self.sequence = end.acquired
+        self.transfers_reading = 0
         self.entered = False
         self.exit_place: Place | None = None  # of a `with` that waits for older blocks
         self.sum: Array | None = None  # of `+=`, not rounded to the block's element type yet
         self.transfer: SimTransfer | None = None  # the latest, for messages
+
+    def step(self, event: Event) -> None:
+        """Take `event`, or raise RuleBroken if it is illegal now.
+
+        The hot paths do this themselves, with the rows of the table that State has.
+        """
+        following = TRANSITIONS.get((self.state, event))
+        if following is None:
+            raise illegal(self.state, event, self)
+        self.state = following
+
+    def start_reading(self) -> None:
+        """A transfer reads the block."""
+        self.step(Event.COPY_FROM)
+        self.transfers_reading += 1
+
+    def end_reading(self) -> None:
+        """It was waited for."""
+        if self.transfers_reading > 1:
+            self.transfers_reading -= 1
+        else:
+            self.step(Event.COPY_FROM_DONE)
+            self.transfers_reading = 0
 
     def __str__(self) -> str:
         return self.end.buffer.block_name
@@ -69,7 +103,7 @@ class SimBlock(Block):
         """What led to the block's state."""
         history = [(self.place, "acquired here")]
         transfers = (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
-        if self.transfer is not None and self.life.state in transfers:
+        if self.transfer is not None and self.state in transfers:
             history.append((self.transfer.place, "the transfer started here"))
         return labels(history)
 
@@ -103,7 +137,11 @@ class SimBlock(Block):
         if error is not None:
             return
         end = self.end
-        self.life.step(end.release_event, self)
+        state = self.state
+        if (state.after_push if end.is_producer else state.after_pop) is None:
+            raise illegal(state, end.release_event, self)
+        self.state = RELEASED
+        self.entered = False
         if self.sequence != end.released:
             self._release_after_older()
         elif self.kernel.exiting:
@@ -118,7 +156,7 @@ class SimBlock(Block):
         end = self.end
         if event is not end.release_event:
             raise self._wrong_release()
-        self.life.step(event, self)
+        self.step(event)
         if self.sequence != end.released:
             raise self.out_of_order()
         if self.kernel.exiting:
@@ -132,10 +170,9 @@ class SimBlock(Block):
         end.released += 1
         other = end.other
         other.credits += 1
-        sleeper = other.sleeper
-        if sleeper is not None:
+        if other.sleeper is not None:
+            self.kernel.simulation.ready.append(other.sleeper)
             other.sleeper = None
-            self.kernel.simulation.ready.append(sleeper)
         if self.kernel.recorder is not None:
             self.kernel.record_buffer(end.release_kind, end)
 
@@ -146,7 +183,7 @@ class SimBlock(Block):
             raise self.out_of_order()
         frame = _getframe(2)  # the user's, whose `with` called __exit__
         self.exit_place = (frame.f_code, frame.f_lasti)
-        self.kernel.exiting.append(self)
+        self.kernel.exiting += (self,)
 
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""
@@ -160,7 +197,8 @@ class SimBlock(Block):
         self._give_back()
         for block in sorted(exiting, key=lambda block: block.sequence):
             if block.sequence == self.end.released:
-                self.kernel.exiting[:] = [b for b in self.kernel.exiting if b is not block]
+                self.kernel.exiting = tuple([b for b in self.kernel.exiting if b is not block])
+                block.exit_place = None
                 block._give_back()
 
     def _wrong_release(self) -> RuleBroken:
@@ -171,6 +209,16 @@ class SimBlock(Block):
             f"{end.other.release_call}()",
             helps=(f"release it by {end.release_call}()",),
             secondary=self.history(),
+        )
+
+    def used_by(self, other: KernelRun) -> RuleBroken:
+        """Another kernel than the one that acquired it found the block in a shared variable."""
+        name, owner = self.end.buffer.declared.name, self.kernel.name
+        return RuleBroken(
+            codes.BUFFER_ENDS,
+            f"`{other.name}` uses a block of `{name}` that `{owner}` acquired",
+            helps=(f"hand it over through `{name}`: push() in one kernel, wait() in the other",),
+            secondary=labels([(self.place, f"`{owner}` acquired it here")]),
         )
 
     def out_of_order(self) -> RuleBroken:

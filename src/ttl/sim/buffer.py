@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ttl.language.buffer import DataflowBuffer
-from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.block_protocol import Event
 from ttl.semantics.dtypes import Array, DType, float32
 from ttl.semantics.types import BlockType, block_elements
 from ttl.trace import EventKind
@@ -30,7 +30,9 @@ class BufferEnd:
         "acquired",
         "blocks",
         "buffer",
+        "count",
         "credits",
+        "is_producer",
         "kernel",
         "other",
         "place",
@@ -41,33 +43,34 @@ class BufferEnd:
     other: BufferEnd
     action: str  # the call that acquires
     release_call: str
-    first_state: State
     release_event: Event
     acquire_kind: EventKind
     release_kind: EventKind
 
     def __init__(self, buffer: NodeBuffer, credits: int):
         self.buffer = buffer
+        self.count = buffer.declared.block_count
         self.credits = credits
+        self.is_producer = isinstance(self, ProducerEnd)
         self.acquired = 0
         self.released = 0
         self.kernel: KernelRun | None = None  # who uses this end, once somebody has
         self.place: Place | None = None  # where it did so first
         self.sleeper: KernelRun | None = None  # who waits for a credit
-        self.blocks: list[SimBlock | None] = [None] * len(buffer.slots)
+        self.blocks: list[SimBlock | None] = [None] * self.count
 
     @property
     def oldest_held(self) -> SimBlock | None:
         if self.released == self.acquired:
             return None
-        return self.blocks[self.released % len(self.blocks)]
+        return self.blocks[self.released % self.count]
 
 
 class ProducerEnd(BufferEnd):
     __slots__ = ()
 
     action, release_call = "reserve", "push"
-    first_state, release_event = State.MUST_WRITE, Event.PUSH
+    release_event = Event.PUSH
     acquire_kind, release_kind = EventKind.BUFFER_RESERVE, EventKind.BUFFER_PUSH
 
 
@@ -75,7 +78,7 @@ class ConsumerEnd(BufferEnd):
     __slots__ = ()
 
     action, release_call = "wait", "pop"
-    first_state, release_event = State.MUST_READ, Event.POP
+    release_event = Event.POP
     acquire_kind, release_kind = EventKind.BUFFER_WAIT, EventKind.BUFFER_POP
 
 
@@ -98,17 +101,22 @@ class NodeBuffer:
     )
 
     def __init__(self, declared: DataflowBuffer, block_type: BlockType, keep_float32: bool = False):
-        shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
         self.poison = declared.dtype.poison
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"
-        self.slots: list[Array] = list(np.empty(shape, declared.dtype.carrier))
+        self.slots: list[Array] = []  # none until somebody uses the buffer
         self.producer = ProducerEnd(self, declared.block_count)
         self.consumer = ConsumerEnd(self, 0)
         self.producer.other = self.consumer
         self.consumer.other = self.producer
+
+    def allocate(self) -> None:
+        if not self.slots:
+            declared = self.declared
+            shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
+            self.slots = list(np.empty(shape, declared.dtype.carrier))
 
     @property
     def filled(self) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.semantics.block_protocol import Event
+from ttl.language.described import described, help_with
+from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
 
 from .block import SimBlock
@@ -23,36 +26,69 @@ from .transfers import SimTransfer
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-COPY_INTO, COPY_INTO_DONE = Event.COPY_INTO, Event.COPY_INTO_DONE
-COPY_FROM, COPY_FROM_DONE = Event.COPY_FROM, Event.COPY_FROM_DONE
+MUST_READ, READ_WRITE = State.MUST_READ, State.READ_WRITE
 
 
 class TensorTransfer(SimTransfer):
     """A copy between a tensor slice and a block."""
 
-    __slots__ = ("into_block", "part")
+    __slots__ = ("is_alike", "part")
 
-    def __init__(
-        self, kernel: KernelRun, part: TensorSlice, block: SimBlock, into_block: bool, place: Place
-    ):
-        super().__init__(kernel, block, place)
+    def __init__(self, kernel: KernelRun, part: TensorSlice, block: SimBlock, place: Place):
+        self.kernel = kernel  # as SimTransfer does: a call less for each of millions of copies
+        self.block = block
+        self.place = place
+        self.is_done = False
+        self.group = None
         self.part = part
-        self.into_block = into_block
+        self.is_alike = True  # slice and block have the same shape, written in the same way
+        tensor, type_ = part.tensor, block.type
+        if part.shape != type_.shape or tensor.layout is not type_.layout:
+            check_copy_layouts(part, type_.layout)
+            check_copy_shapes(part, type_.shape or ())
+            self.is_alike = False
+        if tensor.dtype is not type_.dtype:
+            raise _wrong_dtype(self)
 
     @property
     def subject(self) -> str:
         return self.kernel.simulation.tensor_names.get(id(self.part.tensor), "")
 
+
+class Load(TensorTransfer):
+    """A copy of a tensor slice into a block."""
+
+    __slots__ = ()
+
     def complete(self) -> None:
         part, block = self.part, self.block
-        if self.into_block:
-            block.life.step(COPY_INTO_DONE, block)
-            part.tensor.storage.read(part.extents, block.array)
-            if block.kernel.simulation.padding is not None:
-                block.kernel.simulation.padding.loaded(part, block)
+        block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
+        storage = part.tensor.storage
+        if self.is_alike:
+            block.array[...] = storage.region(part)
         else:
-            block.life.step(COPY_FROM_DONE, block)
-            part.tensor.storage.write(part.extents, block.array)
+            storage.read(part, block.array)
+        if block.kernel.simulation.padding is not None:
+            block.kernel.simulation.padding.loaded(part, block)
+
+
+class Save(TensorTransfer):
+    """A copy of a block to a tensor slice."""
+
+    __slots__ = ()
+
+    def complete(self) -> None:
+        part, block = self.part, self.block
+        if block.transfers_reading == 1:  # as end_reading() does
+            block.state = READ_WRITE
+            block.transfers_reading = 0
+        else:
+            block.end_reading()
+        storage = part.tensor.storage
+        if self.is_alike and not storage.is_ragged:
+            storage.region(part)[...] = block.array
+        else:
+            storage.write(part, block.array)
 
 
 class BlockTransfer(SimTransfer):
@@ -70,8 +106,8 @@ class BlockTransfer(SimTransfer):
 
     def complete(self) -> None:
         source, block = self.source, self.block
-        source.life.step(COPY_FROM_DONE, source)
-        block.life.step(COPY_INTO_DONE, block)
+        source.end_reading()
+        block.step(Event.COPY_INTO_DONE)
         block.array[...] = source.array
         if block.kernel.simulation.padding is not None:
             block.kernel.simulation.padding.copied(source, block)
@@ -79,25 +115,49 @@ class BlockTransfer(SimTransfer):
             source.transfer = None
 
 
-def start_copy(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
-    """Check both ends and step the blocks; nothing moves yet."""
+def start_copy(kernel: KernelRun, source: Any, destination: Any) -> SimTransfer:
+    """ttl.copy(): check both ends and step the blocks; nothing moves yet."""
+    if kernel.is_compute:
+        raise wrong_kind("ttl.copy()", kernel.kind)
+    frame = _getframe(2)  # the user's: above it is ttl.copy()
+    place = (frame.f_code, frame.f_lasti)
     from_kind, to_kind = type(source), type(destination)
     transfer: SimTransfer
     if from_kind is TensorSlice and to_kind is SimBlock:
-        transfer = _start_tensor_copy(TensorTransfer(kernel, source, destination, True, place))
+        transfer = Load(kernel, source, destination, place)
+        if destination.kernel is not kernel:
+            raise destination.used_by(kernel)
+        following = destination.state.after_copy_into
+        if following is None:
+            raise illegal(destination.state, Event.COPY_INTO, destination)
+        destination.state = following
     elif from_kind is SimBlock and to_kind is TensorSlice:
-        transfer = _start_tensor_copy(TensorTransfer(kernel, destination, source, False, place))
-    elif from_kind is SimBlock and to_kind is SourceRole:
-        transfer = start_send(kernel, source, destination, place)
-    elif from_kind is ReceiverRole and to_kind is SimBlock:
-        transfer = start_receive(kernel, source, destination, place)
-    elif from_kind is SimBlock and to_kind is SimBlock:
+        if source.kernel is not kernel:
+            raise source.used_by(kernel)
+        transfer = Save(kernel, destination, source, place)
+        source.start_reading()
+    else:
+        transfer = _start_other(kernel, source, destination, place)
+    transfer.block.transfer = transfer
+    kernel.transfers[transfer] = None
+    kernel.copies += 1
+    if kernel.recorder is not None:
+        kernel.record_copy(transfer.start_kind, transfer)
+    return transfer
+
+
+def _start_other(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
+    """A copy without a tensor."""
+    from_kind, to_kind = type(source), type(destination)
+    if from_kind is SimBlock and to_kind is SourceRole:
+        return start_send(kernel, source, destination, place)
+    if from_kind is ReceiverRole and to_kind is SimBlock:
+        return start_receive(kernel, source, destination, place)
+    if from_kind is SimBlock and to_kind is SimBlock:
         transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
         source.transfer = transfer
-    else:
-        raise wrong_role(source, destination) or _wrong_ends(source, destination)
-    transfer.block.transfer = transfer
-    return transfer
+        return transfer
+    raise wrong_role(source, destination) or _wrong_ends(source, destination)
 
 
 def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
@@ -111,39 +171,23 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
         )
     if source.type != block.type:
         raise type_mismatch(source.type, block.type, "a copy connects")
-    source.life.step(COPY_FROM, source)
-    block.life.step(COPY_INTO, block)
-    return transfer
-
-
-def _start_tensor_copy(transfer: TensorTransfer) -> TensorTransfer:
-    part, block = transfer.part, transfer.block
-    type_ = block.type
-    if part.tensor.layout is not type_.layout:
-        check_copy_layouts(part, type_.layout)
-    if part.shape != type_.shape:
-        check_copy_shapes(part, type_.shape or ())
-    if part.tensor.dtype is not type_.dtype:
-        raise _wrong_dtype(transfer)
-    block.life.step(COPY_INTO if transfer.into_block else COPY_FROM, block)
+    source.start_reading()
+    block.step(Event.COPY_INTO)
     return transfer
 
 
 def _wrong_ends(source: Any, destination: Any) -> RuleBroken:
     whole_tensor = hasattr(source, "storage") or hasattr(destination, "storage")
+    is_slice = isinstance(source, TensorSlice)
+    known = help_with(destination if is_slice else source) or help_with(destination)
+    if whole_tensor:
+        known = "slice the tensor, for example tensor[0:2, 0:2]"
     return RuleBroken(
         codes.WRONG_ARGUMENT,
         "ttl.copy() connects a block with a tensor slice, a pipe or a block, not "
-        f"{_kind(source)} with {_kind(destination)}",
-        helps=("slice the tensor, for example tensor[0:2, 0:2]",) if whole_tensor else (),
+        f"{described(source)} with {described(destination)}",
+        helps=(known,) if known is not None else (),
     )
-
-
-def _kind(end: object) -> str:
-    names = {SimBlock: "a block", SourceRole: "a pipe", ReceiverRole: "a pipe"}
-    known = {"TensorSlice": "a tensor slice", "Tensor": "a whole tensor"}
-    name = type(end).__name__
-    return names.get(type(end)) or known.get(name) or f"{name} {end!r}"
 
 
 def _wrong_dtype(transfer: TensorTransfer) -> RuleBroken:

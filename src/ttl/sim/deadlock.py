@@ -48,7 +48,8 @@ def _waiting(kernel: KernelRun, program: Program, nodes: Iterable[Shape]) -> Any
     what = kernel.waiting_for
     assert what is not None
     # greenlet has no frame of the one that is running: it is the one that asked once too often
-    span = frame_span(user_frame(kernel.greenlet.gr_frame or _getframe()))
+    asleep = None if kernel.greenlet is None else kernel.greenlet.gr_frame
+    span = frame_span(user_frame(asleep or _getframe()))
     if isinstance(what, PipeTransfer):
         return _at_pipe(kernel, what, span, program.kernels)
     if isinstance(what, SemaphoreWait):

@@ -7,6 +7,7 @@ made of fills alone, becomes one of the type it meets.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
@@ -14,69 +15,95 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import user_frame
-from ttl.semantics.block_protocol import Event, State
-from ttl.semantics.dtypes import Array, DType, round_to
+from ttl.language.described import described, help_with
+from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.dtypes import Array, DType, float32, round_into, round_to
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.semantics.ops import BY_OPERATOR, BlockOp, Kind, is_complete, is_number, store_type
 from ttl.semantics.types import BlockType, element_shape
 
 from .block import SimBlock, SimExpression
-from .buffer import ConsumerEnd
 from .place import Place
 from .types import Applied
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-READ, STORE, ACCUMULATE = Event.READ, Event.STORE, Event.ACCUMULATE
 ADD = BY_OPERATOR["+"]
+NO_PARAMETERS: Mapping[str, Any] = {}
+SINGLE = np.dtype(np.float32)
 
 
 def apply(
-    kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], parameters: dict[str, Any]
+    kernel: KernelRun,
+    op: BlockOp,
+    operands: tuple[Any, ...],
+    parameters: Mapping[str, Any] = NO_PARAMETERS,
 ) -> SimExpression:
     """The value of an operation of the table, rounded to the format of expression values."""
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
-    table = kernel.simulation.types
+    kernel.steps += 1
+    simulation = kernel.simulation
     arrays: list[Any] = []
     types: list[BlockType] = []
     for operand in operands:
         kind = type(operand)
         if kind is SimBlock:
-            arrays.append(read(kernel, operand))
+            following = operand.state.after_read  # as read() does
+            if following is None or operand.sum is not None or kernel.inexact:
+                arrays.append(read(kernel, operand))
+            else:
+                operand.state = following
+                arrays.append(operand.array)
             types.append(operand.type)
         elif kind is SimExpression:
-            arrays.append(operand.array)
+            arrays.append(operand.array if op.elementwise else _expanded(operand))
             types.append(operand.type)
         else:
-            if isinstance(operand, np.generic):
-                operand = operand.item()
-            _check_number(op, operand, len(arrays), operands)
-            arrays.append(operand)
-            types.append(table.number)
-    applied = table.result(op, types, parameters)
+            arrays.append(_checked_number(op, operand, len(arrays), operands))
+            types.append(simulation.types.number)
+    # TypeTable.result() for the second time on
+    applied = None if parameters else simulation.types.known.get((id(op), *map(id, types)))
+    applied = applied or simulation.types.result(op, types, parameters)
+    if not applied.is_plain:
+        return _apply_unlike(kernel, applied, op, operands, parameters, arrays, types)
+    computed = op.meaning(*arrays, **parameters) if parameters else op.meaning(*arrays)
+    if computed.dtype is not SINGLE or kernel.dest is not float32:
+        computed = round_to(computed, format_of(kernel, applied.type.dtype))
+    if computed.base is not None:
+        computed = computed.copy()  # a slot or a view of one changes with its block
+    result = SimExpression(applied.type, computed)
+    if simulation.padding is not None:
+        simulation.padding.applied(kernel, op, operands, result)
+    return result
+
+
+def _apply_unlike(
+    kernel: KernelRun,
+    applied: Applied,
+    op: BlockOp,
+    operands: tuple[Any, ...],
+    parameters: Mapping[str, Any],
+    arrays: list[Any],
+    types: list[BlockType],
+) -> SimExpression:
+    """An operation whose operands differ from whole blocks of one element type."""
     if applied.converts:
         _convert(kernel, applied.dtype, arrays, types)
     if parameters and operands:
         parameters = _converted_parameters(op, parameters, applied.dtype)
-    if not op.elementwise:
-        arrays = [_expanded(array, type_) for array, type_ in zip(arrays, types, strict=True)]
     computed = np.asarray(op.meaning(*arrays, **parameters))
-    result = SimExpression(applied.type, _rounded(kernel, computed, applied, bool(operands)))
+    if operands:  # a fill stays exact until it meets an element type
+        computed = round_to(computed, format_of(kernel, applied.type.dtype))
+    result = SimExpression(applied.type, computed if computed.base is None else computed.copy())
     if applied.is_open:
         _follow_shapeless(kernel, operands, result)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.applied(kernel, op, operands, result)
     return result
-
-
-def _rounded(kernel: KernelRun, computed: Array, applied: Applied, has_operands: bool) -> Array:
-    if has_operands:  # a fill stays exact until it meets an element type
-        computed = round_to(computed, format_of(kernel, applied.type.dtype))
-    # A slot or a view of one changes with its block.
-    return computed if computed.base is None else computed.copy()
 
 
 def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
@@ -86,7 +113,12 @@ def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
 
 def read(kernel: KernelRun, block: SimBlock) -> Array:
     """The value of a block as an operand. It changes with the block, if it is not a copy."""
-    block.life.step(READ, block)
+    if block.kernel is not kernel:
+        raise block.used_by(kernel)
+    following = block.state.after_read
+    if following is None:
+        raise illegal(block.state, Event.READ, block)
+    block.state = following
     if block.sum is not None:
         block.settle()
     if kernel.inexact and block.end.buffer.held in kernel.inexact:
@@ -97,11 +129,14 @@ def read(kernel: KernelRun, block: SimBlock) -> Array:
 # Numbers and fills --------------------------------------------------------------------------------
 
 
-def _check_number(op: BlockOp, value: Any, position: int, operands: tuple[Any, ...]) -> None:
-    """Is `value` a number where one is allowed, beside a block?"""
+def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[Any, ...]) -> Any:
+    """`value`, which must be a number where one is allowed, beside a block."""
+    if isinstance(value, np.generic):
+        value = value.item()
     has_block = any(isinstance(operand, (SimBlock, SimExpression)) for operand in operands)
     if not is_number(value) or op.names[position] not in op.scalars or not has_block:
         raise not_a_value(op.spelling, value)
+    return value
 
 
 def not_a_value(call: str, value: object) -> RuleBroken:
@@ -110,9 +145,11 @@ def not_a_value(call: str, value: object) -> RuleBroken:
         helps = (f"write ttl.math.fill({value})",)
     elif isinstance(value, bool):
         helps = (f"write {int(value)}: a bool is a truth value, not a number",)
+    elif (known := help_with(value)) is not None:
+        helps = (known,)
     return RuleBroken(
         codes.WRONG_ARGUMENT,
-        f"{call} works on blocks and block expressions, not on {value!r}",
+        f"{call} works on blocks and block expressions, not on {described(value)}",
         helps=helps,
     )
 
@@ -162,18 +199,18 @@ def _whole(values: Array, dtype: DType) -> Any:
 
 
 def _converted_parameters(
-    op: BlockOp, parameters: dict[str, Any], dtype: DType | None
+    op: BlockOp, parameters: Mapping[str, Any], dtype: DType | None
 ) -> dict[str, Any]:
     numbers = [parameter.name for parameter in op.parameters if parameter.kind is Kind.NUMBER]
-    return parameters | {name: _number(parameters[name], dtype) for name in numbers}
+    return {**parameters} | {name: _number(parameters[name], dtype) for name in numbers}
 
 
-def _expanded(array: Any, type_: BlockType) -> Any:
+def _expanded(value: SimExpression) -> Any:
     """The whole block, where it matters which elements are there."""
-    if type_.shape is None or not is_complete(type_.shape):
-        return array
-    extent = element_shape(type_.shape)
-    return array if array.shape == extent else np.broadcast_to(array, extent)
+    shape = value.type.shape
+    if shape is None or not is_complete(shape):
+        return value.array
+    return np.broadcast_to(value.array, element_shape(shape))
 
 
 # Values without a shape ---------------------------------------------------------------------------
@@ -208,15 +245,24 @@ def shapeless_value() -> RuleBroken:
 
 def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     if not kernel.is_compute:
-        raise wrong_kind("Block.store()", kernel.kind)
-    stored = _storable(kernel, value, block, "Block.store()")
-    block.life.step(STORE, block)
-    held = block.end.buffer.held
-    if held.is_block_float:  # neighbours share an exponent
-        stored = np.broadcast_to(stored, block.array.shape)
-    if type(block.end) is ConsumerEnd:  # a value of its own: the chip cannot pack over read space
+        running = ENGINE.get(None)
+        foreign = running is not None and running is not kernel
+        raise block.used_by(running) if foreign else wrong_kind("Block.store()", kernel.kind)
+    if type(value) is SimExpression and value.type is block.type:
+        stored = value.array
+    else:
+        stored = _storable(kernel, value, block, "Block.store()")
+    following = block.state.after_store
+    if following is None:
+        raise illegal(block.state, Event.STORE, block)
+    block.state = following
+    if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
         block.array = np.empty_like(block.array)
-    block.array[...] = stored if held is kernel.dest else round_to(stored, held)
+    held = block.end.buffer.held
+    if held is kernel.dest:
+        block.array[...] = stored
+    else:
+        round_into(block.array, stored, held)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 
@@ -243,15 +289,15 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     """`block += value`: on a reserved block a running sum, on a waited one a store of the sum."""
     if not kernel.is_compute:
         raise wrong_kind("+= on a block", kernel.kind)
-    if type(block.end) is ConsumerEnd:
-        store(kernel, apply(kernel, ADD, (block, value), {}), block)
+    if not block.end.is_producer:
+        store(kernel, apply(kernel, ADD, (block, value)), block)
         return
     if is_number(value):
         added = _number(value, block.type.dtype)
     else:
         added = _storable(kernel, value, block, "+=")
-    is_first = block.life.state is State.MUST_WRITE
-    block.life.step(ACCUMULATE, block)
+    is_first = block.state is State.MUST_WRITE
+    block.step(Event.ACCUMULATE)
     before = block.array if block.sum is None else block.sum
     summed = np.add(np.zeros_like(before) if is_first else before, added)
     block.sum = round_to(summed, format_of(kernel, block.type.dtype))

@@ -30,8 +30,14 @@ def fault_at(
     return _fault(kernel, broken, [span] if span is not None else [], label)
 
 
-def exception_fault(kernel: KernelRun, error: Exception) -> TTLError:
+def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExit:
     """An exception of the user's own code, or of ours, which is never the user's mistake."""
+    from ttl.language.mistakes import language_mistake  # only when something went wrong
+
+    if _is_quit_of_debugger(error):
+        return SystemExit(1)
+    if (mistake := language_mistake(error)) is not None:
+        return rule_fault(kernel, mistake.with_traceback(error.__traceback__))
     spans = traceback_spans(error.__traceback__)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if _was_raised_by_pyttl(error.__traceback__):
@@ -48,6 +54,11 @@ def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
         helps=("wait with wait(), reserve() or a semaphore; a loop cannot see others change",),
     )
     return _fault(kernel, broken, traceback_spans(spinning.__traceback__), "still running here")
+
+
+def _is_quit_of_debugger(error: Exception) -> bool:
+    """`q` in pdb. The module is loaded if it can be."""
+    return (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit")
 
 
 def _was_raised_by_pyttl(traceback: TracebackType | None) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from sys import _getframe
-from typing import TYPE_CHECKING, Any
-
-from greenlet import greenlet
+from collections.abc import Callable, Sequence
+from sys import _getframe, getrefcount
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.diagnostics.frames import user_frame
@@ -14,16 +12,16 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
+from ttl.semantics.block_protocol import State
 from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
-from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice, slice_tensor
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
 
 from . import expressions
 from .block import SimBlock, SimExpression
-from .buffer import BufferEnd, NodeBuffer, ProducerEnd
+from .buffer import BufferEnd, NodeBuffer
 from .copies import start_copy
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
 from .pipes import PipeTransfer, Roles, call_for_each
@@ -33,63 +31,62 @@ from .transfers import SimTransfer
 from .watchdog import Spinning
 
 if TYPE_CHECKING:
+    from greenlet import greenlet as Greenlet
+
     from .simulation import Simulation
+
+
+MUST_WRITE, MUST_READ = State.MUST_WRITE, State.MUST_READ
+# References to a block that only its buffer has: the list, a local variable and the argument of
+# getrefcount(). Such a block can be used again for the next acquire; one that the user still has
+# is left to him, so that using it after its release is noticed.
+UNSHARED = 3
+
+
+class KernelPlan(NamedTuple):
+    """What is the same for a kernel on all nodes, or on all that its body was run for."""
+
+    name: str
+    function: Callable[[], None]
+    kind: KernelKind
+    is_compute: bool
+    dest: DType  # the format of float values in expressions
+    inexact: tuple[DType, ...]  # floats of buffers that reading rounds, because DST is narrower
+
+    @classmethod
+    def of(cls, kernel: KernelFunction, dest: DType, held: Sequence[DType]) -> KernelPlan:
+        inexact = tuple([each for each in held if each.is_float and not can_hold(dest, each)])
+        is_compute = kernel.kind is KernelKind.COMPUTE
+        return cls(kernel.name, kernel.function, kernel.kind, is_compute, dest, inexact)
 
 
 class KernelRun:
     """Runs a kernel function on a node and is its engine (ttl.language.engine.Engine)."""
 
-    __slots__ = (
-        "buffers",
-        "coordinate",
-        "dest",
-        "exiting",
-        "function",
-        "greenlet",
-        "grid",
-        "inexact",
-        "is_compute",
-        "is_finished",
-        "is_polling",
-        "kind",
-        "name",
-        "net_roles",
-        "recorder",
-        "shapeless",
-        "simulation",
-        "transfers",
-        "waiting_for",
-    )
-
-    def __init__(
-        self,
-        simulation: Simulation,
-        kernel: KernelFunction,
-        coordinate: Shape,
-        buffers: list[NodeBuffer],
-        dest: DType,
-    ):
+    def __init__(self, simulation: Simulation, plan: KernelPlan, coordinate: Shape):
         self.simulation = simulation
         self.grid = simulation.program.grid
         self.recorder: Recorder | None = simulation.recorder
-        self.name = kernel.name
-        self.function = kernel.function
-        self.kind = kernel.kind
-        self.is_compute = kernel.kind is KernelKind.COMPUTE
+        self.is_shuffled = simulation.random is not None
+        self.name = plan.name
+        self.function = plan.function
+        self.kind = plan.kind
+        self.is_compute = plan.is_compute
+        self.dest = plan.dest
+        self.inexact = plan.inexact
         self.coordinate = coordinate
-        self.buffers = buffers
-        self.dest = dest  # the format of float values in expressions
-        # floats of its buffers that reading rounds, because DST is narrower
-        held = [buffer.held for buffer in buffers]
-        self.inexact = [dtype for dtype in held if dtype.is_float and not can_hold(dest, dtype)]
+        self.reserving: dict[DataflowBuffer, BufferEnd] = {}  # the ends it has used
+        self.waiting: dict[DataflowBuffer, BufferEnd] = {}
         self.transfers: dict[SimTransfer, None] = {}  # not waited for yet, oldest first
         self.shapeless: dict[SimExpression, Place | None] = {}  # values that need a shape yet
-        self.exiting: list[SimBlock] = []  # left by their `with` before an older one
         self.net_roles: dict[PipeNet, Roles] = {}  # of the nets it has used
+        self.exiting: tuple[SimBlock, ...] = ()  # left by their `with` before an older one
+        self.copies = 0  # started
+        self.steps = 0  # block expressions computed
+        self.greenlet: Greenlet | None = None  # from its start on
         self.waiting_for: BufferEnd | PipeTransfer | SemaphoreWait | None = None
         self.is_polling = False
         self.is_finished = False
-        self.greenlet = greenlet(self.main)
 
     def main(self) -> None:
         """The body of the greenlet. What it raises comes out of the scheduler's switch."""
@@ -120,14 +117,77 @@ class KernelRun:
         return self.coordinate
 
     def reserve(self, buffer: DataflowBuffer) -> SimBlock:
-        return self._acquire(self._on_node(buffer).producer)
+        end = self.reserving.get(buffer)
+        if end is None:
+            end = self._claim(self.reserving, buffer, self._on_node(buffer).producer)
+        if not end.credits or self.is_shuffled or self.exiting:
+            self._wait_for_credit(end)
+        end.credits -= 1
+        index = end.acquired % end.count
+        block = end.blocks[index]
+        if block is None or getrefcount(block) > UNSHARED:
+            block = end.blocks[index] = SimBlock(end, self, end.buffer.slots[index])
+        frame = _getframe(2)  # the user's: above it is DataflowBuffer.reserve()
+        block.place = (frame.f_code, frame.f_lasti)
+        block.state = MUST_WRITE
+        block.sequence = end.acquired
+        block.array.fill(end.buffer.poison)  # so that data nobody wrote shows
+        end.acquired += 1
+        if self.recorder is not None:
+            self.record_buffer(EventKind.BUFFER_RESERVE, end)
+        return block
 
     def wait(self, buffer: DataflowBuffer) -> SimBlock:
-        return self._acquire(self._on_node(buffer).consumer)
+        end = self.waiting.get(buffer)
+        if end is None:
+            end = self._claim(self.waiting, buffer, self._on_node(buffer).consumer)
+        if not end.credits or self.is_shuffled or self.exiting:
+            self._wait_for_credit(end)
+        end.credits -= 1
+        index = end.acquired % end.count
+        block = end.blocks[index]
+        if block is None or getrefcount(block) > UNSHARED:
+            block = end.blocks[index] = SimBlock(end, self, end.buffer.slots[index])
+        frame = _getframe(2)
+        block.place = (frame.f_code, frame.f_lasti)
+        block.state = MUST_READ
+        block.sequence = end.acquired
+        block.array = end.buffer.slots[index]  # a store may have given it another one
+        end.acquired += 1
+        if self.recorder is not None:
+            self.record_buffer(EventKind.BUFFER_WAIT, end)
+        return block
+
+    def _claim(
+        self, ends: dict[DataflowBuffer, BufferEnd], buffer: DataflowBuffer, end: BufferEnd
+    ) -> BufferEnd:
+        """From its first use on, this end is this kernel's alone."""
+        frame = _getframe(3)
+        if end.kernel is not None and end.kernel is not self:
+            raise _second_kernel(end)
+        end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
+        end.buffer.allocate()
+        ends[buffer] = end
+        return end
+
+    def _wait_for_credit(self, end: BufferEnd) -> None:
+        if self.exiting:
+            self.refuse_nested_exit()
+        simulation = self.simulation
+        simulation.perhaps_switch(self)
+        while not end.credits:
+            end.sleeper = self
+            if self.recorder is not None:
+                self.sleep(end, end.buffer.declared.name, end.buffer.filled)
+            else:  # the same, for the most common case
+                self.waiting_for = end
+                simulation.switch_to_next()
+                self.waiting_for = None
 
     def _on_node(self, buffer: DataflowBuffer) -> NodeBuffer:
-        if buffer.index < len(self.buffers):
-            found = self.buffers[buffer.index]
+        buffers = self.simulation.nodes[self.coordinate]
+        if buffer.index < len(buffers):
+            found = buffers[buffer.index]
             # A body that is run for every node declares its buffers anew each time.
             if found.declared is buffer or self.simulation.program.kernels_by_node:
                 return found
@@ -136,31 +196,6 @@ class KernelRun:
             f"`{buffer.name}` is a dataflow buffer of another call",
             helps=("make dataflow buffers in the body of the operation that uses them",),
         )
-
-    def _acquire(self, end: BufferEnd) -> SimBlock:
-        frame = _getframe(3)  # the user's: above are DataflowBuffer.reserve() and ours
-        place = (frame.f_code, frame.f_lasti)
-        if end.kernel is not self:
-            if end.kernel is not None:
-                raise _second_kernel(end)
-            end.kernel, end.place = self, place
-        if self.exiting:
-            self.refuse_nested_exit()
-        self.simulation.perhaps_switch(self)
-        while not end.credits:
-            end.sleeper = self
-            self.sleep(end, end.buffer.declared.name, end.buffer.filled)
-        end.credits -= 1
-        slots = end.buffer.slots
-        index = end.acquired % len(slots)
-        array = slots[index]
-        if type(end) is ProducerEnd:
-            array.fill(end.buffer.poison)  # so that data nobody wrote shows
-        block = end.blocks[index] = SimBlock(end, self, array, place)
-        end.acquired += 1
-        if self.recorder is not None:
-            self.record_buffer(end.acquire_kind, end)
-        return block
 
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
         return self._poll(self._on_node(buffer).producer)
@@ -199,18 +234,9 @@ class KernelRun:
     def slice(self, tensor: Any, index: Any) -> TensorSlice:
         if self.is_compute:
             raise wrong_kind("a tensor slice", self.kind)
-        return slice_tensor(tensor, index)
+        return slice_tensor(tensor, index, tensor.storage.units)
 
-    def copy(self, source: Any, destination: Any) -> SimTransfer:
-        if self.is_compute:
-            raise wrong_kind("ttl.copy()", self.kind)
-        frame = _getframe(2)
-        transfer = start_copy(self, source, destination, (frame.f_code, frame.f_lasti))
-        self.transfers[transfer] = None
-        self.simulation.activity += 1
-        if self.recorder is not None:
-            self.record_copy(transfer.start_kind, transfer)
-        return transfer
+    copy = start_copy
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:
@@ -256,14 +282,9 @@ class KernelRun:
 
     # Expressions
 
-    def apply(self, op: BlockOp, *operands: Any, **parameters: Any) -> SimExpression:
-        return expressions.apply(self, op, operands, parameters)
-
-    def store(self, value: Any, block: SimBlock) -> None:
-        expressions.store(self, value, block)
-
-    def accumulate(self, block: Any, value: Any) -> None:
-        expressions.accumulate(self, block, value)
+    apply = expressions.apply
+    store = expressions.store
+    accumulate = expressions.accumulate
 
     # The end
 
@@ -280,10 +301,9 @@ class KernelRun:
             self.refuse_nested_exit()
         if self.transfers:
             self._refuse_open_transfers()
-        for buffer in self.buffers:
-            for end in (buffer.producer, buffer.consumer):
-                if end.kernel is self and end.acquired != end.released:
-                    self._refuse_held_block(end)
+        for end in (*self.reserving.values(), *self.waiting.values()):
+            if end.acquired != end.released:
+                self._refuse_held_block(end)
         for place in self.shapeless.values():
             raise fault_at(self, expressions.shapeless_value(), place)
 

@@ -42,7 +42,8 @@ class Padding:
         return cls() if any(storage.is_ragged for storage in storages) else None
 
     def loaded(self, part: TensorSlice, block: SimBlock) -> None:
-        self._set(block, ZERO if part.tensor.storage.reaches_padding(part.extents) else None)
+        reaches = part.tensor.storage.reaches_padding(part)
+        self._set(block, ZERO if reaches else None)
 
     def copied(self, source: SimBlock, block: SimBlock) -> None:
         self._set(block, self.slots.get(id(source.array)))

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from greenlet import getcurrent
-
 from ttl.diagnostics import RuleBroken, codes
+from ttl.language.described import described
 from ttl.language.pipes import DstPipeIdentity, Pipe, PipeNet, Route, SrcPipeIdentity
 from ttl.semantics.block_protocol import Event
+from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.types import BlockType, Shape
 from ttl.trace import EventKind
 
@@ -93,7 +93,7 @@ class PipeTransfer(SimTransfer):
 
     def sleep_until_all_are_there(self) -> None:  # rule SEND
         kernel, meeting = self.kernel, self.meeting
-        if getcurrent() is not kernel.greenlet:
+        if ENGINE.get(None) is not kernel:
             raise _wait_of_another(self)
         while meeting.missing:
             meeting.sleepers.append(kernel)
@@ -112,7 +112,7 @@ class PipeSend(PipeTransfer):
             post.take(block)
         meeting.posts = []
         meeting.send = None
-        block.life.step(Event.COPY_FROM_DONE, block)
+        block.end_reading()
 
 
 class PipeReceive(PipeTransfer):
@@ -131,7 +131,7 @@ class PipeReceive(PipeTransfer):
             assert meeting.send is not None
             self.take(meeting.send.block)
             meeting.posts.remove(self)
-        self.block.life.step(Event.COPY_INTO_DONE, self.block)
+        self.block.step(Event.COPY_INTO_DONE)
 
     def take(self, source: SimBlock) -> None:
         self.block.array[...] = source.array
@@ -232,7 +232,7 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
     meeting = run.meeting(run.sent)
     send = PipeSend(kernel, block, meeting, place)
     _check_types(meeting, send)
-    block.life.step(Event.COPY_FROM, block)
+    block.start_reading()
     run.sent += 1
     meeting.send = send
     meeting.arrive(kernel)
@@ -247,7 +247,7 @@ def start_receive(
     meeting = run.meeting(run.posted[node])
     receive = PipeReceive(kernel, block, meeting, place)
     _check_types(meeting, receive)
-    block.life.step(Event.COPY_INTO, block)
+    block.step(Event.COPY_INTO)
     run.posted[node] += 1
     meeting.posts.append(receive)  # rule POST
     meeting.arrive(kernel)
@@ -335,8 +335,8 @@ def _wait_of_another(transfer: PipeTransfer) -> RuleBroken:
 def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:
     return RuleBroken(
         codes.WRONG_ARGUMENT,
-        f"PipeNet.{call}() calls {function!r} with one pipe: {error}"
+        f"PipeNet.{call}() calls {described(function)} with one pipe: {error}"
         if callable(function)
-        else f"PipeNet.{call}() takes a function, not {function!r}",
+        else f"PipeNet.{call}() takes a function, not {described(function)}",
         helps=(f"write `def f(pipe): ...` and {call}(f)",),
     )

@@ -81,7 +81,7 @@ def _array_text(array: Any) -> str:
 
 
 def _block_text(block: SimBlock) -> str:
-    if block.life.state not in READABLE:
+    if block.state not in READABLE:
         raise RuleBroken(
             codes.BLOCK_STATE,
             f"{block} cannot be printed now: it holds no data",
@@ -99,7 +99,7 @@ def _tensor_text(tensor: Any, num_pages: int) -> str:
 
 def _buffer_text(kernel: KernelRun, declared: DataflowBuffer) -> str:
     """The fields of the chip's circular buffer; pointers count tiles from the buffer's start."""
-    buffer = kernel.buffers[declared.index]
+    buffer = kernel.simulation.nodes[kernel.coordinate][declared.index]
     tiles, count = declared.block_tiles, declared.block_count
     fields = {
         "size": declared.size_bytes,

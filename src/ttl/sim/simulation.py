@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
 from random import Random
@@ -14,8 +14,7 @@ from greenlet import GreenletExit, getcurrent
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, nodes_of
-from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -25,7 +24,7 @@ from ttl.trace import Recorder
 
 from .blas import one_blas_thread
 from .buffer import NodeBuffer
-from .kernel import KernelRun
+from .kernel import KernelPlan, KernelRun
 from .leftovers import leftovers
 from .padding import Padding
 from .pipes import NetRuns
@@ -34,6 +33,7 @@ from .repair import repaired
 from .semaphores import SemaphoreRuns
 from .types import TypeTable
 from .watchdog import watchdog
+from .workers import start
 
 SPIN_SECONDS = 5.0
 POLLS_WITHOUT_PROGRESS = 20_000
@@ -113,33 +113,41 @@ class Simulation:
         self.padding = Padding.of(program)
         self.hub = getcurrent()
         self.is_stopping = False
-        self.activity = 0  # transfers and semaphore calls so far
+        self.activity = 0  # semaphore calls so far
         self.polls = 0
         self.progress_at_poll = -1
         self.nets = NetRuns(program.pipe_nets, program.grid)
         self.semaphores = SemaphoreRuns(program.semaphores)
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
-        dests = [
-            dest_dtype(True) if keep_float32 else _dest(program, kernel)
-            for kernel in program.kernels
-        ]
+        block_types = [self.types.block(b.shape, b.dtype, b.layout) for b in program.buffers]
+        declared = list(zip(program.buffers, block_types, strict=True))
+        plans = self._plans(program.kernels)
         for coordinate in nodes_of(program.grid):
-            buffers = [self._node_buffer(declared) for declared in program.buffers]
-            self.nodes[coordinate] = buffers
-            for kernel, dest in zip(program.kernels_on(coordinate), dests, strict=True):
-                self.kernels.append(KernelRun(self, kernel, coordinate, buffers, dest))
+            self.nodes[coordinate] = [NodeBuffer(*each, keep_float32) for each in declared]
+            if program.kernels_by_node:
+                plans = self._plans(program.kernels_on(coordinate))
+            self.kernels += [KernelRun(self, plan, coordinate) for plan in plans]
         self.ready: deque[KernelRun] = deque(self.kernels)
 
+    def _plans(self, kernels: Iterable[KernelFunction]) -> list[KernelPlan]:
+        program, wide = self.program, self.keep_float32
+        held = [float32 if wide and b.dtype.is_float else b.dtype for b in program.buffers]
+        dests = [dest_dtype(True) if wide else _dest(program, kernel) for kernel in kernels]
+        return [
+            KernelPlan.of(kernel, dest, held) for kernel, dest in zip(kernels, dests, strict=True)
+        ]
+
     def run(self) -> None:
-        for kernel in self.kernels:
-            context = copy_context()
-            context.run(ENGINE.set, kernel)
-            kernel.greenlet.gr_context = context
+        context = copy_context()
         try:
             while self.ready:
                 self._shuffle()
-                self.ready.popleft().greenlet.switch()
+                kernel = self.ready.popleft()
+                if kernel.greenlet is None:
+                    start(kernel, self.hub, context)
+                else:
+                    kernel.greenlet.switch()
             if not all(kernel.is_finished for kernel in self.kernels):
                 raise self._deadlock()
         finally:
@@ -153,8 +161,9 @@ class Simulation:
             raise GreenletExit
         ready = self.ready
         self._shuffle()
-        if ready and ready[0].greenlet:
-            ready.popleft().greenlet.switch()
+        if ready and (following := ready[0].greenlet) is not None:
+            ready.popleft()
+            following.switch()
         else:  # only the hub starts greenlets: one started here would stand on our stack
             self.hub.switch()
 
@@ -184,8 +193,8 @@ class Simulation:
         """A number that grows with everything one kernel can see of another."""
         buffers = [buffer for node in self.nodes.values() for buffer in node]
         ends = [end for buffer in buffers for end in (buffer.producer, buffer.consumer)]
-        finished = sum([kernel.is_finished for kernel in self.kernels])
-        return self.activity + finished + sum([end.acquired + end.released for end in ends])
+        moved = sum([kernel.copies + kernel.is_finished for kernel in self.kernels])
+        return self.activity + moved + sum([end.acquired + end.released for end in ends])
 
     def progress(self) -> int:
         return self.synchronized + self.polls
@@ -200,13 +209,9 @@ class Simulation:
         """End the kernels that are left; what their cleanup raises is not the cause."""
         self.is_stopping = True
         for kernel in self.kernels:
-            if not kernel.is_finished:
+            if kernel.greenlet is not None and not kernel.is_finished:
                 with suppress(TTLError):
                     kernel.greenlet.throw(GreenletExit)
-
-    def _node_buffer(self, declared: DataflowBuffer) -> NodeBuffer:
-        block_type = self.types.block(declared.shape, declared.dtype, declared.layout)
-        return NodeBuffer(declared, block_type, self.keep_float32)
 
 
 def _dest(program: Program, kernel: KernelFunction) -> DType:

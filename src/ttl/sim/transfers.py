@@ -53,9 +53,7 @@ class SimTransfer(Transfer):
         self.is_done = True
         self.group = None
         self.complete()
-        block = self.block
-        if block.transfer is self:
-            block.transfer = None  # no cycle is left to the garbage collector
+        self.block.transfer = None  # no cycle is left to the garbage collector
         kernel = self.kernel
         del kernel.transfers[self]
         if kernel.recorder is not None:

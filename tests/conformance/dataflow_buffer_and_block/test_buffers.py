@@ -70,7 +70,7 @@ def test_attributes_of_a_block_are_read_only(name):
         with dfb.reserve() as blk:
             setattr(blk, name, None)
 
-    refused(moving(body, (1, 1)), *[empty(32, 32)] * 2, slug="kernel-exception")
+    refused(moving(body, (1, 1)), *[empty(32, 32)] * 2, slug="wrong-argument")
 
 
 @pytest.mark.rule("buffer-scope")

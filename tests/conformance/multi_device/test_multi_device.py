@@ -1,11 +1,13 @@
-"""Grids of more than two dimensions."""
+"""Grids of more than two dimensions, and meshes of devices."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ttl
-from conformance.harness import empty, refused, run, tensor, tile_numbers, tiles
+from conformance.harness import empty, numbers, refused, run, tensor, tile_numbers, tiles
+from ttl import ttnn
 
 GRID = (2, 3, 2, 2)
 NODES = [(x, y, d0, d1) for d1 in range(2) for d0 in range(2) for y in range(3) for x in range(2)]
@@ -143,3 +145,112 @@ def test_compiling_such_a_grid_is_unsupported_with_spmd_as_the_alternative(monke
 def test_flattened_coordinates_lie_in_the_grid():
     refused(sending(0, 24), tensor(tiles(5)), empty(32, 32), slug="node-outside-grid")
     refused(sending(0, (0, 12)), tensor(tiles(5)), empty(32, 32), slug="node-outside-grid")
+
+
+MESH = ttnn.open_mesh_device(ttnn.MeshShape(2, 2))
+BY_ROWS = ttnn.ShardTensorToMesh(MESH, dim=0)
+BLOCKS = ttnn.ShardTensor2dMesh(MESH, mesh_shape=(2, 2), dims=(0, 1))
+COPIES = ttnn.ReplicateTensorToMesh(MESH)
+
+
+def on_mesh(values, mapper):
+    return ttnn.from_numpy(values, device=MESH, mesh_mapper=mapper)
+
+
+@ttl.operation(grid=(2, 1))
+def add_row(a, row, y):
+    """y = a + row; each of the two nodes has half of the columns of its device's part."""
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    row_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+    rows, columns = a.shape[0] // 32, a.shape[1] // 64
+
+    @ttl.compute()
+    def compute():
+        for _ in range(rows * columns):
+            with a_dfb.wait() as a_blk, row_dfb.wait() as row_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(a_blk + row_blk)
+
+    @ttl.datamovement()
+    def read():
+        x, _ = ttl.node(dims=2)
+        for i in range(rows):
+            for j in range(columns):
+                with a_dfb.reserve() as a_blk, row_dfb.reserve() as row_blk:
+                    ttl.copy(a[i, x * columns + j], a_blk).wait()
+                    ttl.copy(row[0, 0], row_blk).wait()
+
+    @ttl.datamovement()
+    def write():
+        x, _ = ttl.node(dims=2)
+        for i in range(rows):
+            for j in range(columns):
+                with y_dfb.wait() as y_blk:
+                    ttl.copy(y_blk, y[i, x * columns + j]).wait()
+
+
+@pytest.mark.rule("spmd")
+@pytest.mark.parametrize("backend", ["sim", "host"])
+@pytest.mark.parametrize(
+    ("mapper", "composer"),
+    [
+        (BY_ROWS, ttnn.ConcatMeshToTensor(MESH, dim=0)),
+        (BLOCKS, ttnn.ConcatMesh2dToTensor(MESH, mesh_shape=(2, 2), dims=(0, 1))),
+    ],
+    ids=["rows", "blocks"],
+)
+def test_each_device_computes_its_part(mapper, composer, backend, monkeypatch):
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    a, row = numbers(256, 128), np.full((32, 32), 5, np.float32)
+    y = ttnn.zeros_like(tensors := on_mesh(a, mapper))
+    add_row(tensors, on_mesh(row, COPIES), y)
+    assert y.shape == (a.size // 4 // tensors.shape[1], tensors.shape[1])
+    assert np.array_equal(ttnn.to_numpy(y, composer), a + 5)
+
+
+@pytest.mark.rule("spmd")
+def test_the_body_runs_for_each_device_with_the_shapes_of_its_part():
+    seen = []
+
+    @ttl.operation(grid=(1, 1))
+    def operation(y, scale):
+        seen.append((y.device().id(), tuple(y.shape), scale))
+
+        @ttl.datamovement()
+        def move():
+            pass
+
+    operation(on_mesh(numbers(128, 32), BY_ROWS), scale=3)
+    assert seen == [(device, (32, 32), 3) for device in range(4)]
+
+
+@pytest.mark.rule("spmd")
+def test_tensors_elsewhere_are_refused_by_name():
+    y = on_mesh(numbers(128, 64), BY_ROWS)
+    row = on_mesh(numbers(32, 32), COPIES)
+    text = refused(add_row, y, tensor(tiles(5)), y, slug="unusable-tensor")
+    assert "argument `row` of add_row is on no mesh" in text
+    other = ttnn.open_mesh_device(ttnn.MeshShape(1, 4))
+    elsewhere = ttnn.zeros((32, 64), ttnn.float32, device=other)
+    text = refused(add_row, y, row, elsewhere, slug="unusable-tensor")
+    assert "argument `y` of add_row is on another mesh" in text
+    text = refused(add_row, ttnn.from_device(y), row, y, slug="unusable-tensor")
+    assert "argument `a` of add_row is a host tensor" in text
+
+
+@pytest.mark.rule("spmd")
+def test_an_error_names_the_device():
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        device = y.device().id()
+        dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.datamovement()
+        def move():
+            with dfb.reserve() as blk:
+                ttl.copy(y[0, 1 if device == 2 else 0], blk).wait()
+            with dfb.wait() as blk:
+                ttl.copy(blk, y[0, 0]).wait()
+
+    text = refused(operation, on_mesh(numbers(128, 32), BY_ROWS), slug="slice-out-of-range")
+    assert "on device 2 of MeshDevice(2 x 2, wormhole_b0), at (1, 0)" in text

@@ -125,6 +125,110 @@ def test_an_operation_is_not_called_in_a_kernel() -> None:
         operation(tensor())
 
 
+def test_an_operation_is_not_called_in_the_body_of_another() -> None:
+    @ttl.operation(grid=(1, 1))
+    def inner(a):
+        @ttl.datamovement()
+        def kernel():
+            pass
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        inner(a)
+
+    with pytest.raises(UsageError, match="operation inner is called in the body") as caught:
+        operation(tensor())
+    assert "|         inner(a)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda a: ttl.Semaphore(1, 2), "ttl.Semaphore() takes 1 argument, not 2"),
+        (lambda a: ttl.Pipe(src=0, dest=1), "ttl.Pipe() has no argument `dest`"),
+        (lambda a: ttl.PipeNet(), "ttl.PipeNet() needs `pipes`"),
+        (lambda a: ttl.grid_size(1, 2), "ttl.grid_size() takes 1 argument, not 2"),
+        (lambda a: ttl.Semaphore().foo, "a semaphore has no `foo`"),
+        (lambda a: ttl.make_dataflow_buffer_like(a, (1, 1))[0], "buffer cannot be indexed"),
+    ],
+)
+def test_wrong_calls_in_the_body_are_explained(declare, message) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        declare(a)
+
+    with pytest.raises(UsageError) as caught:
+        operation(tensor())
+    assert message in str(caught.value)
+    assert "^" in str(caught.value)
+
+
+def test_other_exceptions_in_the_body_pass() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        return "a" + 1
+
+    with pytest.raises(TypeError, match="can only concatenate"):
+        operation(tensor())
+
+
+NUMBERS = [0]
+BY_NAME: dict = {}
+
+
+@pytest.mark.parametrize("what", ["item", "append", "dict", "delete"])
+def test_writing_to_a_global_container_is_a_warning(capsys, what: str) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        if what == "item":
+
+            @ttl.datamovement()
+            def kernel():
+                NUMBERS[0] += 1
+
+        elif what == "append":
+
+            @ttl.datamovement()
+            def kernel():
+                NUMBERS.append(1)
+
+        elif what == "dict":
+
+            @ttl.datamovement()
+            def kernel():
+                BY_NAME["x"] = 1
+
+        else:
+
+            @ttl.datamovement()
+            def kernel():
+                del NUMBERS[-1]
+
+    operation(tensor())
+    name = "BY_NAME" if what == "dict" else "NUMBERS"
+    message = f"warning[TTL1017]: kernel `kernel` writes `{name}`, which is global"
+    assert message in capsys.readouterr().err
+
+
+def test_reading_globals_and_writing_own_containers_is_fine(capsys) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def kernel():
+            own = [*NUMBERS]
+            own.append(1)
+
+            def inner(NUMBERS):
+                NUMBERS.append(2)
+                NUMBERS[0] = len(NUMBERS)
+
+            inner(own)
+            assert BY_NAME.get("y") is None
+
+    operation(tensor())
+    assert capsys.readouterr().err == ""
+
+
 def test_rebinding_what_is_around_a_kernel_is_a_warning(capsys) -> None:
     @ttl.operation(grid=(1, 1))
     def operation(a):

@@ -144,3 +144,19 @@ def test_nodes_may_not_declare_different_things() -> None:
 
     with pytest.raises(UsageError, match=r"other kernels or buffers on node \(1, 0\)"):
         program_of(operation, tensor())
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (np.int64(3), 3),
+        (np.uint8(3), 3),
+        (np.float32(2.5), 2.5),
+        (np.float64(2.5), 2.5),
+        (np.bool_(True), True),
+        (np.str_("x"), "x"),
+    ],
+)
+def test_numbers_of_numpy_become_constants_of_python(given, expected) -> None:
+    factor = program_of(empty_operation(), tensor(), given).arguments["factor"]
+    assert (type(factor), factor) == (type(expected), expected)

@@ -181,7 +181,7 @@ def test_groups_are_for_data_movement_kernels(report, tensor) -> None:
         (lambda a, y, block: (a, block), "not a whole tensor with a block"),
         (lambda a, y, block: (block, y), "not a block with a whole tensor"),
         (lambda a, y, block: (a[0, 0], y[0, 0]), "not a tensor slice with a tensor slice"),
-        (lambda a, y, block: (block, 3), "not a block with int 3"),
+        (lambda a, y, block: (block, 3), "not a block with 3"),
     ],
 )
 def test_wrong_pairs(report, tensor, ends, message) -> None:

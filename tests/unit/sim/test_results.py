@@ -294,7 +294,7 @@ def test_an_operation_may_return_its_operand(simulate, tensor, meaning) -> None:
         def compute():
             with dfb.reserve() as block:
                 block.store(ttl.math.fill(1))
-                before = ENGINE.get().apply(same, block)
+                before = ENGINE.get().apply(same, (block,))
                 block.store(ttl.math.fill(5))
                 block + before
                 block.store(before)

@@ -305,8 +305,9 @@ def test_wrong_nodes_in_the_body(report, tensor) -> None:
 
 def test_a_multicast_cannot_increment(report, tensor) -> None:
     found = report(kernel_of(lambda s: s.get_remote_multicast().inc(1)), tensor())
-    assert found.code == "kernel-exception"
-    assert "has no attribute 'inc'" in found.text
+    assert (found.code, found.primary) == ("unknown-name", "s.get_remote_multicast().inc")
+    assert "a semaphore on several nodes has no `inc`" in found.text
+    assert "semaphore.get_remote(coord).inc(value)" in found.text
 
 
 def test_a_wrong_initial_value(report, tensor) -> None:

@@ -17,6 +17,8 @@ def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argument
 
     Whether operands are blocks is left to the engine, which knows what a block is.
     """
+    if kwargs:
+        kwargs = _in_our_words(op, kwargs)
     if op.rearrange is not None:
         args, kwargs = op.rearrange(args, kwargs)
     given = _by_name(op, args, kwargs)
@@ -26,6 +28,14 @@ def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argument
         for parameter in op.parameters
     }
     return operands, parameters
+
+
+def _in_our_words(op: BlockOp, kwargs: dict[str, Any]) -> dict[str, Any]:
+    renamed = {op.keyword(name): value for name, value in kwargs.items()}
+    if len(renamed) < len(kwargs):
+        doubled = next(name for name in kwargs if op.keyword(name) != name)
+        raise wrong_call(op, f"got two values for `{op.keyword(doubled)}`")
+    return renamed
 
 
 def _by_name(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

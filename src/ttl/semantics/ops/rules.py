@@ -6,7 +6,7 @@ rule OPEN   a size of 0 is one that is not known yet: a broadcast without a shap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
@@ -19,7 +19,9 @@ from .table import BlockOp, Domain, shape_text
 OPEN = 0
 
 
-def result_type(op: BlockOp, types: Sequence[BlockType], parameters: dict[str, Any]) -> BlockType:
+def result_type(
+    op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, Any]
+) -> BlockType:
     """The type of `op` on operands of these types; RuleBroken if they do not fit."""
     for type_ in types:
         refuse_row_major(type_)

@@ -66,6 +66,7 @@ OPS = (
         "x, or 0 where m is 1",
         namespaces=BOTH,
         operand_names=("x", "m"),
+        aliases={"mask": "m", "mask_blk": "m"},
     ),
     BlockOp(
         "mask_posinf",
@@ -75,6 +76,7 @@ OPS = (
         "x, or infinity where m is 1",
         namespaces=BOTH,
         operand_names=("x", "m"),
+        aliases={"mask": "m", "mask_blk": "m"},
         domain=Domain.FLOATS,
     ),
     BlockOp(
@@ -85,5 +87,6 @@ OPS = (
         "a, or b where c is 0",
         namespaces=BOTH,
         operand_names=("c", "a", "b"),
+        aliases={"condition": "c", "true_value": "a", "false_value": "b"},
     ),
 )

@@ -150,6 +150,7 @@ OPS = (
         "x without a leading dimension of size 1",
         namespaces=BOTH,
         parameters=(Parameter("dim", Kind.DIMS),),
+        aliases={"dims": "dim"},
     ),
     BlockOp(
         "unsqueeze",
@@ -159,5 +160,6 @@ OPS = (
         "x with a leading dimension of size 1 more, at `dim` of the result",
         namespaces=BOTH,
         parameters=(Parameter("dim", Kind.DIMS),),
+        aliases={"dims": "dim"},
     ),
 )

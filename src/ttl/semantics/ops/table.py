@@ -107,10 +107,22 @@ class BlockOp:
     elementwise: bool = True
     rearrange: Callable[..., Arguments] | None = None  # other signatures to the one of the table
     forms: tuple[str, ...] = ()  # its calls as the help shows them, where there are several
+    aliases: dict[str, str] = field(default_factory=dict)  # keywords of public versions to ours
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.operand_names or (("a", "b") if self.operands == 2 else ("x",))[: self.operands]
+
+    def keyword(self, given: str) -> str:
+        """Our name of an argument that public versions call differently."""
+        if given in ("expr", "block") and self.operands:
+            return self.names[0]
+        return self.aliases.get(given, given)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Are there parameters that take the element type of the operands?"""
+        return any(parameter.kind is Kind.NUMBER for parameter in self.parameters)
 
     @property
     def spelling(self) -> str:

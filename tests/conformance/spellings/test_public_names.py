@@ -1,0 +1,173 @@
+"""Every name and parameter that programs for the public simulator use."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import ttl
+from conformance.harness import computing, empty, refused, run, small, statement
+from ttl import ttnn
+
+LISTED = {
+    "ttl": "operation compute datamovement make_dataflow_buffer_like copy GroupTransfer Pipe "
+    "PipeNet SrcPipeIdentity DstPipeIdentity node grid_size signpost Program block math NodeCoord "
+    "NodeRange Shape Size DstT TILE_SHAPE TILE_LAYOUT ROW_MAJOR_LAYOUT",
+    "ttl.block": "broadcast fill mask mask_posinf where squeeze unsqueeze transpose",
+    "ttl.math": "reduce_sum reduce_max max min gt lt eq ne abs neg exp exp2 expm1 log logp1 sqrt "
+    "square rsqrt recip tan tanh atan atanh sin asin asinh cos acos acosh relu sigmoid gelu silu "
+    "softsign hardsigmoid selu floor ceil frac trunc sign signbit rsub relu_max relu_min "
+    "leaky_relu elu celu prelu softplus hardtanh round clamp threshold",
+    "ttl.sim": "ttl ttnn",
+}
+NAMES = [(module, name) for module, names in LISTED.items() for name in names.split()]
+
+
+@pytest.mark.rule("public-names")
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_the_name_is_there(module: str, name: str) -> None:
+    """Imported, as an attribute, and in what `import *` gives."""
+    imported = importlib.import_module(module)
+    scope: dict[str, object] = {}
+    exec(f"from {module} import {name} as found", scope)
+    assert scope["found"] is getattr(imported, name)
+    if module != "ttl.sim":
+        assert name in imported.__all__
+
+
+@pytest.mark.rule("public-names")
+def test_the_namespaces_are_modules() -> None:
+    scope: dict[str, object] = {}
+    exec("import ttl.math, ttl.block\nfrom ttl.math import exp", scope)
+    assert scope["exp"] is ttl.math.exp
+    assert importlib.import_module("ttl.math") is ttl.math
+    assert importlib.import_module("ttl.block") is ttl.block
+
+
+@pytest.mark.rule("public-names")
+def test_types_are_for_annotations() -> None:
+    assert (ttl.TILE_SHAPE, ttl.TILE_LAYOUT, ttl.ROW_MAJOR_LAYOUT) == (
+        (32, 32),
+        ttnn.TILE_LAYOUT,
+        ttnn.ROW_MAJOR_LAYOUT,
+    )
+    assert ttl.Pipe[ttl.DstT] and tuple[ttl.Size, ttl.Shape, ttl.NodeCoord, ttl.NodeRange]
+
+
+X = small(32, 32) - 3
+ONES = np.ones((32, 32), np.float32)
+CALLS = {
+    "relu_max": ("relu_max(expr=x, upper_limit=2)", "relu_max(x, 2)"),
+    "relu_min": ("relu_min(expr=x, lower_limit=2)", "relu_min(x, 2)"),
+    "leaky_relu": ("leaky_relu(expr=x, slope=0.5)", "leaky_relu(x, 0.5)"),
+    "elu": ("elu(expr=x, alpha=0.5)", "elu(x, slope=0.5)"),
+    "celu": ("celu(expr=x, alpha=2, alpha_recip=0.5)", "celu(x, 2, 0.5)"),
+    "prelu": ("prelu(expr=x, alpha=0.5)", "prelu(x, 0.5)"),
+    "softplus": (
+        "softplus(expr=x, beta=2, beta_reciprocal=0.5, threshold=3)",
+        "softplus(x, 2, 0.5, 3)",
+    ),
+    "hardtanh": ("hardtanh(expr=x, min_val=-1, max_val=2)", "hardtanh(x, min=-1, max=2)"),
+    "selu": ("selu(expr=x)", "selu(x, 1.0507009873554805, 1.6732632423543772)"),
+    "round": ("round(expr=x, decimals=1)", "round(x, 1)"),
+    "clamp": ("clamp(expr=x, min=-1, max=2)", "clamp(x, -1, 2)"),
+    "threshold": ("threshold(expr=x, threshold=1, value=7)", "threshold(x, 1, 7)"),
+    "rsub": ("rsub(a=x, b=x)", "rsub(x, x)"),
+    "exp": ("exp(expr=x)", "exp(x)"),
+    "mask": ("mask(expr=x, mask=o)", "mask(x, o)"),
+    "mask, its other name": ("mask(expr=x, mask_blk=o)", "mask(x, o)"),
+    "mask_posinf": ("mask_posinf(expr=x, mask_blk=o)", "mask_posinf(x, o)"),
+    "where": ("where(condition=o, true_value=x, false_value=o)", "where(o, x, o)"),
+    "transpose": ("transpose(block=x)", "transpose(x)"),
+    "squeeze": ("squeeze(block=unsqueeze(x, dims=[0]), dims=[0])", "x"),
+    "unsqueeze": ("squeeze(unsqueeze(block=x, dims=[0]), 0)", "x"),
+    "broadcast": ("broadcast(block=x, dims=[-1], shape=(1, 1))", "broadcast(x, [-1])"),
+    "reduce_sum": ("reduce_sum(block=x, dims=[-1], shape=(1, 1))", "reduce_sum(x, 1, [-1])"),
+    "reduce_max": ("reduce_max(block=x, dims=[-1], shape=(1, 1))", "reduce_max(x, 1, [-1])"),
+}
+
+
+def value(call: str) -> np.ndarray:
+    names = {name: getattr(ttl.math, name) for name in ttl.math.NAMES}
+    code = compile(call, "<call>", "eval")
+
+    def body(y, x, o):
+        y.store(eval(code, {**names, "x": x, "o": o + 0}))
+
+    return statement(body, X, ONES)
+
+
+@pytest.mark.rule("public-names")
+@pytest.mark.parametrize("name", CALLS)
+def test_the_parameters_have_their_public_names(name: str) -> None:
+    public, ours = CALLS[name]
+    assert np.array_equal(value(public), value(ours), equal_nan=True)
+
+
+@pytest.mark.rule("public-names")
+@pytest.mark.parametrize("call", ["elu(x, slope=1, alpha=1)", "exp(expr=x, block=x)"])
+def test_two_names_of_one_parameter_are_an_error(call: str) -> None:
+    names = {name: getattr(ttl.math, name) for name in ttl.math.NAMES}
+    operation, tensors = computing(lambda y, x: y.store(eval(call, {**names, "x": x})), X)
+    refused(operation, *tensors, slug="wrong-argument")
+
+
+@pytest.mark.rule("public-names")
+def test_what_a_buffer_and_its_blocks_tell() -> None:
+    told = []
+
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        y_dfb = ttl.make_dataflow_buffer_like(likeness_tensor=y, shape=(2, 3), block_count=4)
+        told.extend([y_dfb.shape, y_dfb.block_count, y_dfb.capacity_tiles, y_dfb.capacity_bytes])
+
+        @ttl.compute()
+        def compute():
+            with y_dfb.reserve(name="result") as block:
+                told.extend([len(block), block.shape, block.layout])
+                block.store(ttl.block.fill(1, shape=block.shape))
+
+        @ttl.datamovement()
+        def write():
+            with y_dfb.wait(name="result") as block:
+                transfer = ttl.copy(src=block, dst=y[0:2, 0:3])
+                told.append(transfer.is_completed)
+                transfer.wait()
+                told.append(transfer.is_completed)
+
+    run(operation, y := empty(64, 96))
+    assert told[:4] == [(2, 3), 4, 24, 24 * 2048 * (2 if y.dtype == ttnn.float32 else 1)]
+    assert told[4:9] == [6, (2, 3), ttl.TILE_LAYOUT, False, True]
+
+
+@pytest.mark.rule("public-names")
+def test_two_likeness_tensors_are_an_error() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        ttl.make_dataflow_buffer_like(y, (1, 1), likeness_tensor=y)
+
+    refused(operation, empty(32, 32), slug="wrong-argument")
+
+
+@pytest.mark.rule("old-names")
+@pytest.mark.parametrize(("call", "maker"), [("push", "reserve"), ("pop", "wait")])
+def test_push_and_pop_of_a_buffer_name_those_of_a_block(call: str, maker: str) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.datamovement()
+        def move():
+            getattr(y_dfb, call)()
+
+    with pytest.raises(ttl.TTLError, match=rf"call {call}\(\) on what {maker}\(\) returned"):
+        operation(empty(32, 32))
+
+
+@pytest.mark.rule("old-names")
+def test_an_accumulating_store_names_the_operator() -> None:
+    operation, tensors = computing(lambda y, x: y.store(x, acc=True), X)
+    with pytest.raises(ttl.KernelFault, match=r"write block \+= value"):
+        operation(*tensors)
