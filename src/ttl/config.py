@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 
@@ -14,7 +16,7 @@ SCHEDULERS = ("greedy", "fair")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    backend: str = "sim"  # TTL_BACKEND: sim | host
+    backend: str = "sim"  # TTL_BACKEND: sim | host | device; real tensors are always on a device
     target: str = "wormhole_b0"  # TTL_TARGET
     compile_only: bool = False  # TTLANG_COMPILE_ONLY=1: compile, do not run
     initial_mlir: str | None = None  # TTLANG_INITIAL_MLIR=FILE: the module before the first pass
@@ -40,33 +42,63 @@ class Config:
     def wants_artifact(self) -> bool:
         """Is there anything that only a compilation gives?"""
         dumps = (self.initial_mlir, self.final_mlir, self.verbose_passes, self.compile_to)
-        return self.backend == "host" or self.compile_only or any(dumps)
+        return self.backend in ("host", "device") or self.compile_only or any(dumps)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Config:
-        return cls(
-            backend=environment.get("TTL_BACKEND", "sim"),
-            target=environment.get("TTL_TARGET", "wormhole_b0"),
-            compile_only=_flag(environment, "TTLANG_COMPILE_ONLY"),
-            initial_mlir=environment.get("TTLANG_INITIAL_MLIR"),
-            final_mlir=environment.get("TTLANG_FINAL_MLIR"),
-            verbose_passes=_flag(environment, "TTLANG_VERBOSE_PASSES"),
-            compiler_options=environment.get("TTLANG_COMPILER_OPTIONS"),
-            grid=_grid(environment),
-            max_dataflow_buffers=_number(environment, "TTL_MAX_DFBS"),
-            max_l1_bytes=_number(environment, "TTL_MAX_L1"),
-            num_devices=_number(environment, "TTL_NUM_DEVICES") or 4,
-            scheduler=environment.get("TTL_SCHEDULER", "greedy"),
-            seed=int(seed) if (seed := environment.get("TTL_SEED", "")).isdigit() else None,
-            float32=_flag(environment, "TTL_FLOAT32"),
-            strict=_flag(environment, "TTL_STRICT"),
-            json=_flag(environment, "TTL_JSON"),
-            trace=environment.get("TTL_TRACE"),
-            trace_events=_names(environment, "TTL_TRACE_EVENTS"),
-            dry_run=_flag(environment, "TTL_DRY_RUN"),
-            compile_to=environment.get("TTL_COMPILE_TO"),
-            cache_dir=_cache_dir(environment),
-        )
+        """The settings of a launch are looked up by the variables' values, not read anew."""
+        given = tuple([(name, environment.get(name)) for name in _variables()])
+        return _config(given)
+
+
+class _Asked(dict[str, str]):
+    """An empty environment that remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.append(name)
+        return default
+
+
+@cache
+def _variables() -> tuple[str, ...]:
+    """Every variable that a configuration depends on."""
+    asked = _Asked()
+    _read(asked)
+    return (*asked.names, "HOME")
+
+
+@lru_cache(maxsize=64)
+def _config(given: tuple[tuple[str, str | None], ...]) -> Config:
+    return _read({name: value for name, value in given if value is not None})
+
+
+def _read(environment: Mapping[str, str]) -> Config:
+    return Config(
+        backend=environment.get("TTL_BACKEND", "sim"),
+        target=environment.get("TTL_TARGET", "wormhole_b0"),
+        compile_only=_flag(environment, "TTLANG_COMPILE_ONLY"),
+        initial_mlir=environment.get("TTLANG_INITIAL_MLIR"),
+        final_mlir=environment.get("TTLANG_FINAL_MLIR"),
+        verbose_passes=_flag(environment, "TTLANG_VERBOSE_PASSES"),
+        compiler_options=environment.get("TTLANG_COMPILER_OPTIONS"),
+        grid=_grid(environment),
+        max_dataflow_buffers=_number(environment, "TTL_MAX_DFBS"),
+        max_l1_bytes=_number(environment, "TTL_MAX_L1"),
+        num_devices=_number(environment, "TTL_NUM_DEVICES") or 4,
+        scheduler=environment.get("TTL_SCHEDULER", "greedy"),
+        seed=int(seed) if (seed := environment.get("TTL_SEED", "")).isdigit() else None,
+        float32=_flag(environment, "TTL_FLOAT32"),
+        strict=_flag(environment, "TTL_STRICT"),
+        json=_flag(environment, "TTL_JSON"),
+        trace=environment.get("TTL_TRACE"),
+        trace_events=_names(environment, "TTL_TRACE_EVENTS"),
+        dry_run=_flag(environment, "TTL_DRY_RUN"),
+        compile_to=environment.get("TTL_COMPILE_TO"),
+        cache_dir=_cache_dir(environment),
+    )
 
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:

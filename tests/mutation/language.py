@@ -174,8 +174,8 @@ MUTANTS = (
     Mutant(
         "iadd-rounding",
         EXPRESSIONS,
-        "    block.sum = round_to(summed, format_of(",
-        "    block.sum = round_to(round_to(summed, block.end.buffer.held), format_of(",
+        "    block.running_sum = round_to(summed, format_of(",
+        "    block.running_sum = round_to(round_to(summed, block.end.buffer.held), format_of(",
     ),
     Mutant(
         "store-shape",
@@ -184,7 +184,10 @@ MUTANTS = (
         "len(value.shape) != len(block.shape)",
     ),
     Mutant(
-        "can-acquire", "sim/kernel.py", "        return end.credits > 0\n", "        return True\n"
+        "can-acquire",
+        "sim/kernel.py",
+        "consumer\n        self.poll(end)\n        return end.credits > 0\n",
+        "consumer\n        self.poll(end)\n        return True\n",
     ),
     # Implicit release and wait
     Mutant(
@@ -235,7 +238,7 @@ MUTANTS = (
     Mutant(
         "copy-dtype-layout",
         "sim/copies.py",
-        "if tensor.dtype is not type_.dtype:",
+        "if part.tensor.dtype is not type_.dtype:",
         "if False:",
     ),
     Mutant(
@@ -306,14 +309,14 @@ MUTANTS = (
     Mutant(
         "reduce-placement",
         REDUCE,
-        "tiles = np.zeros(extent, values.dtype)",
-        "tiles = np.ones(extent, values.dtype)",
+        "tiles = np.zeros(extent, dtype)",
+        "tiles = np.ones(extent, dtype)",
     ),
     Mutant(
         "reduce-scaler",
         REDUCE,
-        "        values = reduction(x, reduced) * factor\n",
-        "        values = reduction(x, reduced) * factor ** len(reduced)\n",
+        "            values = values * factor\n",
+        "            values = values * factor ** len(reduced)\n",
     ),
     Mutant(
         "broadcast",
@@ -357,8 +360,8 @@ MUTANTS = (
     Mutant(
         "integer-division",
         ELEMENTWISE,
-        '"div", np.divide, "a / b", "/", domain=Domain.FLOATS',
-        '"div", np.divide, "a / b", "/", domain=Domain.ALL',
+        '        "/",\n        domain=Domain.FLOATS',
+        '        "/",\n        domain=Domain.ALL',
     ),
     Mutant(
         "fp32-dest",

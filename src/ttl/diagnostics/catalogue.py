@@ -245,6 +245,16 @@ FILE_NOT_USABLE = _code(
     "TTL6003", "file-not-usable", Blame.USER,
     """A file named on the command line does not exist or cannot be read or written.""",
 )
+NOT_AN_ARTIFACT = _code(
+    "TTL6004", "not-an-artifact", Blame.USER,
+    """A folder or a file that should hold a compiled operation holds something else, or one that
+    another version of pyttl has written.""",
+)
+DEVICE_REFUSED = _code(
+    "TTL6005", "device-refused", Blame.USER,
+    """The program was handed to the device through `ttnn.generic_op`, and ttnn refused it. The
+    message is ttnn's own.""",
+)
 
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET,

@@ -16,11 +16,11 @@ from .render import render_all
 from .span import Span
 
 
-class RuleBroken(Exception):
+class RuleBroken(BaseException):
     """A rule of the language is broken, by somebody who does not know where in the source.
 
     Whoever does know (the frontend at a syntax node, the simulator at a frame) makes it a
-    Diagnostic with `at`.
+    Diagnostic with `at`. A BaseException: `except Exception` in a kernel does not keep it.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class RuleBroken(Exception):
         self.notes = notes
         self.secondary = secondary
         self.subject = subject  # what the rule is about, for whoever knows its history
+        self.place: Any = None  # where it happened, if an engine knows it better than a traceback
         self.facts = facts
 
     def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:

@@ -114,6 +114,11 @@ class Block(BlockExpression):
     def layout(self) -> Layout:
         return self.type.layout
 
+    @property
+    def name(self) -> str:
+        """That of its dataflow buffer."""
+        raise NotImplementedError
+
     def __len__(self) -> int:
         """How many tiles, or elements if it is row-major."""
         return prod(self.type.shape or ())

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import DType, dtype_of, find_dtype
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.types import BlockType, Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
 from .engine import ENGINE, engine, scope
+
+
+class BufferState(NamedTuple):
+    """The blocks of a dataflow buffer on one node: where the oldest is, and how many are what."""
+
+    head: int
+    visible: int  # pushed and not popped
+    reserved: int  # and not pushed
+    free: int
 
 
 class DataflowBuffer:
@@ -59,6 +68,35 @@ class DataflowBuffer:
     @property
     def capacity_bytes(self) -> int:
         return self.size_bytes
+
+    def stats(self) -> BufferState:
+        """In kernels: the blocks of this node's buffer now; other kernels change it at any time."""
+        return engine("stats() of a dataflow buffer").buffer_state(self)
+
+    @property
+    def head(self) -> int:
+        return self.stats().head
+
+    @property
+    def visible(self) -> int:
+        return self.stats().visible
+
+    @property
+    def reserved(self) -> int:
+        return self.stats().reserved
+
+    @property
+    def free(self) -> int:
+        return self.stats().free
+
+    def reset(self) -> None:
+        """Nothing: every launch starts with empty buffers. An error where blocks would be lost."""
+        if ENGINE.get(None) is not None and self.stats().free != self.block_count:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"reset() of `{self.name}` would lose blocks that are not popped",
+                helps=("pop them; at the next launch the buffer is empty in any case",),
+            )
 
     def reserve(self, name: str | None = None) -> Block:
         """Space for one block to write; waits until there is some. `name` has no effect."""
@@ -108,7 +146,7 @@ def make_dataflow_buffer_like(
     if problem := _wrong_argument(tensor, sizes, block_count):
         raise UsageError(problem.at(span))
     buffer = DataflowBuffer(
-        len(operation.buffers), tuple(sizes), tensor.dtype, block_count, span, layout_of(tensor)
+        len(operation.buffers), tuple(sizes), dtype_of(tensor), block_count, span, layout_of(tensor)
     )
     operation.buffers.append(buffer)
     return buffer
@@ -123,7 +161,7 @@ def _both_names(name: str, other: str) -> RuleBroken:
 
 
 def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | None:
-    if not isinstance(getattr(tensor, "dtype", None), DType):
+    if find_dtype(tensor) is None:
         return RuleBroken(
             codes.NOT_A_TENSOR,
             f"a dataflow buffer takes its element type from a ttnn tensor, not from {tensor!r}",

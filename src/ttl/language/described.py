@@ -31,7 +31,7 @@ PUBLIC_CLASSES = (  # a class before its base
     PublicClass(
         Block,
         "a block",
-        ("dtype", "layout", "pop", "push", "shape", "store"),
+        ("dtype", "layout", "name", "pop", "push", "shape", "store"),
         {
             "T": "write ttl.math.transpose(x)",
             "wait": "wait for what ttl.copy() returns, or for the dataflow buffer",
@@ -57,10 +57,16 @@ PUBLIC_CLASSES = (  # a class before its base
             "capacity_bytes",
             "capacity_tiles",
             "dtype",
+            "free",
+            "head",
             "layout",
             "name",
             "reserve",
+            "reserved",
+            "reset",
             "shape",
+            "stats",
+            "visible",
             "wait",
         ),
         {

@@ -77,11 +77,10 @@ def function_points(function: Any) -> tuple[CodePoints, ...]:
 
 
 def repair_spans(function: Any) -> dict[Span, RepairKind]:
-    """What is left out in the function itself, by the place of the acquire or copy."""
+    """What is left out in a kernel and its helpers, by the place of the acquire or copy."""
     return {
         _span(points, repair.site): repair.kind
         for points in function_points(function)
-        if points.code is function.__code__
         for repair in points.points.repairs
     }
 

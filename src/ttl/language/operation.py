@@ -16,7 +16,7 @@ import numpy as np
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.semantics.compiler_options import Options, parse_options
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import TensorLike, check_tensor_arguments
 from ttl.semantics.types import Shape
@@ -85,7 +85,8 @@ class Program:
 
 
 def is_tensor(value: object) -> bool:
-    return isinstance(value, TensorLike) and isinstance(value.dtype, DType)
+    """Is it a tensor of the embedded or of the real ttnn?"""
+    return find_dtype(value) is not None and isinstance(value, TensorLike)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,11 @@ class Operation:
     num_outs: int = 1
     memory_space: str = "L1"
     tiled: bool = True
+
+    signature: inspect.Signature = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signature", inspect.signature(self.function))
 
     @property
     def __name__(self) -> str:
@@ -159,7 +165,7 @@ class Operation:
 
     def _options(self, kwargs: dict[str, Any], environment_options: str | None) -> Options:
         """Those of the decorator, the environment and the call, the last winning."""
-        is_parameter = "options" in inspect.signature(self.function).parameters
+        is_parameter = "options" in self.signature.parameters
         given = None if is_parameter else kwargs.pop("options", None)
         try:
             return parse_options(self.options, environment_options, given)
@@ -215,7 +221,7 @@ class Operation:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
-            bound = inspect.signature(self.function).bind(*args, **kwargs)
+            bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
             broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
             raise UsageError(broken.at(calling_span())) from None
@@ -252,7 +258,7 @@ class Operation:
     def _called_grid(self, arguments: dict[str, Any]) -> Any:
         """The grid function gets the arguments as the operation would."""
         assert callable(self.grid)
-        parameters = inspect.signature(self.function).parameters
+        parameters = self.signature.parameters
         keywords = {n for n, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
         positional = [value for name, value in arguments.items() if name not in keywords]
         return self.grid(*positional, **{name: arguments[name] for name in sorted(keywords)})
@@ -410,7 +416,9 @@ def _wrong_kernel(function: Kernel) -> RuleBroken | None:
             f"kernel `{function.__name__}` is a generator or a coroutine, which would never run",
             helps=("write a plain function, without yield, await or async",),
         )
-    if inspect.signature(function).parameters:
+    code = function.__code__
+    takes = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if code.co_argcount or code.co_kwonlyargcount or code.co_flags & takes:
         return RuleBroken(
             codes.WRONG_ARGUMENT,
             f"kernel `{function.__name__}` has parameters",
@@ -419,7 +427,7 @@ def _wrong_kernel(function: Kernel) -> RuleBroken | None:
     return None
 
 
-def _check_dims(dims: int) -> None:
+def check_dims(dims: int) -> None:
     if not isinstance(dims, int) or isinstance(dims, bool) or dims < 1:
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
@@ -430,7 +438,7 @@ def _check_dims(dims: int) -> None:
 
 def grid_size(dims: int = 2) -> int | Shape:
     """The grid's size in `dims` dimensions: the highest are flattened, or ones added."""
-    _check_dims(dims)
+    check_dims(dims)
     running = ENGINE.get(None)
     grid = running.grid if running is not None else scope("ttl.grid_size()").grid
     return flatten_size(grid, dims)
@@ -438,7 +446,7 @@ def grid_size(dims: int = 2) -> int | Shape:
 
 def node(dims: int = 2) -> int | Shape:
     """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
-    _check_dims(dims)
+    check_dims(dims)
     running = ENGINE.get(None)
     if running is not None:
         return flatten_coordinate(running.node(), running.grid, dims)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 from ttl.diagnostics import RuleBroken, codes
 
@@ -24,6 +26,7 @@ NUMBERS = ("ttl-l1-budget",)
 Options = Mapping[str, bool | int]
 
 
+@lru_cache(maxsize=256)
 def parse_options(*layers: str | None) -> Options:
     """The options of all layers, later ones winning over earlier ones."""
     options: dict[str, bool | int] = dict(SWITCHES)
@@ -39,7 +42,7 @@ def parse_options(*layers: str | None) -> Options:
                 options[name.removeprefix("no-")] = False
             else:
                 raise _unknown(token)
-    return options
+    return MappingProxyType(options)
 
 
 def _number(name: str, text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -105,6 +106,27 @@ DTYPES = {
     )
 }  # fmt: skip
 
+_REAL_NAMES = {name.upper(): dtype for name, dtype in DTYPES.items()}
+
+
+def dtype_of(tensor: Any) -> DType:
+    """The element type of an embedded or a real ttnn tensor."""
+    dtype = find_dtype(tensor)
+    assert dtype is not None
+    return dtype
+
+
+def find_dtype(value: Any) -> DType | None:
+    """The element type if it is a ttnn tensor, embedded or real; numpy and torch have other names.
+
+    The types of the real ttnn are called BFLOAT16, FLOAT32 and so on.
+    """
+    dtype = getattr(value, "dtype", None)
+    if isinstance(dtype, DType):
+        return dtype
+    name = getattr(dtype, "name", None)
+    return _REAL_NAMES.get(name) if isinstance(name, str) else None
+
 
 def round_to(values: Array, dtype: DType) -> Array:
     """The values of `dtype` that these become, in its carrier.
@@ -126,11 +148,11 @@ def round_to(values: Array, dtype: DType) -> Array:
 
 
 def round_into(array: Array, values: Array, dtype: DType) -> None:
-    """array[...] = round_to(values, dtype), without the steps that most types do not need."""
+    """Put `values`, rounded to `dtype`, into an array of its storage type."""
     if dtype.is_block_float:  # neighbours share an exponent
         values = np.broadcast_to(values, array.shape)
     if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float:
-        array[...] = values.astype(dtype.storage)
+        array[...] = values  # numpy rounds as round_to() does
     else:
         array[...] = round_to(values, dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from types import CodeType, FunctionType
 
 from .dtypes import DType, bfloat16, float16, float32, int32, uint32
@@ -53,6 +54,7 @@ def _reaches_matmul(function: Callable[..., object], seen: set[CodeType]) -> boo
     )
 
 
+@lru_cache(maxsize=1024)
 def _has_matmul(code: CodeType) -> bool:
     instructions = dis.get_instructions(code)
     if any(i.opname == "BINARY_OP" and i.argrepr in ("@", "@=") for i in instructions):

@@ -68,10 +68,21 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
             f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
             helps=("give one index or slice for each dimension",),
         )
-    if len(items) == 2 and type(items[0]) is int is type(items[1]):  # the most common, quickly
-        row, column = items
-        if 0 <= row < sizes[0] and 0 <= column < sizes[1]:
-            return TensorSlice(tensor, items, items, (1, 1))
+    if len(items) == 2:  # the most common rank, quickly
+        (row, column), (rows, columns) = items, sizes
+        if type(row) is int is type(column):
+            if 0 <= row < rows and 0 <= column < columns:
+                return TensorSlice(tensor, items, items, (1, 1))
+        elif type(row) is slice is type(column) and row.step is None is column.step:
+            top, bottom, left, right = row.start, row.stop, column.start, column.stop
+            if (
+                type(top) is int is type(bottom)
+                and type(left) is int is type(right)
+                and 0 <= top < bottom <= rows
+                and 0 <= left < right <= columns
+            ):
+                shape = (bottom - top, right - left)
+                return TensorSlice(tensor, items, (top, left), shape)
     bounds = [_bounds(*item, tensor) for item in zip(items, sizes, range(len(items)), strict=True)]
     starts = tuple([start for start, _ in bounds])
     return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))

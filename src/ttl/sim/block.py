@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
 from ttl.semantics.block_protocol import TRANSITIONS, Event, State, illegal
-from ttl.semantics.dtypes import Array, round_to
+from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
-from .faults import fault_at
 from .place import Place, labels, with_statement
 
 if TYPE_CHECKING:
@@ -51,26 +51,30 @@ class SimBlock(Block):
         "exit_place",
         "kernel",
         "place",
+        "running_sum",
         "sequence",
         "state",
-        "sum",
         "transfer",
         "transfers_reading",
+        "values",
+        "words",
     )
 
     place: Place
     state: State
     sequence: int  # how many were acquired before
 
-    def __init__(self, end: BufferEnd, kernel: KernelRun, array: Array):
+    def __init__(self, end: BufferEnd, kernel: KernelRun, index: int):
         self.type = end.buffer.block_type
         self.end = end
         self.kernel = kernel
-        self.array = array
+        self.array = end.buffer.slots[index]  # in the element type of the block
+        self.words = end.buffer.words[index]  # the same as unsigned integers
+        self.values: Array | None = None  # and in its carrier, once an expression asked
         self.transfers_reading = 0
         self.entered = False
         self.exit_place: Place | None = None  # of a `with` that waits for older blocks
-        self.sum: Array | None = None  # of `+=`, not rounded to the block's element type yet
+        self.running_sum: Array | None = None  # of `+=`, not rounded yet
         self.transfer: SimTransfer | None = None  # the latest, for messages
 
     def step(self, event: Event) -> None:
@@ -99,6 +103,10 @@ class SimBlock(Block):
     def __str__(self) -> str:
         return self.end.buffer.block_name
 
+    @property
+    def name(self) -> str:
+        return self.end.buffer.declared.name
+
     def history(self) -> tuple[Label, ...]:
         """What led to the block's state."""
         history = [(self.place, "acquired here")]
@@ -107,15 +115,21 @@ class SimBlock(Block):
             history.append((self.transfer.place, "the transfer started here"))
         return labels(history)
 
+    def take(self, source: SimBlock) -> None:
+        """A copy of another block has arrived."""
+        self.words[...] = source.words
+        self.values = None
+        if self.kernel.simulation.padding is not None:
+            self.kernel.simulation.padding.copied(source, self)
+
     def store(self, value: Any) -> None:
         self.kernel.store(value, self)
 
     def settle(self) -> None:
         """Round what `+=` has summed up: something else reads the block, or it is pushed."""
-        if self.sum is not None:
-            summed, held = self.sum, self.end.buffer.held
-            self.array[...] = round_to(summed, held)
-            self.sum = None
+        if self.running_sum is not None:
+            round_into(self.array, self.running_sum, self.end.buffer.held)
+            self.running_sum = self.values = None
 
     def push(self) -> None:
         self._release_by_hand(Event.PUSH)
@@ -140,20 +154,31 @@ class SimBlock(Block):
         state = self.state
         if (state.after_push if end.is_producer else state.after_pop) is None:
             raise illegal(state, end.release_event, self)
+        kernel = self.kernel
         self.state = RELEASED
         self.entered = False
         if self.sequence != end.released:
             self._release_after_older()
-        elif self.kernel.exiting:
+        elif kernel.exiting:
             self._release_with_younger()
-        else:
+        elif kernel.recorder is not None or self.running_sum is not None:
             self._give_back()
+        else:  # what _give_back() does, for by far the most common end of a block
+            end.released += 1
+            other = end.other
+            other.credits += 1
+            if other.sleeper is not None:
+                kernel.ready.append(other.sleeper)
+                other.sleeper = None
 
     def release(self) -> None:
         self._release_by_hand(self.end.release_event)
 
     def _release_by_hand(self, event: Event) -> None:
         end = self.end
+        running = ENGINE.get(None)
+        if running is not self.kernel:
+            raise self.used_by(running)
         if event is not end.release_event:
             raise self._wrong_release()
         self.step(event)
@@ -164,14 +189,14 @@ class SimBlock(Block):
         self._give_back()
 
     def _give_back(self) -> None:
-        if self.sum is not None:
+        if self.running_sum is not None:
             self.settle()
         end = self.end
         end.released += 1
         other = end.other
         other.credits += 1
         if other.sleeper is not None:
-            self.kernel.simulation.ready.append(other.sleeper)
+            self.kernel.ready.append(other.sleeper)
             other.sleeper = None
         if self.kernel.recorder is not None:
             self.kernel.record_buffer(end.release_kind, end)
@@ -193,7 +218,7 @@ class SimBlock(Block):
         for block in exiting:
             assert block.exit_place is not None
             if with_statement(*block.exit_place) != statement:
-                raise fault_at(self.kernel, block.out_of_order(), block.exit_place)
+                raise block.left_too_early()
         self._give_back()
         for block in sorted(exiting, key=lambda block: block.sequence):
             if block.sequence == self.end.released:
@@ -210,6 +235,12 @@ class SimBlock(Block):
             helps=(f"release it by {end.release_call}()",),
             secondary=self.history(),
         )
+
+    def left_too_early(self) -> RuleBroken:
+        """Its `with` stands inside that of an older block of its buffer."""
+        broken = self.out_of_order()
+        broken.place = self.exit_place
+        return broken
 
     def used_by(self, other: KernelRun) -> RuleBroken:
         """Another kernel than the one that acquired it found the block in a shared variable."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from ttl.semantics.types import BlockType, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
+from .slots import give_back, take
 
 if TYPE_CHECKING:
     from .block import SimBlock
@@ -83,10 +85,10 @@ class ConsumerEnd(BufferEnd):
 
 
 class NodeBuffer:
-    """The slots of a dataflow buffer on one node, in the carrier of its element type.
+    """The slots of a dataflow buffer on one node.
 
-    `held` is the type to which stored values are rounded: the declared one, unless the run keeps
-    all floats in f32.
+    `held` is the type that they have: the declared one, unless the run keeps all floats in f32.
+    `words` are views of the slots as unsigned integers, which numpy fills faster than floats.
     """
 
     __slots__ = (
@@ -95,30 +97,48 @@ class NodeBuffer:
         "consumer",
         "declared",
         "held",
+        "memory",
         "poison",
         "producer",
         "slots",
+        "words",
     )
 
     def __init__(self, declared: DataflowBuffer, block_type: BlockType, keep_float32: bool = False):
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
-        self.poison = declared.dtype.poison
+        self.poison = poison_word(self.held)
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"
-        self.slots: list[Array] = []  # none until somebody uses the buffer
+        self.memory: Array | None = None  # none until somebody uses the buffer
+        self.slots: list[Array] = []
+        self.words: list[Array] = []
         self.producer = ProducerEnd(self, declared.block_count)
         self.consumer = ConsumerEnd(self, 0)
         self.producer.other = self.consumer
         self.consumer.other = self.producer
 
     def allocate(self) -> None:
-        if not self.slots:
+        if self.memory is None:
             declared = self.declared
             shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
-            self.slots = list(np.empty(shape, declared.dtype.carrier))
+            self.memory = take(shape, self.held.storage)
+            self.slots = list(self.memory)
+            self.words = list(self.memory.view(f"u{self.held.storage.itemsize}"))
+
+    def free(self) -> None:
+        """The run is over."""
+        if self.memory is not None:
+            give_back(self.memory)
 
     @property
     def filled(self) -> int:
         """Blocks pushed and not yet popped."""
         return self.producer.released - self.consumer.released
+
+
+@cache
+def poison_word(dtype: DType) -> int:
+    """The poison of an element type as an unsigned integer."""
+    stored = np.array(dtype.poison).astype(dtype.storage)
+    return int(stored.view(f"u{dtype.storage.itemsize}"))

@@ -30,24 +30,27 @@ MUST_READ, READ_WRITE = State.MUST_READ, State.READ_WRITE
 
 
 class TensorTransfer(SimTransfer):
-    """A copy between a tensor slice and a block."""
+    """A copy between a tensor slice and a block.
+
+    Programs make them by the million: what SimTransfer does in several calls is done in one here.
+    """
 
     __slots__ = ("is_alike", "part")
 
     def __init__(self, kernel: KernelRun, part: TensorSlice, block: SimBlock, place: Place):
-        self.kernel = kernel  # as SimTransfer does: a call less for each of millions of copies
+        self.kernel = kernel
         self.block = block
         self.place = place
         self.is_done = False
         self.group = None
         self.part = part
-        self.is_alike = True  # slice and block have the same shape, written in the same way
-        tensor, type_ = part.tensor, block.type
-        if part.shape != type_.shape or tensor.layout is not type_.layout:
+        type_ = block.type
+        # Slice and block have the same shape, written in the same way.
+        self.is_alike = part.shape == type_.shape and part.tensor.layout is type_.layout
+        if not self.is_alike:
             check_copy_layouts(part, type_.layout)
             check_copy_shapes(part, type_.shape or ())
-            self.is_alike = False
-        if tensor.dtype is not type_.dtype:
+        if part.tensor.dtype is not type_.dtype:
             raise _wrong_dtype(self)
 
     @property
@@ -60,16 +63,24 @@ class Load(TensorTransfer):
 
     __slots__ = ()
 
-    def complete(self) -> None:
-        part, block = self.part, self.block
+    def finish(self) -> None:
+        self.is_done = True
+        part, block, kernel = self.part, self.block, self.kernel
         block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
-        storage = part.tensor.storage
+        block.values = block.transfer = None
         if self.is_alike:
-            block.array[...] = storage.region(part)
+            block.words[...] = part.tensor.storage.region(part)
         else:
-            storage.read(part, block.array)
-        if block.kernel.simulation.padding is not None:
-            block.kernel.simulation.padding.loaded(part, block)
+            part.tensor.storage.read(part, block.words)
+        del kernel.transfers[self]
+        if kernel.is_observed:
+            self._observe(kernel)
+
+    def _observe(self, kernel: KernelRun) -> None:
+        if kernel.simulation.padding is not None:
+            kernel.simulation.padding.loaded(self.part, self.block)
+        if kernel.recorder is not None:
+            kernel.record_copy(self.end_kind, self)
 
 
 class Save(TensorTransfer):
@@ -77,8 +88,10 @@ class Save(TensorTransfer):
 
     __slots__ = ()
 
-    def complete(self) -> None:
-        part, block = self.part, self.block
+    def finish(self) -> None:
+        self.is_done = True
+        part, block, kernel = self.part, self.block, self.kernel
+        block.transfer = None
         if block.transfers_reading == 1:  # as end_reading() does
             block.state = READ_WRITE
             block.transfers_reading = 0
@@ -86,9 +99,12 @@ class Save(TensorTransfer):
             block.end_reading()
         storage = part.tensor.storage
         if self.is_alike and not storage.is_ragged:
-            storage.region(part)[...] = block.array
+            storage.region(part)[...] = block.words
         else:
-            storage.write(part, block.array)
+            storage.write(part, block.words)
+        del kernel.transfers[self]
+        if kernel.recorder is not None:
+            kernel.record_copy(self.end_kind, self)
 
 
 class BlockTransfer(SimTransfer):
@@ -108,9 +124,7 @@ class BlockTransfer(SimTransfer):
         source, block = self.source, self.block
         source.end_reading()
         block.step(Event.COPY_INTO_DONE)
-        block.array[...] = source.array
-        if block.kernel.simulation.padding is not None:
-            block.kernel.simulation.padding.copied(source, block)
+        block.take(source)
         if source.transfer is self:
             source.transfer = None
 
@@ -169,6 +183,9 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
             f"{block.kernel.coordinate}",
             helps=("send a block to another node through a pipe",),
         )
+    for each in (source, block):
+        if each.kernel is not transfer.kernel:
+            raise each.used_by(transfer.kernel)
     if source.type != block.type:
         raise type_mismatch(source.type, block.type, "a copy connects")
     source.start_reading()

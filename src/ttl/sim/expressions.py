@@ -21,8 +21,15 @@ from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, DType, float32, round_into, round_to
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
-from ttl.semantics.ops import BY_OPERATOR, BlockOp, Kind, is_complete, is_number, store_type
-from ttl.semantics.types import BlockType, element_shape
+from ttl.semantics.ops import (
+    BY_OPERATOR,
+    BlockOp,
+    Parameters,
+    is_complete,
+    is_number,
+    store_type,
+)
+from ttl.semantics.types import Shape
 
 from .block import SimBlock, SimExpression
 from .place import Place
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
 
 ADD = BY_OPERATOR["+"]
-NO_PARAMETERS: Mapping[str, Any] = {}
+NO_PARAMETERS: Mapping[str, Any] = Parameters()
 SINGLE = np.dtype(np.float32)
 
 
@@ -46,39 +53,41 @@ def apply(
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
     kernel.steps += 1
-    simulation = kernel.simulation
+    table = kernel.types
     arrays: list[Any] = []
-    types: list[BlockType] = []
+    key = [id(op), id(parameters)]
     for operand in operands:
         kind = type(operand)
         if kind is SimBlock:
             following = operand.state.after_read  # as read() does
-            if following is None or operand.sum is not None or kernel.inexact:
+            if (
+                following is None
+                or operand.kernel is not kernel
+                or operand.values is None
+                or kernel.inexact
+            ):
                 arrays.append(read(kernel, operand))
             else:
                 operand.state = following
-                arrays.append(operand.array)
-            types.append(operand.type)
+                arrays.append(operand.values)
+            key.append(id(operand.type))
         elif kind is SimExpression:
-            arrays.append(operand.array if op.elementwise else _expanded(operand))
-            types.append(operand.type)
+            arrays.append(operand.array)
+            key.append(id(operand.type))
         else:
             arrays.append(_checked_number(op, operand, len(arrays), operands))
-            types.append(simulation.types.number)
-    # TypeTable.result() for the second time on
-    applied = None if parameters else simulation.types.known.get((id(op), *map(id, types)))
-    applied = applied or simulation.types.result(op, types, parameters)
-    if not applied.is_plain:
-        return _apply_unlike(kernel, applied, op, operands, parameters, arrays, types)
-    computed = op.meaning(*arrays, **parameters) if parameters else op.meaning(*arrays)
-    if computed.dtype is not SINGLE or kernel.dest is not float32:
-        computed = round_to(computed, format_of(kernel, applied.type.dtype))
-    if computed.base is not None:
-        computed = computed.copy()  # a slot or a view of one changes with its block
-    result = SimExpression(applied.type, computed)
-    if simulation.padding is not None:
-        simulation.padding.applied(kernel, op, operands, result)
-    return result
+            key.append(id(table.number))
+    applied = table.known.get(tuple(key)) or table.result(op, operands, parameters)
+    if applied.is_plain:
+        if applied.extents:
+            arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+        computed = op.meaning(*arrays)
+        if computed.dtype is not SINGLE or kernel.dest is not float32:
+            computed = round_to(computed, format_of(kernel, applied.type.dtype))
+        if computed.base is not None:  # a slot or a view of one changes with its block
+            computed = computed.copy()
+        return SimExpression(applied.type, computed)
+    return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
 
 
 def _apply_unlike(
@@ -88,15 +97,20 @@ def _apply_unlike(
     operands: tuple[Any, ...],
     parameters: Mapping[str, Any],
     arrays: list[Any],
-    types: list[BlockType],
 ) -> SimExpression:
-    """An operation whose operands differ from whole blocks of one element type."""
+    """An operation with parameters, or with operands that are not whole blocks of one type."""
     if applied.converts:
-        _convert(kernel, applied.dtype, arrays, types)
-    if parameters and operands:
-        parameters = _converted_parameters(op, parameters, applied.dtype)
+        arrays = [
+            converted(kernel, array, applied.dtype) if is_untyped else array
+            for array, is_untyped in zip(arrays, applied.converts, strict=True)
+        ]
+    if applied.extents:
+        arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+    if applied.numbers:
+        parameters = _converted_parameters(applied, parameters)
     computed = np.asarray(op.meaning(*arrays, **parameters))
-    if operands:  # a fill stays exact until it meets an element type
+    # A fill stays exact until it meets an element type.
+    if operands and (computed.dtype is not SINGLE or kernel.dest is not float32):
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     result = SimExpression(applied.type, computed if computed.base is None else computed.copy())
     if applied.is_open:
@@ -119,11 +133,18 @@ def read(kernel: KernelRun, block: SimBlock) -> Array:
     if following is None:
         raise illegal(block.state, Event.READ, block)
     block.state = following
-    if block.sum is not None:
+    if block.running_sum is not None:
         block.settle()
     if kernel.inexact and block.end.buffer.held in kernel.inexact:
-        return round_to(block.array, kernel.dest)
-    return block.array
+        return round_to(carried(block), kernel.dest)
+    return carried(block)
+
+
+def carried(block: SimBlock) -> Array:
+    """The elements of a block in the type that expressions work in, which is not always a copy."""
+    if block.values is None:
+        block.values = block.array.astype(block.end.buffer.held.carrier, copy=False)
+    return block.values
 
 
 # Numbers and fills --------------------------------------------------------------------------------
@@ -152,15 +173,6 @@ def not_a_value(call: str, value: object) -> RuleBroken:
         f"{call} works on blocks and block expressions, not on {described(value)}",
         helps=helps,
     )
-
-
-def _convert(
-    kernel: KernelRun, dtype: DType | None, arrays: list[Any], types: list[BlockType]
-) -> None:
-    """Give numbers and fills the element type of the operands they meet."""
-    for position, type_ in enumerate(types):
-        if type_.dtype is None:
-            arrays[position] = converted(kernel, arrays[position], dtype)
 
 
 def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
@@ -198,19 +210,17 @@ def _whole(values: Array, dtype: DType) -> Any:
     return whole
 
 
-def _converted_parameters(
-    op: BlockOp, parameters: Mapping[str, Any], dtype: DType | None
-) -> dict[str, Any]:
-    numbers = [parameter.name for parameter in op.parameters if parameter.kind is Kind.NUMBER]
-    return {**parameters} | {name: _number(parameters[name], dtype) for name in numbers}
+def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The numbers among the parameters in the element type of the operands."""
+    numbers = {name: _number(parameters[name], applied.dtype) for name in applied.numbers}
+    return {**parameters, **numbers}
 
 
-def _expanded(value: SimExpression) -> Any:
+def _expanded(array: Any, extent: Shape | None) -> Any:
     """The whole block, where it matters which elements are there."""
-    shape = value.type.shape
-    if shape is None or not is_complete(shape):
-        return value.array
-    return np.broadcast_to(value.array, element_shape(shape))
+    if extent is None or array.shape == extent:
+        return array
+    return np.broadcast_to(array, extent)
 
 
 # Values without a shape ---------------------------------------------------------------------------
@@ -258,11 +268,9 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     block.state = following
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
         block.array = np.empty_like(block.array)
-    held = block.end.buffer.held
-    if held is kernel.dest:
-        block.array[...] = stored
-    else:
-        round_into(block.array, stored, held)
+        block.words = block.array.view(block.words.dtype)
+    block.values = None
+    round_into(block.array, stored, block.end.buffer.held)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 
@@ -298,6 +306,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
         added = _storable(kernel, value, block, "+=")
     is_first = block.state is State.MUST_WRITE
     block.step(Event.ACCUMULATE)
-    before = block.array if block.sum is None else block.sum
+    before = carried(block) if block.running_sum is None else block.running_sum
     summed = np.add(np.zeros_like(before) if is_first else before, added)
-    block.sum = round_to(summed, format_of(kernel, block.type.dtype))
+    block.values = None
+    block.running_sum = round_to(summed, format_of(kernel, block.type.dtype))

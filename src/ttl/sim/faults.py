@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
-    """`broken` was raised by a call of the kernel: the innermost user frame is the place."""
+    """`broken` was raised by a call of the kernel: the innermost user frame is the place, unless it
+    is known better.
+    """
+    if broken.place is not None:
+        return fault_at(kernel, broken, broken.place)
     return _fault(kernel, broken, traceback_spans(broken.__traceback__))
 
 
@@ -50,7 +54,7 @@ def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExi
 def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
     broken = RuleBroken(
         codes.SPINNING,
-        f"kernel `{kernel.name}` ran for {spinning.seconds:.3g} s without letting others run",
+        f"kernel `{kernel.name}` {spinning.used} without letting others run",
         helps=("wait with wait(), reserve() or a semaphore; a loop cannot see others change",),
     )
     return _fault(kernel, broken, traceback_spans(spinning.__traceback__), "still running here")

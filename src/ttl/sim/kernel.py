@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.diagnostics.frames import user_frame
-from ttl.language.buffer import DataflowBuffer
+from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
@@ -67,7 +67,10 @@ class KernelRun:
         self.simulation = simulation
         self.grid = simulation.program.grid
         self.recorder: Recorder | None = simulation.recorder
+        self.ready = simulation.ready
+        self.types = simulation.types
         self.is_shuffled = simulation.random is not None
+        self.is_observed = self.recorder is not None or simulation.padding is not None
         self.name = plan.name
         self.function = plan.function
         self.kind = plan.kind
@@ -126,12 +129,13 @@ class KernelRun:
         index = end.acquired % end.count
         block = end.blocks[index]
         if block is None or getrefcount(block) > UNSHARED:
-            block = end.blocks[index] = SimBlock(end, self, end.buffer.slots[index])
+            block = end.blocks[index] = SimBlock(end, self, index)
         frame = _getframe(2)  # the user's: above it is DataflowBuffer.reserve()
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_WRITE
         block.sequence = end.acquired
-        block.array.fill(end.buffer.poison)  # so that data nobody wrote shows
+        block.values = None
+        block.words.fill(end.buffer.poison)  # so that data nobody wrote shows
         end.acquired += 1
         if self.recorder is not None:
             self.record_buffer(EventKind.BUFFER_RESERVE, end)
@@ -147,12 +151,14 @@ class KernelRun:
         index = end.acquired % end.count
         block = end.blocks[index]
         if block is None or getrefcount(block) > UNSHARED:
-            block = end.blocks[index] = SimBlock(end, self, end.buffer.slots[index])
+            block = end.blocks[index] = SimBlock(end, self, index)
         frame = _getframe(2)
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ
         block.sequence = end.acquired
-        block.array = end.buffer.slots[index]  # a store may have given it another one
+        block.array = end.buffer.slots[index]  # a store may have given it others
+        block.words = end.buffer.words[index]
+        block.values = None
         end.acquired += 1
         if self.recorder is not None:
             self.record_buffer(EventKind.BUFFER_WAIT, end)
@@ -198,18 +204,32 @@ class KernelRun:
         )
 
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
-        return self._poll(self._on_node(buffer).producer)
+        end = self._on_node(buffer).producer
+        self.poll(end)
+        return end.credits > 0
 
     def can_wait(self, buffer: DataflowBuffer) -> bool:
-        return self._poll(self._on_node(buffer).consumer)
+        end = self._on_node(buffer).consumer
+        self.poll(end)
+        return end.credits > 0
 
-    def _poll(self, end: BufferEnd) -> bool:
-        self.waiting_for = end
+    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
+        found = self._on_node(buffer)
+        taken = found.producer.acquired - found.consumer.released
+        return BufferState(
+            head=found.consumer.released % buffer.block_count,
+            visible=found.filled,
+            reserved=taken - found.filled,
+            free=buffer.block_count - taken,
+        )
+
+    def poll(self, what: BufferEnd | PipeTransfer) -> None:
+        """Let others run, because this kernel asks whether it need wait."""
+        self.waiting_for = what
         self.is_polling = True
         self.simulation.poll(self)
         self.waiting_for = None
         self.is_polling = False
-        return end.credits > 0
 
     def sleep(
         self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
@@ -226,8 +246,7 @@ class KernelRun:
 
     def refuse_nested_exit(self) -> None:
         """A `with` inside the `with` of an older block of its buffer has ended before it."""
-        block = self.exiting[0]
-        raise fault_at(self, block.out_of_order(), block.exit_place)
+        raise self.exiting[0].left_too_early()
 
     # Copies
 
@@ -301,9 +320,10 @@ class KernelRun:
             self.refuse_nested_exit()
         if self.transfers:
             self._refuse_open_transfers()
-        for end in (*self.reserving.values(), *self.waiting.values()):
-            if end.acquired != end.released:
-                self._refuse_held_block(end)
+        if self.reserving or self.waiting:
+            for end in (*self.reserving.values(), *self.waiting.values()):
+                if end.acquired != end.released:
+                    self._refuse_held_block(end)
         for place in self.shapeless.values():
             raise fault_at(self, expressions.shapeless_value(), place)
 

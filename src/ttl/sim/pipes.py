@@ -91,6 +91,11 @@ class PipeTransfer(SimTransfer):
     def subject(self) -> str:
         return self.meeting.pipe.name
 
+    def can_wait(self) -> bool:
+        if self.meeting.missing:
+            self.kernel.poll(self)
+        return not self.is_done and not self.meeting.missing
+
     def sleep_until_all_are_there(self) -> None:  # rule SEND
         kernel, meeting = self.kernel, self.meeting
         if ENGINE.get(None) is not kernel:
@@ -134,9 +139,7 @@ class PipeReceive(PipeTransfer):
         self.block.step(Event.COPY_INTO_DONE)
 
     def take(self, source: SimBlock) -> None:
-        self.block.array[...] = source.array
-        if self.kernel.simulation.padding is not None:
-            self.kernel.simulation.padding.copied(source, self.block)
+        self.block.take(source)
         self.has_data = True
 
 
@@ -228,6 +231,8 @@ def call_for_each(roles: Iterable[Role], function: Callable[[Any], object], call
 
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:
     _check_role(role, kernel, "if_src")
+    if block.kernel is not kernel:
+        raise block.used_by(kernel)
     run = role.run
     meeting = run.meeting(run.sent)
     send = PipeSend(kernel, block, meeting, place)
@@ -243,6 +248,8 @@ def start_receive(
     kernel: KernelRun, role: ReceiverRole, block: SimBlock, place: Place
 ) -> PipeReceive:
     _check_role(role, kernel, "if_dst")
+    if block.kernel is not kernel:
+        raise block.used_by(kernel)
     run, node = role.run, kernel.coordinate
     meeting = run.meeting(run.posted[node])
     receive = PipeReceive(kernel, block, meeting, place)

@@ -20,6 +20,7 @@ from ttl.semantics.block_protocol import State
 from ttl.semantics.current_engine import ENGINE
 
 from .block import SimBlock
+from .expressions import carried
 from .kernel import KernelRun
 
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
@@ -88,7 +89,7 @@ def _block_text(block: SimBlock) -> str:
             helps=("print it after it was written, and before it is released",),
         )
     block.settle()
-    return f"{block} {block.type}:\n{_array_text(block.array)}"
+    return f"{block} {block.type}:\n{_array_text(carried(block))}"
 
 
 def _tensor_text(tensor: Any, num_pages: int) -> str:

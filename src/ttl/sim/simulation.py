@@ -66,7 +66,7 @@ def run(
             tensor.storage.keep_float32(float32)
         simulation = Simulation(program, recorder, seed, float32)
         try:
-            with watchdog(spin_seconds, simulation.progress):
+            with watchdog(spin_seconds, simulation.progress, simulation.steps):
                 simulation.run()
         finally:
             if simulation.padding is not None and report is not None:
@@ -108,9 +108,9 @@ class Simulation:
         self.keep_float32 = keep_float32
         self.random = None if seed is None else Random(seed)
         self.recorder = recorder
-        self.types = TypeTable()
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
+        self.types = TypeTable(follows_padding=self.padding is not None)
         self.hub = getcurrent()
         self.is_stopping = False
         self.activity = 0  # semaphore calls so far
@@ -120,6 +120,7 @@ class Simulation:
         self.semaphores = SemaphoreRuns(program.semaphores)
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
+        self.ready: deque[KernelRun] = deque()
         block_types = [self.types.block(b.shape, b.dtype, b.layout) for b in program.buffers]
         declared = list(zip(program.buffers, block_types, strict=True))
         plans = self._plans(program.kernels)
@@ -128,7 +129,7 @@ class Simulation:
             if program.kernels_by_node:
                 plans = self._plans(program.kernels_on(coordinate))
             self.kernels += [KernelRun(self, plan, coordinate) for plan in plans]
-        self.ready: deque[KernelRun] = deque(self.kernels)
+        self.ready.extend(self.kernels)
 
     def _plans(self, kernels: Iterable[KernelFunction]) -> list[KernelPlan]:
         program, wide = self.program, self.keep_float32
@@ -152,6 +153,9 @@ class Simulation:
                 raise self._deadlock()
         finally:
             self._stop()
+            for buffers in self.nodes.values():
+                for buffer in buffers:
+                    buffer.free()
         if diagnostics := leftovers(self.nodes):
             raise KernelFault(*diagnostics)
 
@@ -198,6 +202,10 @@ class Simulation:
 
     def progress(self) -> int:
         return self.synchronized + self.polls
+
+    def steps(self) -> int:
+        """Block expressions computed so far."""
+        return sum([kernel.steps for kernel in self.kernels])
 
     def _deadlock(self) -> KernelFault:
         from .deadlock import deadlock_fault  # a report, which most runs do not need

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
-from ttl.semantics.ops import BlockOp, is_complete, operand_dtype, result_type
-from ttl.semantics.types import BlockType, Shape
+from ttl.semantics.ops import BlockOp, Kind, Parameters, is_complete, operand_dtype, result_type
+from ttl.semantics.types import BlockType, Shape, element_shape
 
 
 class Applied(NamedTuple):
@@ -16,21 +16,27 @@ class Applied(NamedTuple):
 
     type: BlockType  # of the result
     dtype: DType | None  # of the operands, in which the operation works
-    converts: bool  # some operands, numbers or fills, have to become values of that type
+    converts: tuple[bool, ...]  # which operands, numbers or fills, become values of that type
     is_open: bool  # some operand or the result has no shape yet
-    is_plain: bool  # nothing of all that, and no number among the parameters
+    extents: tuple[Shape | None, ...]  # which elements the operands must have, if it matters
+    numbers: tuple[str, ...]  # the parameters that become values of that type
+    is_plain: bool  # whole blocks of one element type, and no parameters
 
 
 class TypeTable:
-    """The type rules of the op table, each applied once to the same operand types."""
+    """The type rules of the op table, each applied once to the same operand types.
 
-    __slots__ = ("_types", "known", "number")
+    `follows_padding` tells that the run looks at each operation.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_types", "follows_padding", "known", "number")
+
+    def __init__(self, follows_padding: bool = False) -> None:
         self._types: dict[tuple[Shape | None, DType | None, Layout], BlockType] = {}
-        # by the identity of op and operand types; both live as long as this table
-        self.known: dict[tuple[object, ...], Applied] = {}
+        # By the identity of op, parameters and operand types, which live as long as this table.
+        self.known: dict[tuple[int, ...], Applied] = {}
         self.number = BlockType(None, None)  # of a Python number as an operand
+        self.follows_padding = follows_padding
 
     def block(
         self, shape: Shape | None, dtype: DType | None, layout: Layout = TILE_LAYOUT
@@ -39,16 +45,14 @@ class TypeTable:
         return self._types.get(key) or self._types.setdefault(key, BlockType(*key))
 
     def result(
-        self, op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
     ) -> Applied:
-        """`op` on operands of these types; raises RuleBroken if they do not fit."""
-        key: tuple[object, ...] = (id(op), *map(id, types))
-        if parameters:
-            key += tuple(parameters[p.name] for p in op.parameters if p.kind.decides_types)
-        known = self.known.get(key)
-        if known is None:
-            known = self.known[key] = self._apply(op, types, parameters)
-        return known
+        """`op` on these operands; raises RuleBroken if they do not fit."""
+        types = [getattr(operand, "type", self.number) for operand in operands]
+        applied = self._apply(op, types, parameters)
+        if type(parameters) is Parameters:  # others are of one call only
+            self.known[id(op), id(parameters), *map(id, types)] = applied
+        return applied
 
     def _apply(
         self, op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, Any]
@@ -56,7 +60,22 @@ class TypeTable:
         found = result_type(op, types, parameters)
         result = self.block(found.shape, found.dtype)
         blocks = [type_ for type_ in types if type_ is not self.number]
-        converts = any(type_.dtype is None for type_ in types)
+        untyped = tuple(type_.dtype is None for type_ in types)
         is_open = not all(is_complete(type_.shape) for type_ in (*blocks, result))
-        is_plain = bool(types) and not (converts or is_open or op.has_numbers)
-        return Applied(result, operand_dtype(types), converts, is_open, is_plain)
+        is_special = any(untyped) or is_open or parameters
+        numbers = [each.name for each in op.parameters if each.kind is Kind.NUMBER]
+        return Applied(
+            result,
+            operand_dtype(types),
+            untyped if any(untyped) else (),
+            is_open,
+            extents=() if op.elementwise else tuple(map(_extent, types)),
+            numbers=tuple(numbers) if types else (),
+            is_plain=bool(types) and not is_special and not self.follows_padding,
+        )
+
+
+def _extent(type_: BlockType) -> Shape | None:
+    """The extent of the block in elements; None: it is not known, or it is a number."""
+    shape = type_.shape
+    return None if shape is None or not is_complete(shape) else element_shape(shape)

@@ -3,6 +3,8 @@
 A thread looks from time to time whether the simulation has come any further. CPU time counts, so
 that a kernel that stands in a debugger is left alone.
 
+rule STEPS   no progress, but more than STEP_BUDGET block expressions: no kernel needs as many
+             between two calls that others can see
 rule IDLE    no progress, and hardly ever seen inside pyttl or a call it made: `budget` seconds
 rule BUSY    no progress, but seen there (long expressions): BUSY_FACTOR times as long
 """
@@ -19,6 +21,7 @@ from functools import cache
 
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
 
+STEP_BUDGET = 200_000
 BUSY_FACTOR = 10
 LONGEST_INTERVAL = 0.25  # seconds between two looks
 LOOKS_WHEN_IDLE = 8  # before the thread ends
@@ -27,13 +30,17 @@ LOOKS_WHEN_IDLE = 8  # before the thread ends
 class Spinning(BaseException):
     """Raised inside the kernel; a BaseException, so that `except Exception` does not keep it."""
 
-    seconds = 0.0
+    used = ""  # what it has used up
 
 
 @contextmanager
-def watchdog(budget: float, progress: Callable[[], int]) -> Iterator[None]:
-    """Raise Spinning in this thread if `progress()` stays the same for `budget` CPU seconds."""
-    watch = Watch(threading.get_ident(), budget, progress)
+def watchdog(
+    budget: float, progress: Callable[[], int], steps: Callable[[], int]
+) -> Iterator[None]:
+    """Raise Spinning in this thread if `progress()` stays the same for `budget` CPU seconds, or
+    while `steps()` grows by STEP_BUDGET.
+    """
+    watch = Watch(threading.get_ident(), budget, progress, steps)
     watchers = _watchers()
     watchers.add(watch)
     try:
@@ -47,18 +54,37 @@ def watchdog(budget: float, progress: Callable[[], int]) -> Iterator[None]:
 class Watch:
     """A thread that is watched, and what was seen of it since its last progress."""
 
-    __slots__ = ("budget", "clock", "inside", "looks", "progress", "seen", "since", "thread_id")
+    __slots__ = (
+        "budget",
+        "clock",
+        "first_step",
+        "inside",
+        "looks",
+        "progress",
+        "seen",
+        "since",
+        "steps",
+        "thread_id",
+    )
 
-    def __init__(self, thread_id: int, budget: float, progress: Callable[[], int]):
+    def __init__(
+        self,
+        thread_id: int,
+        budget: float,
+        progress: Callable[[], int],
+        steps: Callable[[], int],
+    ):
         self.thread_id = thread_id
         self.budget = budget
         self.progress = progress
+        self.steps = steps
         self.clock = _cpu_clock(thread_id)
         self.seen = -1
         self._start_again()
 
     def _start_again(self) -> None:
         self.since = self.clock()
+        self.first_step = self.steps()
         self.looks = self.inside = 0
 
     def look(self) -> None:
@@ -69,11 +95,17 @@ class Watch:
             return
         self.looks += 1
         self.inside += _is_in_pyttl(self.thread_id)
-        used = self.clock() - self.since
+        seconds = self.clock() - self.since
+        steps = self.steps() - self.first_step
         is_busy = self.inside * 10 > self.looks
-        if used > (self.budget * BUSY_FACTOR if is_busy else self.budget):
-            self._start_again()
-            _interrupt(self.thread_id, type("Spinning", (Spinning,), {"seconds": used}))
+        if steps > STEP_BUDGET:
+            self._stop(f"computed {steps} block expressions")
+        elif seconds > (self.budget * BUSY_FACTOR if is_busy else self.budget):
+            self._stop(f"ran for {seconds:.3g} s")
+
+    def _stop(self, used: str) -> None:
+        self._start_again()
+        _interrupt(self.thread_id, type("Spinning", (Spinning,), {"used": used}))
 
 
 class Watchers:

@@ -19,33 +19,39 @@ FACE_SIZE = 16  # a tile is four faces: (0, 0), (0, 1), (1, 0), (1, 1), each row
 
 
 class Storage:
-    """The elements of one tensor, rounded to its element type."""
+    """The elements of one tensor, rounded to its element type.
 
-    __slots__ = ("_logical", "dtype", "elements", "memory")
+    `units` are the sizes that slices count: tiles in the two innermost dimensions, or elements.
+    `is_ragged` tells whether it has padding. `words` are the elements as unsigned integers: numpy
+    copies them faster than bfloat16, which it does not know.
+    """
+
+    __slots__ = ("_elements", "_logical", "dtype", "is_ragged", "memory", "units", "words")
+
+    def __init__(self, shape: Shape, dtype: DType, padded: Shape, units: Shape):
+        self.dtype = dtype
+        self.elements = np.zeros(padded, dtype.storage)
+        self.units = units
+        self.is_ragged = False
+        self._logical = shape
+        self.memory = "dram"  # or "l1": where kernels find the pages
 
     @property
-    def is_ragged(self) -> bool:
-        """Has it padding?"""
-        return False
+    def elements(self) -> Array:
+        return self._elements
 
-    @property
-    def units(self) -> Shape:
-        """The sizes that slices count: tiles in the two innermost dimensions, or elements."""
-        raise NotImplementedError
+    @elements.setter
+    def elements(self, elements: Array) -> None:
+        self._elements = elements
+        self.words: Array = elements.view(f"u{elements.itemsize}")
 
     def reaches_padding(self, part: TensorSlice) -> bool:
         """Does the part have elements that the tensor has not?"""
         return False
 
     def region(self, part: TensorSlice) -> Array:
-        """A view of a part; writing to it writes the tensor."""
+        """A view of the words of a part; writing to it writes the tensor."""
         raise NotImplementedError
-
-    def __init__(self, shape: Shape, dtype: DType, padded: Shape):
-        self.dtype = dtype
-        self.elements: Array = np.zeros(padded, dtype.storage)
-        self._logical = shape
-        self.memory = "dram"  # or "l1": where kernels find the pages
 
     @property
     def logical(self) -> Array:
@@ -80,11 +86,11 @@ class Storage:
             self.elements = round_to(self.elements, self.dtype).astype(self.dtype.storage)
 
     def read(self, part: TensorSlice, block: Array) -> None:
-        """Copy a part, given in shape units, to a block that has as many of them."""
+        """Copy the words of a part to a block that has as many shape units."""
         raise NotImplementedError
 
     def write(self, part: TensorSlice, block: Array) -> None:
-        """Copy a block to a part that has as many shape units."""
+        """Copy the words of a block to a part that has as many shape units."""
         raise NotImplementedError
 
     def page_views(self, count: int) -> Array:
@@ -126,7 +132,7 @@ class RowMajorStorage(Storage):
     __slots__ = ()
 
     def __init__(self, shape: Shape, dtype: DType):
-        super().__init__(shape, dtype, shape)
+        super().__init__(shape, dtype, shape, shape)
 
     @property
     def logical(self) -> Array:
@@ -136,13 +142,9 @@ class RowMajorStorage(Storage):
     def page_bytes(self) -> int:
         return (self._logical[-1] if self._logical else 1) * self.dtype.element_bytes
 
-    @property
-    def units(self) -> Shape:
-        return self._logical
-
     def region(self, part: TensorSlice) -> Array:
         sizes = zip(part.starts, part.shape, strict=True)
-        return self.elements[tuple([slice(start, start + size) for start, size in sizes])]
+        return self.words[tuple([slice(start, start + size) for start, size in sizes])]
 
     def read(self, part: TensorSlice, block: Array) -> None:
         block[...] = self.region(part).reshape(block.shape)
@@ -165,13 +167,13 @@ class RowMajorStorage(Storage):
 class TileStorage(Storage):
     """Tiles, the last ones padded. The padding is zero, whoever writes. A page is a tile."""
 
-    __slots__ = ("_is_ragged", "tiles")
+    __slots__ = ()
 
     def __init__(self, shape: Shape, dtype: DType):
         matrix = (1,) * (2 - len(shape)) + shape  # 0-D and 1-D tensors exist, though unsliceable
-        self.tiles = tiles_of(matrix)
-        super().__init__(shape, dtype, element_shape(self.tiles))
-        self._is_ragged = self.elements.shape != matrix
+        tiles = tiles_of(matrix)
+        super().__init__(shape, dtype, element_shape(tiles), tiles)
+        self.is_ragged = self.elements.shape != matrix
 
     @property
     def logical(self) -> Array:
@@ -188,15 +190,7 @@ class TileStorage(Storage):
 
     @property
     def num_pages(self) -> int:
-        return prod(self.tiles)
-
-    @property
-    def is_ragged(self) -> bool:
-        return self._is_ragged
-
-    @property
-    def units(self) -> Shape:
-        return self.tiles
+        return prod(self.units)
 
     def reaches_padding(self, part: TensorSlice) -> bool:
         ends = [start + size for start, size in zip(part.starts[-2:], part.shape[-2:], strict=True)]
@@ -208,14 +202,14 @@ class TileStorage(Storage):
         if len(starts) == 2:  # by far the most common rank
             row, column = starts
             rows, columns = shape
-            return self.elements[
+            return self.words[
                 row * TILE_SIZE : (row + rows) * TILE_SIZE,
                 column * TILE_SIZE : (column + columns) * TILE_SIZE,
             ]
         *leading, row, column = starts
         *sizes, rows, columns = shape
         outer = [slice(start, start + size) for start, size in zip(leading, sizes, strict=True)]
-        return self.elements[
+        return self.words[
             (
                 *outer,
                 slice(row * TILE_SIZE, (row + rows) * TILE_SIZE),
@@ -229,7 +223,7 @@ class TileStorage(Storage):
     def write(self, part: TensorSlice, block: Array) -> None:
         region = self.region(part)
         _copy_tiles(block, region)
-        if self._is_ragged:
+        if self.is_ragged:
             rows, columns = self._logical_matrix
             region[..., max(0, rows - part.starts[-2] * TILE_SIZE) :, :] = 0
             region[..., max(0, columns - part.starts[-1] * TILE_SIZE) :] = 0
@@ -244,7 +238,7 @@ class TileStorage(Storage):
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
         in_order = _chip_order(self.elements)
         in_order[...] = self.dtype.from_bytes(pages).reshape(in_order.shape)
-        if self._is_ragged:
+        if self.is_ragged:
             rows, columns = self._logical_matrix
             self.elements[..., rows:, :] = 0
             self.elements[..., columns:] = 0

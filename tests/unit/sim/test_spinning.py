@@ -10,6 +10,8 @@ import pytest
 
 import ttl
 from ttl import sim, ttnn
+from ttl.diagnostics import KernelFault
+from ttl.sim import watchdog
 from ttl.sim.watchdog import Spinning
 from ttl.target import load
 from ttl.trace import EventKind, Recorder
@@ -295,3 +297,27 @@ def test_pipes_and_semaphores_in_the_trace(simulate, tensor) -> None:
     ]
     lines = {event.line for event in recorder.events if event.kind is EventKind.PIPE_SEND}
     assert len(lines) == 1 and lines != {0}
+
+
+def test_a_kernel_that_computes_without_end_has_a_step_budget(monkeypatch, tensor) -> None:
+    """Long before it has used the CPU time that busy kernels get."""
+    monkeypatch.setattr(watchdog, "STEP_BUDGET", 1000)
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+
+        @ttl.compute()
+        def compute():
+            with dfb.wait() as block:
+                value = block + 1
+                while True:
+                    value = value + block
+
+    with pytest.raises(KernelFault, match=r"computed \d+ block expressions without letting"):
+        run(operation, tensor(), spin_seconds=60)

@@ -1,12 +1,12 @@
 """Every block operation, once."""
 
 from . import activations, elementwise, reduce, rounding, select, shape, trigonometric
-from .arguments import bind, is_number
-from .elementwise import COPY, FILL
+from .arguments import Parameters, bind, is_number
 from .matmul import MATMUL
 from .rules import is_complete, operand_dtype, refuse_row_major, result_type, store_type
 from .select import FILL_BLOCK
 from .table import REQUIRED, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
+from .tiles import COPY, DUPLICATE, FILL
 
 _GROUPS = (elementwise, trigonometric, activations, reduce, shape, rounding, select)
 
@@ -24,6 +24,7 @@ __all__ = [
     "BLOCK_OPS",
     "BY_OPERATOR",
     "COPY",
+    "DUPLICATE",
     "FILL",
     "FILL_BLOCK",
     "FUNCTIONS",
@@ -34,6 +35,7 @@ __all__ = [
     "Domain",
     "Kind",
     "Parameter",
+    "Parameters",
     "TileCall",
     "TileForms",
     "bind",

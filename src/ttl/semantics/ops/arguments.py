@@ -12,11 +12,48 @@ from ..types import BlockType, is_block_shape
 from .table import REQUIRED, Arguments, BlockOp, Kind, Parameter
 
 
+class Parameters(dict[str, Any]):
+    """The parameters of calls that were checked before; one object for all that are alike."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+# What calls with the same keywords have: the operands that they leave out, and the parameters.
+# Kernels repeat a call for every block, and checking it costs more than most of them compute.
+_CHECKED: dict[tuple[object, ...], Arguments] = {}
+MOST_CHECKED = 4096
+
+
 def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """The operands in order and every parameter by name; RuleBroken if the call is not one of op's.
 
     Whether operands are blocks is left to the engine, which knows what a block is.
     """
+    if not kwargs:
+        return _bind(op, args, kwargs)
+    key: list[object] = [id(op), len(args)]
+    for name, value in kwargs.items():
+        key += [name, type(value), tuple(value) if type(value) is list else value]
+    try:
+        known = _CHECKED.get(tuple(key))
+    except TypeError:  # a value without a hash
+        return _bind(op, args, kwargs)
+    if known is not None:
+        return args + known[0], known[1]
+    operands, parameters = _bind(op, args, kwargs)
+    names = [parameter.name for parameter in op.parameters]
+    only_parameters = all(op.keyword(name) in names for name in kwargs)
+    if only_parameters and _same_objects(operands, args) and len(_CHECKED) < MOST_CHECKED:
+        parameters = Parameters(parameters)
+        _CHECKED[tuple(key)] = operands[len(args) :], parameters
+    return operands, parameters
+
+
+def _bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     if kwargs:
         kwargs = _in_our_words(op, kwargs)
     if op.rearrange is not None:
@@ -28,6 +65,12 @@ def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argument
         for parameter in op.parameters
     }
     return operands, parameters
+
+
+def _same_objects(operands: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
+    """Are all of args operands, in this order? `==` of blocks would compare their elements."""
+    pairs = zip(operands, args, strict=False)
+    return len(args) <= len(operands) and all(operand is arg for operand, arg in pairs)
 
 
 def _in_our_words(op: BlockOp, kwargs: dict[str, Any]) -> dict[str, Any]:

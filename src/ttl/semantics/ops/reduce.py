@@ -42,18 +42,20 @@ def _type_rule(call: str) -> Callable[..., BlockType]:
 def _meaning(reduction: Callable[..., Any]) -> Callable[..., Array]:
     def meaning(x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:
         reduced = normal_dims(dims, x.ndim, "")
-        factor = np.asarray(scaler)[(0,) * np.ndim(scaler)]
-        values = reduction(x, reduced) * factor
-        return _in_tiles(values.astype(x.dtype), reduced)
+        factor = scaler[(0,) * scaler.ndim] if isinstance(scaler, np.ndarray) else scaler
+        values = reduction(x, reduced)
+        if factor != 1:
+            values = values * factor
+        return _in_tiles(values, reduced, x.dtype)
 
     return meaning
 
 
-def _in_tiles(values: Array, reduced: Shape) -> Array:
+def _in_tiles(values: Array, reduced: Shape, dtype: np.dtype[np.generic]) -> Array:
     """The values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
     inner = {dim for dim in reduced if dim >= values.ndim - 2}
     extent = [TILE_SIZE if dim in inner else size for dim, size in enumerate(values.shape)]
-    tiles = np.zeros(extent, values.dtype)
+    tiles = np.zeros(extent, dtype)
     tiles[tuple(slice(0, size) for size in values.shape)] = values
     return tiles
 
@@ -61,11 +63,11 @@ def _in_tiles(values: Array, reduced: Shape) -> Array:
 def _sum(x: Array, dims: Shape) -> Any:
     """In float64, so that the order of the sum does not show."""
     wide = np.int64 if is_integer_array(x) else np.float64
-    return np.sum(x, axis=dims, dtype=wide, keepdims=True)
+    return np.add.reduce(x, axis=dims, dtype=wide, keepdims=True)
 
 
 def _max(x: Array, dims: Shape) -> Any:
-    return np.max(x, axis=dims, keepdims=True)
+    return np.maximum.reduce(x, axis=dims, keepdims=True)
 
 
 def _sum_bound(spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:

@@ -7,6 +7,7 @@ rule OPEN   a size of 0 is one that is not known yet: a broadcast without a shap
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
@@ -146,6 +147,7 @@ def store_type(value: BlockType, block: BlockType) -> BlockType:
     return block
 
 
+@lru_cache
 def normal_dims(dims: Shape, rank: int, call: str) -> Shape:
     """Dimensions counted from 0, each named once."""
     counted = [dim + rank if dim < 0 else dim for dim in dims]

@@ -17,14 +17,18 @@ REQUIRED: Any = object()  # a parameter without a default
 class TileCall:
     """One call of the chip's compute interface and the init that must come before it.
 
-    `call` may end in template arguments. `include` is relative to api/compute/. A call that
-    `accumulates` adds to what the register holds, so it needs one that is still zero.
+    `call` and `init` may end in template arguments. `include` is relative to api/compute/. A call
+    that `accumulates` adds to what the register holds, so it needs one that is still zero.
+    `arguments` gives C++ texts behind the registers from the operation's parameters. `then` is a
+    call on the result.
     """
 
     call: str
     init: str
     include: str
     accumulates: bool = False
+    arguments: Callable[..., tuple[str, ...]] | None = None
+    then: TileCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,23 @@ class TileForms:
     """How an op is done on tiles, by where its operands are.
 
     `from_buffers`: the matrix unit reads both operands from buffers. `in_dst`: the vector unit
-    works on DST registers, in place on the first.
+    works on DST registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
+    reads one operand from a register, which gets the result, and the other from a buffer.
     """
 
     from_buffers: TileCall | None = None
     in_dst: TileCall | None = None
+    left_in_dst: TileCall | None = None
+    right_in_dst: TileCall | None = None
+
+    @property
+    def calls(self) -> list[TileCall]:
+        found = [self.from_buffers, self.in_dst, self.left_in_dst, self.right_in_dst]
+        return [call for first in found if first for call in _with_following(first)]
+
+
+def _with_following(call: TileCall) -> list[TileCall]:
+    return [call, *(_with_following(call.then) if call.then else [])]
 
 
 class Kind(Enum):
@@ -118,11 +134,6 @@ class BlockOp:
         if given in ("expr", "block") and self.operands:
             return self.names[0]
         return self.aliases.get(given, given)
-
-    @property
-    def has_numbers(self) -> bool:
-        """Are there parameters that take the element type of the operands?"""
-        return any(parameter.kind is Kind.NUMBER for parameter in self.parameters)
 
     @property
     def spelling(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ttl.diagnostics import RuleBroken
 from ttl.semantics.dtypes import Array
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 
@@ -71,7 +72,7 @@ def stack(tensors: list[Array], dim: int = 0) -> Any:
     return np.stack(tensors, dimension(dim, tensors[0].ndim + 1))
 
 
-def _do_not_join(call: str, tensors: list[Array], equal: str) -> Exception:
+def _do_not_join(call: str, tensors: list[Array], equal: str) -> RuleBroken:
     shapes = ", ".join(str(array.shape) for array in tensors)
     return shapes_differ(f"{call} of tensors of shapes {shapes}", f"{equal} must be equal")
 
