@@ -39,10 +39,18 @@ class Extent(NamedTuple):
 class TensorSlice:
     """`tensor[...]` in a kernel: where the part starts and its sizes, in shape units."""
 
-    __slots__ = ("items", "shape", "starts", "tensor")
+    __slots__ = ("items", "region", "shape", "starts", "tensor")
 
-    def __init__(self, tensor: Any, items: tuple[object, ...], starts: Shape, shape: Shape):
+    def __init__(
+        self,
+        tensor: Any,
+        items: tuple[object, ...],
+        starts: Shape,
+        shape: Shape,
+        region: Any = None,
+    ):
         self.tensor = tensor
+        self.region = region  # a view of the tensor's memory, if whoever made the slice has one
         self.items = items  # as the user wrote them
         self.starts = starts
         self.shape = shape
@@ -68,21 +76,6 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
             f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
             helps=("give one index or slice for each dimension",),
         )
-    if len(items) == 2:  # the most common rank, quickly
-        (row, column), (rows, columns) = items, sizes
-        if type(row) is int is type(column):
-            if 0 <= row < rows and 0 <= column < columns:
-                return TensorSlice(tensor, items, items, (1, 1))
-        elif type(row) is slice is type(column) and row.step is None is column.step:
-            top, bottom, left, right = row.start, row.stop, column.start, column.stop
-            if (
-                type(top) is int is type(bottom)
-                and type(left) is int is type(right)
-                and 0 <= top < bottom <= rows
-                and 0 <= left < right <= columns
-            ):
-                shape = (bottom - top, right - left)
-                return TensorSlice(tensor, items, (top, left), shape)
     bounds = [_bounds(*item, tensor) for item in zip(items, sizes, range(len(items)), strict=True)]
     starts = tuple([start for start, _ in bounds])
     return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))

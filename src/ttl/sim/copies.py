@@ -69,7 +69,7 @@ class Load(TensorTransfer):
         block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
         block.values = block.transfer = None
         if self.is_alike:
-            block.words[...] = part.tensor.storage.region(part)
+            block.words[...] = part.region
         else:
             part.tensor.storage.read(part, block.words)
         del kernel.transfers[self]
@@ -97,11 +97,10 @@ class Save(TensorTransfer):
             block.transfers_reading = 0
         else:
             block.end_reading()
-        storage = part.tensor.storage
-        if self.is_alike and not storage.is_ragged:
-            storage.region(part)[...] = block.words
+        if self.is_alike and not part.tensor.storage.is_ragged:
+            part.region[...] = block.words
         else:
-            storage.write(part, block.words)
+            part.tensor.storage.write(part, block.words)
         del kernel.transfers[self]
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)

@@ -15,7 +15,7 @@ from ttl.language.semaphores import Semaphore
 from ttl.semantics.block_protocol import State
 from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
-from ttl.semantics.tensors import TensorSlice, slice_tensor
+from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
 
@@ -253,7 +253,8 @@ class KernelRun:
     def slice(self, tensor: Any, index: Any) -> TensorSlice:
         if self.is_compute:
             raise wrong_kind("a tensor slice", self.kind)
-        return slice_tensor(tensor, index, tensor.storage.units)
+        part: TensorSlice = tensor.storage.part(tensor, index)
+        return part
 
     copy = start_copy
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
-from ttl.semantics.tensors import TensorSlice
+from ttl.semantics.tensors import TensorSlice, slice_tensor
 from ttl.semantics.types import TILE_SIZE, Shape, element_shape, tiles_of
 
 from .faults import wrong
@@ -49,8 +49,13 @@ class Storage:
         """Does the part have elements that the tensor has not?"""
         return False
 
-    def region(self, part: TensorSlice) -> Array:
-        """A view of the words of a part; writing to it writes the tensor."""
+    def part(self, tensor: Any, items: Any) -> TensorSlice:
+        """tensor[items] with a view of its words as region; writing to it writes the tensor."""
+        part = slice_tensor(tensor, items, self.units)
+        part.region = self._region(part)
+        return part
+
+    def _region(self, part: TensorSlice) -> Array:
         raise NotImplementedError
 
     @property
@@ -142,16 +147,15 @@ class RowMajorStorage(Storage):
     def page_bytes(self) -> int:
         return (self._logical[-1] if self._logical else 1) * self.dtype.element_bytes
 
-    def region(self, part: TensorSlice) -> Array:
+    def _region(self, part: TensorSlice) -> Array:
         sizes = zip(part.starts, part.shape, strict=True)
         return self.words[tuple([slice(start, start + size) for start, size in sizes])]
 
     def read(self, part: TensorSlice, block: Array) -> None:
-        block[...] = self.region(part).reshape(block.shape)
+        block[...] = part.region.reshape(block.shape)
 
     def write(self, part: TensorSlice, block: Array) -> None:
-        region = self.region(part)
-        region[...] = block.reshape(region.shape)
+        part.region[...] = block.reshape(part.region.shape)
 
     def page_views(self, count: int) -> Array:
         return self.elements.reshape(-1, self._logical[-1])[:count]
@@ -197,17 +201,28 @@ class TileStorage(Storage):
         limits = zip(ends, self._logical_matrix, strict=True)
         return any(end * TILE_SIZE > limit for end, limit in limits)
 
-    def region(self, part: TensorSlice) -> Array:
-        starts, shape = part.starts, part.shape
-        if len(starts) == 2:  # by far the most common rank
-            row, column = starts
-            rows, columns = shape
-            return self.words[
-                row * TILE_SIZE : (row + rows) * TILE_SIZE,
-                column * TILE_SIZE : (column + columns) * TILE_SIZE,
-            ]
-        *leading, row, column = starts
-        *sizes, rows, columns = shape
+    def part(self, tensor: Any, items: Any) -> TensorSlice:
+        """As above; two dimensions, by far the most common, in one call."""
+        if type(items) is tuple and len(items) == 2 == len(self.units):
+            (row, column), (rows, columns) = items, self.units
+            if type(row) is int is type(column):
+                top, bottom, left, right = row, row + 1, column, column + 1
+            elif type(row) is slice is type(column) and row.step is None is column.step:
+                top, bottom, left, right = row.start, row.stop, column.start, column.stop
+                if not (type(top) is int is type(bottom) and type(left) is int is type(right)):
+                    return super().part(tensor, items)
+            else:
+                return super().part(tensor, items)
+            if 0 <= top < bottom <= rows and 0 <= left < right <= columns:
+                size = TILE_SIZE
+                region = self.words[top * size : bottom * size, left * size : right * size]
+                shape = (bottom - top, right - left)
+                return TensorSlice(tensor, items, (top, left), shape, region)
+        return super().part(tensor, items)
+
+    def _region(self, part: TensorSlice) -> Array:
+        *leading, row, column = part.starts
+        *sizes, rows, columns = part.shape
         outer = [slice(start, start + size) for start, size in zip(leading, sizes, strict=True)]
         return self.words[
             (
@@ -218,10 +233,10 @@ class TileStorage(Storage):
         ]
 
     def read(self, part: TensorSlice, block: Array) -> None:
-        _copy_tiles(self.region(part), block)
+        _copy_tiles(part.region, block)
 
     def write(self, part: TensorSlice, block: Array) -> None:
-        region = self.region(part)
+        region = part.region
         _copy_tiles(block, region)
         if self.is_ragged:
             rows, columns = self._logical_matrix

@@ -124,7 +124,10 @@ class Tensor(Operators):
         Outside of kernels: a new tensor with a part of the elements, counted in elements.
         """
         engine = ENGINE.get(None)
-        return self._part(index) if engine is None else engine.slice(self, index)
+        if engine is None:
+            return self._part(index)
+        # The kernel's engine refuses what it does not allow; a slice is made without asking it.
+        return engine.slice(self, index) if engine.is_compute else self.storage.part(self, index)
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape}, dtype={self.dtype}, layout={self.layout.name})"

@@ -77,10 +77,10 @@ def test_a_usage_error_stays_one(simulate, tensor) -> None:
 
 
 def test_a_fault_of_ours_is_not_the_users(simulate, tensor, monkeypatch) -> None:
-    source = "def region(*_): raise ZeroDivisionError('made up')"
+    source = "def part(*_): raise ZeroDivisionError('made up')"
     names: dict = {}
     exec(compile(source, ttnn.storage.__file__, "exec"), names)
-    monkeypatch.setattr(ttnn.storage.TileStorage, "region", names["region"])
+    monkeypatch.setattr(ttnn.storage.TileStorage, "part", names["part"])
 
     @ttl.operation(grid=(1, 1))
     def operation(a):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ttl import ttnn
-from ttl.semantics.tensors import slice_tensor
 
 
 def numbered(*shape: int) -> ttnn.Tensor:
@@ -80,7 +79,7 @@ def test_padding_stays_zero_whoever_writes() -> None:
     by_pages.storage.write_pages(np.full((4, 4096), 1, np.uint8))
     assert np.count_nonzero(by_pages.storage.elements) == 33 * 40
     for row in range(2):
-        part = slice_tensor(by_block, (row, slice(0, 2)))
+        part = by_block.storage.part(by_block, (row, slice(0, 2)))
         by_block.storage.write(part, np.ones((32, 64), np.float32).view(np.uint32))
     assert np.array_equal(ttnn.to_numpy(by_block), np.ones((33, 40)))
     assert np.count_nonzero(by_block.storage.elements) == 33 * 40
@@ -88,19 +87,20 @@ def test_padding_stays_zero_whoever_writes() -> None:
 
 def test_a_slice_counts_tiles() -> None:
     tensor, block = numbered(64, 96), np.zeros((32, 64), np.float32)
-    tensor.storage.read(slice_tensor(tensor, (1, slice(1, 3))), block.view(np.uint32))
+    tensor.storage.read(tensor.storage.part(tensor, (1, slice(1, 3))), block.view(np.uint32))
     assert np.array_equal(block, ttnn.to_numpy(tensor)[32:64, 32:96])
 
 
 def test_tiles_keep_their_order_when_an_indexed_dimension_is_left_out() -> None:
     """t[0:2, 0:3, 0] is 2 x 3 tiles for a block of (2, 3)."""
     tensor, block = numbered(2, 96, 64), np.zeros((64, 96), np.float32)
-    part = slice_tensor(tensor, (slice(0, 2), slice(0, 3), 0))
+    part = tensor.storage.part(tensor, (slice(0, 2), slice(0, 3), 0))
     tensor.storage.read(part, block.view(f"u{block.itemsize}"))
     values = ttnn.to_numpy(tensor)
     assert np.array_equal(block[:32, 32:64], values[0, 32:64, :32])
     assert np.array_equal(block[32:, 64:], values[1, 64:, :32])
     written = ttnn.zeros((2, 96, 64), ttnn.float32)
+    part = written.storage.part(written, part.items)
     written.storage.write(part, block.view(f"u{block.itemsize}"))
     assert np.array_equal(ttnn.to_numpy(written)[:, :, :32], values[:, :, :32])
     assert not ttnn.to_numpy(written)[:, :, 32:].any()
@@ -149,11 +149,12 @@ def test_pages_of_block_floats_are_in_chip_order() -> None:
 def test_a_slice_of_a_row_major_tensor_counts_elements() -> None:
     values = np.arange(4 * 7 * 9, dtype=np.int32).reshape(4, 7, 9)
     tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT)
-    part = slice_tensor(tensor, (slice(1, 3), 5, slice(2, 9)))
+    part = tensor.storage.part(tensor, (slice(1, 3), 5, slice(2, 9)))
     block = np.zeros((2, 7), np.int64)
     tensor.storage.read(part, block.view(f"u{block.itemsize}"))
     assert np.array_equal(block, values[1:3, 5, 2:9])
     written = ttnn.zeros_like(tensor)
+    part = written.storage.part(written, part.items)
     written.storage.write(part, block.view(f"u{block.itemsize}"))
     assert np.array_equal(ttnn.to_numpy(written)[1:3, 5, 2:9], block)
     assert np.count_nonzero(ttnn.to_numpy(written)) == block.size
