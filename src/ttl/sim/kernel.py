@@ -180,7 +180,8 @@ class KernelRun:
         if self.exiting:
             self.refuse_nested_exit()
         simulation = self.simulation
-        simulation.perhaps_switch(self)
+        if self.is_shuffled:
+            simulation.perhaps_switch(self)
         while not end.credits:
             end.sleeper = self
             if self.recorder is not None:
@@ -271,7 +272,8 @@ class KernelRun:
         call_for_each(self._roles(net)[1], function, "if_dst")
 
     def _roles(self, net: PipeNet) -> Roles:
-        self.simulation.perhaps_switch(self)
+        if self.is_shuffled:
+            self.simulation.perhaps_switch(self)
         roles = self.net_roles.get(net)
         if roles is None:
             roles = self.net_roles[net] = self.simulation.nets.find(net).roles(self)

@@ -276,7 +276,7 @@ def _check_role(role: Role, kernel: KernelRun, call: str) -> None:
 
 def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
     first = meeting.first()
-    if first is None or first.block.type == later.block.type:
+    if first is None or first.block.type is later.block.type:  # types are made once
         return
     send, receive = (first, later) if isinstance(first, PipeSend) else (later, first)
     sends = isinstance(first, PipeSend)

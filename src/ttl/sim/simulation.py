@@ -143,7 +143,8 @@ class Simulation:
         context = copy_context()
         try:
             while self.ready:
-                self._shuffle()
+                if self.random is not None:
+                    self._shuffle()
                 kernel = self.ready.popleft()
                 if kernel.greenlet is None:
                     start(kernel, self.hub, context)
@@ -164,7 +165,8 @@ class Simulation:
         if self.is_stopping:  # a `finally` of a kernel that is being ended
             raise GreenletExit
         ready = self.ready
-        self._shuffle()
+        if self.random is not None:
+            self._shuffle()
         if ready and (following := ready[0].greenlet) is not None:
             ready.popleft()
             following.switch()
@@ -172,7 +174,8 @@ class Simulation:
             self.hub.switch()
 
     def _shuffle(self) -> None:
-        if self.random is not None and self.ready:
+        assert self.random is not None
+        if self.ready:
             self.ready.rotate(self.random.randrange(len(self.ready)))
 
     def perhaps_switch(self, kernel: KernelRun) -> None:
