@@ -89,7 +89,7 @@ def _read(environment: Mapping[str, str]) -> Config:
         max_l1_bytes=_number(environment, "TTL_MAX_L1"),
         num_devices=_number(environment, "TTL_NUM_DEVICES") or 4,
         scheduler=environment.get("TTL_SCHEDULER", "greedy"),
-        seed=int(seed) if (seed := environment.get("TTL_SEED", "")).isdigit() else None,
+        seed=_seed(environment),
         float32=_flag(environment, "TTL_FLOAT32"),
         strict=_flag(environment, "TTL_STRICT"),
         json=_flag(environment, "TTL_JSON"),
@@ -114,6 +114,15 @@ def _number(environment: Mapping[str, str], name: str) -> int | None:
     return int(given)
 
 
+def _seed(environment: Mapping[str, str]) -> int | None:
+    given = environment.get("TTL_SEED")
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal()):
+        raise _wrong(f"TTL_SEED={given}", "a whole number", "TTL_SEED=1")
+    return int(given)
+
+
 def _grid(environment: Mapping[str, str]) -> tuple[int, int] | None:
     given = environment.get("TTL_GRID")
     if not given:
@@ -133,7 +142,7 @@ def read_grid(text: str) -> tuple[int, int]:
 
 
 def is_positive(text: str) -> bool:
-    return text.isdecimal() and int(text) > 0
+    return text.isascii() and text.isdecimal() and int(text) > 0
 
 
 def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...] | None:

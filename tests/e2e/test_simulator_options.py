@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +193,15 @@ def test_the_arguments_of_the_program(run: Any, tmp_path: Path, command: str) ->
     (tmp_path / "show.py").write_text("import sys; print(sys.argv[1:])")
     done = run(*COMMANDS[command], "show.py", "-v", "--grid", "2,2", "--", "a", "--grid", "--", "b")
     assert done.stdout == "['-v', 'a', '--grid', '--', 'b']\n"
+
+
+@pytest.mark.parametrize("seed", ["abc", "-1", "²"])
+def test_a_wrong_seed_is_refused(seed: str) -> None:
+    given = subprocess.run(
+        [sys.executable, "-c", "import ttnn; ttnn.GetNumAvailableDevices()"],
+        env=os.environ | {"TTL_SEED": seed, "PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert f"TTL_SEED={seed}: not a whole number" in given.stderr

@@ -319,6 +319,11 @@ def _cycle_help(root: _Root) -> tuple[str, ...]:
     chain = [member for member in root.chain if isinstance(member, Waiting)]
     full = next((member for member in chain if member.action == "reserve"), None)
     empty = next((member for member in chain if member.action == "wait"), None)
+    if full is not None and empty is not None and full.buffer == empty.buffer:
+        return (
+            f"push a block of `{full.buffer}` before reserving the next in `{full.kernel}`, "
+            f"or declare `{full.buffer}` with block_count={full.capacity + 1}",
+        )
     if full is not None and empty is not None and full.kernel != empty.kernel:
         return (
             f"fill `{empty.buffer}` before `{full.buffer}` in `{full.kernel}`, "

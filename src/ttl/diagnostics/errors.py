@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -20,8 +20,11 @@ class RuleBroken(BaseException):
     """A rule of the language is broken, by somebody who does not know where in the source.
 
     Whoever does know (the frontend at a syntax node, the simulator at a frame) makes it a
-    Diagnostic with `at`. A BaseException: `except Exception` in a kernel does not keep it.
+    Diagnostic with `at`. A BaseException: `except Exception` in a kernel does not keep it; what a
+    bare `except` keeps, an engine has heard of through `observer`.
     """
+
+    observer: Callable[[RuleBroken], None] | None = None
 
     def __init__(
         self,
@@ -41,6 +44,9 @@ class RuleBroken(BaseException):
         self.notes = notes
         self.secondary = secondary
         self.subject = subject  # what the rule is about, for whoever knows its history
+        observer = type(self).observer
+        if observer is not None:
+            observer(self)
         self.place: Any = None  # where it happened, if an engine knows it better than a traceback
         self.facts = facts
 

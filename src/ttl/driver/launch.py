@@ -12,7 +12,15 @@ from typing import Any
 
 from ttl.artifact import CompiledOperation, write_folder
 from ttl.config import SCHEDULERS, Config
-from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, render_all
+from ttl.device import Chip
+from ttl.diagnostics import (
+    RuleBroken,
+    TTLError,
+    UsageError,
+    codes,
+    file_not_usable,
+    render_all,
+)
 from ttl.language import Operation
 from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
@@ -21,11 +29,10 @@ from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES, EventKind, Recorder, write_json_lines
 
+from .backend import BACKENDS, choose_backend
 from .compile import compile_operation
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
-
-BACKENDS = ("sim", "host")
 
 
 class Driver:
@@ -55,14 +62,15 @@ class Driver:
         _check_choice("TTL_SCHEDULER", config.scheduler, SCHEDULERS)
         for category in config.trace_events or ():
             _check_choice("TTL_TRACE_EVENTS", category, CATEGORIES)
+        config, chip = choose_backend(config, args, kwargs)
         _check_float32(config)
         target = _target(config)
         program = operation.program(
             args,
             kwargs,
-            config.grid or target.default_grid,
+            config.grid or _own_grid(chip, target),
             config.compiler_options,
-            largest_grid=_largest_grid(config, target),
+            largest_grid=_largest_grid(config, _own_grid(chip, target)),
         )
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
@@ -70,7 +78,7 @@ class Driver:
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
         if not config.compile_only:
-            _run(program, compiled if config.backend == "host" else None, target, config)
+            _run(program, compiled if config.backend != "sim" else None, target, config)
 
     def _supply(self, program: Program, config: Config) -> None:
         """Say once for each operation which releases and waits are supplied, or refuse them."""
@@ -112,6 +120,7 @@ def _run(
 ) -> None:
     recorder = Recorder(config.trace_events) if config.trace else None
     if recorder is not None:
+        _check_trace(config)
         recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
     try:
         with _unchanged(program) if config.dry_run else nullcontext():
@@ -121,6 +130,15 @@ def _run(
             recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
             with Path(config.trace).open("a") as out:
                 write_json_lines(recorder.events, out)
+
+
+def _check_trace(config: Config) -> None:
+    """Before the run: what it wrote would be lost otherwise."""
+    assert config.trace is not None
+    try:
+        Path(config.trace).open("a").close()
+    except OSError as error:
+        raise file_not_usable(config.trace, error) from None
 
 
 def _run_kernels(
@@ -141,11 +159,21 @@ def _run_kernels(
             float32=config.float32,
             report=lambda found: print(render_all([found], config.json), file=sys.stderr),
         )
+    elif config.backend == "device":
+        from ttl import device
+
+        device.launch(compiled, list(program.tensors.values()))
     else:
         from ttl import host
 
         storages = [tensor.storage for tensor in program.tensors.values()]
-        host.launch(compiled, storages, cache_dir=config.cache_dir, recorder=recorder)
+        host.launch(
+            compiled,
+            storages,
+            cache_dir=config.cache_dir,
+            recorder=recorder,
+            seed=config.seed,
+        )
 
 
 @contextmanager
@@ -175,10 +203,14 @@ def _target(config: Config) -> Target:
     return replace(target, dataflow_buffers=buffers, dataflow_buffer_budget_bytes=budget)
 
 
-def _largest_grid(config: Config, target: Target) -> tuple[int, ...]:
+def _own_grid(chip: Chip | None, target: Target) -> tuple[int, int]:
+    """The nodes that there are: on a device, those that are not harvested or used by ttnn."""
+    return target.default_grid if chip is None else chip.grid
+
+
+def _largest_grid(config: Config, own: tuple[int, int]) -> tuple[int, ...]:
     """An operation may ask for a grid of its own beside a smaller one for the others."""
-    chosen = config.grid or target.default_grid
-    return tuple(max(sizes) for sizes in zip(chosen, target.default_grid, strict=True))
+    return tuple(max(sizes) for sizes in zip(config.grid or own, own, strict=True))
 
 
 FAIR_SEED = 0

@@ -36,6 +36,9 @@ from .operation import Program
 HARMLESS = (abs, bool, getattr, hasattr, id, isinstance, len, print, repr, str, type)
 
 MISSING = object()
+# Of functions that run with another code for a while (sim/repair.py): their own. Other threads may
+# look at them meanwhile.
+REPLACED: dict[FunctionType, CodeType] = {}
 DEEPEST_MODULE = 3  # package.package.module.function
 
 
@@ -46,6 +49,10 @@ class CodePoints:
     code: CodeType
     tree: ast.FunctionDef
     points: FunctionPoints
+
+
+def own_code(function: FunctionType) -> CodeType:
+    return REPLACED.get(function) or function.__code__
 
 
 def program_points(program: Program) -> list[CodePoints]:
@@ -108,7 +115,7 @@ def _analyse(function: FunctionType) -> tuple[CodePoints, ...]:
 def _source_function(
     function: FunctionType, known: dict[CodeType, SourceFunction]
 ) -> SourceFunction | None:
-    code = function.__code__
+    code = own_code(function)
     if code not in known:
         tree = definition_of(code)
         if tree is None or _is_generator(code):
@@ -134,9 +141,9 @@ def _meaning(value: object, known: dict[CodeType, SourceFunction]) -> Meaning | 
     if isinstance(value, DataflowBuffer):
         return Meaning.BUFFER
     if isinstance(value, FunctionType):
-        if is_pyttl_file(value.__code__.co_filename):
+        if is_pyttl_file(own_code(value).co_filename):
             return Meaning.HARMLESS
-        if is_user_file(value.__code__.co_filename):
+        if is_user_file(own_code(value).co_filename):
             return _source_function(value, known) or Meaning.UNKNOWN
     if any(value is harmless for harmless in HARMLESS):
         return Meaning.HARMLESS
@@ -158,8 +165,8 @@ def _value(node: ast.expr, function: FunctionType) -> object:
 
 
 def _named(name: str, function: FunctionType) -> object:
-    if name in function.__code__.co_freevars:
-        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+    if name in own_code(function).co_freevars:
+        cell = (function.__closure__ or ())[own_code(function).co_freevars.index(name)]
         with suppress(ValueError):  # it has no value yet
             return cell.cell_contents
         return MISSING
@@ -179,7 +186,7 @@ def reachable_functions(function: Any) -> Iterator[FunctionType]:
         found = waiting.pop()
         if not isinstance(found, FunctionType) or id(found) in seen:
             continue
-        if is_user_file(found.__code__.co_filename):
+        if is_user_file(own_code(found).co_filename):
             seen.add(id(found))
             yield found
             waiting += [value for _, value in _environment(found)]
@@ -187,7 +194,7 @@ def reachable_functions(function: Any) -> Iterator[FunctionType]:
 
 def _environment(function: FunctionType) -> Iterator[tuple[str, object]]:
     """The names of outer scopes that a function uses, and what they stand for now."""
-    names = sorted({*function.__code__.co_freevars, *_names(function.__code__)})
+    names = sorted({*own_code(function).co_freevars, *_names(own_code(function))})
     for name in names:
         value = _named(name, function)
         if value is not MISSING:
@@ -217,17 +224,17 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _fingerprint(function: FunctionType, outer: tuple[CodeType, ...]) -> Hashable:
-    code = function.__code__
+    code = own_code(function)
     if code in outer:
         return code
     parts: list[Hashable] = []
     for name, value in _environment(function):
         if not isinstance(value, FunctionType):
             parts.append((name, type(value)))
-        elif is_user_file(value.__code__.co_filename):
+        elif is_user_file(own_code(value).co_filename):
             parts.append((name, _fingerprint(value, (*outer, code))))
         else:
-            parts.append((name, value.__code__))
+            parts.append((name, own_code(value)))
     return code, tuple(parts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -18,7 +18,7 @@ from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.tensors import TensorLike, check_tensor_arguments
+from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.types import Shape
 
 from .buffer import DataflowBuffer
@@ -75,18 +75,34 @@ class Program:
     kernels_by_node: dict[Shape, tuple[KernelFunction, ...]] = field(default_factory=dict)
     pipe_nets: tuple[PipeNet, ...] = ()
     semaphores: tuple[Semaphore, ...] = ()
+    # Those of the arguments, then those that kernels only capture.
+    tensors: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tensors = {name: value for name, value in self.arguments.items() if is_tensor(value)}
+        for name, tensor in _captured_tensors(self.kernels):
+            if not any(tensor is known for known in tensors.values()):
+                tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
+        object.__setattr__(self, "tensors", tensors)
 
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
 
-    @property
-    def tensors(self) -> dict[str, Any]:
-        return {name: value for name, value in self.arguments.items() if is_tensor(value)}
+
+def _captured_tensors(kernels: Iterable[KernelFunction]) -> Iterator[tuple[str, Any]]:
+    """The tensors that kernels name without being given them."""
+    for kernel in kernels:
+        code, around = kernel.function.__code__, kernel.function.__globals__
+        named = {name: around[name] for name in code.co_names if name in around}
+        for name, value in (kernel.captures() | named).items():
+            if not isinstance(value, DataflowBuffer) and is_tensor(value):
+                yield name, value
 
 
 def is_tensor(value: object) -> bool:
     """Is it a tensor of the embedded or of the real ttnn?"""
-    return find_dtype(value) is not None and isinstance(value, TensorLike)
+    # Not isinstance(value, TensorLike): that takes fifty times as long.
+    return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +172,21 @@ class Operation:
             pipe_nets=tuple(first.pipe_nets),
             semaphores=tuple(first.semaphores),
         )
+        self._check_captured(program)
         if first.asked_for_node:
             for node in nodes_of(grid):
                 scope_of_node = self._run_body(arguments, grid, node)
                 self._check_same(first, scope_of_node)
                 program.kernels_by_node[node] = tuple(scope_of_node.kernels)
         return program
+
+    def _check_captured(self, program: Program) -> None:
+        captured = program.tensors.keys() - program.arguments.keys()
+        if captured:
+            try:
+                check_tensor_arguments(self.__name__, program.tensors, captured)
+            except RuleBroken as broken:
+                raise UsageError(broken.at(_definition_span(self.function))) from None
 
     def _options(self, kwargs: dict[str, Any], environment_options: str | None) -> Options:
         """Those of the decorator, the environment and the call, the last winning."""

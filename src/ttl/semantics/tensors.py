@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import index
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -186,15 +186,26 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
 # Arguments of operations --------------------------------------------------------------------------
 
 
-def check_tensor_arguments(operation: str, tensors: Mapping[str, TensorLike]) -> None:
-    """The tensors can be sliced, and one device can reach all of them."""
+def check_tensor_arguments(
+    operation: str, tensors: Mapping[str, TensorLike], captured: Collection[str] = ()
+) -> None:
+    """The tensors can be sliced, and one device can reach all of them.
+
+    `captured` are the names of those that are not arguments.
+    """
+    titles = {
+        name: f"captured tensor `{name}` of {operation}"
+        if name in captured
+        else f"argument `{name}` of {operation}"
+        for name in tensors
+    }
     for name, tensor in tensors.items():
         if problem := _unusable(tensor):
             raise RuleBroken(
-                codes.UNUSABLE_TENSOR, f"argument `{name}` of {operation} is {problem[0]}",
+                codes.UNUSABLE_TENSOR, f"{titles[name]} is {problem[0]}",
                 helps=(problem[1],), shape=tuple(tensor.shape),
             )  # fmt: skip
-    _check_devices(operation, tensors)
+    _check_devices(titles, tensors)
 
 
 def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
@@ -213,19 +224,19 @@ def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
     return f"a tensor without dimensions, of shape {shape}", "give it the shape (1,)"
 
 
-def _check_devices(operation: str, tensors: Mapping[str, TensorLike]) -> None:
+def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, TensorLike]) -> None:
     devices = {name: _device_of(tensor) for name, tensor in tensors.items()}
     for name, device in devices.items():
         if device is None:
             raise RuleBroken(
                 codes.UNUSABLE_TENSOR,
-                f"argument `{name}` of {operation} is a host tensor",
+                f"{titles[name]} is a host tensor",
                 helps=("make it with device=ttnn.open_device(device_id=0), or use to_device()",),
             )
         if not getattr(tensors[name].device(), "is_open", True):  # type: ignore[attr-defined]
             raise RuleBroken(
                 codes.UNUSABLE_TENSOR,
-                f"argument `{name}` of {operation} is on device {device}, which is closed",
+                f"{titles[name]} is on device {device}, which is closed",
                 helps=("call the operation before ttnn.close_device(device)",),
             )
     places = sorted(set(devices.values()), key=str)
@@ -235,8 +246,8 @@ def _check_devices(operation: str, tensors: Mapping[str, TensorLike]) -> None:
     other = next(name for name, device in devices.items() if device != devices[first])
     raise RuleBroken(
         codes.UNUSABLE_TENSOR,
-        f"argument `{other}` of {operation} is on device {devices[other]}, argument `{first}` on "
-        f"device {devices[first]}",
+        f"{titles[other]} is on device {devices[other]}, "
+        f"{titles[first].rpartition(' of ')[0]} on device {devices[first]}",
         helps=("put all tensors on one device: ttnn.to_device(tensor, device)",),
     )
 

@@ -7,31 +7,34 @@ Blocks are small: on a busy machine OpenBLAS loses more by waking threads than i
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from .nesting import WhileRunning
+
 _PREFIXES = ("scipy_openblas", "openblas")
 _SUFFIXES = ("64_", "")
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def _one_thread() -> Callable[[], None]:
     """Has no effect where numpy came without an OpenBLAS of its own."""
     functions = _openblas()
     if functions is None:
-        yield
-        return
+        return lambda: None
     get_threads, set_threads = functions
     before = get_threads()
     set_threads(1)
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         set_threads(before)
+
+    return undo
+
+
+one_blas_thread = WhileRunning(_one_thread)
 
 
 @cache

@@ -27,13 +27,14 @@ RELEASED = State.RELEASED
 class SimExpression(BlockExpression):
     """A computed value, rounded to the DST format. Its array broadcasts to the block's extent."""
 
-    __slots__ = ("array", "padding")
+    __slots__ = ("array", "kernel", "padding")
 
     padding: str  # set by sim/padding.py, if at all
 
-    def __init__(self, type: BlockType, array: Array):
+    def __init__(self, type: BlockType, array: Array, kernel: KernelRun):
         self.type = type
         self.array = array
+        self.kernel = kernel  # a value is in the registers of one core
 
 
 class SimBlock(Block):
@@ -123,6 +124,9 @@ class SimBlock(Block):
             self.kernel.simulation.padding.copied(source, self)
 
     def store(self, value: Any) -> None:
+        running = ENGINE.get(None)
+        if running is not self.kernel:
+            raise self.used_by(running)
         self.kernel.store(value, self)
 
     def settle(self) -> None:
@@ -138,6 +142,9 @@ class SimBlock(Block):
         self._release_by_hand(Event.POP)
 
     def __enter__(self) -> SimBlock:
+        running = ENGINE.get(None)
+        if running is not self.kernel:
+            raise self.used_by(running)
         self.entered = True
         return self
 
@@ -242,12 +249,13 @@ class SimBlock(Block):
         broken.place = self.exit_place
         return broken
 
-    def used_by(self, other: KernelRun) -> RuleBroken:
+    def used_by(self, other: KernelRun | None) -> RuleBroken:
         """Another kernel than the one that acquired it found the block in a shared variable."""
         name, owner = self.end.buffer.declared.name, self.kernel.name
+        user = "the program" if other is None else f"`{other.name}`"
         return RuleBroken(
             codes.BUFFER_ENDS,
-            f"`{other.name}` uses a block of `{name}` that `{owner}` acquired",
+            f"{user} uses a block of `{name}` that `{owner}` acquired",
             helps=(f"hand it over through `{name}`: push() in one kernel, wait() in the other",),
             secondary=labels([(self.place, f"`{owner}` acquired it here")]),
         )

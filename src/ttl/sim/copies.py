@@ -64,6 +64,7 @@ class Load(TensorTransfer):
     __slots__ = ()
 
     def finish(self) -> None:
+        self.check_owner()
         self.is_done = True
         part, block, kernel = self.part, self.block, self.kernel
         block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
@@ -89,6 +90,7 @@ class Save(TensorTransfer):
     __slots__ = ()
 
     def finish(self) -> None:
+        self.check_owner()
         self.is_done = True
         part, block, kernel = self.part, self.block, self.kernel
         block.transfer = None

@@ -72,6 +72,8 @@ def apply(
                 arrays.append(operand.values)
             key.append(id(operand.type))
         elif kind is SimExpression:
+            if operand.kernel is not kernel:
+                raise _of_another(operand, kernel)
             arrays.append(operand.array)
             key.append(id(operand.type))
         else:
@@ -86,7 +88,7 @@ def apply(
             computed = round_to(computed, format_of(kernel, applied.type.dtype))
         if computed.base is not None:  # a slot or a view of one changes with its block
             computed = computed.copy()
-        return SimExpression(applied.type, computed)
+        return SimExpression(applied.type, computed, kernel)
     return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
 
 
@@ -112,12 +114,23 @@ def _apply_unlike(
     # A fill stays exact until it meets an element type.
     if operands and (computed.dtype is not SINGLE or kernel.dest is not float32):
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
-    result = SimExpression(applied.type, computed if computed.base is None else computed.copy())
+    snapshot = computed if computed.base is None else computed.copy()
+    result = SimExpression(applied.type, snapshot, kernel)
     if applied.is_open:
         _follow_shapeless(kernel, operands, result)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.applied(kernel, op, operands, result)
     return result
+
+
+def _of_another(value: SimExpression, kernel: KernelRun) -> RuleBroken:
+    owner = value.kernel
+    return RuleBroken(
+        codes.BUFFER_ENDS,
+        f"`{kernel.name}` on node {kernel.coordinate} uses a value that `{owner.name}` on node "
+        f"{owner.coordinate} computed",
+        helps=("a value stays in the kernel that computed it: store() it into a block",),
+    )
 
 
 def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
@@ -258,7 +271,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         running = ENGINE.get(None)
         foreign = running is not None and running is not kernel
         raise block.used_by(running) if foreign else wrong_kind("Block.store()", kernel.kind)
-    if type(value) is SimExpression and value.type is block.type:
+    if type(value) is SimExpression and value.type is block.type and value.kernel is kernel:
         stored = value.array
     else:
         stored = _storable(kernel, value, block, "Block.store()")
@@ -279,6 +292,8 @@ def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Arra
     """The value's array, once it is known to fit into the block."""
     array: Array
     if type(value) is SimExpression:
+        if value.kernel is not kernel:
+            raise _of_another(value, kernel)
         array = value.array
         if not is_complete(value.type.shape):
             kernel.shapeless.pop(value, None)
@@ -297,10 +312,14 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     """`block += value`: on a reserved block a running sum, on a waited one a store of the sum."""
     if not kernel.is_compute:
         raise wrong_kind("+= on a block", kernel.kind)
+    if block.kernel is not kernel:
+        raise block.used_by(kernel)
     if not block.end.is_producer:
         store(kernel, apply(kernel, ADD, (block, value)), block)
         return
     if is_number(value):
+        if block.type.layout is ROW_MAJOR_LAYOUT:
+            store_type(block.type, block.type)  # nothing is computed with it
         added = _number(value, block.type.dtype)
     else:
         added = _storable(kernel, value, block, "+=")
@@ -310,3 +329,5 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     summed = np.add(np.zeros_like(before) if is_first else before, added)
     block.values = None
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype))
+    if kernel.simulation.padding is not None:
+        kernel.simulation.padding.accumulated(value, block, is_first)

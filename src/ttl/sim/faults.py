@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
 
 
+MOST_CALLERS = 8  # that are shown, the outermost among them
+
+
 def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
     """`broken` was raised by a call of the kernel: the innermost user frame is the place, unless it
     is known better.
@@ -44,7 +47,8 @@ def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExi
         return rule_fault(kernel, mistake.with_traceback(error.__traceback__))
     spans = traceback_spans(error.__traceback__)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if _was_raised_by_pyttl(error.__traceback__):
+    is_ours = _was_raised_by_pyttl(error.__traceback__)
+    if is_ours and not isinstance(error, RecursionError):  # a recursion ends wherever it is
         broken = RuleBroken(codes.INTERNAL, f"pyttl failed: {text}")
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
     broken = RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel.name}` raised {text}")
@@ -83,5 +87,9 @@ def _fault(
         label,
         notes=(f"in kernel `{kernel.name}` on node {kernel.coordinate}",),
     )
-    callers = tuple(Label(span, "called from here") for span in spans[1:])
-    return KernelFault(replace(found, secondary=found.secondary + callers))
+    callers = [Label(span, "called from here") for span in spans[1:]]
+    if len(callers) > MOST_CALLERS:
+        left_out = f"{len(callers) - MOST_CALLERS} more calls in between"
+        found = replace(found, notes=(*found.notes, left_out))
+        callers = callers[: MOST_CALLERS - 1] + callers[-1:]
+    return KernelFault(replace(found, secondary=(*found.secondary, *callers)))

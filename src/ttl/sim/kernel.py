@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from sys import _getframe, getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
+from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
 from ttl.diagnostics.frames import user_frame
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
 from ttl.semantics.block_protocol import State
+from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import TensorSlice
@@ -83,6 +84,7 @@ class KernelRun:
         self.transfers: dict[SimTransfer, None] = {}  # not waited for yet, oldest first
         self.shapeless: dict[SimExpression, Place | None] = {}  # values that need a shape yet
         self.net_roles: dict[PipeNet, Roles] = {}  # of the nets it has used
+        self.broken: RuleBroken | None = None  # the first rule that it broke
         self.exiting: tuple[SimBlock, ...] = ()  # left by their `with` before an older one
         self.copies = 0  # started
         self.steps = 0  # block expressions computed
@@ -90,6 +92,7 @@ class KernelRun:
         self.waiting_for: BufferEnd | PipeTransfer | SemaphoreWait | None = None
         self.is_polling = False
         self.is_finished = False
+        self.times_ended = 0
 
     def main(self) -> None:
         """The body of the greenlet. What it raises comes out of the scheduler's switch."""
@@ -98,6 +101,8 @@ class KernelRun:
         try:
             if self.function() is not None:
                 raise self._returned()
+            if self.broken is not None:  # a bare `except` or a `finally` has kept it
+                raise self.broken
             self._check_end()
         except RuleBroken as broken:
             if isinstance(broken.subject, SimBlock):
@@ -137,8 +142,8 @@ class KernelRun:
         block.values = None
         block.words.fill(end.buffer.poison)  # so that data nobody wrote shows
         end.acquired += 1
-        if self.recorder is not None:
-            self.record_buffer(EventKind.BUFFER_RESERVE, end)
+        if self.is_observed:
+            self._observe_reserve(end, block)
         return block
 
     def wait(self, buffer: DataflowBuffer) -> SimBlock:
@@ -163,6 +168,12 @@ class KernelRun:
         if self.recorder is not None:
             self.record_buffer(EventKind.BUFFER_WAIT, end)
         return block
+
+    def _observe_reserve(self, end: BufferEnd, block: SimBlock) -> None:
+        if self.simulation.padding is not None:
+            self.simulation.padding.reserved(block)
+        if self.recorder is not None:
+            self.record_buffer(EventKind.BUFFER_RESERVE, end)
 
     def _claim(
         self, ends: dict[DataflowBuffer, BufferEnd], buffer: DataflowBuffer, end: BufferEnd
@@ -374,6 +385,15 @@ class KernelRun:
         frame = user_frame(_getframe(2))
         line = frame.f_lineno if frame is not None else 0
         self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
+
+
+def _notice(broken: RuleBroken) -> None:
+    kernel = ENGINE.get(None)
+    if isinstance(kernel, KernelRun) and kernel.broken is None:
+        kernel.broken = broken if broken.code.severity is Severity.ERROR else None
+
+
+RuleBroken.observer = staticmethod(_notice)
 
 
 def _second_kernel(end: BufferEnd) -> RuleBroken:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Diagnostic, RuleBroken, codes
 from ttl.diagnostics.frames import user_frame
-from ttl.semantics.ops import BlockOp
+from ttl.semantics.ops import BlockOp, is_number
 from ttl.semantics.tensors import TensorSlice
 
 from .block import SimBlock, SimExpression
@@ -50,6 +50,16 @@ class Padding:
 
     def stored(self, value: Any, block: SimBlock) -> None:
         self._set(block, self.of_value(value))
+
+    def accumulated(self, value: Any, block: SimBlock, is_first: bool) -> None:
+        """Padding of zeros stays zero only if zeros are added."""
+        before = None if is_first else self.slots.get(id(block.array))
+        added = ANY if before and is_number(value) else self.of_value(value)
+        found = (before, added)
+        self._set(block, ANY if ANY in found else ZERO if ZERO in found else None)
+
+    def reserved(self, block: SimBlock) -> None:
+        self._set(block, None)
 
     def _set(self, block: SimBlock, padding: str | None) -> None:
         if padding is None:

@@ -17,7 +17,6 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described
 from ttl.language.pipes import DstPipeIdentity, Pipe, PipeNet, Route, SrcPipeIdentity
 from ttl.semantics.block_protocol import Event
-from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.types import BlockType, Shape
 from ttl.trace import EventKind
 
@@ -98,8 +97,6 @@ class PipeTransfer(SimTransfer):
 
     def sleep_until_all_are_there(self) -> None:  # rule SEND
         kernel, meeting = self.kernel, self.meeting
-        if ENGINE.get(None) is not kernel:
-            raise _wait_of_another(self)
         while meeting.missing:
             meeting.sleepers.append(kernel)
             kernel.sleep(self, meeting.pipe.name, 0)
@@ -327,16 +324,6 @@ def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
                 helps=(f"call {call}() of the pipe net with a function that makes the copy",),
             )
     return None
-
-
-def _wait_of_another(transfer: PipeTransfer) -> RuleBroken:
-    owner = transfer.kernel
-    return RuleBroken(
-        codes.TRANSFER_REUSED,
-        f"this transfer was started by kernel `{owner.name}` on node {owner.coordinate}",
-        helps=("wait for a transfer in the kernel that started it",),
-        secondary=labels([(transfer.place, "the transfer started here")]),
-    )
 
 
 def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:

@@ -7,8 +7,7 @@ Python's print has, it is Python's.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,12 @@ from ttl.semantics.current_engine import ENGINE
 from .block import SimBlock
 from .expressions import carried
 from .kernel import KernelRun
+from .nesting import WhileRunning
 
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
 
 
-@contextmanager
-def language_print() -> Iterator[None]:
+def _replace_print() -> Callable[[], None]:
     original = builtins.print
 
     def kernel_print(*values: Any, num_pages: int = 1, **options: Any) -> None:
@@ -37,11 +36,14 @@ def language_print() -> Iterator[None]:
         else:
             original(*values, **options)
 
-    builtins.print = kernel_print
-    try:
-        yield
-    finally:
+    def undo() -> None:
         builtins.print = original
+
+    builtins.print = kernel_print
+    return undo
+
+
+language_print = WhileRunning(_replace_print)
 
 
 def text_of(kernel: KernelRun, values: tuple[Any, ...], num_pages: int) -> str:

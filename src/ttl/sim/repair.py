@@ -13,6 +13,7 @@ rule SAME    the function objects stay the user's own, cells and defaults and al
 from __future__ import annotations
 
 import ast
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ from types import CodeType, FunctionType
 from typing import TypeVar
 
 from ttl.language.implicit_sync import (
+    REPLACED,
     CodePoints,
     function_points,
+    own_code,
     program_points,
     reachable_functions,
 )
@@ -39,18 +42,40 @@ def repaired(program: Program) -> Iterator[None]:
 
     Raises UsageError for a handle that is released or waited for on some paths only.
     """
-    original: dict[FunctionType, CodeType] = {}
-    replaced: dict[FunctionType, CodeType] = {}
-    if program_points(program):
-        for function, code in _replacements(program):
-            original[function], replaced[function] = function.__code__, code
+    replaced = dict(_replacements(program)) if program_points(program) else {}
     try:
-        for function, code in replaced.items():  # rule SAME
-            function.__code__ = code
+        for function, code in replaced.items():
+            _RUNS.enter(function, code)
         yield
     finally:
-        for function, code in original.items():
+        for function in replaced:
+            _RUNS.leave(function)
+
+
+class _Runs:
+    """How many runs need each function with another code. Threads share helpers: the last run that
+    needs one gives it its own code back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[FunctionType, int] = {}
+
+    def enter(self, function: FunctionType, code: CodeType) -> None:
+        with self._lock:
+            self._counts[function] = self._counts.get(function, 0) + 1
+            REPLACED.setdefault(function, function.__code__)
             function.__code__ = code
+
+    def leave(self, function: FunctionType) -> None:
+        with self._lock:
+            self._counts[function] -= 1
+            if not self._counts[function]:
+                del self._counts[function]
+                function.__code__ = REPLACED.pop(function)
+
+
+_RUNS = _Runs()
 
 
 def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
@@ -58,7 +83,7 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
         for kernel in kernels:
             points = {found.code: found for found in function_points(kernel.function)}
             for function in reachable_functions(kernel.function):
-                found = points.get(function.__code__)
+                found = points.get(own_code(function))
                 code = recompiled(found) if found is not None else None
                 if code is not None:
                     yield function, code

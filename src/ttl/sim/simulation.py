@@ -14,6 +14,7 @@ from greenlet import GreenletExit, getcurrent
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, nodes_of
+from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
 from ttl.semantics.kernel_kinds import KernelKind
@@ -37,6 +38,8 @@ from .workers import start
 
 SPIN_SECONDS = 5.0
 POLLS_WITHOUT_PROGRESS = 20_000
+MOST_TIMES_ENDED = 10
+_ABANDONED: list[KernelRun] = []
 
 
 def run(
@@ -163,7 +166,7 @@ class Simulation:
     def switch_to_next(self) -> None:
         """Called by a kernel that cannot go on; returns when it is in the queue and its turn."""
         if self.is_stopping:  # a `finally` of a kernel that is being ended
-            raise GreenletExit
+            self._end_again()
         ready = self.ready
         if self.random is not None:
             self._shuffle()
@@ -172,6 +175,15 @@ class Simulation:
             following.switch()
         else:  # only the hub starts greenlets: one started here would stand on our stack
             self.hub.switch()
+
+    def _end_again(self) -> None:
+        """A kernel whose `except:` keeps even this is left where it is, and never runs again."""
+        kernel: KernelRun = ENGINE.get()
+        kernel.times_ended += 1
+        if kernel.times_ended <= MOST_TIMES_ENDED:
+            raise GreenletExit
+        _ABANDONED.append(kernel)  # collecting its greenlet would let it run
+        self.hub.switch()
 
     def _shuffle(self) -> None:
         assert self.random is not None

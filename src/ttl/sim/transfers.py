@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.copies import GroupTransfer, Transfer
+from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
 
 from .block import SimBlock
@@ -53,6 +54,7 @@ class SimTransfer(Transfer):
         self.group = group
 
     def finish(self) -> None:
+        self.check_owner()
         self.is_done = True
         self.group = None
         self.complete()
@@ -61,6 +63,17 @@ class SimTransfer(Transfer):
         del kernel.transfers[self]
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
+
+    def check_owner(self) -> None:
+        """The wait of a transfer belongs to the kernel that started it."""
+        owner = self.kernel
+        if ENGINE.get(None) is not owner:
+            raise RuleBroken(
+                codes.TRANSFER_REUSED,
+                f"this transfer was started by kernel `{owner.name}` on node {owner.coordinate}",
+                helps=("wait for a transfer in the kernel that started it",),
+                secondary=labels([(self.place, "the transfer started here")]),
+            )
 
     def _refused(self) -> RuleBroken:
         how = "was waited for already" if self.is_done else "was added to a group"

@@ -10,7 +10,7 @@ import threading
 from contextvars import Context
 from typing import TYPE_CHECKING
 
-from greenlet import getcurrent, greenlet
+from greenlet import greenlet
 
 from ttl.semantics.current_engine import ENGINE
 
@@ -20,11 +20,29 @@ if TYPE_CHECKING:
 MOST_IDLE = 1024
 
 
+class Worker(greenlet):  # type: ignore[misc]  # greenlet has no types
+    """Runs the kernel it was given, then waits; meanwhile it keeps nothing of a run alive."""
+
+    kernel: KernelRun | None = None  # not an argument of switch(): those stay on the stack
+
+    def run(self) -> None:
+        idle = _IDLE.workers
+        while self.kernel is not None:
+            ENGINE.set(self.kernel)
+            self.kernel.main()
+            self.kernel = None
+            ENGINE.set(None)
+            if len(idle) < MOST_IDLE:
+                idle.append(self)
+                assert self.parent is not None
+                self.parent.switch()
+
+
 class _Idle(threading.local):
-    """The greenlets of a thread that wait for a kernel."""
+    """The workers of a thread that wait for a kernel."""
 
     def __init__(self) -> None:
-        self.greenlets: list[greenlet] = []
+        self.workers: list[Worker] = []
 
 
 _IDLE = _Idle()
@@ -32,22 +50,12 @@ _IDLE = _Idle()
 
 def start(kernel: KernelRun, hub: greenlet, context: Context) -> None:
     """Run `kernel` in a greenlet until it sleeps or ends; what it raises is raised in `hub`."""
-    idle = _IDLE.greenlets
-    worker = idle.pop() if idle else greenlet(_work)
+    idle = _IDLE.workers
+    worker = idle.pop() if idle else Worker()
+    while worker.dead:  # an interrupt ended it while it was about to wait
+        worker = idle.pop() if idle else Worker()
     worker.parent = hub
     worker.gr_context = context.copy()
+    worker.kernel = kernel
     kernel.greenlet = worker
-    worker.switch(kernel)
-
-
-def _work(kernel: KernelRun | None) -> None:
-    idle = _IDLE.greenlets
-    this = getcurrent()
-    while kernel is not None:
-        ENGINE.set(kernel)
-        kernel.main()
-        kernel = None  # whoever waits keeps nothing alive
-        if len(idle) < MOST_IDLE:
-            idle.append(this)
-            assert this.parent is not None
-            kernel = this.parent.switch()
+    worker.switch()

@@ -212,3 +212,75 @@ def test_a_block_that_the_user_keeps_is_not_used_again() -> None:
     with pytest.raises(KernelFault, match="acquired"):
         operation(tensor())
     assert len({id(block) for block in kept}) == 3
+
+
+def on_two_nodes(use):
+    """Compute kernels on two nodes; the second uses what the first has left in `shared`."""
+    shared = {}
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a):
+        y_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        go_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.compute()
+        def compute():
+            with y_dfb.reserve() as block:
+                if ttl.node(1) == 0:
+                    shared["block"], shared["value"] = block, ttl.math.fill(1, shape=(1, 1)) + 1
+                    block.store(ttl.math.fill(1))
+                else:
+                    with go_dfb.wait() as go:
+                        block.store(go)
+                    use(shared["block"], shared["value"])
+
+        @ttl.datamovement()
+        def move():
+            with y_dfb.wait() if ttl.node(1) == 0 else go_dfb.reserve() as block:
+                net.if_src(lambda pipe: ttl.copy(block, pipe).wait())
+                net.if_dst(lambda pipe: ttl.copy(pipe, block).wait())
+
+    return operation
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda block, value: block.store(ttl.math.fill(2)), "uses a block of `y_dfb`"),
+        (lambda block, value: block.__iadd__(2), "uses a block of `y_dfb`"),
+        (lambda block, value: block.__enter__(), "uses a block of `y_dfb`"),
+        (lambda block, value: value + 1, "uses a value that `compute` on node"),
+    ],
+)
+def test_a_node_has_its_own_blocks_and_values(use, message: str) -> None:
+    with pytest.raises(KernelFault, match=message):
+        on_two_nodes(use)(tensor())
+
+
+def test_a_transfer_is_waited_for_by_the_kernel_that_started_it() -> None:
+    shared = []
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        go_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+
+        @ttl.datamovement()
+        def read():
+            block = a_dfb.reserve()
+            shared.append(ttl.copy(a[0, 0], block))
+            for _ in range(2):  # the second waits until `write` has popped the first
+                with go_dfb.reserve() as go:
+                    ttl.copy(a[0, 0], go).wait()
+            shared[0].wait()
+            block.push()
+
+        @ttl.datamovement()
+        def write():
+            with go_dfb.wait() as go:
+                ttl.copy(go, a[1, 0]).wait()
+                shared[0].wait()
+
+    with pytest.raises(KernelFault, match="this transfer was started by kernel `read`"):
+        operation(tensor())

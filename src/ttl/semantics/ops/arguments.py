@@ -35,11 +35,9 @@ def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argument
     """
     if not kwargs:
         return _bind(op, args, kwargs)
-    key: list[object] = [id(op), len(args)]
-    for name, value in kwargs.items():
-        key += [name, type(value), tuple(value) if type(value) is list else value]
     try:
-        known = _CHECKED.get(tuple(key))
+        key = _key(op, args, kwargs)
+        known = _CHECKED.get(key)
     except TypeError:  # a value without a hash
         return _bind(op, args, kwargs)
     if known is not None:
@@ -48,9 +46,21 @@ def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argument
     names = [parameter.name for parameter in op.parameters]
     only_parameters = all(op.keyword(name) in names for name in kwargs)
     if only_parameters and _same_objects(operands, args) and len(_CHECKED) < MOST_CHECKED:
-        parameters = Parameters(parameters)
-        _CHECKED[tuple(key)] = operands[len(args) :], parameters
+        left_out = operands[len(args) :], Parameters(parameters)
+        parameters = _CHECKED.setdefault(key, left_out)[1]
     return operands, parameters
+
+
+def _key(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, ...]:
+    """The same for calls that are alike; 1, 1.0 and True are not, nor are 0.0 and -0.0."""
+    key: list[object] = [id(op), len(args)]
+    for name, value in kwargs.items():
+        kind = type(value)
+        if kind is tuple or kind is list:
+            key += [name, tuple(value), *map(type, value)]
+        else:
+            key += [name, repr(value) if kind is float else value, kind]
+    return tuple(key)
 
 
 def _bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:

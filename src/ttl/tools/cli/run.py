@@ -58,7 +58,7 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
         "where it could go on (fair); results do not depend on it",
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="shuffle the simulator's schedule, repeatably"
+        "--seed", type=_natural, metavar="N", help="shuffle the simulator's schedule, repeatably"
     )
     parser.add_argument(
         "--max-dfbs", type=_positive, metavar="N", help="dataflow buffers a node may have"
@@ -96,6 +96,12 @@ def _grid(text: str) -> str:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not ROWS,COLUMNS, as in 8,8") from None
     return text
+
+
+def _natural(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def _positive(text: str) -> str:

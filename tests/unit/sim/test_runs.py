@@ -1,0 +1,233 @@
+"""Runs beside and after each other: threads, interrupts, what a run leaves behind."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import threading
+import weakref
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import ttl
+from ttl import ttnn
+from ttl.diagnostics import KernelFault, UsageError
+from ttl.sim import workers
+
+DEVICE = ttnn.open_device(device_id=0)
+
+
+def tensor(*shape, value=1.0, dtype=ttnn.bfloat16):
+    array = np.full(shape or (32, 32), value, np.float32)
+    return ttnn.from_numpy(array, dtype=dtype, device=DEVICE)
+
+
+@ttl.operation(grid=(1, 1))
+def copied(a, y):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+    @ttl.datamovement()
+    def read():
+        with dfb.reserve() as block:
+            ttl.copy(a[0, 0], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        with dfb.wait() as block:
+            ttl.copy(block, y[0, 0]).wait()
+
+
+def test_a_run_keeps_no_tensor_alive() -> None:
+    alive = []
+    for _ in range(3):
+        a, y = tensor(), tensor(value=0)
+        alive.append(weakref.ref(a.storage.elements))
+        copied(a, y)
+        del a, y
+    gc.collect()
+    assert [reference() for reference in alive] == [None] * 3
+
+
+def test_a_worker_that_was_ended_is_not_used_again() -> None:
+    copied(tensor(), tensor())
+    ended = workers.Worker()
+    ended.throw()
+    workers._IDLE.workers.append(ended)
+    y = tensor(value=0)
+    copied(tensor(), y)
+    assert ttnn.to_numpy(y).all()
+
+
+def left_to_helper(dfb, y, column):
+    block = dfb.wait()  # never popped: supplied
+    ttl.copy(block, y[0, column]).wait()
+
+
+def test_threads_share_a_helper_that_leaves_out_a_release() -> None:
+    """The first run to end does not take the supplied calls away from the others."""
+    inside, first_has_ended = threading.Event(), threading.Event()
+
+    @ttl.operation(grid=(1, 1))
+    def operation(y, is_second: bool):
+        dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            for column in range(4):
+                with dfb.reserve() as block:
+                    ttl.copy(y[0, column], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            if is_second:
+                inside.set()
+                first_has_ended.wait(10)
+            else:
+                inside.wait(10)
+            for column in range(4):
+                left_to_helper(dfb, y, column)
+
+    faults = []
+
+    def run(is_second):
+        try:
+            operation(tensor(32, 128), is_second)
+        except BaseException as error:
+            faults.append(error)
+        if not is_second:
+            first_has_ended.set()
+
+    original = builtins.print
+    threads = [threading.Thread(target=run, args=(is_second,)) for is_second in (False, True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert builtins.print is original
+
+
+def kept_by_except(call):
+    try:
+        call()
+    except BaseException:
+        return
+
+
+def kept_by_finally(call):
+    for _ in range(1):
+        try:
+            call()
+        finally:
+            break  # noqa: B012 - what the test is about
+
+
+@pytest.mark.parametrize("keep", [kept_by_except, kept_by_finally])
+def test_a_broken_rule_cannot_be_kept(keep) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def read():
+            keep(lambda: a[5, 5])
+
+    with pytest.raises(KernelFault, match="slice 5 of dimension 0"):
+        operation(tensor())
+
+
+def test_a_kernel_that_keeps_its_own_end_does_not_hang() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            while True:
+                with suppress(BaseException):
+                    dfb.reserve()
+
+        @ttl.datamovement()
+        def write():
+            dfb.wait()
+
+    with pytest.raises(KernelFault, match="push a block of `dfb` before reserving the next"):
+        operation(tensor())
+
+
+def test_a_recursion_without_end_is_the_users() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def read():
+            def again():
+                a[0, 0]
+                again()
+
+            again()
+
+    with pytest.raises(KernelFault, match="raised RecursionError") as raised:
+        operation(tensor())
+    assert len(raised.value.diagnostics[0].secondary) <= 8
+
+
+# Tensors that kernels capture ---------------------------------------------------------------------
+
+
+def capturing(captured):
+    """An operation that copies a tensor of the program to its argument."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as block:
+                ttl.copy(captured[0, 0], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, 0]).wait()
+
+    return operation
+
+
+def test_a_captured_tensor_is_read_in_every_mode(monkeypatch) -> None:
+    for wide in ("0", "1"):
+        monkeypatch.setenv("TTL_FLOAT32", wide)
+        y = tensor(value=0)
+        capturing(tensor(value=3))(y)
+        assert (ttnn.to_numpy(y) == 3).all()
+
+
+def test_a_captured_tensor_is_kept_in_a_dry_run(monkeypatch) -> None:
+    monkeypatch.setenv("TTL_DRY_RUN", "1")
+    captured = tensor(value=3)
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as block:
+                ttl.copy(block, captured[0, 0]).wait()
+
+    operation(tensor())
+    assert (ttnn.to_numpy(captured) == 3).all()
+
+
+def test_a_captured_tensor_is_checked_as_arguments_are() -> None:
+    host = ttnn.from_numpy(np.ones((32, 32), np.float32), dtype=ttnn.bfloat16)
+    with pytest.raises(UsageError, match="captured tensor `captured` of operation is a host"):
+        capturing(host)(tensor())
+    other = ttnn.zeros((32, 32), device=ttnn.open_device(device_id=1))
+    with pytest.raises(UsageError, match="is on device 1, argument `y` on device 0"):
+        capturing(other)(tensor())
