@@ -16,6 +16,7 @@ VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
     "compile": "compile the operations a program calls to C++ kernels",
     "opt": "run passes on IR text",
+    "stats": "tables of what a trace has recorded",
     "explain": "explain a diagnostic code",
 }
 PROGRAM_VERBS = ("run", "compile")
@@ -50,6 +51,11 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
     run.add_arguments(parser)
     given = list(sys.argv[1:] if arguments is None else arguments)
     return _run_verb(parse_program_verb(parser, "run", given))
+
+
+def stats_main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `tt-lang-sim-stats`: `ttl stats` under the name of the public tool."""
+    return main(["stats", *(sys.argv[1:] if arguments is None else arguments)])
 
 
 def parse_program_verb(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, codes, file_not_usable
@@ -28,6 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--print-ir-after", action="append", default=[], metavar="PASS",
         help="the module after this pass, to stderr",
     )
+    parser.add_argument(
+        "--verify-each", action="store_true", help="verify the module after each pass"
+    )
+    parser.add_argument(
+        "--time-passes", action="store_true", help="how long each pass took, to stderr"
+    )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
@@ -41,12 +48,17 @@ def run(options: argparse.Namespace) -> int:
     module = parse_module(options.file, context)
 
     running = ""
+    times: list[tuple[str, float]] = []
 
     def before(name: str, module: ModuleOp) -> None:
         nonlocal running
         running = name
+        times.append((name, perf_counter()))
 
     def after(name: str, module: ModuleOp) -> None:
+        times[-1] = (name, perf_counter() - times[-1][1])
+        if options.verify_each:
+            _verify(module, options.file, name)
         if options.print_ir_after_all or name in options.print_ir_after:
             text = print_module(module)
             print(f"// -----// IR after {name} //----- //\n{text}", file=sys.stderr)
@@ -55,14 +67,21 @@ def run(options: argparse.Namespace) -> int:
         run_passes(passes, context, module, before=before, after=after)
     except TTLError:
         raise
-    except Exception as error:
+    except (Exception, RuleBroken) as error:
         raise _pass_failed(running, error) from error
     _verify(module, options.file)
     print(print_module(module), end="")
+    if options.time_passes:
+        _print_times(times)
     return 0
 
 
-def _pass_failed(name: str, error: Exception) -> UsageError:
+def _print_times(times: list[tuple[str, float]]) -> None:
+    for name, seconds in (*times, ("total", sum(seconds for _, seconds in times))):
+        print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
+
+
+def _pass_failed(name: str, error: BaseException) -> UsageError:
     from ttl.passes import PIPELINE
 
     broken = RuleBroken(
@@ -141,11 +160,12 @@ def parse_module(file: str, context: Context) -> ModuleOp:
     return module
 
 
-def _verify(module: ModuleOp, file: str) -> None:
+def _verify(module: ModuleOp, file: str, after: str = "") -> None:
     from xdsl.utils.exceptions import VerifyException
 
     try:
         module.verify()
     except VerifyException as error:
-        message = f"{file}: the IR does not verify: {str(error).splitlines()[-1]}"
+        when = f" after {after}" if after else ""
+        message = f"{file}: the IR does not verify{when}: {str(error).splitlines()[-1]}"
         raise UsageError(RuleBroken(codes.IR_SYNTAX, message).at(None)) from None
