@@ -1,5 +1,6 @@
 """Runs compiled operations on this machine's CPU."""
 
-from .launcher import PagedTensor, launch
+from .launcher import launch
+from .memory import PagedTensor
 
 __all__ = ["PagedTensor", "launch"]

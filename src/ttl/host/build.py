@@ -16,7 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,11 +25,13 @@ from pathlib import Path
 from .toolchain import Compiler
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
+CURRENT_API = "0.81"
+# Headers that add the names which the current API has no more.
+OLDER_API_FOLDERS = {"0.69": "include_0_69"}
 
 _COMMON_FLAGS = (
     "-std=c++17",
     "-fPIC",
-    "-shared",
     "-fno-exceptions",
     "-fno-rtti",
     # The same bits on every machine, equal to numpy's: no fused multiply-add.
@@ -63,10 +66,14 @@ class CompilerRejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
+    """How a library is made; `units` are compiled one by one, all at the same time, and linked."""
+
     name: str
-    arguments: tuple[str, ...]
-    standard_input: str
     key: str
+    arguments: tuple[str, ...]
+    units: tuple[str, ...] = ()
+    standard_input: str = ""
+    link: tuple[str, ...] = ()
 
 
 def load(build: Callable[[bool], Path]) -> tuple[Path, ctypes.CDLL]:
@@ -86,11 +93,12 @@ def build_runtime(
     sources = sorted(path for path in folder.rglob("*") if path.is_file())
     includes = (f"-I{folder}", *_includes(compiler, folder))
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
-    flags = (*_COMMON_FLAGS, *own_flags, *compiler.flags, *_linker_flags(compiler))
+    flags = (*_COMMON_FLAGS, *own_flags, *compiler.flags)
     units = tuple(str(path) for path in sources if path.suffix == ".cpp")
     content = [part for path in sources for part in _named_content(path, folder)]
     key = _key(compiler, flags, content)
-    recipe = _Recipe("runtime", (*flags, *includes, *units), "", key)
+    link = (*_linker_flags(compiler), "-lm")
+    recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link)
     return _build(compiler, recipe, cache_dir, anew)
 
 
@@ -101,14 +109,18 @@ def build_kernels(
     cache_dir: Path,
     folder: Path = RUNTIME_FOLDER,
     anew: bool = False,
+    device_api: str = CURRENT_API,
 ) -> Path:
     """The kernels of one translation unit as a shared library that needs `runtime`."""
-    flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *compiler.flags, *_linker_flags(compiler))
-    source = ("-x", "c++", "-", "-x", "none", str(runtime))
-    arguments = (*flags, *_includes(compiler, folder), *source)
+    flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *compiler.flags)
+    link = ("-x", "c++", "-", "-x", "none", str(runtime), *_linker_flags(compiler))
+    older = OLDER_API_FOLDERS.get(device_api)
+    names = (f"-I{folder / older}",) if older is not None else ()
+    arguments = (*flags, *names, *_includes(compiler, folder))
     # The runtime's name holds the hash of the headers; its folder is where the loader looks.
-    key = _key(compiler, flags, [str(runtime).encode(), unit.encode()])
-    return _build(compiler, _Recipe("kernels", arguments, unit, key), cache_dir, anew)
+    key = _key(compiler, (*flags, *names), [str(runtime).encode(), unit.encode()])
+    recipe = _Recipe("kernels", key, arguments, standard_input=unit, link=link)
+    return _build(compiler, recipe, cache_dir, anew)
 
 
 def _includes(compiler: Compiler, folder: Path) -> tuple[str, ...]:
@@ -159,19 +171,37 @@ def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path)
     try:
         output = workspace / place.name
         naming = (f"-Wl,-install_name,{place}",) if sys.platform == "darwin" else ()
-        result = subprocess.run(
-            (*compiler.command, *recipe.arguments, *naming, "-o", str(output)),
-            input=recipe.standard_input,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode != 0:
-            raise CompilerRejected(result.stderr)
+        parts = (*_objects(workspace, compiler, recipe), *recipe.link, *naming)
+        arguments = ("-shared", *recipe.arguments, *parts, "-o", str(output))
+        _call(compiler, arguments, recipe.standard_input)
         os.replace(output, place)
         return place
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
+
+
+def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
+    """The compiled units; the compilers run in processes of their own, so threads do to wait."""
+
+    def compile_unit(unit: str) -> str:
+        made = str(workspace / f"{Path(unit).stem}.o")
+        _call(compiler, (*recipe.arguments, "-c", unit, "-o", made))
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(compile_unit, recipe.units))
+
+
+def _call(compiler: Compiler, arguments: Sequence[str], standard_input: str = "") -> None:
+    result = subprocess.run(
+        (*compiler.command, *arguments),
+        input=standard_input,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode != 0:
+        raise CompilerRejected(result.stderr)
 
 
 @cache

@@ -9,17 +9,20 @@ from __future__ import annotations
 import ctypes
 import threading
 
-from .program import Program, ReportStruct
+from .program import SPINNING, STOPPED, Program, ReportStruct
 
 LOOK_SECONDS = 0.25  # a signal that another thread took does not end a wait: look for it
 GRACE_SECONDS = 5.0
+# Nothing that the runtime does for a kernel takes this long: one that made no call meanwhile spins.
+SILENT_SECONDS = 20.0
 
 
 def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> BaseException | None:
     """Fills the report. Gives what interrupted the run, if that happened: then it was stopped.
 
     A run stops at a kernel's next call of the runtime. A kernel that makes none, `while (true);`,
-    cannot be stopped: the interruption is raised, and the thread goes on until the process ends.
+    is stopped by a signal where the runtime has one (Linux on x86-64 and ARM); elsewhere the
+    interruption is raised, and the thread goes on until the process ends.
     """
     ended = threading.Event()
 
@@ -30,11 +33,29 @@ def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> Bas
     thread = threading.Thread(target=run, name="ttl-host", daemon=True)
     try:
         thread.start()
-        while not ended.wait(LOOK_SECONDS):
-            pass
+        _wait(runtime, program, ended)
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises
-        program.struct.stop = 1
-        if not ended.wait(GRACE_SECONDS):
+        if not _stop(runtime, program, ended, STOPPED):
             raise
         return interruption
     return None
+
+
+def _wait(runtime: ctypes.CDLL, program: Program, ended: threading.Event) -> None:
+    calls, silent = 0, 0.0
+    while not ended.wait(LOOK_SECONDS):
+        silent = silent + LOOK_SECONDS if program.struct.calls == calls else 0.0
+        calls = program.struct.calls
+        if silent >= SILENT_SECONDS:
+            runtime.ttl_stop(ctypes.byref(program.struct), SPINNING)
+
+
+def _stop(runtime: ctypes.CDLL, program: Program, ended: threading.Event, status: int) -> bool:
+    """Asks until the run has ended; False if it does not."""
+    waited = 0.0
+    while waited < GRACE_SECONDS:
+        runtime.ttl_stop(ctypes.byref(program.struct), status)
+        if ended.wait(LOOK_SECONDS):
+            return True
+        waited += LOOK_SECONDS
+    return False

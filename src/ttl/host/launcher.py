@@ -6,9 +6,6 @@ import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
-
-import numpy as np
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, UsageError, codes
@@ -19,6 +16,7 @@ from ttl.trace import Recorder
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
 from .execution import execute
+from .memory import PagedTensor, TensorMemory, tensor_memories
 from .program import (
     Program,
     ProgramStruct,
@@ -37,22 +35,6 @@ from .translation_unit import translation_unit
 STEP_BUDGET = 100_000_000
 
 
-class PagedTensor(Protocol):
-    """A tensor as the chip stores it: pages of bytes, tiles as four faces."""
-
-    @property
-    def page_bytes(self) -> int: ...
-
-    @property
-    def memory(self) -> str:
-        """Where the pages lie: "dram" or "l1"."""
-
-    def read_pages(self) -> np.ndarray:
-        """All pages, uint8 of shape (number of pages, page_bytes)."""
-
-    def write_pages(self, pages: np.ndarray) -> None: ...
-
-
 def launch(
     compiled: CompiledOperation,
     tensors: Sequence[PagedTensor],
@@ -60,13 +42,15 @@ def launch(
     cache_dir: Path,
     recorder: Recorder | None = None,
     step_budget: int = STEP_BUDGET,
+    seed: int | None = None,
 ) -> None:
     """Runs every kernel on every node; the tensors then hold what the kernels wrote.
 
-    KernelFault where a kernel misuses the chip, all wait for each other or one runs for
-    `step_budget` steps without letting others run; the tensors keep what was written until then, as
-    they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
-    runtime does not know, InternalError where the compiler rejects a kernel.
+    KernelFault where a kernel misuses the chip, all wait for each other, one runs for `step_budget`
+    steps without letting others run, or data is left in a buffer; the tensors keep what was written
+    until then, as they do after a KeyboardInterrupt. UsageError without a compiler or for a format
+    that the runtime does not know, InternalError where the compiler rejects a kernel. Transfers
+    land as late as the barriers allow, in an order that a seed shuffles.
     """
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
@@ -75,10 +59,10 @@ def launch(
         for position, tensor in enumerate(tensors)
     ]
     runtime, entries = _load(compiled, plans, cache_dir)
-    pages = _read(tensors)
-    options = RunOptions(trace=recorder is not None, step_budget=step_budget)
-    program = make_program(compiled, target, plans, pages, entries, options)
-    _run(runtime, program, compiled, tensors, pages, recorder)
+    memories = tensor_memories(tensors)
+    options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
+    program = make_program(compiled, target, plans, memories, entries, options)
+    _run(runtime, program, compiled, tensors, memories, recorder)
 
 
 def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
@@ -95,7 +79,7 @@ def _load(
 ) -> tuple[ctypes.CDLL, list[int]]:
     unit = translation_unit(compiled, plans)
     try:
-        kernels, runtime = _libraries(unit, cache_dir)
+        kernels, runtime = _libraries(unit, cache_dir, compiled.device_api)
     except CompilerRejected as rejection:
         raise compiler_failure(compiled, rejection.output) from None
     entries = []
@@ -107,11 +91,13 @@ def _load(
 
 
 @lru_cache(maxsize=512)
-def _libraries(unit: str, cache_dir: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
+def _libraries(unit: str, cache_dir: Path, device_api: str) -> tuple[ctypes.CDLL, ctypes.CDLL]:
     """The kernels and the runtime, loaded. Libraries stay loaded: a run may be using them."""
     compiler, runtime_path, runtime = _runtime(cache_dir)
     _, kernels = build.load(
-        lambda anew: build_kernels(compiler, unit, runtime_path, cache_dir, anew=anew)
+        lambda anew: build_kernels(
+            compiler, unit, runtime_path, cache_dir, anew=anew, device_api=device_api
+        )
     )
     return kernels, runtime
 
@@ -122,20 +108,11 @@ def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
     path, library = build.load(lambda anew: build_runtime(compiler, cache_dir, anew=anew))
     library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
     library.ttl_run.restype = None
+    library.ttl_stop.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
+    library.ttl_stop.restype = None
     library.ttl_free_report.argtypes = [ctypes.POINTER(ReportStruct)]
     library.ttl_free_report.restype = None
     return compiler, path, library
-
-
-def _read(tensors: Sequence[PagedTensor]) -> list[np.ndarray]:
-    """A tensor given twice is one memory."""
-    pages_of: dict[int, np.ndarray] = {}
-    for tensor in tensors:
-        if id(tensor) not in pages_of:
-            pages = np.require(tensor.read_pages(), np.uint8, ["C", "W"])
-            assert pages.ndim == 2 and pages.shape[1] == tensor.page_bytes
-            pages_of[id(tensor)] = pages
-    return [pages_of[id(tensor)] for tensor in tensors]
 
 
 def _run(
@@ -143,15 +120,15 @@ def _run(
     program: Program,
     compiled: CompiledOperation,
     tensors: Sequence[PagedTensor],
-    pages: Sequence[np.ndarray],
+    memories: Sequence[TensorMemory],
     recorder: Recorder | None,
 ) -> None:
     report = ReportStruct()
     interruption = execute(runtime, program, report)
     try:
-        for tensor, tensor_pages, plan in zip(tensors, pages, program.tensors, strict=True):
+        for tensor, memory, plan in zip(tensors, memories, program.tensors, strict=True):
             if plan.written:
-                tensor.write_pages(tensor_pages)
+                memory.write_back(tensor)
         if recorder is not None:
             record_events(compiled, report, recorder)
         if interruption is not None:

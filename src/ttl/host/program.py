@@ -8,15 +8,18 @@ from ctypes import POINTER, c_char, c_char_p, c_uint8, c_uint32, c_uint64, c_voi
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ttl.artifact import Buffer, CompiledOperation, Kernel, ThreadKind
+from ttl.artifact import Buffer, CompiledOperation, Kernel, Semaphore, ThreadKind
 from ttl.target import Target
+
+from .coordinates import virtual_columns, virtual_rows
+from .memory import TensorMemory
 
 FIRST_TENSOR_ADDRESS = 0x100000
 TENSOR_ADDRESS_STEP = 0x1000
 
 DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, STOPPED = range(7)
+AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
+NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
 
 class BufferStruct(ctypes.Structure):
@@ -40,6 +43,8 @@ class TensorStruct(ctypes.Structure):
         ("address", c_uint32),
         ("in_dram", c_uint32),
         ("written", c_uint32),
+        ("row_bytes", c_uint32),
+        ("element_bytes", c_uint32),
     ]
 
 
@@ -49,6 +54,8 @@ class KernelStruct(ctypes.Structure):
         ("thread", c_uint32),
         ("common_argument_count", c_uint32),
         ("common_arguments", POINTER(c_uint32)),
+        ("arguments", POINTER(c_uint32)),
+        ("argument_offsets", POINTER(c_uint32)),
     ]
 
 
@@ -61,14 +68,23 @@ class ProgramStruct(ctypes.Structure):
         ("buffer_count", c_uint32),
         ("tensor_count", c_uint32),
         ("kernel_count", c_uint32),
-        ("l1_base", c_uint32),
         ("buffer_alignment", c_uint32),
         ("dram_read_alignment", c_uint32),
         ("dst_slots", c_uint32),
         ("fp32_dest_acc_en", c_uint32),
+        ("semaphore_count", c_uint32),
+        ("grid_columns", c_uint32),
+        ("grid_rows", c_uint32),
         ("trace", c_uint32),
+        ("is_seeded", c_uint32),
+        ("seed", c_uint32),
         ("stop", c_uint32),
         ("step_budget", c_uint64),
+        ("calls", c_uint64),
+        ("thread", c_uint64),
+        ("semaphores", POINTER(c_uint32)),
+        ("virtual_columns", POINTER(c_uint8)),
+        ("virtual_rows", POINTER(c_uint8)),
         ("buffers", POINTER(BufferStruct)),
         ("tensors", POINTER(TensorStruct)),
         ("kernels", POINTER(KernelStruct)),
@@ -91,10 +107,23 @@ class WaitingStruct(ctypes.Structure):
     _fields_ = [
         ("node", c_uint32),
         ("kernel", c_uint32),
-        ("buffer", c_uint32),
-        ("reserves", c_uint32),
-        ("filled_pages", c_uint32),
         ("line", c_uint32),
+        ("awaits", c_uint32),
+        ("subject", c_uint32),
+        ("value", c_uint32),
+        ("wanted", c_uint32),
+    ]
+
+
+class LeftoverStruct(ctypes.Structure):
+    _fields_ = [
+        ("node", c_uint32),
+        ("buffer", c_uint32),
+        ("pages", c_uint32),
+        ("pushed_pages", c_uint32),
+        ("popped_pages", c_uint32),
+        ("producer", c_uint32),
+        ("consumer", c_uint32),
     ]
 
 
@@ -106,8 +135,10 @@ class ReportStruct(ctypes.Structure):
         ("line", c_uint32),
         ("event_count", c_uint32),
         ("waiting_count", c_uint32),
+        ("leftover_count", c_uint32),
         ("events", POINTER(EventStruct)),
         ("waiting", POINTER(WaitingStruct)),
+        ("leftovers", POINTER(LeftoverStruct)),
         ("message", c_char * 512),
     ]
 
@@ -142,6 +173,7 @@ def plan_tensor(position: int, page_bytes: int, memory: str, target: Target) -> 
 class RunOptions:
     trace: bool
     step_budget: int
+    seed: int | None = None  # shuffles the order in which transfers land
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +189,18 @@ def make_program(
     compiled: CompiledOperation,
     target: Target,
     plans: Sequence[TensorPlan],
-    pages: Sequence[np.ndarray],
+    pages: Sequence[TensorMemory],
     entries: Sequence[int],
     options: RunOptions,
 ) -> Program:
     buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers))
     tensors = (TensorStruct * len(plans))(*map(_tensor_struct, plans, pages))
-    arguments = [_common_arguments(kernel, plans) for kernel in compiled.kernels]
+    arguments = [_arguments(compiled, kernel, plans) for kernel in compiled.kernels]
     kernels = (KernelStruct * len(compiled.kernels))(
         *map(_kernel_struct, compiled.kernels, entries, arguments)
     )
+    semaphores = _initial_values(compiled.semaphores)
+    coordinates = _coordinates(target)
     struct = ProgramStruct(
         buffers=buffers,
         tensors=tensors,
@@ -174,11 +208,20 @@ def make_program(
         buffer_count=len(buffers),
         tensor_count=len(tensors),
         kernel_count=len(kernels),
+        semaphores=semaphores,
+        semaphore_count=len(semaphores),
+        virtual_columns=coordinates[0],
+        virtual_rows=coordinates[1],
+        grid_columns=len(coordinates[0]),
+        grid_rows=len(coordinates[1]),
         trace=options.trace,
+        is_seeded=options.seed is not None,
+        seed=(options.seed or 0) & 0xFFFFFFFF,
         step_budget=options.step_budget,
         **_chip_fields(compiled, target),
     )
-    return Program(struct, tensors, (buffers, kernels, arguments, pages))
+    kept = (buffers, kernels, arguments, semaphores, coordinates, pages)
+    return Program(struct, tensors, kept)
 
 
 def _chip_fields(compiled: CompiledOperation, target: Target) -> dict[str, int]:
@@ -191,7 +234,6 @@ def _chip_fields(compiled: CompiledOperation, target: Target) -> dict[str, int]:
         "first_y": first_y,
         "last_x": last_x,
         "last_y": last_y,
-        "l1_base": target.l1_bytes - target.dataflow_buffer_budget_bytes,
         "buffer_alignment": target.dram_alignment_bytes,
         "dram_read_alignment": target.dram_alignment_bytes,
         "dst_slots": target.dst_capacity(fp32=is_fp32, full_sync=full_sync),
@@ -211,10 +253,13 @@ def _buffer_struct(buffer: Buffer) -> BufferStruct:
     )
 
 
-def _tensor_struct(plan: TensorPlan, pages: np.ndarray) -> TensorStruct:
+def _tensor_struct(plan: TensorPlan, memory: TensorMemory) -> TensorStruct:
+    array = memory.array
     return TensorStruct(
-        bytes=pages.ctypes.data_as(POINTER(c_uint8)),
-        pages=len(pages),
+        bytes=array.ctypes.data_as(POINTER(c_uint8)),
+        pages=array.nbytes // plan.page_bytes,
+        row_bytes=array.strides[-2] if memory.is_in_rows else 0,
+        element_bytes=array.itemsize,
         page_bytes=plan.page_bytes,
         aligned_page_bytes=plan.aligned_page_bytes,
         address=plan.address,
@@ -222,15 +267,58 @@ def _tensor_struct(plan: TensorPlan, pages: np.ndarray) -> TensorStruct:
     )
 
 
-def _common_arguments(kernel: Kernel, plans: Sequence[TensorPlan]) -> ctypes.Array[c_uint32]:
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """The arguments of a kernel: common ones, and those of all nodes one after the other."""
+
+    common: ctypes.Array[c_uint32]
+    own: ctypes.Array[c_uint32]
+    offsets: ctypes.Array[c_uint32]
+
+
+def _words(values: Sequence[int]) -> ctypes.Array[c_uint32]:
+    return (c_uint32 * len(values))(*values)
+
+
+def _arguments(
+    compiled: CompiledOperation, kernel: Kernel, plans: Sequence[TensorPlan]
+) -> _Arguments:
     addresses = [plans[index].address for index in kernel.tensor_indices]
-    return (c_uint32 * len(addresses))(*addresses)
+    of_core = {entry.core: entry.args for entry in kernel.runtime_args}
+    own: list[int] = []
+    offsets = [0]
+    for node in nodes_of(compiled):
+        own += of_core.get(node, ())
+        offsets.append(len(own))
+    return _Arguments(_words(addresses), _words(own), _words(offsets))
 
 
-def _kernel_struct(kernel: Kernel, entry: int, arguments: ctypes.Array[c_uint32]) -> KernelStruct:
+def nodes_of(compiled: CompiledOperation) -> list[tuple[int, int]]:
+    """All nodes as (x, y), in the order in which the runtime numbers them."""
+    (first_x, first_y), (last_x, last_y) = compiled.core_range
+    rows, columns = range(first_y, last_y + 1), range(first_x, last_x + 1)
+    return [(x, y) for y in rows for x in columns]
+
+
+def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelStruct:
     return KernelStruct(
         entry=entry,
         thread=list(ThreadKind).index(kernel.thread),
-        common_argument_count=len(arguments),
-        common_arguments=arguments,
+        common_argument_count=len(arguments.common),
+        common_arguments=arguments.common,
+        arguments=arguments.own if kernel.runtime_args else None,
+        argument_offsets=arguments.offsets,
     )
+
+
+def _initial_values(semaphores: Sequence[Semaphore]) -> ctypes.Array[c_uint32]:
+    """By id; what lies between those that are declared is garbage."""
+    values = [NOBODY] * (max((item.index for item in semaphores), default=-1) + 1)
+    for item in semaphores:
+        values[item.index] = item.initial & 0xFFFFFFFF
+    return _words(values)
+
+
+def _coordinates(target: Target) -> tuple[ctypes.Array[c_uint8], ctypes.Array[c_uint8]]:
+    columns, rows = virtual_columns(target), virtual_rows(target)
+    return (c_uint8 * len(columns))(*columns), (c_uint8 * len(rows))(*rows)

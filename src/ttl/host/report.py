@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 
-from ttl.artifact import CompiledOperation, Kernel
+from ttl.artifact import CompiledOperation, Kernel, ThreadKind
 from ttl.diagnostics import Diagnostic, InternalError, KernelFault, Label, Span, UsageError, codes
-from ttl.diagnostics.deadlock import Waiting, deadlock_diagnostic
-from ttl.trace import EventKind, Node, Recorder
+from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
+from ttl.diagnostics.waiting import AnyWaiting
+from ttl.trace import EventKind, Recorder
 
 from .buffer_ends import consumers, producers
+from .leftovers import leftover_diagnostics
 from .program import (
+    AWAIT_AT_LEAST,
+    AWAIT_SPACE,
     DEADLOCK,
     FAULT,
     NO_MEMORY,
+    NOBODY,
     SPINNING,
     UNKNOWN_FORMAT,
     ReportStruct,
     WaitingStruct,
+    nodes_of,
 )
 from .translation_unit import kernel_file
 
@@ -39,13 +45,6 @@ _COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
 _KERNEL_EVENTS = (EventKind.KERNEL_START, EventKind.KERNEL_END)
 
 
-def nodes_of(compiled: CompiledOperation) -> list[Node]:
-    """All nodes as (x, y), in the order in which the runtime numbers them."""
-    (first_x, first_y), (last_x, last_y) = compiled.core_range
-    rows, columns = range(first_y, last_y + 1), range(first_x, last_x + 1)
-    return [(x, y) for y in rows for x in columns]
-
-
 def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     """KernelFault for what the kernels did; UsageError for what the runtime does not know."""
     if report.status == FAULT:
@@ -60,6 +59,8 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
         data_format = report.message.decode()
         message = f"the host executor does not run {data_format} buffers yet"
         raise UsageError(Diagnostic(codes.NOT_COMPILED_YET, message))
+    if report.leftover_count:
+        raise KernelFault(*leftover_diagnostics(compiled, report))
 
 
 def record_events(compiled: CompiledOperation, report: ReportStruct, recorder: Recorder) -> None:
@@ -120,9 +121,10 @@ def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
     kernel = compiled.kernels[report.kernel]
     node = nodes_of(compiled)[report.node]
     steps = int(report.message)
+    how_long = f"for {steps} steps without" if steps else "on without a call, and without"
     return Diagnostic(
         codes.SPINNING,
-        f"kernel `{kernel.name}` on node {node} ran for {steps} steps without letting others run",
+        f"kernel `{kernel.name}` on node {node} ran {how_long} letting others run",
         primary=_label(kernel, report.line, "still running here"),
         notes=(_cpp_note(kernel, report.line),) if report.line else (),
         helps=("wait with wait() or reserve(); a loop cannot see others change",),
@@ -155,16 +157,37 @@ def _deadlock(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
     )
 
 
-def _waiting(compiled: CompiledOperation, entry: WaitingStruct) -> Waiting:
+def _waiting(compiled: CompiledOperation, entry: WaitingStruct) -> AnyWaiting:
+    if entry.awaits > AWAIT_SPACE:
+        return _waiting_for_word(compiled, entry)
     kernel = compiled.kernels[entry.kernel]
-    buffer = compiled.buffers[entry.buffer]
+    buffer = compiled.buffers[entry.subject]
     return Waiting(
         kernel=kernel.name,
         node=nodes_of(compiled)[entry.node],
         span=_span(kernel, entry.line),
-        action="reserve" if entry.reserves else "wait",
+        action="reserve" if entry.awaits == AWAIT_SPACE else "wait",
         buffer=buffer.name,
         buffer_span=buffer.span,
-        filled=entry.filled_pages // buffer.block_tiles,
+        filled=entry.value // buffer.block_tiles,
         capacity=buffer.block_count,
+    )
+
+
+def _waiting_for_word(compiled: CompiledOperation, entry: WaitingStruct) -> WaitingForNodes:
+    kernel = compiled.kernels[entry.kernel]
+    nodes = nodes_of(compiled)
+    name = "a word in L1" if entry.subject == NOBODY else f"semaphore {entry.subject}"
+    wanted = f"at least {entry.wanted}" if entry.awaits == AWAIT_AT_LEAST else str(entry.wanted)
+    movers = [item.name for item in compiled.kernels if item.thread is not ThreadKind.COMPUTE]
+    here = (kernel.name, nodes[entry.node])
+    others = [(mover, node) for node in nodes for mover in movers if (mover, node) != here]
+    return WaitingForNodes(
+        kernel=kernel.name,
+        node=nodes[entry.node],
+        span=_span(kernel, entry.line),
+        action="semaphore",
+        subject=name,
+        need=f"{name} to be {wanted} (it is {entry.value})",
+        partners=(tuple(others),),
     )

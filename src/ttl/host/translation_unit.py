@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, ThreadKind
+from ttl.target import load as load_target
 
 from .program import TensorPlan
 
+_BURST_BYTES = {"wormhole_b0": 8192, "blackhole": 16384}
 _INCLUDE = re.compile(r"^\s*#\s*include\b")
 
 
@@ -50,8 +52,12 @@ def _prelude(compiled: CompiledOperation) -> Iterator[str]:
     is_fp32 = any(config.fp32_dest_acc_en for config in configs)
     yield f"#define DST_ACCUM_MODE {'true' if is_fp32 else 'false'}"
     yield "#include <cstdint>"
-    sizes = _tile_sizes(compiled)
-    yield f"namespace ttl_unit {{ constexpr uint32_t unpack_tile_size[] = {sizes}; }}"
+    yield "namespace ttl_unit {"
+    yield f"constexpr uint32_t unpack_tile_size[] = {_tile_sizes(compiled)};"
+    yield f"constexpr uint32_t burst_bytes = {_BURST_BYTES[compiled.target]};"
+    alignment = load_target(compiled.target).dram_alignment_bytes
+    yield f"constexpr uint32_t dram_alignment = {alignment};"
+    yield "}"
     yield '#include "api/compile_time_args.h"'
     # A kernel that includes nothing then fails on the names it lacks, not on these.
     yield "namespace ckernel {} namespace ttl_dataflow {}"

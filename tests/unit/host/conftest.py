@@ -16,7 +16,13 @@ from ttl.host import launch
 from ttl.trace import Recorder
 
 SAMPLES = Path(__file__).parents[2] / "headers" / "samples"
-DTYPES = {"BFloat16": ml_dtypes.bfloat16, "Float32": np.float32}
+DTYPES = {
+    "BFloat16": ml_dtypes.bfloat16,
+    "Float32": np.float32,
+    "Int32": np.int32,
+    "UInt32": np.uint32,
+    "UInt16": np.uint16,
+}
 INCLUDES = """#include <cstdint>
 #include "api/compute/cb_api.h"
 #include "api/compute/compute_kernel_hw_startup.h"
@@ -116,8 +122,9 @@ def make_buffer(
     )
 
 
-def compute_source(body: str) -> str:
-    return f"{INCLUDES}void kernel_main() {{\n{body}\n}}\n"
+def compute_source(body: str, headers: Sequence[str] = ()) -> str:
+    more = "".join(f'#include "api/compute/{header}"\n' for header in headers)
+    return f"{INCLUDES}{more}void kernel_main() {{\n{body}\n}}\n"
 
 
 def _reader_source(counts: Sequence[int], tensor_count: int) -> str:
@@ -162,7 +169,7 @@ def run_compute(cache_dir: Path) -> ComputeRunner:
     """Runs `body` with input i in buffer i and the output in the last buffer.
 
     Every input is a list of tiles; a tile is a number or 1024 values. The result is
-    (output_tiles, 1024) float32.
+    (output_tiles, 1024), float32 or integers. `headers` come after those of INCLUDES.
     """
 
     def run(
@@ -173,6 +180,7 @@ def run_compute(cache_dir: Path) -> ComputeRunner:
         output_format: str = "BFloat16",
         unpack_to_dest: bool = False,
         recorder: Recorder | None = None,
+        headers: Sequence[str] = (),
         **config: bool,
     ) -> np.ndarray:
         formats = formats or ["BFloat16"] * len(inputs)
@@ -188,7 +196,11 @@ def run_compute(cache_dir: Path) -> ComputeRunner:
         ]
         buffers.append(make_buffer("out", output, output_tiles, 1, output_format))
         compute = make_kernel(
-            "compute", ThreadKind.COMPUTE, compute_source(body), (), ComputeConfig(**config)
+            "compute",
+            ThreadKind.COMPUTE,
+            compute_source(body, headers),
+            (),
+            ComputeConfig(**config),
         )
         reader = make_kernel(
             "read",
@@ -201,7 +213,8 @@ def run_compute(cache_dir: Path) -> ComputeRunner:
         )
         operation = make_operation([compute, reader, writer], buffers, count)
         launch(operation, tensors, cache_dir=cache_dir, recorder=recorder)
-        return tensors[-1].tiles.astype(np.float32)
+        result = tensors[-1].tiles
+        return result if result.dtype.kind in "iu" else result.astype(np.float32)
 
     return run
 

@@ -28,6 +28,7 @@ void kernel_main() { while (true) { cb_wait_front(0, 1); cb_pop_front(0, 1); } }
 LOOPS = {
     "others run": "cb_reserve_back(0, 1); cb_push_back(0, 1);",
     "others do not run": "get_write_ptr(0);",
+    "nothing is called": "static volatile int spins = 0; spins = spins + 1;",
 }
 
 

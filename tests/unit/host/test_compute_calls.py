@@ -263,6 +263,7 @@ def test_matmul_block_index_arithmetic(run_compute):
 def test_slots_are_zero_after_acquire(run_compute):
     """The second section writes slot 1 only, and packs over what the first one packed."""
     body = """compute_kernel_hw_startup(0, 1);
+cb_wait_front(0, 1); cb_pop_front(0, 1);
 cb_reserve_back(1, 2);
 fill_tile_init();
 for (uint32_t written = 0; written < 2; ++written) {

@@ -2,9 +2,22 @@
 
 namespace ttl_host {
 
-// The artifact has no arguments per node yet.
+const uint32_t* runtime_arguments(Fiber& fiber, uint32_t& count) {
+  const TtlKernel& kernel = *fiber.kernel;
+  count = 0;
+  if (!kernel.arguments) return nullptr;
+  const uint32_t* offsets = kernel.argument_offsets + fiber.node->position;
+  count = offsets[1] - offsets[0];
+  return kernel.arguments + offsets[0];
+}
+
 uint32_t runtime_argument(int index, int line) {
-  fault(line, "runtime argument %d is read, but the kernel has none", index);
+  uint32_t count;
+  const uint32_t* arguments = runtime_arguments(self(line), count);
+  if (!count) fault(line, "runtime argument %d is read, but the kernel has none", index);
+  if (index < 0 || static_cast<uint32_t>(index) >= count)
+    fault(line, "runtime argument %d is read, but the kernel has %u on this node", index, count);
+  return arguments[index];
 }
 
 uint32_t common_runtime_argument(int index, int line) {

@@ -31,9 +31,8 @@ uint32_t advance(uint32_t page, uint32_t pages, const CircularBuffer& buffer, co
   return next == buffer.plan->pages ? 0 : next;
 }
 
-uint8_t* page_bytes(Fiber& fiber, const CircularBuffer& buffer, uint32_t page) {
-  const uint32_t address = buffer.address + page * buffer.plan->page_bytes;
-  return fiber.node->l1 + (address - fiber.run->program->l1_base);
+uint8_t* page_bytes(const CircularBuffer& buffer, uint32_t page) {
+  return buffer.bytes + page * buffer.plan->page_bytes;
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ void wait_front(uint32_t index, uint32_t pages, int line) {
   Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_capacity(buffer, pages, "cb_wait_front", line);
-  while (buffer.filled < pages) block(fiber, buffer, pages, false, line);
+  while (buffer.filled < pages) block(fiber, buffer, pages, TTL_AWAIT_DATA, line);
   if (pages > buffer.waited) buffer.waited = pages;
   trace(fiber, TTL_BUFFER_WAIT, buffer, line);
 }
@@ -58,6 +57,7 @@ void pop_front(uint32_t index, uint32_t pages, int line) {
   buffer.read_page = advance(buffer.read_page, pages, buffer, "cb_pop_front", line);
   buffer.waited -= pages;
   buffer.filled -= pages;
+  buffer.popped += pages;
   trace(fiber, TTL_BUFFER_POP, buffer, line);
   wake(fiber, buffer);
 }
@@ -66,7 +66,8 @@ void reserve_back(uint32_t index, uint32_t pages, int line) {
   Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_capacity(buffer, pages, "cb_reserve_back", line);
-  while (buffer.plan->pages - buffer.filled < pages) block(fiber, buffer, pages, true, line);
+  while (buffer.plan->pages - buffer.filled < pages)
+    block(fiber, buffer, pages, TTL_AWAIT_SPACE, line);
   if (pages > buffer.reserved) buffer.reserved = pages;
   trace(fiber, TTL_BUFFER_RESERVE, buffer, line);
 }
@@ -81,12 +82,29 @@ void push_back(uint32_t index, uint32_t pages, int line) {
   buffer.write_page = advance(buffer.write_page, pages, buffer, "cb_push_back", line);
   buffer.reserved -= pages;
   buffer.filled += pages;
+  buffer.pushed += pages;
   buffer.pack_offset = 0;
   trace(fiber, TTL_BUFFER_PUSH, buffer, line);
   wake(fiber, buffer);
 }
 
-const uint8_t* front_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, int line) {
+bool has_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_pages_available_at_front", line);
+  if (buffer.filled < pages) let_others_run(fiber, line);
+  return buffer.filled >= pages;
+}
+
+bool has_back(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_pages_reservable_at_back", line);
+  if (buffer.plan->pages - buffer.filled < pages) let_others_run(fiber, line);
+  return buffer.plan->pages - buffer.filled >= pages;
+}
+
+const uint8_t* front_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) {
   if (tile >= buffer.waited)
     fault(line, "tile %d of `%s` is read, but %u tiles were waited for", static_cast<int>(tile),
           buffer.plan->name, buffer.waited);
@@ -94,10 +112,10 @@ const uint8_t* front_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, i
   if (page >= buffer.plan->pages)
     fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
           buffer.plan->name);
-  return page_bytes(fiber, buffer, page);
+  return page_bytes(buffer, page);
 }
 
-uint8_t* reserved_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, int line) {
+uint8_t* reserved_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) {
   if (tile >= buffer.reserved)
     fault(line, "tile %d of `%s` is packed, but %u tiles are reserved", static_cast<int>(tile),
           buffer.plan->name, buffer.reserved);
@@ -105,7 +123,7 @@ uint8_t* reserved_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, int 
   if (page >= buffer.plan->pages)
     fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
           buffer.plan->name);
-  return page_bytes(fiber, buffer, page);
+  return page_bytes(buffer, page);
 }
 
 }  // namespace ttl_host

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "rounding.h"
 #include "tile_math.h"
 
 namespace ttl_host {
@@ -16,12 +17,98 @@ void pack_bfloat16(const float* values, uint8_t* tile) {
   tile_math().pack_bfloat16(values, reinterpret_cast<uint16_t*>(tile));
 }
 
-void unpack_float32(const uint8_t* tile, float* values) { memcpy(values, tile, 4096); }
-void pack_float32(const float* values, uint8_t* tile) { memcpy(tile, values, 4096); }
+void unpack_words(const uint8_t* tile, float* values) { memcpy(values, tile, 4096); }
+void pack_words(const float* values, uint8_t* tile) { memcpy(tile, values, 4096); }
+
+void unpack_uint16(const uint8_t* tile, float* values) {
+  const uint16_t* halves = reinterpret_cast<const uint16_t*>(tile);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(halves[i]);
+}
+
+void pack_uint16(const float* values, uint8_t* tile) {
+  uint16_t* halves = reinterpret_cast<uint16_t*>(tile);
+  for (uint32_t i = 0; i < tile_values; ++i) halves[i] = static_cast<uint16_t>(bits_of(values[i]));
+}
+
+// Block floats: 16 values of a face row share an exponent; all exponents stand before the
+// mantissas. The rules, by letter, are those of ttl.semantics.block_float.
+constexpr uint32_t group_values = 16, groups = tile_values / group_values;
+
+float step_of(int shared_exponent, int mantissa_bits) {
+  return static_cast<float>(__builtin_ldexp(1.0, shared_exponent - 127 - (mantissa_bits - 1)));
+}
+
+int shared_exponent(const float* group) {
+  uint32_t largest = 0;
+  for (uint32_t i = 0; i < group_values; ++i) {
+    const uint32_t exponent = bits_of(group[i]) >> 23 & 255;
+    if (exponent > largest) largest = exponent;  // rule A
+  }
+  return static_cast<int>(largest);
+}
+
+uint8_t encoded(float value, int exponent, int mantissa_bits) {
+  const uint32_t top = 1u << (mantissa_bits - 1), most = (1u << mantissa_bits) - 1;
+  const uint32_t magnitude_bits = bits_of(value) & 0x7fffffffu;
+  const uint32_t sign = bits_of(value) >> 31 << mantissa_bits;
+  if (magnitude_bits > 0x7f800000u) return static_cast<uint8_t>(sign | top | top >> 1);  // rule E
+  if (magnitude_bits == 0x7f800000u) return static_cast<uint8_t>(sign | top);
+  if (exponent == 0) return 0;  // rule D
+  const double steps = __builtin_rint(
+      __builtin_ldexp(double{float_of(magnitude_bits)}, 127 + (mantissa_bits - 1) - exponent));
+  const uint32_t mantissa = steps > most ? most : static_cast<uint32_t>(steps);  // rule C
+  return static_cast<uint8_t>(mantissa ? sign | mantissa : 0);
+}
+
+float decoded(uint8_t code, int exponent, int mantissa_bits) {
+  const uint32_t top = 1u << (mantissa_bits - 1), mask = (1u << mantissa_bits) - 1;
+  const uint32_t mantissa = code & mask;
+  const float magnitude = exponent == 255 && mantissa > top
+                              ? __builtin_nanf("")  // rule E
+                              : static_cast<float>(mantissa) * step_of(exponent, mantissa_bits);
+  return code > mask ? -magnitude : magnitude;
+}
+
+void unpack_bfloat8(const uint8_t* tile, float* values) {
+  for (uint32_t i = 0; i < tile_values; ++i)
+    values[i] = decoded(tile[groups + i], tile[i / group_values], 7);
+}
+
+void pack_bfloat8(const float* values, uint8_t* tile) {
+  for (uint32_t group = 0; group < groups; ++group) {
+    const float* first = values + group * group_values;
+    const int exponent = shared_exponent(first);
+    tile[group] = static_cast<uint8_t>(exponent);
+    for (uint32_t i = 0; i < group_values; ++i)
+      tile[groups + group * group_values + i] = encoded(first[i], exponent, 7);
+  }
+}
+
+// Two values share a byte, the first in its lower half.
+void unpack_bfloat4(const uint8_t* tile, float* values) {
+  for (uint32_t i = 0; i < tile_values; ++i) {
+    const uint8_t pair = tile[groups + i / 2];
+    values[i] = decoded(i % 2 ? pair >> 4 : pair & 15, tile[i / group_values], 3);
+  }
+}
+
+void pack_bfloat4(const float* values, uint8_t* tile) {
+  for (uint32_t i = 0; i < tile_values; i += 2) {
+    const int exponent = shared_exponent(values + i / group_values * group_values);
+    tile[i / group_values] = static_cast<uint8_t>(exponent);
+    const uint8_t low = encoded(values[i], exponent, 3), high = encoded(values[i + 1], exponent, 3);
+    tile[groups + i / 2] = static_cast<uint8_t>(low | high << 4);
+  }
+}
 
 const TileFormat tile_formats[] = {
-    {"BFloat16", 2048, unpack_bfloat16, pack_bfloat16},
-    {"Float32", 4096, unpack_float32, pack_float32},
+    {"BFloat16", 2048, false, true, unpack_bfloat16, pack_bfloat16},
+    {"Float32", 4096, false, false, unpack_words, pack_words},
+    {"BFP_BFloat8", 1088, false, true, unpack_bfloat8, pack_bfloat8},
+    {"BFP_BFloat4", 576, false, true, unpack_bfloat4, pack_bfloat4},
+    {"Int32", 4096, true, false, unpack_words, pack_words},
+    {"UInt32", 4096, true, false, unpack_words, pack_words},
+    {"UInt16", 2048, true, true, unpack_uint16, pack_uint16},
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "stand_ins.h"
 #include "tile_math.h"
 
+#include "api/compute/common_globals.h"
+
 namespace ttl_host {
 
 constexpr uint32_t max_buffers = 64;
@@ -22,11 +24,13 @@ struct CircularBuffer {
   const TileFormat* format;
   uint32_t position;  // in the plan
   uint32_t address;   // of page 0 in L1
+  uint8_t* bytes;     // the same place
   uint32_t filled;    // pages pushed and not popped
   uint32_t read_page, write_page;
   uint32_t waited;       // pages at the front that cb_wait_front has promised
   uint32_t reserved;     // pages at the back that cb_reserve_back has promised
   uint32_t pack_offset;  // pages packed in sequence since the last push
+  uint32_t pushed, popped;  // pages, in all
   const TtlKernel* producer;
   const TtlKernel* consumer;
   Fiber* waiters;  // blocked on this buffer, for data or for space
@@ -34,47 +38,94 @@ struct CircularBuffer {
   uint32_t end() const { return address + plan->pages * plan->page_bytes; }
 };
 
-// tile_regs_acquire -> commit -> wait -> release
-enum class DstState { Free, Math, Committed, Packing };
+// tile_regs_acquire -> commit -> wait -> release; acquire_dst .. release_dst hold all of it.
+enum class DstState { Free, Math, Committed, Packing, Held };
 
 // What the last init of the unpack and matrix units was for: one replaces the other.
-enum class FpuMode { None, Copy, Add, Subtract, Multiply, Matmul };
+enum class FpuKind : uint8_t {
+  None,
+  Copy,
+  UnaryBroadcast,
+  Transpose,
+  TransposeDest,
+  Add,
+  Subtract,
+  Multiply,
+  Reduce,
+  Matmul,
+};
 
-// Inits of vector operations that load constants and so undo one another.
-enum class SfpuConstants { None, Exponential };
+struct FpuMode {
+  FpuKind kind;
+  uint8_t form;  // which broadcast, which source is reused, which pool and dimension
+};
+
+// What the packer writes of a tile; the rest becomes 0.
+enum class PackMask : uint8_t { All, FirstColumns, FirstRow, FirstValue };
+
+enum class PackRelu : uint8_t { None, Zero, MinThreshold, MaxThreshold };
 
 struct Compute {
   DstState state;
   bool started;
   FpuMode mode;
-  bool add_accumulates;
+  bool accumulates;  // where that is for the init to say
   uint32_t matmul_columns, matmul_rows, matmul_transpose;
-  SfpuConstants sfpu_constants;
+  ckernel::detail::VectorInit vector_init;  // the last one that loaded constants
+  uint32_t vector_parameter;
   const TileFormat* source_a;
   const TileFormat* source_b;
   const TileFormat* packer;
+  PackMask pack_mask;
+  PackRelu pack_relu;
+  float pack_relu_threshold;
+  bool pack_adds_to_l1;
   bool slot_is_live[max_dst_slots];  // the others read as zero
   alignas(64) float slots[max_dst_slots][tile_values];
   alignas(64) float source_a_values[tile_values];
   alignas(64) float source_b_values[tile_values];
+  alignas(64) float packed_values[tile_values];
 };
 
 struct Node {
   uint32_t position, x, y;
-  uint8_t* l1;  // of [program.l1_base, run.l1_used)
+  uint8_t* l1;
+  uint32_t l1_address;  // of its first byte; every node has the same layout
   Compute* compute;
+  Fiber* ready_first;
+  Fiber* ready_last;
+  Node* next;  // in the queue of nodes that have ready fibers
+  bool is_queued;
   CircularBuffer buffers[max_buffers];
 };
 
 constexpr uint32_t no_tensor = ~uint32_t{0};
+constexpr uint32_t transaction_ids = 16;
+
+enum class TransferKind : uint8_t { Read, Write, Increment };
+
+// A page whose elements lie in the rows of a matrix, and the byte in it where a transfer begins.
+struct TileOfRows {
+  uint32_t row_bytes;  // 0: the page lies in one piece
+  uint32_t element_bytes;
+  uint32_t offset;
+};
 
 // A transfer the NoC has not carried out yet: it lands as late as the kernel allows.
 struct Transfer {
-  uint8_t* destination;
-  const uint8_t* source;
+  uint8_t* destination;  // where the tensor's end is a tile of rows: its first row
+  const uint8_t* source;  // null: the word in `value`
+  uint8_t* payload;       // what `source` held when the data left, if it has
   uint32_t bytes;
-  bool is_read;
+  uint32_t value;
+  uint32_t target;  // the node written to, or no_node for a tensor
+  TransferKind kind;
+  uint8_t channel;  // writes of one channel to one target stay in order
+  uint8_t transaction;
+  TileOfRows tile;
 };
+
+constexpr uint32_t no_node = ~uint32_t{0};
 
 // For tracing: the pages of one tensor moved between two barriers are one copy.
 struct OpenCopy {
@@ -93,53 +144,92 @@ struct Fiber {
   Run* run;
   Node* node;
   const TtlKernel* kernel;
-  Fiber* next;  // in the ready queue or in a buffer's waiters
+  Fiber* next;  // among the ready fibers of its node, or in a list of waiters
+  TtlAwait awaits;
   CircularBuffer* awaited;
   uint32_t awaited_pages;
-  bool awaits_space;
-  bool started, finished;
-  uint32_t line;
-  uint64_t steps;  // since it was resumed
-  uint32_t unacknowledged_writes;
+  const volatile uint32_t* awaited_word;
+  uint32_t wanted;
+  bool finished;
+  uint32_t line;  // of its last call that said where it is
+  // What no barrier has waited for yet, whether it has landed or not.
+  uint32_t open_reads[transaction_ids], open_writes[transaction_ids], open_increments;
+  uint8_t read_transaction, write_transaction;
+  uint64_t read_state, write_state;  // addresses of the stateful forms
+  uint32_t read_state_bytes, write_state_bytes;
   List<Transfer> transfers;
   List<OpenCopy> copies;
 };
 
 struct Run {
-  const TtlProgram* program;
+  TtlProgram* program;
   TtlReport* report;
   Node* nodes;
   Fiber* fibers;
-  uint32_t node_count, fiber_count, l1_used;
+  uint32_t node_count, fiber_count;
   uint8_t* stacks;
   uint8_t* l1;
+  uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
+  uint32_t node_bytes;  // from one node's L1 to the next
+  bool l1_is_low;
+  int16_t node_at[64][64];  // by virtual row and column; negative where no node is
   Context scheduler;
-  Fiber* ready_first;
-  Fiber* ready_last;
+  Node* queue_first;  // the node that is running
+  Node* queue_last;
+  Fiber* word_waiters;
+  uint32_t pending;        // transfers of all fibers
+  uint64_t resumed_calls;  // program->calls when the running fiber was resumed
+  uint64_t idle_yields;    // since anything happened but that kernels let others run
+  uint64_t random;
   uint32_t event_capacity;
 };
 
+constexpr uint32_t semaphore_bytes = 16;
+constexpr uint32_t semaphore_area_bytes = 16 * semaphore_bytes;  // at the start of L1
+
 // The fiber that is running on this OS thread. Whatever a kernel calls comes here, so this is where
 // a run is stopped and where the steps of a kernel that spins are counted. One that calls nothing,
-// `while (true);`, cannot be stopped.
+// `while (true);`, is stopped by a signal (signals.cpp).
 Fiber& self(int line = 0);
+
+// Leaves the kernel where it stands and ends the run. Nothing on its stack needs to be destroyed.
+[[noreturn]] void leave(Fiber& fiber, TtlStatus status, int line);
 
 [[noreturn]] __attribute__((format(printf, 2, 3))) void fault(int line, const char* format, ...);
 
 CircularBuffer& buffer_at(Fiber& fiber, uint32_t index, int line);
 Compute& compute_of(Fiber& fiber);
 
-// Stops until pages are there (or free, if `space`).
-void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, bool space, int line);
+// Stops until pages are there or free.
+void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, TtlAwait awaits, int line);
 // Readies the fibers whose condition now holds.
 void wake(Fiber& fiber, CircularBuffer& buffer);
+
+// Stops until a word of L1 is `wanted`, or at least that.
+void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted, TtlAwait awaits,
+                   int line);
+// Readies the fibers whose word is now what they wait for.
+bool wake_words(Run& run);
+
+// For a kernel that asks again and again: the others run first.
+void let_others_run(Fiber& fiber, int line);
 
 // Returns the event's position; call only when program->trace is set.
 uint32_t record(Fiber& fiber, TtlEventKind kind, uint32_t subject, uint64_t value, int line);
 void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer, int line);
 
-// Faults where a kernel ends with transfers or registers that are still in use.
+// transfers.cpp. Faults where a kernel ends with transfers that no barrier has waited for.
 void check_transfers_complete(Fiber& fiber);
+// Lands one transfer of any kernel; false where none is pending.
+bool land_any(Run& run);
+void discard_transfers(Fiber& fiber);
+
+// signals.cpp. While one exists, a signal in a kernel ends the run and not the process.
+struct SignalGuard {
+  explicit SignalGuard(Run& run);
+  ~SignalGuard();
+  void* alternate_stack;
+};
 
 bool grow(void** items, uint32_t* capacity, uint32_t item_bytes);
 

@@ -1,24 +1,22 @@
-// Unpacker and matrix unit: operands come from circular buffers, results go to DST.
-#include "buffers.h"
-#include "registers.h"
+// Copies, transposes, broadcasts and element-wise operations on tiles of circular buffers.
+#include "matrix_unit.h"
 
+#include <cstring>
+
+#include "api/compute/bcast.h"
 #include "api/compute/eltwise_binary.h"
-#include "api/compute/matmul.h"
 #include "api/compute/tile_move_copy.h"
+#include "api/compute/transpose.h"
+#include "api/compute/transpose_dest.h"
 
 namespace ttl_host {
 
 namespace {
 
-const char* const mode_names[] = {"no init", "copy_init", "add_init",
-                                  "sub_init", "mul_init", "matmul_init"};
-
-// The unpack and matrix units do what their last init set up, whatever is called afterwards.
-void check_mode(const Compute& compute, FpuMode mode, const char* call, int line) {
-  if (compute.mode != mode)
-    fault(line, "%s needs %s, but the last init was %s", call, mode_names[int(mode)],
-          mode_names[int(compute.mode)]);
-}
+const char* const mode_names[] = {
+    "no init",  "copy_init", "unary_bcast_init", "transpose_init", "transpose_dest_init",
+    "add_init", "sub_init",  "mul_init",         "reduce_init",    "matmul_init",
+};
 
 // Values are unpacked by the configured format, not by the buffer's: a difference gives garbage.
 void check_format(const TileFormat* configured, const CircularBuffer& buffer, const char* source,
@@ -32,9 +30,85 @@ void check_matrix_operand(const CircularBuffer& buffer, int line) {
   if (buffer.plan->unpack_to_dest_fp32)
     fault(line, "`%s` is marked UnpackToDestFp32 and cannot feed the matrix unit",
           buffer.plan->name);
+  if (buffer.format->is_integer)
+    fault(line, "`%s` holds %s, which the matrix unit does not take", buffer.plan->name,
+          buffer.format->name);
 }
 
-const float* load_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
+// What moves a tile to DST without arithmetic: integers keep their bits.
+void check_move(Fiber& fiber, const CircularBuffer& buffer, int line) {
+  if (buffer.plan->unpack_to_dest_fp32 && dst_is_16_bit(fiber))
+    fault(line, "a buffer marked UnpackToDestFp32 is copied to a 16-bit DST");
+}
+
+void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
+  if (dst_is_16_bit(fiber) && !format.fits_16_bit_dst && !format.is_integer)
+    tile_math().copy(values, values, Rounding::NearestEven);
+}
+
+// The value of row `row`, column 0, or row 0 and column 0, everywhere.
+void broadcast(float* values, ckernel::BroadcastType type, uint32_t row) {
+  float kept[32];
+  using ckernel::BroadcastType;
+  const bool by_row = type == BroadcastType::ROW;
+  for (uint32_t i = 0; i < 32; ++i)
+    kept[i] = values[by_row ? place_of(row, i)
+                            : place_of(type == BroadcastType::COL ? i : 0, 0)];
+  for (uint32_t i = 0; i < 32; ++i)
+    for (uint32_t j = 0; j < 32; ++j) values[place_of(i, j)] = kept[by_row ? j : i];
+}
+
+void transpose_faces(float* values) {
+  float kept[face_values];
+  memcpy(kept, values + face_values, sizeof(kept));
+  memcpy(values + face_values, values + 2 * face_values, sizeof(kept));
+  memcpy(values + 2 * face_values, kept, sizeof(kept));
+}
+
+void transpose_within_faces(float* values) {
+  for (uint32_t face = 0; face < 4; ++face)
+    for (uint32_t row = 0; row < 16; ++row)
+      for (uint32_t column = row + 1; column < 16; ++column) {
+        float& upper = values[face * face_values + row * 16 + column];
+        float& lower = values[face * face_values + column * 16 + row];
+        const float kept = upper;
+        upper = lower;
+        lower = kept;
+      }
+}
+
+using ckernel::EltwiseBinaryType;
+
+FpuKind kind_of(EltwiseBinaryType type) {
+  if (type == EltwiseBinaryType::ELWADD) return FpuKind::Add;
+  return type == EltwiseBinaryType::ELWSUB ? FpuKind::Subtract : FpuKind::Multiply;
+}
+
+const char* name_of(EltwiseBinaryType type) {
+  if (type == EltwiseBinaryType::ELWADD) return "add_tiles";
+  return type == EltwiseBinaryType::ELWSUB ? "sub_tiles" : "mul_tiles";
+}
+
+constexpr uint8_t reuse_form = 8;  // after the forms of BroadcastType
+
+}  // namespace
+
+void check_mode(const Compute& compute, FpuMode mode, const char* call, int line) {
+  if (compute.mode.kind != mode.kind)
+    fault(line, "%s needs %s, but the last init was %s", call, mode_names[int(mode.kind)],
+          mode_names[int(compute.mode.kind)]);
+  if (compute.mode.form != mode.form)
+    fault(line, "%s needs the init of its own form, but the last %s was for another one", call,
+          mode_names[int(mode.kind)]);
+}
+
+void begin_mode(FpuMode mode) {
+  Compute& compute = compute_of(self());
+  compute.mode = mode;
+  compute.accumulates = false;
+}
+
+float* load_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_format(compute.source_a, buffer, "source A", line);
@@ -42,201 +116,161 @@ const float* load_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   return compute.source_a_values;
 }
 
-const float* load_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
+float* load_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_format(compute.source_b, buffer, "source B", line);
-  check_matrix_operand(buffer, line);
   buffer.format->unpack(front_tile(fiber, buffer, tile, line), compute.source_b_values);
   return compute.source_b_values;
 }
 
-const float* load_matrix_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
+float* load_matrix_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   check_matrix_operand(buffer_at(fiber, index, line), line);
   return load_a(fiber, index, tile, line);
 }
 
-void begin(FpuMode mode, bool accumulates = false) {
-  Compute& compute = compute_of(self());
-  compute.mode = mode;
-  compute.add_accumulates = accumulates;
+float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
+  check_matrix_operand(buffer_at(fiber, index, line), line);
+  return load_b(fiber, index, tile, line);
 }
 
-struct BinaryCall {
-  uint32_t buffer0, buffer1, tile0, tile1, slot;
-  int line;
-};
-
-using BinaryLoop = void (*)(const float*, const float*, float*, Rounding);
-
-void overwrite(const BinaryCall& call, BinaryLoop loop) {
-  Fiber& fiber = self(call.line);
-  float* out = overwritten_slot(fiber, call.slot, call.line);
-  const float* a = load_matrix_a(fiber, call.buffer0, call.tile0, call.line);
-  const float* b = load_b(fiber, call.buffer1, call.tile1, call.line);
-  loop(a, b, out, matrix_rounding(fiber));
+void transpose_values(float* values) {
+  transpose_faces(values);
+  transpose_within_faces(values);
 }
-
-// D += A op B, with one rounding at the end.
-void accumulate(const BinaryCall& call, BinaryLoop loop) {
-  Fiber& fiber = self(call.line);
-  Compute& compute = compute_of(fiber);
-  float* out = slot_values(fiber, call.slot, call.line);
-  load_matrix_a(fiber, call.buffer0, call.tile0, call.line);
-  const float* b = load_b(fiber, call.buffer1, call.tile1, call.line);
-  loop(compute.source_a_values, b, compute.source_a_values, Rounding::None);
-  tile_math().add(out, compute.source_a_values, out, matrix_rounding(fiber));
-}
-
-void add_or_subtract(const BinaryCall& call, BinaryLoop loop) {
-  if (compute_of(self(call.line)).add_accumulates)
-    accumulate(call, loop);
-  else
-    overwrite(call, loop);
-}
-
-void transpose_tile_values(float* values) {
-  auto place = [](uint32_t row, uint32_t column) {
-    return (row / 16 * 2 + column / 16) * face_values + row % 16 * 16 + column % 16;
-  };
-  for (uint32_t row = 0; row < 32; ++row)
-    for (uint32_t column = row + 1; column < 32; ++column) {
-      float& upper = values[place(row, column)];
-      float& lower = values[place(column, row)];
-      const float kept = upper;
-      upper = lower;
-      lower = kept;
-    }
-}
-
-void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
-  begin(FpuMode::Matmul);
-  Compute& compute = compute_of(self());
-  compute.matmul_transpose = transpose;
-  compute.matmul_columns = columns;
-  compute.matmul_rows = rows;
-}
-
-// D[slot] += A[tile0] @ B[tile1]. The operands are swapped on the chip: source A holds in1.
-void multiply_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
-                    int line) {
-  Fiber& fiber = self(line);
-  Compute& compute = compute_of(fiber);
-  float* out = slot_values(fiber, slot, line);
-  load_matrix_a(fiber, in1, tile1, line);
-  load_b(fiber, in0, tile0, line);
-  if (compute.matmul_transpose) transpose_tile_values(compute.source_a_values);
-  tile_math().matmul_accumulate(compute.source_b_values, compute.source_a_values, out,
-                                matrix_rounding(fiber));
-}
-
-}  // namespace
 
 }  // namespace ttl_host
 
-namespace ckernel {
+namespace ckernel::detail {
 
 using namespace ttl_host;
 
-// api/compute/eltwise_binary.h
-void add_init(uint32_t, uint32_t, bool acc_to_dest, uint32_t) {
-  begin(FpuMode::Add, acc_to_dest);
-}
-
-// api/compute/eltwise_binary.h
-void sub_init(uint32_t, uint32_t, bool acc_to_dest, uint32_t) {
-  begin(FpuMode::Subtract, acc_to_dest);
-}
-
-// api/compute/eltwise_binary.h. acc_to_dest changes nothing: a product always accumulates.
-void mul_init(uint32_t, uint32_t, bool, uint32_t) { begin(FpuMode::Multiply); }
-
-// api/compute/matmul.h
-void matmul_init(uint32_t, uint32_t, const uint32_t transpose, uint32_t) {
-  begin_matmul(transpose, 1, 1);
-}
-
-// api/compute/matmul.h
-void matmul_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
-                  int line) {
-  const Compute& compute = compute_of(self(line));
-  check_mode(compute, FpuMode::Matmul, "matmul_tiles", line);
-  if (compute.matmul_columns != 1 || compute.matmul_rows != 1)
-    fault(line, "matmul_tiles after matmul_block_init with ct_dim %u and rt_dim %u",
-          compute.matmul_columns, compute.matmul_rows);
-  multiply_tiles(in0, in1, tile0, tile1, slot, line);
-}
-
-// api/compute/matmul.h
-void matmul_block_init(uint32_t, uint32_t, const uint32_t transpose, uint32_t ct_dim,
-                       uint32_t rt_dim, uint32_t, uint32_t) {
-  begin_matmul(transpose, ct_dim, rt_dim);
-}
-
-// api/compute/matmul.h. One step of k: an rt x ct outer product of tiles; kt_dim is only the
-// distance between rows of in0.
-void matmul_block(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
-                  const uint32_t transpose, uint32_t ct_dim, uint32_t rt_dim, uint32_t kt_dim,
-                  uint32_t call_line) {
-  const int line = static_cast<int>(call_line);
-  const Compute& compute = compute_of(self(line));
-  check_mode(compute, FpuMode::Matmul, "matmul_block", line);
-  if (compute.matmul_columns != ct_dim || compute.matmul_rows != rt_dim)
-    fault(line, "matmul_block with ct_dim %u, rt_dim %u after an init with %u, %u", ct_dim,
-          rt_dim, compute.matmul_columns, compute.matmul_rows);
-  if (compute.matmul_transpose != transpose)
-    fault(line, "matmul_block with transpose %u after an init with %u", transpose,
-          compute.matmul_transpose);
-  for (uint32_t row = 0; row < rt_dim; ++row)
-    for (uint32_t column = 0; column < ct_dim; ++column)
-      multiply_tiles(in0, in1, tile0 + row * kt_dim, tile1 + column, slot + row * ct_dim + column,
-                     line);
-}
-
-namespace detail {
-
 // api/compute/tile_move_copy.h: copy_init
-void begin_copy(uint32_t, uint32_t transpose, uint32_t within_face, int line) {
-  if (transpose || within_face)
-    fault(line, "copy_init with a transpose is not known to the host runtime yet");
-  begin(FpuMode::Copy);
+void begin_copy(uint32_t, uint32_t transpose, uint32_t within_face) {
+  begin_mode({FpuKind::Copy, static_cast<uint8_t>((transpose ? 1 : 0) | (within_face ? 2 : 0))});
 }
 
 // api/compute/tile_move_copy.h: copy_tile. Overwrites.
 void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   Fiber& fiber = self(line);
-  check_mode(compute_of(fiber), FpuMode::Copy, "copy_tile", line);
-  if (buffer_at(fiber, index, line).plan->unpack_to_dest_fp32 && dst_is_16_bit(fiber))
-    fault(line, "a buffer marked UnpackToDestFp32 is copied to a 16-bit DST");
+  Compute& compute = compute_of(fiber);
+  check_mode(compute, {FpuKind::Copy, compute.mode.form}, "copy_tile", line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_move(fiber, buffer, line);
+  check_format(compute.source_a, buffer, "source A", line);
   float* out = overwritten_slot(fiber, slot, line);
-  tile_math().copy(load_a(fiber, index, tile, line), out, matrix_rounding(fiber));
+  buffer.format->unpack(front_tile(fiber, buffer, tile, line), out);
+  if (compute.mode.form & 1) transpose_faces(out);
+  if (compute.mode.form & 2) transpose_within_faces(out);
+  round_moved(fiber, *buffer.format, out);
 }
 
-// api/compute/eltwise_binary.h: add_tiles. Overwrites, unless add_init asked to accumulate.
-void add(uint32_t icb0, uint32_t icb1, uint32_t itile0, uint32_t itile1, uint32_t idst,
-         int line) {
-  check_mode(compute_of(self(line)), FpuMode::Add, "add_tiles", line);
-  add_or_subtract({icb0, icb1, itile0, itile1, idst, line}, tile_math().add);
-}
+// api/compute/transpose.h: transpose_init
+void begin_transpose(uint32_t) { begin_mode({FpuKind::Transpose, 0}); }
 
-// api/compute/eltwise_binary.h: sub_tiles. Overwrites, unless sub_init asked to accumulate.
-void subtract(uint32_t icb0, uint32_t icb1, uint32_t itile0, uint32_t itile1, uint32_t idst,
-              int line) {
-  check_mode(compute_of(self(line)), FpuMode::Subtract, "sub_tiles", line);
-  add_or_subtract({icb0, icb1, itile0, itile1, idst, line}, tile_math().subtract);
-}
-
-// api/compute/eltwise_binary.h: mul_tiles. Accumulates: D += A * B.
-void multiply(uint32_t icb0, uint32_t icb1, uint32_t itile0, uint32_t itile1, uint32_t idst,
-              int line) {
+// api/compute/transpose.h: transpose_tile. Overwrites.
+void transpose_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   Fiber& fiber = self(line);
-  check_mode(compute_of(fiber), FpuMode::Multiply, "mul_tiles", line);
-  float* out = slot_values(fiber, idst, line);
-  const float* a = load_matrix_a(fiber, icb0, itile0, line);
-  const float* b = load_b(fiber, icb1, itile1, line);
-  tile_math().multiply_accumulate(a, b, out, matrix_rounding(fiber));
+  check_mode(compute_of(fiber), {FpuKind::Transpose, 0}, "transpose_tile", line);
+  check_move(fiber, buffer_at(fiber, index, line), line);
+  float* out = overwritten_slot(fiber, slot, line);
+  memcpy(out, load_a(fiber, index, tile, line), tile_values * sizeof(float));
+  transpose_values(out);
+  round_moved(fiber, *buffer_at(fiber, index, line).format, out);
 }
 
-}  // namespace detail
+// api/compute/transpose_dest.h: transpose_dest_init
+void begin_transpose_dest(bool of_faces) {
+  begin_mode({FpuKind::TransposeDest, static_cast<uint8_t>(of_faces)});
+}
 
-}  // namespace ckernel
+// api/compute/transpose_dest.h: transpose_dest
+void transpose_slot(uint32_t slot, bool of_faces, int line) {
+  Fiber& fiber = self(line);
+  check_mode(compute_of(fiber), {FpuKind::TransposeDest, static_cast<uint8_t>(of_faces)},
+             "transpose_dest", line);
+  float* values = slot_values(fiber, slot, line);
+  if (of_faces) transpose_faces(values);
+  transpose_within_faces(values);
+}
+
+// api/compute/bcast.h: unary_bcast_init
+void begin_unary_broadcast(BroadcastType type, uint32_t) {
+  begin_mode({FpuKind::UnaryBroadcast, static_cast<uint8_t>(type)});
+}
+
+// api/compute/bcast.h: unary_bcast. Through source B, except where the unpacker writes to DST.
+void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32_t slot,
+                       int line) {
+  Fiber& fiber = self(line);
+  check_mode(compute_of(fiber), {FpuKind::UnaryBroadcast, static_cast<uint8_t>(type)},
+             "unary_bcast", line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_move(fiber, buffer, line);
+  const bool through_a = type == BroadcastType::NONE || buffer.plan->unpack_to_dest_fp32 ||
+                         (buffer.format->is_integer && buffer.format->tile_bytes == 4096);
+  float* values = through_a ? load_a(fiber, index, tile, line) : load_b(fiber, index, tile, line);
+  if (type != BroadcastType::NONE) broadcast(values, type, 0);
+  float* out = overwritten_slot(fiber, slot, line);
+  memcpy(out, values, tile_values * sizeof(float));
+  round_moved(fiber, *buffer.format, out);
+}
+
+// api/compute/eltwise_binary.h: add_init and its like; bcast.h: bcast_init and its like. A product
+// always accumulates; a sum where the init asks for it.
+void begin_binary(EltwiseBinaryType type, BroadcastType broadcast, bool accumulates) {
+  begin_mode({kind_of(type), static_cast<uint8_t>(broadcast)});
+  compute_of(self()).accumulates = accumulates;
+}
+
+// api/compute/eltwise_binary.h: add_tiles, sub_tiles, mul_tiles; bcast.h: any_tiles_bcast.
+void binary_tiles(EltwiseBinaryType type, BroadcastType type_of_b, const BinaryTiles& call,
+                  int line) {
+  Fiber& fiber = self(line);
+  Compute& compute = compute_of(fiber);
+  check_mode(compute, {kind_of(type), static_cast<uint8_t>(type_of_b)}, name_of(type), line);
+  const bool adds_up = type == EltwiseBinaryType::ELWMUL || compute.accumulates;
+  float* out = adds_up ? slot_values(fiber, call.idst, line)
+                       : overwritten_slot(fiber, call.idst, line);
+  float* a = load_matrix_a(fiber, call.icb0, call.itile0, line);
+  float* b = load_matrix_b(fiber, call.icb1, call.itile1, line);
+  if (type_of_b != BroadcastType::NONE) broadcast(b, type_of_b, call.row);
+  const TileMath& math = tile_math();
+  const Rounding rounding = matrix_rounding(fiber);
+  if (type == EltwiseBinaryType::ELWMUL) return math.multiply_accumulate(a, b, out, rounding);
+  const auto loop = type == EltwiseBinaryType::ELWADD ? math.add : math.subtract;
+  if (!adds_up) return loop(a, b, out, rounding);
+  loop(a, b, a, Rounding::None);  // D += A op B has one rounding, at the end
+  math.add(out, a, out, rounding);
+}
+
+// api/compute/eltwise_binary.h: add_reuse_dest_init and its like
+void begin_reuse(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse) {
+  begin_mode({kind_of(type), static_cast<uint8_t>(reuse_form + static_cast<int>(reuse))});
+}
+
+// api/compute/eltwise_binary.h: add_reuse_dest_tiles and its like. Overwrites. What comes from DST
+// is cut off to the format of the source it goes to, for which the buffer's stands.
+void reuse_tiles(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse, uint32_t index,
+                 uint32_t tile, uint32_t slot, int line) {
+  Fiber& fiber = self(line);
+  Compute& compute = compute_of(fiber);
+  const bool dst_is_a = reuse == EltwiseBinaryReuseDestType::DEST_TO_SRCA;
+  check_mode(compute, {kind_of(type), static_cast<uint8_t>(reuse_form + static_cast<int>(reuse))},
+             name_of(type), line);
+  float* out = slot_values(fiber, slot, line);
+  float* from_buffer = dst_is_a ? load_matrix_b(fiber, index, tile, line)
+                                : load_matrix_a(fiber, index, tile, line);
+  float* from_dst = dst_is_a ? compute.source_a_values : compute.source_b_values;
+  const bool is_narrow = buffer_at(fiber, index, line).format->fits_16_bit_dst;
+  tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::None);
+  const float* a = dst_is_a ? from_dst : from_buffer;
+  const float* b = dst_is_a ? from_buffer : from_dst;
+  const TileMath& math = tile_math();
+  const auto loop = type == EltwiseBinaryType::ELWADD   ? math.add
+                    : type == EltwiseBinaryType::ELWSUB ? math.subtract
+                                                        : math.multiply;
+  loop(a, b, out, matrix_rounding(fiber));
+}
+
+}  // namespace ckernel::detail

@@ -1,9 +1,7 @@
-// Data movement: NoC transfers between L1 and tensors. A transfer is carried out at the barrier
-// that waits for it, the latest moment the chip allows, so that a missing barrier shows.
-#include <cstring>
-
+// Data movement kernels: reads, writes and multicasts over the NoC, barriers, buffers, position.
 #include "arguments.h"
 #include "buffers.h"
+#include "transfers.h"
 
 #include "api/dataflow/dataflow_api.h"
 
@@ -11,129 +9,53 @@ namespace ttl_host {
 
 namespace {
 
-// A NoC address: the kind in the top byte, the tensor in the next, then the byte in it.
-constexpr uint64_t kind_l1 = 1, kind_tensor = 2;
-
-struct Place {
-  uint8_t* bytes;
-  uint32_t alignment_offset;  // the address modulo every alignment the chip knows
-  uint32_t usable_bytes;      // the padding of a page is not stored
-  uint32_t tensor;
-  bool in_dram;
-};
-
-uint64_t tensor_address(uint64_t tensor, uint64_t byte) {
-  return kind_tensor << 56 | tensor << 48 | byte;
-}
-
-uint32_t find_tensor(const TtlProgram& program, uint32_t base, int line) {
-  for (uint32_t i = 0; i < program.tensor_count; ++i)
-    if (program.tensors[i].address == base) return i;
-  fault(line, "there is no tensor at address 0x%x", base);
-}
-
-Place place_in_tensor(const TtlProgram& program, uint64_t address, uint32_t bytes, int line) {
-  const uint32_t index = address >> 48 & 0xff;
-  const TtlTensor& tensor = program.tensors[index];
-  const uint64_t byte = address & ((uint64_t{1} << 48) - 1);
-  const uint64_t page = byte / tensor.aligned_page_bytes;
-  const uint32_t offset = static_cast<uint32_t>(byte % tensor.aligned_page_bytes);
-  if (page >= tensor.pages || bytes > tensor.aligned_page_bytes - offset)
-    fault(line, "a transfer of %u bytes from byte %u of page %llu leaves the page (%u bytes)",
-          bytes, offset, static_cast<unsigned long long>(page), tensor.aligned_page_bytes);
-  const uint32_t stored = offset < tensor.page_bytes ? tensor.page_bytes - offset : 0;
-  return {tensor.bytes + page * tensor.page_bytes + offset, offset,
-          bytes < stored ? bytes : stored, index, tensor.in_dram != 0};
-}
-
-Place place_in_l1(Fiber& fiber, uint32_t address, uint32_t bytes, int line) {
-  const TtlProgram& program = *fiber.run->program;
-  for (uint32_t i = 0; i < program.buffer_count; ++i) {
-    const CircularBuffer& buffer = fiber.node->buffers[program.buffers[i].index];
-    if (address < buffer.address || address >= buffer.end()) continue;
-    if (bytes > buffer.end() - address)
-      fault(line, "a transfer of %u bytes reaches past the end of `%s`", bytes,
-            buffer.plan->name);
-    return {fiber.node->l1 + (address - program.l1_base), address, bytes, no_tensor, false};
-  }
-  fault(line, "L1 address 0x%x lies in no circular buffer", address);
-}
-
-Place place(Fiber& fiber, uint64_t address, uint32_t bytes, int line) {
-  const uint64_t kind = address >> 56;
-  if (kind == kind_tensor) return place_in_tensor(*fiber.run->program, address, bytes, line);
-  if (kind == kind_l1) return place_in_l1(fiber, static_cast<uint32_t>(address), bytes, line);
-  fault(line, "0x%llx is not a NoC address", static_cast<unsigned long long>(address));
-}
-
 void check_alignment(const Place& a, const Place& b, uint32_t alignment, int line) {
   if ((a.alignment_offset - b.alignment_offset) % alignment != 0)
     fault(line, "source and destination of a transfer differ modulo %u (byte %u and byte %u)",
           alignment, a.alignment_offset, b.alignment_offset);
 }
 
-void check_noc(const Fiber& fiber, uint8_t noc, int line) {
-  const uint8_t own = fiber.kernel->thread == TTL_READER ? 0 : 1;
-  if (noc != ttl_dataflow::own_noc && noc != own)
+uint8_t own_noc_of(const Fiber& fiber) { return fiber.kernel->thread == TTL_READER ? 0 : 1; }
+
+Fiber& on_own_noc(uint8_t noc, int line) {
+  Fiber& fiber = self(line);
+  if (noc != ttl_dataflow::own_noc && noc != own_noc_of(fiber))
     fault(line, "the host runtime does not model NoC %u for this kernel", noc);
+  return fiber;
 }
 
-void trace_copy(Fiber& fiber, uint32_t tensor, uint32_t bytes, bool is_read, int line) {
-  if (!fiber.run->program->trace || tensor == no_tensor) return;
-  for (uint32_t i = 0; i < fiber.copies.count; ++i) {
-    const OpenCopy& copy = fiber.copies.items[i];
-    if (copy.tensor != tensor || copy.is_read != is_read) continue;
-    fiber.run->report->events[copy.event].value += bytes;
-    return;
-  }
-  append(fiber.copies, {tensor, record(fiber, TTL_COPY_START, tensor, bytes, line), is_read});
+uint32_t checked_transaction(uint32_t id, int line) {
+  if (id >= transaction_ids) fault(line, "there is no transaction id %u", id);
+  return id;
 }
 
-void trace_copies_end(Fiber& fiber, bool are_reads, int line) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < fiber.copies.count; ++i) {
-    const OpenCopy copy = fiber.copies.items[i];
-    if (copy.is_read != are_reads)
-      fiber.copies.items[kept++] = copy;
-    else
-      record(fiber, TTL_COPY_END, copy.tensor, fiber.run->report->events[copy.event].value, line);
-  }
-  fiber.copies.count = kept;
+constexpr uint8_t unicast = 1, multicast = 4;  // virtual channels
+constexpr uint32_t l1_alignment = 16;
+
+// Calls `body` with every node of the rectangle.
+template <typename Body>
+uint32_t for_each_receiver(Fiber& fiber, const Rectangle& r, bool with_sender, Body body) {
+  const Run& run = *fiber.run;
+  uint32_t count = 0;
+  for (uint32_t y = r.first_y; y <= r.last_y; ++y)
+    for (uint32_t x = r.first_x; x <= r.last_x; ++x) {
+      const int node = run.node_at[y][x];
+      if (node < 0 || (!with_sender && static_cast<uint32_t>(node) == fiber.node->position))
+        continue;
+      body(static_cast<uint32_t>(node));
+      count += 1;
+    }
+  return count;
 }
 
-void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t bytes, bool is_read,
-                    int line) {
-  const uint32_t stored =
-      from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
-  append(fiber.transfers, {to.bytes, from.bytes, stored, is_read});
-  trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, is_read, line);
-  if (!is_read && to.tensor != no_tensor) fiber.run->program->tensors[to.tensor].written = 1;
-  if (!is_read) fiber.unacknowledged_writes += 1;
-  fiber.line = static_cast<uint32_t>(line);
-}
-
-void carry_out(Fiber& fiber, bool reads) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
-    const Transfer transfer = fiber.transfers.items[i];
-    if (transfer.is_read != reads)
-      fiber.transfers.items[kept++] = transfer;
-    else
-      memmove(transfer.destination, transfer.source, transfer.bytes);
-  }
-  fiber.transfers.count = kept;
+void check_receivers(uint32_t found, uint32_t given, int line) {
+  if (found != given)
+    fault(line, "num_dests is %u, but the multicast reaches %u nodes: its barrier would never end",
+          given, found);
+  if (!found) fault(line, "a multicast to no node");
 }
 
 }  // namespace
-
-void check_transfers_complete(Fiber& fiber) {
-  const int line = static_cast<int>(fiber.line);
-  for (uint32_t i = 0; i < fiber.transfers.count; ++i)
-    if (fiber.transfers.items[i].is_read)
-      fault(line, "the kernel ended without noc_async_read_barrier after its last read");
-  if (fiber.unacknowledged_writes)
-    fault(line, "the kernel ended without noc_async_write_barrier after its last write");
-}
 
 }  // namespace ttl_host
 
@@ -167,56 +89,199 @@ uint32_t argument(int index, int line) { return runtime_argument(index, line); }
 // api/dataflow/dataflow_api.h: get_common_arg_val
 uint32_t common_argument(int index, int line) { return common_runtime_argument(index, line); }
 
-// api/dataflow/dataflow_api.h: noc_async_read, noc_async_read_page
+// api/dataflow/dataflow_api.h: noc_async_read and its like
 void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, int line) {
-  Fiber& fiber = self(line);
-  check_noc(fiber, noc, line);
+  Fiber& fiber = on_own_noc(noc, line);
   const Place from = place(fiber, source, bytes, line);
-  const Place to = place_in_l1(fiber, destination, bytes, line);
-  const uint32_t l1_alignment = 16;
+  const Place to = place_in_own_l1(fiber, destination, bytes, line);
   check_alignment(from, to, from.in_dram ? fiber.run->program->dram_read_alignment : l1_alignment,
                   line);
-  begin_transfer(fiber, from, to, bytes, true, line);
+  begin_transfer(fiber, from, to, bytes, TransferKind::Read, unicast, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_async_write, noc_async_write_page
+// api/dataflow/dataflow_api.h: noc_async_write and its like
 void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, int line) {
-  Fiber& fiber = self(line);
-  check_noc(fiber, noc, line);
-  const Place from = place_in_l1(fiber, source, bytes, line);
+  Fiber& fiber = on_own_noc(noc, line);
+  const Place from = place_in_own_l1(fiber, source, bytes, line);
   const Place to = place(fiber, destination, bytes, line);
-  check_alignment(from, to, 16, line);
-  begin_transfer(fiber, from, to, bytes, false, line);
+  check_alignment(from, to, l1_alignment, line);
+  begin_transfer(fiber, from, to, bytes, TransferKind::Write, unicast, line);
+}
+
+// api/dataflow/dataflow_api.h: the forms for one packet
+void check_packet(uint32_t bytes, uint32_t most, int line) {
+  if (bytes > most) fault(line, "one packet takes %u bytes, not %u", most, bytes);
+}
+
+// api/dataflow/dataflow_api.h: noc_async_read_one_packet_set_state, noc_async_read_set_state
+void set_read_state(uint64_t source, uint32_t bytes, uint8_t noc, int line) {
+  Fiber& fiber = on_own_noc(noc, line);
+  fiber.read_state = source;
+  fiber.read_state_bytes = bytes;
+}
+
+// The node or bank of the state, with an address of its own. `bytes` 0: as set.
+void read_with_state(uint32_t source, uint32_t destination, uint32_t bytes, uint8_t noc,
+                     int line) {
+  const Fiber& fiber = self(line);
+  const uint64_t high = fiber.read_state & 0xffffffff00000000u;
+  read(high | source, destination, bytes ? bytes : fiber.read_state_bytes, noc, line);
+}
+
+// api/dataflow/dataflow_api.h: noc_async_write_one_packet_set_state, noc_async_write_set_state
+void set_write_state(uint64_t destination, uint32_t bytes, uint8_t noc, int line) {
+  Fiber& fiber = on_own_noc(noc, line);
+  fiber.write_state = destination;
+  fiber.write_state_bytes = bytes;
+}
+
+void write_with_state(uint32_t source, uint32_t destination, uint32_t bytes, uint8_t noc,
+                      int line) {
+  const Fiber& fiber = self(line);
+  const uint64_t high = fiber.write_state & 0xffffffff00000000u;
+  write(source, high | destination, bytes ? bytes : fiber.write_state_bytes, noc, line);
+}
+
+// api/dataflow/dataflow_api.h: noc_async_write_one_packet_with_trid
+void write_with_transaction(uint32_t source, uint64_t destination, uint32_t bytes,
+                            uint32_t transaction, uint8_t noc, int line) {
+  Fiber& fiber = self(line);
+  fiber.write_transaction = static_cast<uint8_t>(checked_transaction(transaction, line));
+  write(source, destination, bytes, noc, line);
+}
+
+// api/dataflow/dataflow_api.h: noc_async_write_multicast, noc_semaphore_set_multicast and those
+// with _loopback_src, which reach the sender too
+void write_multicast(uint32_t source, uint64_t destination, uint32_t bytes, uint32_t receivers,
+                     bool with_sender, uint8_t noc, int line) {
+  Fiber& fiber = on_own_noc(noc, line);
+  const Place from = place_in_own_l1(fiber, source, bytes, line);
+  const Rectangle r = rectangle_of(fiber, destination, own_noc_of(fiber), line);
+  const uint32_t found = for_each_receiver(fiber, r, with_sender, [&](uint32_t node) {
+    const Place to = place_on_node(fiber, node, r.address, bytes, line);
+    check_alignment(from, to, l1_alignment, line);
+    begin_transfer(fiber, from, to, bytes, TransferKind::Write, multicast, line);
+  });
+  check_receivers(found, receivers, line);
+}
+
+// api/dataflow/dataflow_api.h: noc_semaphore_inc
+void increment(uint64_t destination, uint32_t value, uint8_t noc, int line) {
+  Fiber& fiber = on_own_noc(noc, line);
+  begin_word(fiber, place(fiber, destination, 4, line), value, TransferKind::Increment, unicast,
+             line);
+}
+
+// api/dataflow/dataflow_api.h: noc_semaphore_inc_multicast. The sender is left out.
+void increment_multicast(uint64_t destination, uint32_t value, uint32_t receivers, uint8_t noc,
+                         int line) {
+  Fiber& fiber = on_own_noc(noc, line);
+  const Rectangle r = rectangle_of(fiber, destination, own_noc_of(fiber), line);
+  const uint32_t found = for_each_receiver(fiber, r, false, [&](uint32_t node) {
+    begin_word(fiber, place_on_node(fiber, node, r.address, 4, line), value,
+               TransferKind::Increment, multicast, line);
+  });
+  check_receivers(found, receivers, line);
+}
+
+// api/dataflow/dataflow_api.h: noc_inline_dw_write
+void write_word(uint64_t destination, uint32_t value, uint8_t noc, int line) {
+  Fiber& fiber = on_own_noc(noc, line);
+  const Place to = place(fiber, destination, 4, line);
+  if (to.alignment_offset % 4) fault(line, "an inline write to byte %u", to.alignment_offset);
+  if (to.tensor != no_tensor) fault(line, "an inline write goes to L1, not to a tensor");
+  begin_word(fiber, to, value, TransferKind::Write, unicast, line);
+}
+
+// firmware_common.h: worker_logical_col_to_virtual_col and worker_logical_row_to_virtual_row
+uint8_t virtual_column(uint32_t x) {
+  const Fiber& fiber = self();
+  const TtlProgram& program = *fiber.run->program;
+  if (x >= program.grid_columns) fault(static_cast<int>(fiber.line), "there is no column %u", x);
+  return program.virtual_columns[x];
+}
+
+uint8_t virtual_row(uint32_t y) {
+  const Fiber& fiber = self();
+  const TtlProgram& program = *fiber.run->program;
+  if (y >= program.grid_rows) fault(static_cast<int>(fiber.line), "there is no row %u", y);
+  return program.virtual_rows[y];
 }
 
 }  // namespace detail
 
 // api/dataflow/dataflow_api.h
 void noc_async_read_barrier(uint8_t noc, int line) {
-  Fiber& fiber = self(line);
-  check_noc(fiber, noc, line);
-  carry_out(fiber, true);
-  if (fiber.run->program->trace) trace_copies_end(fiber, true, line);
+  finish(on_own_noc(noc, line), TransferKind::Read, any_transaction, line);
 }
 
 // api/dataflow/dataflow_api.h
 void noc_async_write_barrier(uint8_t noc, int line) {
-  Fiber& fiber = self(line);
-  check_noc(fiber, noc, line);
-  carry_out(fiber, false);
-  fiber.unacknowledged_writes = 0;
-  if (fiber.run->program->trace) trace_copies_end(fiber, false, line);
+  finish(on_own_noc(noc, line), TransferKind::Write, any_transaction, line);
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_atomic_barrier(uint8_t noc, int line) {
+  finish(on_own_noc(noc, line), TransferKind::Increment, any_transaction, line);
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_full_barrier(uint8_t noc, int line) {
+  noc_async_read_barrier(noc, line);
+  noc_async_write_barrier(noc, line);
+  noc_async_atomic_barrier(noc, line);
 }
 
 // api/dataflow/dataflow_api.h: the data has left the node but is not acknowledged.
 void noc_async_writes_flushed(uint8_t noc, int line) {
-  Fiber& fiber = self(line);
-  check_noc(fiber, noc, line);
-  carry_out(fiber, false);
+  flush(on_own_noc(noc, line), any_transaction);
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_read_set_trid(uint32_t trid, uint8_t noc, int line) {
+  on_own_noc(noc, line).read_transaction = static_cast<uint8_t>(checked_transaction(trid, line));
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_write_set_trid(uint32_t trid, uint8_t noc, int line) {
+  on_own_noc(noc, line).write_transaction = static_cast<uint8_t>(checked_transaction(trid, line));
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_read_barrier_with_trid(uint32_t trid, uint8_t noc, int line) {
+  finish(on_own_noc(noc, line), TransferKind::Read, checked_transaction(trid, line), line);
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_write_barrier_with_trid(uint32_t trid, uint8_t noc, int line) {
+  finish(on_own_noc(noc, line), TransferKind::Write, checked_transaction(trid, line), line);
+}
+
+// api/dataflow/dataflow_api.h
+void noc_async_write_flushed_with_trid(uint32_t trid, uint8_t noc, int line) {
+  flush(on_own_noc(noc, line), checked_transaction(trid, line));
 }
 
 // internal/dataflow/dataflow_api_addrgen.h
-uint64_t get_noc_addr(uint32_t addr, uint8_t) { return kind_l1 << 56 | addr; }
+uint64_t get_noc_addr(uint32_t addr, uint8_t) {
+  const Fiber& fiber = self();
+  const TtlProgram& program = *fiber.run->program;
+  return node_address(program.virtual_columns[fiber.node->x], program.virtual_rows[fiber.node->y],
+                      addr);
+}
+
+// internal/dataflow/dataflow_api_addrgen.h
+uint64_t get_noc_addr(uint32_t noc_x, uint32_t noc_y, uint32_t addr, uint8_t) {
+  self();
+  return node_address(noc_x, noc_y, addr);
+}
+
+// internal/dataflow/dataflow_api_addrgen.h
+uint64_t get_noc_multicast_addr(uint32_t x_start, uint32_t y_start, uint32_t x_end,
+                                uint32_t y_end, uint32_t addr, uint8_t) {
+  self();
+  return multicast_address({x_start, y_start, x_end, y_end, addr});
+}
 
 // api/dataflow/dataflow_api.h
 void cb_push_back(const int32_t operand, const int32_t num_pages, int line) {
@@ -236,6 +301,16 @@ void cb_reserve_back(int32_t operand, int32_t num_pages, int line) {
 // api/dataflow/dataflow_api.h
 void cb_wait_front(int32_t operand, int32_t num_pages, int line) {
   wait_front(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
+}
+
+// api/dataflow/dataflow_api.h
+bool cb_pages_available_at_front(int32_t operand, int32_t num_pages, int line) {
+  return has_front(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
+}
+
+// api/dataflow/dataflow_api.h
+bool cb_pages_reservable_at_back(int32_t operand, int32_t num_pages, int line) {
+  return has_back(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
 }
 
 // api/dataflow/dataflow_api.h

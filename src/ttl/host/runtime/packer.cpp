@@ -1,8 +1,61 @@
 // The packer: DST to a circular buffer, in the buffer's format.
+#include <cstring>
+
 #include "buffers.h"
+#include "matrix_unit.h"
 #include "registers.h"
+#include "rounding.h"
 
 #include "api/compute/pack.h"
+
+namespace ttl_host {
+
+namespace {
+
+bool is_plain(const Compute& compute) {
+  return compute.pack_mask == PackMask::All && compute.pack_relu == PackRelu::None &&
+         !compute.pack_adds_to_l1;
+}
+
+void apply_mask(PackMask mask, float* values) {
+  for (uint32_t row = 0; row < 32; ++row)
+    for (uint32_t column = 0; column < 32; ++column) {
+      const bool is_kept = mask == PackMask::FirstColumns ? column % 16 == 0
+                           : mask == PackMask::FirstRow   ? row == 0
+                                                          : row == 0 && column == 0;
+      if (!is_kept) values[place_of(row, column)] = 0.0f;
+    }
+}
+
+float after_relu(PackRelu relu, float threshold, float x) {
+  if (relu == PackRelu::Zero) return x > 0.0f ? x : 0.0f;
+  if (relu == PackRelu::MinThreshold) return x > threshold ? x : 0.0f;
+  return x > threshold ? threshold : x > 0.0f ? x : 0.0f;
+}
+
+// With L1 accumulation each pack rounds to the buffer's format.
+void add_to(const TileFormat& format, const uint8_t* tile, float* values, float* scratch) {
+  format.unpack(tile, scratch);
+  if (!format.is_integer) return tile_math().add(values, scratch, values, Rounding::None);
+  for (uint32_t i = 0; i < tile_values; ++i)
+    values[i] = float_of(bits_of(values[i]) + bits_of(scratch[i]));
+}
+
+const float* processed(Compute& compute, const TileFormat& format, const float* slot,
+                       const uint8_t* tile) {
+  float* values = compute.packed_values;
+  memcpy(values, slot, sizeof(compute.packed_values));
+  if (compute.pack_mask != PackMask::All) apply_mask(compute.pack_mask, values);
+  if (compute.pack_relu != PackRelu::None)
+    for (uint32_t i = 0; i < tile_values; ++i)
+      values[i] = after_relu(compute.pack_relu, compute.pack_relu_threshold, values[i]);
+  if (compute.pack_adds_to_l1) add_to(format, tile, values, compute.source_a_values);
+  return values;
+}
+
+}  // namespace
+
+}  // namespace ttl_host
 
 namespace ckernel::detail {
 
@@ -12,13 +65,15 @@ using namespace ttl_host;
 // the next pack in sequence stays where it is.
 void pack_at(uint32_t slot, uint32_t index, uint32_t tile, int line) {
   Fiber& fiber = self(line);
+  Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   const float* values = packed_slot(fiber, slot, line);
-  const TileFormat* configured = compute_of(fiber).packer;
-  if (configured != buffer.format)
+  if (compute.packer != buffer.format)
     fault(line, "the packer is configured for %s but `%s` holds %s: pack_reconfig_data_format is "
-          "missing", configured->name, buffer.plan->name, buffer.format->name);
-  buffer.format->pack(values, reserved_tile(fiber, buffer, tile, line));
+          "missing", compute.packer->name, buffer.plan->name, buffer.format->name);
+  uint8_t* place = reserved_tile(fiber, buffer, tile, line);
+  if (!is_plain(compute)) values = processed(compute, *buffer.format, values, place);
+  buffer.format->pack(values, place);
 }
 
 // api/compute/pack.h: pack_tile, pack_block. Only cb_push_back starts again at 0.
@@ -26,6 +81,16 @@ void pack_next(uint32_t slot, uint32_t index, int line) {
   CircularBuffer& buffer = buffer_at(self(line), index, line);
   pack_at(slot, index, buffer.pack_offset, line);
   buffer.pack_offset += 1;
+}
+
+// api/compute/pack.h: pack_reconfig_l1_acc. Stays until it is changed.
+void accumulate_in_l1(bool on) { compute_of(self()).pack_adds_to_l1 = on; }
+
+// api/compute/pack.h: pack_relu_config. The threshold is a bfloat16; it stays until it is changed.
+void configure_relu(uint32_t mode, uint32_t threshold) {
+  Compute& compute = compute_of(self());
+  compute.pack_relu = static_cast<PackRelu>(mode);
+  compute.pack_relu_threshold = float_of(threshold << 16);
 }
 
 }  // namespace ckernel::detail

@@ -16,13 +16,15 @@ struct TtlBuffer {
 };
 
 struct TtlTensor {
-  uint8_t* bytes;
+  uint8_t* bytes;        // the pages, or the elements row by row
   uint64_t pages;
   uint32_t page_bytes;
   uint32_t aligned_page_bytes;
   uint32_t address;  // what kernels get as a common runtime argument
   uint32_t in_dram;
   uint32_t written;  // set by the run
+  uint32_t row_bytes;      // of elements that are in rows, where a page is a tile of them; else 0
+  uint32_t element_bytes;  // of these
 };
 
 enum TtlThread : uint32_t { TTL_COMPUTE, TTL_READER, TTL_WRITER };
@@ -32,17 +34,26 @@ struct TtlKernel {
   uint32_t thread;
   uint32_t common_argument_count;
   const uint32_t* common_arguments;
+  const uint32_t* arguments;         // of all nodes, one after the other; null where there are none
+  const uint32_t* argument_offsets;  // where those of a node begin; one more than there are nodes
 };
 
 struct TtlProgram {
   uint32_t first_x, first_y, last_x, last_y;  // inclusive corners
   uint32_t buffer_count, tensor_count, kernel_count;
-  uint32_t l1_base;  // where buffers begin
   uint32_t buffer_alignment, dram_read_alignment;
   uint32_t dst_slots, fp32_dest_acc_en;
+  uint32_t semaphore_count;  // one more than the highest id
+  uint32_t grid_columns, grid_rows;
   uint32_t trace;
-  uint32_t stop;         // set by another thread to end the run
-  uint64_t step_budget;  // of a kernel that does not let others run
+  uint32_t is_seeded, seed;  // shuffles the order in which transfers land
+  uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
+  uint64_t step_budget;      // of a kernel that does not let others run
+  uint64_t calls;            // of the runtime, by all kernels; counted by the run
+  uint64_t thread;           // that runs the kernels; set by the run
+  const uint32_t* semaphores;       // their values at the start, by id
+  const uint8_t* virtual_columns;   // the NoC's coordinates of the grid's columns and rows
+  const uint8_t* virtual_rows;
   const TtlBuffer* buffers;
   TtlTensor* tensors;
   const TtlKernel* kernels;
@@ -69,9 +80,22 @@ struct TtlEvent {
   uint32_t unused;
 };
 
+// For data or space in a buffer, or for a word in L1 to be a value or at least that.
+enum TtlAwait : uint32_t { TTL_AWAIT_DATA, TTL_AWAIT_SPACE, TTL_AWAIT_EQUAL, TTL_AWAIT_AT_LEAST };
+
 struct TtlWaiting {
-  uint32_t node, kernel, buffer, reserves;  // reserves: 1 waits for space, 0 waits for data
-  uint32_t filled_pages, line;
+  uint32_t node, kernel, line;
+  uint32_t awaits;
+  uint32_t subject;  // buffer by position; semaphore by id, or ~0 for another word of L1
+  uint32_t value;    // filled pages, or what the word is
+  uint32_t wanted;   // what the word should be
+};
+
+// Pages that were pushed and not popped.
+struct TtlLeftover {
+  uint32_t node, buffer, pages;
+  uint32_t pushed_pages, popped_pages;
+  uint32_t producer, consumer;  // kernels by position, ~0 where there is none
 };
 
 enum TtlStatus : uint32_t {
@@ -80,19 +104,23 @@ enum TtlStatus : uint32_t {
   TTL_DEADLOCK,
   TTL_UNKNOWN_FORMAT,
   TTL_NO_MEMORY,
-  TTL_SPINNING,  // the message is the number of steps
+  TTL_SPINNING,  // the message is the number of steps, 0 where the kernel calls nothing
   TTL_STOPPED,
 };
 
 struct TtlReport {
   uint32_t status;
   uint32_t node, kernel, line;  // of a fault or of a kernel that spins
-  uint32_t event_count, waiting_count;
+  uint32_t event_count, waiting_count, leftover_count;
   TtlEvent* events;
   TtlWaiting* waiting;
+  TtlLeftover* leftovers;
   char message[512];
 };
 
-void ttl_run(const TtlProgram* program, TtlReport* report);
+void ttl_run(TtlProgram* program, TtlReport* report);
+// From another thread: ends the run, also where a kernel calls nothing. To be asked again until the
+// run has ended.
+void ttl_stop(TtlProgram* program, uint32_t status);
 void ttl_free_report(TtlReport* report);
 }

@@ -17,7 +17,7 @@ void check_slot(const Fiber& fiber, uint32_t slot, int line) {
 }
 
 void check_math(const Compute& compute, int line) {
-  if (compute.state != DstState::Math)
+  if (compute.state != DstState::Math && compute.state != DstState::Held)
     fault(line, "a tile operation outside tile_regs_acquire .. tile_regs_commit");
 }
 
@@ -47,7 +47,7 @@ float* overwritten_slot(Fiber& fiber, uint32_t slot, int line) {
 
 const float* packed_slot(Fiber& fiber, uint32_t slot, int line) {
   Compute& compute = compute_of(fiber);
-  if (compute.state != DstState::Packing)
+  if (compute.state != DstState::Packing && compute.state != DstState::Held)
     fault(line, "a pack outside tile_regs_wait .. tile_regs_release");
   check_slot(fiber, slot, line);
   if (!compute.slot_is_live[slot]) memset(compute.slots[slot], 0, sizeof(compute.slots[slot]));
@@ -73,13 +73,25 @@ namespace ckernel {
 
 using namespace ttl_host;
 
-// api/compute/reg_api.h. Slots are zero after this: the packer clears a section it is done with.
-void tile_regs_acquire(int line) {
-  step(DstState::Free, DstState::Math, "tile_regs_acquire", "tile_regs_release", line);
+namespace {
+
+// Slots are zero after this: the packer clears a section it is done with.
+void acquire(DstState state, const char* call, const char* must_follow, int line) {
+  step(DstState::Free, state, call, must_follow, line);
   Compute& compute = compute_of(self(line));
   if (!compute.started) fault(line, "compute_kernel_hw_startup must come first");
   memset(compute.slot_is_live, 0, sizeof(compute.slot_is_live));
 }
+
+}  // namespace
+
+// api/compute/reg_api.h
+void tile_regs_acquire(int line) {
+  acquire(DstState::Math, "tile_regs_acquire", "tile_regs_release", line);
+}
+
+// api/compute/reg_api.h: for math and packer at once
+void acquire_dst(int line) { acquire(DstState::Held, "acquire_dst", "release_dst", line); }
 
 // api/compute/reg_api.h
 void tile_regs_wait(int line) {
@@ -98,11 +110,20 @@ void release_registers(int line) {
   step(DstState::Packing, DstState::Free, "tile_regs_release", "tile_regs_wait", line);
 }
 
+// api/compute/reg_api.h: release_dst
+void release_held_registers(int line) {
+  step(DstState::Held, DstState::Free, "release_dst", "acquire_dst", line);
+}
+
 // api/compute/compute_kernel_hw_startup.h
 void start_up(uint32_t source_a, uint32_t source_b, uint32_t output, int line) {
+  if (compute_of(self(line)).started) fault(line, "compute_kernel_hw_startup is called twice");
+  start_up_again(source_a, source_b, output, line);
+}
+
+void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int line) {
   Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
-  if (compute.started) fault(line, "compute_kernel_hw_startup is called twice");
   compute.started = true;
   compute.source_a = buffer_at(fiber, source_a, line).format;
   compute.source_b = buffer_at(fiber, source_b, line).format;

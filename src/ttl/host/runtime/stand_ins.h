@@ -8,4 +8,6 @@
 
 namespace ttl_unit {
 constexpr uint32_t unpack_tile_size[1] = {0};
+constexpr uint32_t burst_bytes = 8192;
+constexpr uint32_t dram_alignment = 32;
 }

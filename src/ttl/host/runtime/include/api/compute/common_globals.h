@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "hostdevcommon/kernel_structs.h"
+
 #define ALWI inline __attribute__((always_inline))
 
 // On the chip the kernel is compiled once for each of three processors and these select one; here
@@ -11,6 +13,26 @@
 #define PACK(...) __VA_ARGS__
 #define UNPACK(...) __VA_ARGS__
 
+// tensix_types.h
+enum class DataFormat : std::uint8_t {
+  Float32 = 0,
+  Float16 = 1,
+  Tf32 = 4,
+  Float16_b = 5,
+  Bfp8_b = 6,
+  Bfp4_b = 7,
+  Int32 = 8,
+  UInt16 = 9,
+  UInt32 = 24,
+  UInt8 = 30,
+  Invalid = 0xff,
+};
+
+constexpr bool is_uint32_format(DataFormat format) { return format == DataFormat::UInt32; }
+constexpr bool is_bfp8_b_format(DataFormat format) { return format == DataFormat::Bfp8_b; }
+constexpr bool is_bfp4_b_format(DataFormat format) { return format == DataFormat::Bfp4_b; }
+
+// llk_defs.h and its like
 namespace ckernel {
 
 enum class VectorMode : std::uint8_t {
@@ -27,8 +49,101 @@ enum class DstRoundingMode : std::uint8_t {
   NearestEven = 1,
 };
 
+enum class ReduceDim : std::uint8_t { REDUCE_ROW, REDUCE_COL, REDUCE_SCALAR };
+enum class PoolType : std::uint8_t { SUM, AVG, MAX, MIN };
+enum class EltwiseBinaryType : std::uint8_t { ELWMUL, ELWDIV, ELWADD, ELWSUB, ELWLESS };
+enum class EltwiseBinaryReuseDestType { NONE = 0, DEST_TO_SRCA = 1, DEST_TO_SRCB = 2 };
+enum class BroadcastType : std::uint8_t { NONE = 0, COL = 1, ROW = 2, SCALAR = 3 };
+enum class RoundingMode : std::uint8_t { None, Trunc, Floor };
+
 struct p_sfpu {
   static constexpr std::uint32_t kCONST_1_FP16B = 0x3F80;
 };
 
+namespace detail {
+
+// Inits of the vector unit that load constants or macros, and so undo one another. Functions that
+// share an init share its name here.
+#define TTL_VECTOR_INITS(X)                                                                       \
+  X(none) X(exp_tile_init) X(exp2_tile_init) X(expm1_tile_init) X(log_tile_init)                  \
+  X(log1p_tile_init) X(sqrt_tile_init) X(rsqrt_tile_init) X(recip_tile_init) X(square_tile_init)  \
+  X(power_tile_init) X(rpow_tile_init) X(rdiv_tile_init) X(sin_tile_init) X(cos_tile_init)        \
+  X(tan_tile_init) X(asin_tile_init) X(atan_tile_init) X(sinh_tile_init) X(cosh_tile_init)        \
+  X(asinh_tile_init) X(atanh_tile_init) X(tanh_tile_init) X(sigmoid_tile_init) X(silu_tile_init)  \
+  X(gelu_tile_init) X(gelu_tanh_tile_init) X(hardsigmoid_tile_init) X(softsign_tile_init)         \
+  X(mish_tile_init) X(erf_tile_init) X(erfc_tile_init) X(cbrt_tile_init) X(signbit_tile_init)     \
+  X(signbit_tile_int32_init) X(remainder_tile_init) X(fmod_tile_init) X(unary_max_tile_init)      \
+  X(unary_min_tile_init) X(unary_max_int32_tile_init) X(unary_min_int32_tile_init)                \
+  X(unary_max_uint32_tile_init) X(unary_min_uint32_tile_init) X(binary_max_tile_init)             \
+  X(binary_min_tile_init) X(binary_max_int32_tile_init) X(binary_min_int32_tile_init)             \
+  X(binary_max_uint32_tile_init) X(binary_min_uint32_tile_init) X(div_binary_tile_init)           \
+  X(power_binary_tile_init) X(fmod_binary_tile_init) X(remainder_binary_tile_init)                \
+  X(remainder_int32_tile_init) X(remainder_uint32_tile_init) X(fmod_int32_tile_init)              \
+  X(remainder_tile_uint32_init) X(div_int32_floor_tile_init) X(div_int32_trunc_tile_init)         \
+  X(mul_int_tile_init) X(where_tile_init) X(typecast_tile_init)
+
+enum class VectorInit : std::uint8_t {
+#define TTL_ENUMERATOR(name) name,
+  TTL_VECTOR_INITS(TTL_ENUMERATOR)
+#undef TTL_ENUMERATOR
+};
+
+void begin_vector(VectorInit init, std::uint32_t parameter = 0);
+
+// The shapes of the runtime's vector functions: of one slot with 0 to 3 parameters, of two slots.
+using OfSlot = void(std::uint32_t slot, VectorMode faces, int line);
+using OfSlot1 = void(std::uint32_t slot, std::uint32_t, VectorMode faces, int line);
+using OfSlot2 = void(std::uint32_t slot, std::uint32_t, std::uint32_t, VectorMode faces, int line);
+using OfSlot3 = void(
+    std::uint32_t slot, std::uint32_t, std::uint32_t, std::uint32_t, VectorMode faces, int line);
+using OfSlots = void(
+    std::uint32_t in0, std::uint32_t in1, std::uint32_t out, VectorMode faces, int line);
+
+// The matrix unit on two buffers, or on a buffer and a slot: eltwise_binary.h and bcast.h.
+struct BinaryTiles {
+  std::uint32_t icb0, icb1, itile0, itile1, idst, row;
+};
+
+void begin_binary(EltwiseBinaryType type, BroadcastType broadcast, bool accumulates);
+void binary_tiles(
+    EltwiseBinaryType type, BroadcastType broadcast, const BinaryTiles& call, int line);
+void begin_reuse(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse);
+void reuse_tiles(
+    EltwiseBinaryType type,
+    EltwiseBinaryReuseDestType reuse,
+    std::uint32_t buffer,
+    std::uint32_t tile,
+    std::uint32_t slot,
+    int line);
+
+}  // namespace detail
+
 }  // namespace ckernel
+
+// A device function and the runtime function of the same name behind it. Most take, on the chip, a
+// template parameter for the width of DST, which nobody gives.
+#define TTL_WIDE template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+#define TTL_OF_SLOT(name)                                            \
+  ALWI void name(uint32_t idst, int line = __builtin_LINE()) {       \
+    detail::name(idst, VectorMode::RC, line);                        \
+  }
+#define TTL_OF_SLOT1(name)                                                           \
+  ALWI void name(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {      \
+    detail::name(idst, param0, VectorMode::RC, line);                                \
+  }
+#define TTL_OF_SLOT2(name)                                                           \
+  ALWI void name(                                                                    \
+      uint32_t idst, uint32_t param0, uint32_t param1, int line = __builtin_LINE()) { \
+    detail::name(idst, param0, param1, VectorMode::RC, line);                        \
+  }
+#define TTL_OF_SLOTS(name)                                                                \
+  ALWI void name(                                                                         \
+      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {       \
+    detail::name(idst0, idst1, odst, VectorMode::RC, line);                               \
+  }
+#define TTL_PLAIN_INIT(name) \
+  ALWI void name() { detail::begin_vector(detail::VectorInit::none); }
+#define TTL_VECTOR_INIT(name) \
+  ALWI void name() { detail::begin_vector(detail::VectorInit::name); }
+#define TTL_SHARED_INIT(name, shared) \
+  ALWI void name() { detail::begin_vector(detail::VectorInit::shared); }

@@ -8,6 +8,8 @@ namespace ckernel {
 
 namespace detail {
 void start_up(uint32_t source_a, uint32_t source_b, uint32_t output, int line);
+// For the names of 0.69, which kernels call before every section.
+void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int line);
 }
 
 template <SrcOrder src_order = SrcOrder::Regular>

@@ -8,8 +8,10 @@ namespace ckernel {
 namespace detail {
 void commit_registers(int line);
 void release_registers(int line);
+void release_held_registers(int line);
 }  // namespace detail
 
+void acquire_dst(int line = __builtin_LINE());  // deprecated in 0.81
 void tile_regs_acquire(int line = __builtin_LINE());
 void tile_regs_wait(int line = __builtin_LINE());
 
@@ -21,6 +23,11 @@ ALWI void tile_regs_commit(int line = __builtin_LINE()) {
 template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void tile_regs_release(int line = __builtin_LINE()) {
   detail::release_registers(line);
+}
+
+template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void release_dst(int line = __builtin_LINE()) {  // deprecated in 0.81
+  detail::release_held_registers(line);
 }
 
 }  // namespace ckernel

@@ -9,8 +9,7 @@
 namespace ckernel {
 
 namespace detail {
-void begin_copy(
-    std::uint32_t buffer, std::uint32_t transpose, std::uint32_t within_face, int line);
+void begin_copy(std::uint32_t buffer, std::uint32_t transpose, std::uint32_t within_face);
 void copy_to_slot(std::uint32_t buffer, std::uint32_t tile, std::uint32_t slot, int line);
 }  // namespace detail
 
@@ -20,7 +19,8 @@ ALWI void copy_init(
     std::uint32_t transpose = 0,
     std::uint32_t transpose_within_16x16_face = false,
     std::uint32_t call_line = __builtin_LINE()) {
-  detail::begin_copy(cbid, transpose, transpose_within_16x16_face, static_cast<int>(call_line));
+  (void)call_line;
+  detail::begin_copy(cbid, transpose, transpose_within_16x16_face);
 }
 
 template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
@@ -41,6 +41,28 @@ ALWI void copy_block(
     int line = __builtin_LINE()) {
   for (std::uint32_t i = 0; i < ntiles; ++i)
     detail::copy_to_slot(in_cb_id, start_in_tile_index + i, start_dst_tile_index + i, line);
+}
+
+// Deprecated in 0.81.
+template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void copy_tile_init(std::uint32_t cbid, std::uint32_t call_line = __builtin_LINE()) {
+  copy_init(cbid, 0, false, call_line);
+}
+
+template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void copy_tile_to_dst_init_short(
+    std::uint32_t cbid,
+    std::uint32_t transpose = 0,
+    std::uint32_t transpose_within_16x16_face = false,
+    std::uint32_t call_line = __builtin_LINE()) {
+  copy_init(cbid, transpose, transpose_within_16x16_face, call_line);
+}
+
+template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void copy_tile_to_dst_init_short_with_dt(
+    std::uint32_t old_cbid, std::uint32_t new_cbid, std::uint32_t transpose = 0) {
+  reconfig_data_format_srca(old_cbid, new_cbid);
+  copy_init(new_cbid, transpose);
 }
 
 }  // namespace ckernel

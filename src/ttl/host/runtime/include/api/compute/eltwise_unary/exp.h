@@ -11,8 +11,7 @@ enum class InputClamping : uint8_t {
 };
 
 namespace detail {
-void begin_exponential();
-void exponential(uint32_t slot, VectorMode faces, bool scaled, uint16_t scale, int line);
+void exp_tile(uint32_t slot, bool scaled, uint16_t scale, VectorMode faces, int line);
 }  // namespace detail
 
 // Approximation is not modelled: every mode computes exp.
@@ -23,7 +22,7 @@ template <
     bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void exp_tile_init() {
   static_assert(scale == 0x3F800000, "the host runtime does not model a scale in exp_tile_init");
-  detail::begin_exponential();
+  detail::begin_vector(detail::VectorInit::exp_tile_init);
 }
 
 template <
@@ -38,7 +37,7 @@ ALWI void exp_tile(
     uint16_t scale = p_sfpu::kCONST_1_FP16B,
     int line = __builtin_LINE()) {
   static_assert(iterations == 8, "the host runtime works on whole faces");
-  detail::exponential(idst, vector_mode, scale_en, scale, line);
+  detail::exp_tile(idst, scale_en, scale, vector_mode, line);
 }
 
 }  // namespace ckernel

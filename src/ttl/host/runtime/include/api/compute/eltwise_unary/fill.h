@@ -5,8 +5,27 @@
 
 namespace ckernel {
 
-void fill_tile_init();
-void fill_tile(uint32_t idst, float param0, int line = __builtin_LINE());
-void fill_tile_bitcast(uint32_t idst, uint32_t param0, int line = __builtin_LINE());
+namespace detail {
+OfSlot1 fill_tile_bitcast;
+void fill_tile_int(uint32_t slot, DataFormat format, uint32_t value, int line);
+}  // namespace detail
+
+TTL_PLAIN_INIT(fill_tile_init)
+TTL_OF_SLOT1(fill_tile_bitcast)
+
+ALWI void fill_tile(uint32_t idst, float param0, int line = __builtin_LINE()) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &param0, 4);
+  detail::fill_tile_bitcast(idst, bits, VectorMode::RC, line);
+}
+
+template <DataFormat DATA_FORMAT>
+ALWI void fill_tile_int(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {
+  static_assert(
+      DATA_FORMAT == DataFormat::Int32 || is_uint32_format(DATA_FORMAT) ||
+          DATA_FORMAT == DataFormat::UInt16,
+      "Unsupported data format for fill_tile_int. Supported: Int32, UInt32, UInt16");
+  detail::fill_tile_int(idst, DATA_FORMAT, param0, line);
+}
 
 }  // namespace ckernel

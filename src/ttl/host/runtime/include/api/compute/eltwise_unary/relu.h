@@ -5,7 +5,23 @@
 
 namespace ckernel {
 
-void relu_tile_init();
-void relu_tile(uint32_t idst, int line = __builtin_LINE());
+namespace detail {
+OfSlot relu_tile, relu_tile_int32;
+OfSlot1 relu_min_tile, relu_max_tile, leaky_relu_tile;
+}  // namespace detail
+
+TTL_PLAIN_INIT(relu_tile_init)
+TTL_PLAIN_INIT(relu_min_tile_init)
+TTL_PLAIN_INIT(relu_max_tile_init)
+TTL_PLAIN_INIT(leaky_relu_tile_init)
+
+TTL_OF_SLOT(relu_tile)
+TTL_OF_SLOT(relu_tile_int32)
+TTL_OF_SLOT1(relu_min_tile)
+TTL_OF_SLOT1(relu_max_tile)
+
+ALWI void leaky_relu_tile(uint32_t idst, uint32_t slope = 0, int line = __builtin_LINE()) {
+  detail::leaky_relu_tile(idst, slope, VectorMode::RC, line);
+}
 
 }  // namespace ckernel

@@ -1,0 +1,61 @@
+"""What the runtime works on: the elements of a tensor where they are, or a copy of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ttl.ttnn.storage import TileStorage
+
+
+class PagedTensor(Protocol):
+    """A tensor as the chip stores it: pages of bytes, tiles as four faces."""
+
+    @property
+    def page_bytes(self) -> int: ...
+
+    @property
+    def memory(self) -> str:
+        """Where the pages lie: "dram" or "l1"."""
+
+    def read_pages(self) -> np.ndarray:
+        """All pages, uint8 of shape (number of pages, page_bytes)."""
+
+    def write_pages(self, pages: np.ndarray) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMemory:
+    """Pages of bytes, one a row, or the matrix of elements of which each page is a tile."""
+
+    array: np.ndarray
+    is_in_rows: bool
+
+    def write_back(self, tensor: Any) -> None:
+        """After the run has written to it."""
+        if self.is_in_rows:
+            tensor.clear_padding()
+        else:
+            tensor.write_pages(self.array)
+
+
+def tensor_memories(tensors: Sequence[PagedTensor]) -> list[TensorMemory]:
+    """A tensor given twice is one memory."""
+    memories: dict[int, TensorMemory] = {}
+    for tensor in tensors:
+        if id(tensor) not in memories:
+            memories[id(tensor)] = _memory(tensor)
+    return [memories[id(tensor)] for tensor in tensors]
+
+
+def _memory(tensor: PagedTensor) -> TensorMemory:
+    if type(tensor) is TileStorage and not tensor.dtype.is_block_float:
+        elements: np.ndarray = tensor.elements
+        if elements.flags.c_contiguous and elements.flags.writeable:
+            return TensorMemory(elements, True)
+    pages = np.require(tensor.read_pages(), np.uint8, ["C", "W"])
+    assert pages.ndim == 2 and pages.shape[1] == tensor.page_bytes
+    return TensorMemory(pages, False)

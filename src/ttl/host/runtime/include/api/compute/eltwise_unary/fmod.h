@@ -1,0 +1,19 @@
+// api/compute/eltwise_unary/fmod.h
+#pragma once
+
+#include "api/compute/common_globals.h"
+
+namespace ckernel {
+
+namespace detail {
+OfSlot fmod_tile;
+}
+
+// The divisor and its reciprocal, as the bits of floats.
+ALWI void fmod_tile_init(uint32_t param0, uint32_t param1) {
+  (void)param1;
+  detail::begin_vector(detail::VectorInit::fmod_tile_init, param0);
+}
+TTL_OF_SLOT(fmod_tile)
+
+}  // namespace ckernel

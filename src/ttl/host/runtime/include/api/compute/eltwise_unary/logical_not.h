@@ -1,0 +1,19 @@
+// api/compute/eltwise_unary/logical_not.h
+#pragma once
+
+#include "api/compute/common_globals.h"
+
+namespace ckernel {
+
+namespace detail {
+void logical_not_tile(uint32_t slot, DataFormat format, int line);
+}
+
+TTL_PLAIN_INIT(logical_not_tile_init)
+
+template <DataFormat DATA_FORMAT>
+ALWI void logical_not_tile(uint32_t idst, int line = __builtin_LINE()) {
+  detail::logical_not_tile(idst, DATA_FORMAT, line);
+}
+
+}  // namespace ckernel

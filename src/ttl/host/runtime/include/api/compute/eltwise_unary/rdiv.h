@@ -1,0 +1,25 @@
+// api/compute/eltwise_unary/rdiv.h
+#pragma once
+
+#include "api/compute/common_globals.h"
+
+namespace ckernel {
+
+namespace detail {
+OfSlot2 rdiv_tile;
+}
+
+TTL_VECTOR_INIT(rdiv_tile_init)
+
+template <
+    RoundingMode rounding_mode = RoundingMode::None,
+    bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void rdiv_tile(
+    uint32_t dst_index,
+    uint32_t value,
+    VectorMode vector_mode = VectorMode::RC,
+    int line = __builtin_LINE()) {
+  detail::rdiv_tile(dst_index, value, static_cast<uint32_t>(rounding_mode), vector_mode, line);
+}
+
+}  // namespace ckernel

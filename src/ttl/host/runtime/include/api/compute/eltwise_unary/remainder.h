@@ -1,0 +1,22 @@
+// api/compute/eltwise_unary/remainder.h
+#pragma once
+
+#include "api/compute/common_globals.h"
+
+namespace ckernel {
+
+namespace detail {
+OfSlot remainder_tile;
+OfSlot1 remainder_tile_uint32;
+}  // namespace detail
+
+// The divisor and its reciprocal, as the bits of floats.
+ALWI void remainder_tile_init(uint32_t param0, uint32_t param1) {
+  (void)param1;
+  detail::begin_vector(detail::VectorInit::remainder_tile_init, param0);
+}
+TTL_OF_SLOT(remainder_tile)
+TTL_VECTOR_INIT(remainder_tile_uint32_init)
+TTL_OF_SLOT1(remainder_tile_uint32)
+
+}  // namespace ckernel

@@ -1,0 +1,22 @@
+// api/compute/eltwise_unary/rpow.h
+#pragma once
+
+#include "api/compute/common_globals.h"
+
+namespace ckernel {
+
+namespace detail {
+OfSlot1 rpow_tile;
+}
+
+TTL_VECTOR_INIT(rpow_tile_init)
+
+TTL_WIDE ALWI void rpow_tile(
+    uint32_t idst,
+    uint32_t base_val,
+    VectorMode vector_mode = VectorMode::RC,
+    int line = __builtin_LINE()) {
+  detail::rpow_tile(idst, base_val, vector_mode, line);
+}
+
+}  // namespace ckernel

@@ -1,0 +1,57 @@
+// api/compute/bcast.h of ttnn 0.69: the names that 0.81 has no more.
+#pragma once
+
+#include_next "api/compute/bcast.h"
+
+namespace ckernel {
+
+template <EltwiseBinaryType tBcastOp, BroadcastType tBcastDim>
+ALWI void init_bcast(
+    uint32_t icb0, uint32_t icb1, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
+  detail::start_up_again(icb0, icb1, ocb, static_cast<int>(call_line));
+  bcast_init<tBcastOp, tBcastDim>(icb0, icb1);
+}
+
+template <BroadcastType bcast_type>
+ALWI void unary_bcast_init(uint32_t icb, uint32_t ocb) {
+  (void)ocb;
+  detail::begin_unary_broadcast(bcast_type, icb);
+}
+
+ALWI void add_bcast_rows_init_short(uint32_t icb0, uint32_t icb1) {
+  add_bcast_rows_init(icb0, icb1);
+}
+
+ALWI void add_bcast_cols_init_short(uint32_t icb0, uint32_t icb1) {
+  add_bcast_cols_init(icb0, icb1);
+}
+
+ALWI void add_bcast_scalar_init_short(uint32_t icb0, uint32_t icb1) {
+  add_bcast_scalar_init(icb0, icb1);
+}
+
+ALWI void sub_bcast_rows_init_short(uint32_t icb0, uint32_t icb1) {
+  sub_bcast_rows_init(icb0, icb1);
+}
+
+ALWI void sub_bcast_cols_init_short(uint32_t icb0, uint32_t icb1) {
+  sub_bcast_cols_init(icb0, icb1);
+}
+
+ALWI void sub_tiles_bcast_scalar_init_short(uint32_t icb0, uint32_t icb1) {
+  sub_bcast_scalar_init(icb0, icb1);
+}
+
+ALWI void mul_bcast_rows_init_short(uint32_t icb0, uint32_t icb1) {
+  mul_bcast_rows_init(icb0, icb1);
+}
+
+ALWI void mul_bcast_cols_init_short(uint32_t icb0, uint32_t icb1) {
+  mul_bcast_cols_init(icb0, icb1);
+}
+
+ALWI void mul_tiles_bcast_scalar_init_short(uint32_t icb0, uint32_t icb1) {
+  mul_bcast_scalar_init(icb0, icb1);
+}
+
+}  // namespace ckernel

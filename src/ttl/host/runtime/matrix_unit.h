@@ -1,0 +1,28 @@
+// Unpacker and matrix unit (FPU): operands come from circular buffers, results go to DST.
+#pragma once
+
+#include "buffers.h"
+#include "registers.h"
+
+namespace ttl_host {
+
+// Faults unless the last init of these units set up what the call does: they do what they were set
+// up for, whatever is called.
+void check_mode(const Compute& compute, FpuMode mode, const char* call, int line);
+void begin_mode(FpuMode mode);
+
+// A tile that was waited for, as source A or source B. These may feed DST only; the matrix forms
+// refuse integers and buffers marked UnpackToDestFp32.
+float* load_a(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
+float* load_b(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
+float* load_matrix_a(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
+float* load_matrix_b(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
+
+// Where row and column stand in a tile.
+constexpr uint32_t place_of(uint32_t row, uint32_t column) {
+  return (row / 16 * 2 + column / 16) * face_values + row % 16 * 16 + column % 16;
+}
+
+void transpose_values(float* values);
+
+}  // namespace ttl_host

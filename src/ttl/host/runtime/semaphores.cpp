@@ -1,0 +1,44 @@
+// Semaphores: words at the start of every node's L1, changed by stores, writes and increments.
+#include "addresses.h"
+
+#include "api/dataflow/dataflow_api.h"
+
+namespace ttl_dataflow {
+
+using namespace ttl_host;
+
+namespace detail {
+
+// api/dataflow/dataflow_api.h: get_semaphore
+uintptr_t semaphore_address(uint32_t id, int line) {
+  const Fiber& fiber = self(line);
+  const uint32_t count = fiber.run->program->semaphore_count;
+  if (id >= count) fault(line, "semaphore %u is used, but the operation has %u", id, count);
+  return fiber.node->l1_address + id * semaphore_bytes;
+}
+
+}  // namespace detail
+
+// api/dataflow/dataflow_api.h
+void noc_semaphore_wait(volatile uint32_t* sem_addr, uint32_t val, int line) {
+  Fiber& fiber = self(line);
+  block_on_word(fiber, word_at(fiber, sem_addr, line), val, TTL_AWAIT_EQUAL, line);
+}
+
+// api/dataflow/dataflow_api.h
+void noc_semaphore_wait_min(volatile uint32_t* sem_addr, uint32_t val, int line) {
+  Fiber& fiber = self(line);
+  block_on_word(fiber, word_at(fiber, sem_addr, line), val, TTL_AWAIT_AT_LEAST, line);
+}
+
+// api/dataflow/dataflow_api.h: a store, which is seen at once
+void noc_semaphore_set(volatile uint32_t* sem_addr, uint32_t val, int line) {
+  Fiber& fiber = self(line);
+  *word_at(fiber, sem_addr, line) = val;
+  if (fiber.run->word_waiters) wake_words(*fiber.run);
+}
+
+// internal/tt-1xx/cache.h: stands in loops that look at a word until another processor changes it
+void invalidate_l1_cache(int line) { let_others_run(self(line), line); }
+
+}  // namespace ttl_dataflow

@@ -1,0 +1,160 @@
+// Memory of a run: L1 of all nodes, stacks of all kernels, the places of buffers and semaphores.
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "running.h"
+
+namespace ttl_host {
+
+namespace {
+
+uint32_t align_up(uint32_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+void* map_memory(size_t bytes, int flags = 0) {
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// Kernels turn L1 addresses, which have 32 bits, into pointers. They may use these where the memory
+// itself lies below 4 GB, which not every system allows; the device calls work either way.
+void* map_low_memory(size_t bytes) {
+#if defined(MAP_32BIT)
+  return map_memory(bytes, MAP_32BIT);
+#else
+  for (uintptr_t hint = 0x10000000; hint + bytes < 0xf0000000; hint += 0x8000000) {
+    void* memory = mmap(reinterpret_cast<void*>(hint), bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (reinterpret_cast<uintptr_t>(memory) + bytes < 0x100000000u) return memory;
+    munmap(memory, bytes);
+  }
+  return nullptr;
+#endif
+}
+
+bool allocate(Run& run) {
+  const TtlProgram& program = *run.program;
+  run.node_count =
+      (program.last_x - program.first_x + 1) * (program.last_y - program.first_y + 1);
+  run.fiber_count = run.node_count * program.kernel_count;
+  run.nodes = static_cast<Node*>(calloc(run.node_count, sizeof(Node)));
+  run.fibers = static_cast<Fiber*>(calloc(run.fiber_count, sizeof(Fiber)));
+  run.stacks = static_cast<uint8_t*>(map_memory(run.fiber_count * (stack_bytes + guard_bytes)));
+  return run.nodes && run.fibers && run.stacks;
+}
+
+size_t l1_bytes(const Run& run) { return size_t{run.node_bytes} * run.node_count; }
+
+// Memory that nobody wrote reads as NaN.
+bool give_l1(Run& run) {
+  constexpr uint32_t virtual_address = 0x100000;
+  run.l1 = static_cast<uint8_t*>(map_low_memory(l1_bytes(run)));
+  run.l1_is_low = run.l1 != nullptr;
+  if (!run.l1) run.l1 = static_cast<uint8_t*>(map_memory(l1_bytes(run)));
+  if (!run.l1) return false;
+  run.l1_address = run.l1_is_low ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(run.l1))
+                                 : virtual_address;
+  memset(run.l1, 0xff, l1_bytes(run));
+  return true;
+}
+
+// Semaphores first, then buffers in the order of their declaration, the same on every node.
+bool lay_out(Run& run) {
+  const TtlProgram& program = *run.program;
+  uint32_t end = semaphore_area_bytes;
+  for (uint32_t i = 0; i < program.buffer_count; ++i) {
+    const TtlBuffer& plan = program.buffers[i];
+    if (!find_format(plan.format)) {
+      snprintf(run.report->message, sizeof(run.report->message), "%s", plan.format);
+      return false;
+    }
+    end = align_up(end, program.buffer_alignment) + plan.pages * plan.page_bytes;
+  }
+  run.node_bytes = align_up(end, 4096);
+  return true;
+}
+
+void place_buffers(Run& run, Node& node) {
+  const TtlProgram& program = *run.program;
+  uint32_t offset = semaphore_area_bytes;
+  for (uint32_t position = 0; position < program.buffer_count; ++position) {
+    const TtlBuffer& plan = program.buffers[position];
+    CircularBuffer& buffer = node.buffers[plan.index];
+    offset = align_up(offset, program.buffer_alignment);
+    buffer.plan = &plan;
+    buffer.position = position;
+    buffer.format = find_format(plan.format);
+    buffer.address = node.l1_address + offset;
+    buffer.bytes = node.l1 + offset;
+    offset += plan.pages * plan.page_bytes;
+  }
+  for (uint32_t i = 0; i < program.semaphore_count; ++i)
+    memcpy(node.l1 + i * semaphore_bytes, &program.semaphores[i], 4);
+}
+
+bool make_node(Run& run, uint32_t position) {
+  const TtlProgram& program = *run.program;
+  const uint32_t columns = program.last_x - program.first_x + 1;
+  Node& node = run.nodes[position];
+  node.position = position;
+  node.x = program.first_x + position % columns;
+  node.y = program.first_y + position / columns;
+  node.l1 = run.l1 + size_t{run.node_bytes} * position;
+  node.l1_address = run.l1_address + run.node_bytes * position;
+  node.compute = static_cast<Compute*>(map_memory(sizeof(Compute)));
+  if (!node.compute) return false;
+  place_buffers(run, node);
+  run.node_at[program.virtual_rows[node.y] % 64][program.virtual_columns[node.x] % 64] =
+      static_cast<int16_t>(position);
+  return true;
+}
+
+void start_fibers(Run& run, Node& node) {
+  const TtlProgram& program = *run.program;
+  for (uint32_t k = 0; k < program.kernel_count; ++k) {
+    const uint32_t position = node.position * program.kernel_count + k;
+    Fiber& fiber = run.fibers[position];
+    uint8_t* stack = run.stacks + position * (stack_bytes + guard_bytes);
+    mprotect(stack, guard_bytes, PROT_NONE);  // a kernel that recurses for ever stops here
+    fiber.run = &run;
+    fiber.node = &node;
+    fiber.kernel = &program.kernels[k];
+    prepare(fiber.context, stack + guard_bytes, stack_bytes, run_kernel);
+    start(run, fiber);
+  }
+}
+
+}  // namespace
+
+uint32_t set_up(Run& run) {
+  if (!allocate(run)) return TTL_NO_MEMORY;
+  if (!lay_out(run)) return TTL_UNKNOWN_FORMAT;
+  if (!give_l1(run)) return TTL_NO_MEMORY;
+  memset(run.node_at, 0xff, sizeof(run.node_at));
+  for (uint32_t i = 0; i < run.node_count; ++i)
+    if (!make_node(run, i)) return TTL_NO_MEMORY;
+  for (uint32_t i = 0; i < run.node_count; ++i) start_fibers(run, run.nodes[i]);
+  return TTL_DONE;
+}
+
+void tear_down(Run& run) {
+  for (uint32_t i = 0; run.fibers && i < run.fiber_count; ++i) {
+    discard_transfers(run.fibers[i]);
+    free(run.fibers[i].transfers.items);
+    free(run.fibers[i].copies.items);
+  }
+  for (uint32_t i = 0; run.nodes && i < run.node_count; ++i)
+    if (run.nodes[i].compute) munmap(run.nodes[i].compute, sizeof(Compute));
+  if (run.stacks) munmap(run.stacks, run.fiber_count * (stack_bytes + guard_bytes));
+  if (run.l1) munmap(run.l1, l1_bytes(run));
+  free(run.nodes);
+  free(run.fibers);
+}
+
+}  // namespace ttl_host

@@ -1,0 +1,190 @@
+// A kernel is the user's C++: it may write where it likes, recurse for ever, divide by zero or spin
+// without a call. Each of these reaches us as a signal, and ends the run instead of the process:
+// the interrupted kernel is made to go on in `divert`, on a stack of its own, and leaves from
+// there.
+#include <cstdio>
+#include <cstring>
+
+#include "running.h"
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+namespace ttl_host {
+
+namespace {
+
+constexpr int stop_signal = SIGURG;  // ignored by default, and used by nobody else
+constexpr int caught_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, stop_signal};
+constexpr int caught_count = sizeof(caught_signals) / sizeof(int);
+constexpr size_t alternate_bytes = 64 * 1024;
+constexpr size_t divert_bytes = 64 * 1024;
+
+struct sigaction previous[caught_count];
+int guards = 0;  // runs that are going on, in whatever thread
+pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// What the handler found, for `divert`; a thread runs one program at a time.
+thread_local int diverted_signal;
+thread_local uintptr_t diverted_address;
+thread_local uintptr_t kernel_code_begin, kernel_code_end;
+thread_local uint8_t* divert_stack;
+
+uintptr_t& program_counter(ucontext_t& context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<uintptr_t&>(context.uc_mcontext.gregs[REG_RIP]);
+#else
+  return reinterpret_cast<uintptr_t&>(context.uc_mcontext.pc);
+#endif
+}
+
+uintptr_t& stack_pointer(ucontext_t& context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<uintptr_t&>(context.uc_mcontext.gregs[REG_RSP]);
+#else
+  return reinterpret_cast<uintptr_t&>(context.uc_mcontext.sp);
+#endif
+}
+
+bool is_in_guard(const Fiber& fiber, uintptr_t address) {
+  const auto position = static_cast<size_t>(&fiber - fiber.run->fibers);
+  const auto guard = reinterpret_cast<uintptr_t>(
+      fiber.run->stacks + position * (stack_bytes + guard_bytes));
+  return address >= guard && address < guard + guard_bytes;
+}
+
+[[noreturn]] void divert() {
+  Fiber& fiber = *running;
+  const int line = static_cast<int>(fiber.line);
+  if (diverted_signal == stop_signal) {
+    snprintf(fiber.run->report->message, sizeof(fiber.run->report->message), "0");
+    leave(fiber, static_cast<TtlStatus>(fiber.run->program->stop), line);
+  }
+  if (diverted_signal == SIGFPE) fault(line, "the kernel divides by zero after this call");
+  if (diverted_signal == SIGILL) fault(line, "the kernel cannot go on after this call");
+  if (is_in_guard(fiber, diverted_address))
+    fault(line, "the kernel needs more than the %zu bytes of its stack", stack_bytes);
+  fault(line, "the kernel uses address 0x%llx, which is not in the L1 of its node",
+        static_cast<unsigned long long>(diverted_address));
+}
+
+void go_on_in_divert(ucontext_t& context) {
+  // As at the start of a function: x86-64 has pushed a return address there.
+  uintptr_t top = reinterpret_cast<uintptr_t>(divert_stack + divert_bytes) & ~uintptr_t{15};
+#if defined(__x86_64__)
+  top -= 8;
+#endif
+  stack_pointer(context) = top;
+  program_counter(context) = reinterpret_cast<uintptr_t>(divert);
+}
+
+int position_of(int signal_number) {
+  for (int i = 0; i < caught_count; ++i)
+    if (caught_signals[i] == signal_number) return i;
+  return 0;
+}
+
+// Not ours: as if we were not there.
+void hand_on(int signal_number, siginfo_t* information, void* context) {
+  const struct sigaction& before = previous[position_of(signal_number)];
+  if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal_number, information, context);
+  if (before.sa_handler == SIG_IGN || signal_number == stop_signal) return;
+  if (before.sa_handler != SIG_DFL) return before.sa_handler(signal_number);
+  sigaction(signal_number, &before, nullptr);  // the instruction is tried again, and ends us
+}
+
+// Only a kernel's own code is left for a stop: the runtime may hold a lock of the C library.
+void handle(int signal_number, siginfo_t* information, void* raw_context) {
+  auto& context = *static_cast<ucontext_t*>(raw_context);
+  if (!running || !divert_stack) return hand_on(signal_number, information, raw_context);
+  const uintptr_t counter = program_counter(context);
+  const bool in_kernel = counter >= kernel_code_begin && counter < kernel_code_end;
+  if (signal_number == stop_signal && (!in_kernel || !running->run->program->stop)) return;
+  diverted_signal = signal_number;
+  diverted_address = reinterpret_cast<uintptr_t>(information->si_addr);
+  go_on_in_divert(context);
+}
+
+// Finds the code of the library that `address` is in.
+int note_code(dl_phdr_info* library, size_t, void* address) {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  for (int i = 0; i < library->dlpi_phnum; ++i) {
+    const auto& segment = library->dlpi_phdr[i];
+    const uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || wanted < begin || wanted >= begin + segment.p_memsz) continue;
+    kernel_code_begin = begin;
+    kernel_code_end = begin + segment.p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
+void install() {
+  struct sigaction action {};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (int i = 0; i < caught_count; ++i) sigaction(caught_signals[i], &action, &previous[i]);
+}
+
+void restore() {
+  for (int i = 0; i < caught_count; ++i) sigaction(caught_signals[i], &previous[i], nullptr);
+}
+
+}  // namespace
+
+SignalGuard::SignalGuard(Run& run)
+    : alternate_stack(malloc(alternate_bytes + divert_bytes)) {
+  if (!alternate_stack) return;
+  stack_t stack{};
+  stack.ss_sp = alternate_stack;
+  stack.ss_size = alternate_bytes;
+  sigaltstack(&stack, nullptr);
+  divert_stack = static_cast<uint8_t*>(alternate_stack) + alternate_bytes;
+  kernel_code_begin = kernel_code_end = 0;
+  if (run.program->kernel_count)
+    dl_iterate_phdr(note_code, reinterpret_cast<void*>(run.program->kernels[0].entry));
+  pthread_mutex_lock(&guards_lock);
+  if (guards++ == 0) install();
+  pthread_mutex_unlock(&guards_lock);
+  __atomic_store_n(&run.program->thread, static_cast<uint64_t>(pthread_self()), __ATOMIC_RELEASE);
+}
+
+SignalGuard::~SignalGuard() {
+  if (!alternate_stack) return;
+  pthread_mutex_lock(&guards_lock);
+  if (--guards == 0) restore();
+  pthread_mutex_unlock(&guards_lock);
+  divert_stack = nullptr;
+  stack_t stack{};
+  stack.ss_flags = SS_DISABLE;
+  sigaltstack(&stack, nullptr);
+  free(alternate_stack);
+}
+
+}  // namespace ttl_host
+
+void ttl_stop(TtlProgram* program, uint32_t status) {
+  __atomic_store_n(&program->stop, status, __ATOMIC_RELAXED);
+  const uint64_t thread = __atomic_load_n(&program->thread, __ATOMIC_ACQUIRE);
+  if (thread) pthread_kill(static_cast<pthread_t>(thread), ttl_host::stop_signal);
+}
+
+#else
+
+namespace ttl_host {
+
+SignalGuard::SignalGuard(Run&) : alternate_stack(nullptr) {}
+SignalGuard::~SignalGuard() {}
+
+}  // namespace ttl_host
+
+void ttl_stop(TtlProgram* program, uint32_t status) {
+  __atomic_store_n(&program->stop, status, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,303 @@
+#include "transfers.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace ttl_host {
+
+namespace {
+
+// One of 0 .. count - 1 (xorshift).
+uint32_t random_below(Run& run, uint32_t count) {
+  uint64_t x = run.random | 1;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  run.random = x;
+  return static_cast<uint32_t>(x >> 33) % count;
+}
+
+// Calls `copy(in_rows, in_page, bytes)` for each row of a face: there a page is in one piece.
+template <typename Copy>
+void for_each_face_row(uint8_t* first_row, const TileOfRows& tile, uint32_t bytes, Copy copy) {
+  const uint32_t piece = 16 * tile.element_bytes;
+  uint32_t done = 0;
+  while (done < bytes) {
+    const uint32_t position = tile.offset + done;
+    const uint32_t number = position / piece, within = position % piece;
+    const uint32_t face = number / 16, row = number % 16 + face / 2 * 16;
+    const uint32_t left = piece - within < bytes - done ? piece - within : bytes - done;
+    copy(first_row + size_t{row} * tile.row_bytes + face % 2 * piece + within, done, left);
+    done += left;
+  }
+}
+
+// A whole tile, which is nearly always what is moved: all sizes are known to the compiler.
+template <uint32_t piece, bool to_rows>
+void move_tile(uint8_t* rows, size_t row_bytes, uint8_t* page) {
+  for (uint32_t row = 0; row < 32; ++row, rows += row_bytes) {
+    uint8_t* left = page + row / 16 * 32 * piece + row % 16 * piece;
+    uint8_t* right = left + 16 * piece;
+    if (to_rows) {
+      memcpy(rows, left, piece);
+      memcpy(rows + piece, right, piece);
+    } else {
+      memcpy(left, rows, piece);
+      memcpy(right, rows + piece, piece);
+    }
+  }
+}
+
+void land_from_rows(const Transfer& transfer) {
+  auto* rows = const_cast<uint8_t*>(transfer.source);
+  const TileOfRows& tile = transfer.tile;
+  if (transfer.bytes == 2048 && tile.element_bytes == 2)
+    return move_tile<32, false>(rows, tile.row_bytes, transfer.destination);
+  if (transfer.bytes == 4096 && tile.element_bytes == 4)
+    return move_tile<64, false>(rows, tile.row_bytes, transfer.destination);
+  for_each_face_row(rows, tile, transfer.bytes, [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
+    memcpy(transfer.destination + at, in_rows, n);
+  });
+}
+
+void land_in_rows(const Transfer& transfer, const void* data) {
+  auto* page = static_cast<uint8_t*>(const_cast<void*>(data));
+  const TileOfRows& tile = transfer.tile;
+  if (transfer.bytes == 2048 && tile.element_bytes == 2)
+    return move_tile<32, true>(transfer.destination, tile.row_bytes, page);
+  if (transfer.bytes == 4096 && tile.element_bytes == 4)
+    return move_tile<64, true>(transfer.destination, tile.row_bytes, page);
+  for_each_face_row(transfer.destination, tile, transfer.bytes,
+                    [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
+                      memcpy(in_rows, page + at, n);
+                    });
+}
+
+void land(Run& run, const Transfer& transfer) {
+  const void* data = transfer.payload  ? static_cast<const void*>(transfer.payload)
+                     : transfer.source ? static_cast<const void*>(transfer.source)
+                                       : &transfer.value;
+  if (transfer.kind == TransferKind::Increment) {
+    uint32_t word;
+    memcpy(&word, transfer.destination, 4);
+    word += transfer.value;
+    memcpy(transfer.destination, &word, 4);
+  } else if (!transfer.tile.row_bytes) {
+    memmove(transfer.destination, data, transfer.bytes);
+  } else if (transfer.kind == TransferKind::Read) {
+    land_from_rows(transfer);
+  } else {
+    land_in_rows(transfer, data);
+  }
+  if (transfer.payload) free(transfer.payload);
+  run.pending -= 1;
+  run.idle_yields = 0;
+}
+
+void remove(List<Transfer>& list, uint32_t position) {
+  memmove(list.items + position, list.items + position + 1,
+          (list.count - position - 1) * sizeof(Transfer));
+  list.count -= 1;
+}
+
+bool must_follow(const Transfer& later, const Transfer& earlier) {
+  return later.kind == TransferKind::Write && earlier.kind == TransferKind::Write &&
+         later.channel == earlier.channel && later.target == earlier.target;
+}
+
+// The first of those that must land before it, or itself.
+uint32_t first_before(const List<Transfer>& list, uint32_t position) {
+  for (uint32_t i = 0; i < position; ++i)
+    if (must_follow(list.items[position], list.items[i])) return i;
+  return position;
+}
+
+void land_at(Fiber& fiber, uint32_t position) {
+  const Transfer transfer = fiber.transfers.items[position];
+  remove(fiber.transfers, position);
+  land(*fiber.run, transfer);
+}
+
+bool matches(const Transfer& transfer, TransferKind kind, uint32_t transaction) {
+  return transfer.kind == kind &&
+         (transaction == any_transaction || transfer.transaction == transaction);
+}
+
+void land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
+    const Transfer transfer = fiber.transfers.items[i];
+    if (matches(transfer, kind, transaction))
+      land(*fiber.run, transfer);
+    else
+      fiber.transfers.items[kept++] = transfer;
+  }
+  fiber.transfers.count = kept;
+}
+
+void land_shuffled(Fiber& fiber, TransferKind kind, uint32_t transaction) {
+  for (;;) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < fiber.transfers.count; ++i)
+      found += matches(fiber.transfers.items[i], kind, transaction);
+    if (!found) return;
+    uint32_t chosen = random_below(*fiber.run, found), position = 0;
+    while (!matches(fiber.transfers.items[position], kind, transaction) || chosen--) ++position;
+    land_at(fiber, first_before(fiber.transfers, position));
+  }
+}
+
+// Without a seed, what the kernel asked for last comes first: signals before the data they stand
+// for.
+uint32_t hostile_choice(const List<Transfer>& list) {
+  for (uint32_t i = list.count; i-- > 0;)
+    if (list.items[i].kind == TransferKind::Increment) return i;
+  return first_before(list, list.count - 1);
+}
+
+void trace_copy(Fiber& fiber, uint32_t tensor, uint32_t bytes, bool is_read, int line) {
+  if (!fiber.run->program->trace || tensor == no_tensor) return;
+  for (uint32_t i = 0; i < fiber.copies.count; ++i) {
+    const OpenCopy& copy = fiber.copies.items[i];
+    if (copy.tensor != tensor || copy.is_read != is_read) continue;
+    fiber.run->report->events[copy.event].value += bytes;
+    return;
+  }
+  append(fiber.copies, {tensor, record(fiber, TTL_COPY_START, tensor, bytes, line), is_read});
+}
+
+void trace_copies_end(Fiber& fiber, bool are_reads, int line) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < fiber.copies.count; ++i) {
+    const OpenCopy copy = fiber.copies.items[i];
+    if (copy.is_read != are_reads)
+      fiber.copies.items[kept++] = copy;
+    else
+      record(fiber, TTL_COPY_END, copy.tensor, fiber.run->report->events[copy.event].value, line);
+  }
+  fiber.copies.count = kept;
+}
+
+void count_open(Fiber& fiber, const Transfer& transfer) {
+  if (transfer.kind == TransferKind::Increment)
+    fiber.open_increments += 1;
+  else if (transfer.kind == TransferKind::Write)
+    fiber.open_writes[transfer.transaction] += 1;
+  else
+    fiber.open_reads[transfer.transaction] += 1;
+}
+
+void begin(Fiber& fiber, const Transfer& transfer) {
+  append(fiber.transfers, transfer);
+  fiber.run->pending += 1;
+  count_open(fiber, transfer);
+}
+
+uint8_t transaction_of(const Fiber& fiber, TransferKind kind) {
+  return kind == TransferKind::Read ? fiber.read_transaction : fiber.write_transaction;
+}
+
+void clear(uint32_t (&open)[transaction_ids], uint32_t transaction) {
+  if (transaction == any_transaction)
+    memset(open, 0, sizeof(open));
+  else
+    open[transaction % transaction_ids] = 0;
+}
+
+bool any(const uint32_t (&open)[transaction_ids]) {
+  uint32_t all = 0;
+  for (uint32_t count : open) all |= count;
+  return all != 0;
+}
+
+}  // namespace
+
+namespace {
+
+// The rows of a tile lie far apart: their way to the processor begins now, not when they are
+// copied.
+void fetch_ahead(const uint8_t* rows, const TileOfRows& tile) {
+  for (uint32_t row = 0; row < 32; ++row) __builtin_prefetch(rows + size_t{row} * tile.row_bytes);
+}
+
+}  // namespace
+
+void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t bytes,
+                    TransferKind kind, uint8_t channel, int line) {
+  const uint32_t stored =
+      from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
+  const bool is_read = kind == TransferKind::Read;
+  begin(fiber, {to.bytes, from.bytes, nullptr, stored, 0, to.node, kind, channel,
+                transaction_of(fiber, kind), is_read ? from.tile : to.tile});
+  if (is_read && from.tile.row_bytes) fetch_ahead(from.bytes, from.tile);
+  if (!is_read && to.tile.row_bytes) fetch_ahead(to.bytes, to.tile);
+  trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, is_read, line);
+  if (!is_read && to.tensor != no_tensor) fiber.run->program->tensors[to.tensor].written = 1;
+}
+
+void begin_word(Fiber& fiber, const Place& to, uint32_t value, TransferKind kind, uint8_t channel,
+                int) {
+  begin(fiber,
+        {to.bytes, nullptr, nullptr, 4, value, to.node, kind, channel,
+         transaction_of(fiber, kind), {}});
+}
+
+void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line) {
+  if (fiber.transfers.count) {
+    if (fiber.run->program->is_seeded)
+      land_shuffled(fiber, kind, transaction);
+    else
+      land_in_order(fiber, kind, transaction);
+    if (fiber.run->word_waiters) wake_words(*fiber.run);
+  }
+  if (kind == TransferKind::Read) clear(fiber.open_reads, transaction);
+  if (kind == TransferKind::Write) clear(fiber.open_writes, transaction);
+  if (kind == TransferKind::Increment) fiber.open_increments = 0;
+  if (fiber.run->program->trace && kind != TransferKind::Increment)
+    trace_copies_end(fiber, kind == TransferKind::Read, line);
+}
+
+void flush(Fiber& fiber, uint32_t transaction) {
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
+    Transfer& transfer = fiber.transfers.items[i];
+    if (!matches(transfer, TransferKind::Write, transaction) || transfer.payload ||
+        !transfer.source)
+      continue;
+    transfer.payload = static_cast<uint8_t*>(malloc(transfer.bytes ? transfer.bytes : 1));
+    if (!transfer.payload) fault(0, "the host has no memory left");
+    memcpy(transfer.payload, transfer.source, transfer.bytes);
+  }
+}
+
+bool land_any(Run& run) {
+  if (!run.pending) return false;
+  uint32_t chosen = run.program->is_seeded ? random_below(run, run.pending) : 0;
+  for (uint32_t i = 0; i < run.fiber_count; ++i) {
+    Fiber& fiber = run.fibers[i];
+    if (chosen >= fiber.transfers.count) {
+      chosen -= fiber.transfers.count;
+      continue;
+    }
+    land_at(fiber, run.program->is_seeded ? first_before(fiber.transfers, chosen)
+                                          : hostile_choice(fiber.transfers));
+    break;
+  }
+  wake_words(run);
+  return true;
+}
+
+void check_transfers_complete(Fiber& fiber) {
+  const int line = static_cast<int>(fiber.line);
+  if (any(fiber.open_reads))
+    fault(line, "the kernel ended without noc_async_read_barrier after its last read");
+  if (any(fiber.open_writes))
+    fault(line, "the kernel ended without noc_async_write_barrier after its last write");
+  if (fiber.open_increments)
+    fault(line, "the kernel ended without noc_async_atomic_barrier after its last increment");
+}
+
+void discard_transfers(Fiber& fiber) {
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i) free(fiber.transfers.items[i].payload);
+}
+
+}  // namespace ttl_host

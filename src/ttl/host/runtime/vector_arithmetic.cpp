@@ -1,0 +1,322 @@
+// Arithmetic, comparisons and selection of the vector unit. Each function does what the header that
+// declares it says, and the ckernel_sfpu source under it; where a 16-bit DST gets the result cut
+// off and where rounded is theirs too.
+#include <cstring>
+
+#include "vector_unit.h"
+
+#include "api/compute/binary_max_min.h"
+#include "api/compute/compute_kernel_api.h"
+#include "api/compute/copy_dest_values.h"
+#include "api/compute/eltwise_binary_sfpu.h"
+#include "api/compute/eltwise_unary/activations.h"
+#include "api/compute/eltwise_unary/binop_with_scalar.h"
+#include "api/compute/eltwise_unary/clamp.h"
+#include "api/compute/eltwise_unary/comp.h"
+#include "api/compute/eltwise_unary/fill.h"
+#include "api/compute/eltwise_unary/hardtanh.h"
+#include "api/compute/eltwise_unary/identity.h"
+#include "api/compute/eltwise_unary/isinf_isnan.h"
+#include "api/compute/eltwise_unary/logical_not.h"
+#include "api/compute/eltwise_unary/negative.h"
+#include "api/compute/eltwise_unary/prelu.h"
+#include "api/compute/eltwise_unary/relu.h"
+#include "api/compute/eltwise_unary/rounding.h"
+#include "api/compute/eltwise_unary/rsub.h"
+#include "api/compute/eltwise_unary/threshold.h"
+#include "api/compute/eltwise_unary/where.h"
+#include "api/compute/mask.h"
+
+namespace ttl_host {
+
+namespace {
+
+constexpr float infinity = __builtin_inff();
+
+// Ordered as sign and magnitude, as SFPSWAP does: -0 < +0, and a NaN by its sign.
+int32_t order(float value) {
+  const int32_t bits = static_cast<int32_t>(bits_of(value));
+  return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
+float larger(float a, float b) { return order(a) > order(b) ? a : b; }
+float smaller(float a, float b) { return order(a) < order(b) ? a : b; }
+float clamped(float x, float low, float high) { return smaller(larger(x, low), high); }
+float one_if(bool condition) { return condition ? 1.0f : 0.0f; }
+
+// Below 2^23 by way of an integer; above it a float has no fraction. The sign of zero stays.
+float truncated(float x) {
+  const float whole = __builtin_fabsf(x) < 8388608.0f
+                          ? static_cast<float>(static_cast<int32_t>(x)) : x;
+  return __builtin_copysignf(whole, x);
+}
+
+float rounded_down(float x) {
+  const float whole = truncated(x);
+  return whole > x ? whole - 1.0f : whole;
+}
+
+float rounded_up(float x) {
+  const float whole = truncated(x);
+  return whole < x ? whole + 1.0f : whole;
+}
+
+float rounded_even(float x) {
+  const float magnitude = __builtin_fabsf(x);
+  const float whole = magnitude + 8388608.0f - 8388608.0f;
+  return magnitude < 8388608.0f ? __builtin_copysignf(whole, x) : x;
+}
+
+// ckernel_sfpu_rounding_ops.h: a table from 1e-45 to 1e38; beyond it 0 and infinity.
+float power_of_ten(int n) {
+  if (n > 38) return infinity;
+  if (n < -45) return 0.0f;
+  return static_cast<float>(__builtin_pow(10.0, n));
+}
+
+// ckernel_sfpu_unary_power.h: calculate_unary_power_iterative
+float integral_power(float x, uint32_t exponent) {
+  if (exponent == 0) return 1.0f;
+  float result = x;
+  for (uint32_t left = exponent - 1; left > 0; left >>= 1) {
+    if (left & 1) result *= x;
+    x *= x;
+  }
+  return result;
+}
+
+void check_width(Fiber& fiber, const char* call, bool wants_16_bit, int line) {
+  if (dst_is_16_bit(fiber) != wants_16_bit)
+    fault(line, "%s is asked for a %s DST, but this one has %s bits", call,
+          wants_16_bit ? "16-bit" : "32-bit", wants_16_bit ? "32" : "16");
+}
+
+}  // namespace
+
+}  // namespace ttl_host
+
+namespace ckernel::detail {
+
+using namespace ttl_host;
+
+// name, init, store, value of x
+#define OF_SLOT(name, init, store, value)                                                   \
+  void name(uint32_t slot, VectorMode faces, int line) {                                    \
+    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                    \
+             [](float x) -> float { return value; });                                       \
+  }
+// with the parameter p, given by its bits
+#define OF_SLOT1(name, init, store, value)                                                  \
+  void name(uint32_t slot, uint32_t parameter, VectorMode faces, int line) {                \
+    const float p = float_of(parameter);                                                    \
+    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                    \
+             [p](float x) -> float { return value; });                                      \
+  }
+#define OF_SLOT2(name, init, store, value)                                                  \
+  void name(uint32_t slot, uint32_t parameter0, uint32_t parameter1, VectorMode faces,      \
+            int line) {                                                                     \
+    const float p = float_of(parameter0), q = float_of(parameter1);                         \
+    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                    \
+             [p, q](float x) -> float { return value; });                                   \
+  }
+#define OF_SLOTS(name, init, store, value)                                                  \
+  void name(uint32_t in0, uint32_t in1, uint32_t out, VectorMode faces, int line) {         \
+    map_slots(in0, in1, out, {#name, VectorInit::init, Store::store, faces, line},          \
+              [](float a, float b) -> float { return value; });                             \
+  }
+
+// api/compute/compute_kernel_api.h
+OF_SLOT(abs_tile, none, Cut, __builtin_fabsf(x))
+OF_SLOT(sign_tile, none, Cut, x == 0.0f ? 0.0f : __builtin_copysignf(1.0f, x))
+OF_SLOT(signbit_tile, signbit_tile_init, Cut, one_if(bits_of(x) >> 31))
+OF_SLOT(square_tile, square_tile_init, Rounded, x * x)
+OF_SLOT1(heaviside_tile, none, Cut, x < 0.0f ? 0.0f : x > 0.0f ? 1.0f : p)
+OF_SLOT1(unary_max_tile, unary_max_tile_init, Cut, larger(x, p))
+OF_SLOT1(unary_min_tile, unary_min_tile_init, Cut, smaller(x, p))
+
+void power_iterative_tile(uint32_t slot, uint32_t exponent, VectorMode faces, int line) {
+  map_slot(slot, {"power_iterative_tile", VectorInit::none, Store::Cut, faces, line},
+           [exponent](float x) { return integral_power(x, exponent); });
+}
+
+// api/compute/eltwise_unary/negative.h, identity.h
+OF_SLOT(negative_tile, none, Cut, -x)
+OF_SLOT(identity_tile, none, Cut, x)
+
+// api/compute/eltwise_unary/relu.h, prelu.h
+OF_SLOT(relu_tile, none, Cut, larger(x, 0.0f))
+OF_SLOT1(relu_min_tile, none, Cut, larger(x, p))
+OF_SLOT1(relu_max_tile, none, Cut, (x > p ? p : x) < 0.0f ? 0.0f : x > p ? p : x)
+OF_SLOT1(leaky_relu_tile, none, Cut, x < 0.0f ? x * p : x)
+OF_SLOT1(prelu_tile, none, Cut, x < 0.0f ? x * p : x)
+
+// api/compute/eltwise_unary/clamp.h, hardtanh.h, threshold.h
+OF_SLOT2(clamp_tile, none, Cut, clamped(x, p, q))
+OF_SLOT2(hardtanh_tile, none, Cut, clamped(x, p, q))
+OF_SLOT2(threshold_tile, none, Cut, x <= p ? q : x)
+
+// api/compute/eltwise_unary/activations.h
+OF_SLOT(hardsigmoid_tile, hardsigmoid_tile_init, Cut,
+        clamped(x * 0.1666666716337204f + 0.5f, 0.0f, 1.0f))
+OF_SLOT1(softshrink_tile, none, Cut, x > p ? x - p : x < -p ? x + p : 0.0f)
+OF_SLOT1(hardshrink_tile, none, Cut, x > p || x < -p ? x : 0.0f)
+
+// api/compute/eltwise_unary/rounding.h
+OF_SLOT(floor_tile, none, Cut, rounded_down(x))
+OF_SLOT(ceil_tile, none, Cut, rounded_up(x))
+OF_SLOT(trunc_tile, none, Cut, truncated(x))
+OF_SLOT(frac_tile, none, Cut, x - truncated(x))
+
+void round_tile(uint32_t slot, uint32_t decimals, VectorMode faces, int line) {
+  const int places = static_cast<int>(decimals);
+  const float coefficient = power_of_ten(places), inverse = power_of_ten(-places);
+  map_slot(slot, {"round_tile", VectorInit::none, Store::Cut, faces, line},
+           [=](float x) { return inverse * rounded_even(x * coefficient); });
+}
+
+// api/compute/eltwise_unary/binop_with_scalar.h, rsub.h. The parameter of div is 1 / s.
+OF_SLOT1(add_unary_tile, none, Cut, x + p)
+OF_SLOT1(sub_unary_tile, none, Cut, x - p)
+OF_SLOT1(mul_unary_tile, none, Cut, x * p)
+OF_SLOT1(div_unary_tile, none, Cut, x * p)
+OF_SLOT1(rsub_unary_tile, none, Rounded, p - x)
+OF_SLOT1(rsub_tile, none, Rounded, p - x)
+
+// api/compute/eltwise_unary/comp.h
+OF_SLOT(eqz_tile, none, Cut, one_if(x == 0.0f))
+OF_SLOT(nez_tile, none, Cut, one_if(x != 0.0f))
+OF_SLOT(ltz_tile, none, Cut, one_if(x < 0.0f))
+OF_SLOT(lez_tile, none, Cut, one_if(x <= 0.0f))
+OF_SLOT(gtz_tile, none, Cut, one_if(x > 0.0f))
+OF_SLOT(gez_tile, none, Cut, one_if(x >= 0.0f))
+OF_SLOT1(unary_eq_tile, none, Cut, one_if(x == p))
+OF_SLOT1(unary_ne_tile, none, Cut, one_if(x != p))
+OF_SLOT1(unary_lt_tile, none, Cut, one_if(x < p))
+OF_SLOT1(unary_le_tile, none, Cut, one_if(x <= p))
+OF_SLOT1(unary_gt_tile, none, Cut, one_if(x > p))
+OF_SLOT1(unary_ge_tile, none, Cut, one_if(x >= p))
+
+// api/compute/eltwise_unary/isinf_isnan.h
+OF_SLOT(isinf_tile, none, Cut, one_if(__builtin_fabsf(x) == infinity))
+OF_SLOT(isposinf_tile, none, Cut, one_if(x == infinity))
+OF_SLOT(isneginf_tile, none, Cut, one_if(x == -infinity))
+OF_SLOT(isnan_tile, none, Cut, one_if(x != x))
+OF_SLOT(isfinite_tile, none, Cut, one_if(__builtin_fabsf(x) < infinity))
+
+// api/compute/eltwise_binary_sfpu.h, binary_max_min.h
+OF_SLOTS(div_binary_tile, div_binary_tile_init, Rounded, a / b)
+OF_SLOTS(eq_binary_tile, none, Cut, one_if(a == b))
+OF_SLOTS(ne_binary_tile, none, Cut, one_if(a != b))
+OF_SLOTS(lt_binary_tile, none, Cut, one_if(a < b))
+OF_SLOTS(le_binary_tile, none, Cut, one_if(a <= b))
+OF_SLOTS(gt_binary_tile, none, Cut, one_if(a > b))
+OF_SLOTS(ge_binary_tile, none, Cut, one_if(a >= b))
+OF_SLOTS(binary_max_tile, binary_max_tile_init, Cut, larger(a, b))
+OF_SLOTS(binary_min_tile, binary_min_tile_init, Cut, smaller(a, b))
+
+namespace {
+
+using BinaryLoop = void (*)(const float*, const float*, float*, Rounding);
+
+void on_slots(uint32_t in0, uint32_t in1, uint32_t out, BinaryLoop loop, Rounding rounding,
+              int line) {
+  Fiber& fiber = self(line);
+  const float* a = slot_values(fiber, in0, line);
+  const float* b = slot_values(fiber, in1, line);
+  loop(a, b, slot_values(fiber, out, line), rounding);
+}
+
+Rounding chosen_rounding(DstRoundingMode mode) {
+  return rounding_of(self(),
+                     mode == DstRoundingMode::NearestEven ? Store::Rounded : Store::Cut);
+}
+
+}  // namespace
+
+// api/compute/eltwise_binary_sfpu.h
+void add_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
+  on_slots(in0, in1, out, tile_math().add, chosen_rounding(mode), line);
+}
+
+// api/compute/eltwise_binary_sfpu.h
+void sub_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
+  on_slots(in0, in1, out, tile_math().subtract, chosen_rounding(mode), line);
+}
+
+// api/compute/eltwise_binary_sfpu.h
+void rsub_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
+  on_slots(in1, in0, out, tile_math().subtract, chosen_rounding(mode), line);
+}
+
+// api/compute/eltwise_binary_sfpu.h. In a 16-bit DST it rounds in software and 0 * x is 0 for every
+// x (ckernel_sfpu_binary.h, calculate_sfpu_binary_mul).
+void mul_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, VectorMode, int line) {
+  const TileMath& math = tile_math();
+  const Fiber& fiber = self(line);
+  on_slots(in0, in1, out, dst_is_16_bit(fiber) ? math.multiply_zero_wins : math.multiply,
+           software_rounding(fiber), line);
+}
+
+// api/compute/eltwise_unary/fill.h: a plain store, so a 16-bit DST gets the value cut off.
+void fill_tile_bitcast(uint32_t slot, uint32_t bits, VectorMode, int line) {
+  Fiber& fiber = self(line);
+  const float value = float_of(dst_is_16_bit(fiber) ? bits & 0xffff0000u : bits);
+  float* out = overwritten_slot(fiber, slot, line);
+  for (uint32_t i = 0; i < tile_values; ++i) out[i] = value;
+}
+
+// api/compute/eltwise_unary/where.h: the bits are tested, so minus zero is not zero.
+void where_tile(uint32_t condition, uint32_t yes, uint32_t no, uint32_t out, DataFormat format,
+                int line) {
+  Fiber& fiber = begin_call({"where_tile", VectorInit::where_tile_init, Store::Cut,
+                             VectorMode::RC, line});
+  check_width(fiber, "where_tile", format == DataFormat::Float16_b, line);
+  const float* c = slot_values(fiber, condition, line);
+  const float* a = slot_values(fiber, yes, line);
+  const float* b = slot_values(fiber, no, line);
+  float* values = slot_values(fiber, out, line);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = bits_of(c[i]) ? a[i] : b[i];
+}
+
+// api/compute/eltwise_unary/logical_not.h: a test of bits; integers give the integer 1.
+void logical_not_tile(uint32_t slot, DataFormat format, int line) {
+  const bool is_integer = format == DataFormat::Int32 || format == DataFormat::UInt32 ||
+                          format == DataFormat::UInt16;
+  const float one = is_integer ? float_of(1) : 1.0f;
+  float* values = slot_values(self(line), slot, line);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = bits_of(values[i]) ? 0.0f : one;
+}
+
+namespace {
+
+void put_where_zero(uint32_t slot, float value, int line) {
+  Fiber& fiber = self(line);
+  float* values = slot_values(fiber, slot, line);
+  const float* mask = slot_values(fiber, slot + 1, line);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = mask[i] == 0.0f ? value : values[i];
+}
+
+}  // namespace
+
+// api/compute/mask.h. Another format than these masks nothing.
+void mask_tile(uint32_t slot, DataFormat format, int line) {
+  const bool is_known = format == DataFormat::Float16_b || format == DataFormat::Float16 ||
+                        format == DataFormat::Int32;
+  if (is_known) put_where_zero(slot, 0.0f, line);
+}
+
+// api/compute/mask.h
+void mask_posinf_tile(uint32_t slot, int line) { put_where_zero(slot, infinity, line); }
+
+// api/compute/copy_dest_values.h: `format` describes DST; a 32-bit one copied as 16-bit is cut off.
+void copy_dest_values(uint32_t in, uint32_t out, DataFormat format, int line) {
+  Fiber& fiber = self(line);
+  const float* from = slot_values(fiber, in, line);
+  float* to = overwritten_slot(fiber, out, line);
+  if (format == DataFormat::Float16_b && !dst_is_16_bit(fiber))
+    tile_math().copy(from, to, Rounding::Truncate);
+  else
+    memmove(to, from, tile_values * sizeof(float));
+}
+
+}  // namespace ckernel::detail

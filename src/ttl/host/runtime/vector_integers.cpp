@@ -1,0 +1,272 @@
+// Integers in the vector unit: a slot then holds their bits, 16-bit ones in the lower half.
+#include "vector_unit.h"
+
+#include "api/compute/add_int_sfpu.h"
+#include "api/compute/binary_bitwise_sfpu.h"
+#include "api/compute/binary_comp.h"
+#include "api/compute/binary_fmod.h"
+#include "api/compute/binary_max_min.h"
+#include "api/compute/binary_remainder.h"
+#include "api/compute/compute_kernel_api.h"
+#include "api/compute/div_int32_floor.h"
+#include "api/compute/eltwise_unary/binop_with_scalar.h"
+#include "api/compute/eltwise_unary/bitwise.h"
+#include "api/compute/eltwise_unary/bitwise_not.h"
+#include "api/compute/eltwise_unary/clamp.h"
+#include "api/compute/eltwise_unary/comp.h"
+#include "api/compute/eltwise_unary/fill.h"
+#include "api/compute/eltwise_unary/negative.h"
+#include "api/compute/eltwise_unary/relu.h"
+#include "api/compute/eltwise_unary/remainder.h"
+#include "api/compute/eltwise_unary/rsub.h"
+#include "api/compute/eltwise_unary/typecast.h"
+#include "api/compute/mul_int_sfpu.h"
+#include "api/compute/sub_int_sfpu.h"
+
+namespace ttl_host {
+
+namespace {
+
+typedef uint32_t __attribute__((may_alias)) Word;
+
+Word* words_of(Fiber& fiber, uint32_t slot, int line) {
+  return reinterpret_cast<Word*>(slot_values(fiber, slot, line));
+}
+
+// A 32-bit integer does not fit a 16-bit DST, and the 16-bit ones are written for that.
+void check_integer_width(Fiber& fiber, DataFormat format, const char* call, int line) {
+  const bool is_16_bit = format == DataFormat::UInt16;
+  if (is_16_bit != dst_is_16_bit(fiber))
+    fault(line, "%s on %d-bit integers needs fp32_dest_acc_en to be %s", call,
+          is_16_bit ? 16 : 32, is_16_bit ? "false" : "true");
+}
+
+template <typename Function>
+void map_words(uint32_t slot, DataFormat format, const VectorCall& call, Function function) {
+  Fiber& fiber = begin_call(call);
+  check_integer_width(fiber, format, call.name, call.line);
+  const uint32_t mask = format == DataFormat::UInt16 ? 0xffffu : 0xffffffffu;
+  Word* words = words_of(fiber, slot, call.line);
+  for (uint32_t i = 0; i < tile_values; ++i) words[i] = function(words[i]) & mask;
+}
+
+template <typename Function>
+void map_word_pairs(uint32_t in0, uint32_t in1, uint32_t out, DataFormat format,
+                    const VectorCall& call, Function function) {
+  Fiber& fiber = begin_call(call);
+  check_integer_width(fiber, format, call.name, call.line);
+  const uint32_t mask = format == DataFormat::UInt16 ? 0xffffu : 0xffffffffu;
+  const Word* a = words_of(fiber, in0, call.line);
+  const Word* b = words_of(fiber, in1, call.line);
+  Word* words = words_of(fiber, out, call.line);
+  for (uint32_t i = 0; i < tile_values; ++i) words[i] = function(a[i], b[i]) & mask;
+}
+
+int64_t as_signed(uint32_t word) { return static_cast<int32_t>(word); }
+uint32_t wrapped(int64_t value) { return static_cast<uint32_t>(value); }
+
+// An integer divided by zero has no meaning; the chip gives something.
+int64_t truncated_quotient(int64_t a, int64_t b) { return b == 0 ? 0 : a / b; }
+
+int64_t floored_quotient(int64_t a, int64_t b) {
+  const int64_t quotient = truncated_quotient(a, b);
+  return b != 0 && a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+int64_t floored_rest(int64_t a, int64_t b) { return a - floored_quotient(a, b) * b; }
+int64_t truncated_rest(int64_t a, int64_t b) { return a - truncated_quotient(a, b) * b; }
+
+bool is_float(DataFormat format) {
+  return format == DataFormat::Float32 || format == DataFormat::Float16_b ||
+         format == DataFormat::Bfp8_b || format == DataFormat::Bfp4_b;
+}
+
+// Here a 16-bit integer may stand in a DST of either width.
+void check_cast_width(Fiber& fiber, DataFormat format, int line) {
+  if (!is_float(format) && format != DataFormat::UInt16)
+    check_integer_width(fiber, format, "typecast_tile", line);
+}
+
+// Toward zero, and to the nearest end of the range; NaN gives the lower one.
+double limited(double value, double low, double high) {
+  return value >= high ? high : value > low ? value : low;
+}
+
+uint32_t integer_of(float value, DataFormat format) {
+  if (format == DataFormat::Int32)
+    return wrapped(static_cast<int64_t>(limited(value, -2147483648.0, 2147483647.0)));
+  if (format == DataFormat::UInt32)
+    return static_cast<uint32_t>(limited(value, 0.0, 4294967295.0));
+  return static_cast<uint32_t>(limited(__builtin_floor(double{value} + 0.5), 0.0, 65535.0));
+}
+
+float float_from(uint32_t word, DataFormat format) {
+  return format == DataFormat::Int32 ? static_cast<float>(static_cast<int32_t>(word))
+                                     : static_cast<float>(word);
+}
+
+}  // namespace
+
+}  // namespace ttl_host
+
+namespace ckernel::detail {
+
+using namespace ttl_host;
+
+// name, init, format, value of the word x; s is x as a signed number
+#define OF_SLOT(name, init, format, value)                                                    \
+  void name(uint32_t slot, VectorMode faces, int line) {                                      \
+    map_words(slot, DataFormat::format,                                                       \
+              {#name, VectorInit::init, Store::Cut, faces, line}, [](uint32_t x) -> uint32_t { \
+                [[maybe_unused]] const int64_t s = as_signed(x);                              \
+                return value;                                                                 \
+              });                                                                             \
+  }
+// with the parameter p, and as a signed number t
+#define OF_SLOT1(name, init, format, value)                                                   \
+  void name(uint32_t slot, uint32_t p, VectorMode faces, int line) {                          \
+    [[maybe_unused]] const int64_t t = as_signed(p);                                          \
+    map_words(slot, DataFormat::format,                                                       \
+              {#name, VectorInit::init, Store::Cut, faces, line}, [=](uint32_t x) -> uint32_t { \
+                [[maybe_unused]] const int64_t s = as_signed(x);                              \
+                return value;                                                                 \
+              });                                                                             \
+  }
+// of the words a and b, which are s and t as signed numbers
+#define OF_SLOTS(name, init, format, value)                                                   \
+  void name(uint32_t in0, uint32_t in1, uint32_t out, VectorMode faces, int line) {           \
+    map_word_pairs(in0, in1, out, DataFormat::format,                                         \
+                   {#name, VectorInit::init, Store::Cut, faces, line},                        \
+                   [](uint32_t a, uint32_t b) -> uint32_t {                                   \
+                     [[maybe_unused]] const int64_t s = as_signed(a), t = as_signed(b);       \
+                     return value;                                                            \
+                   });                                                                        \
+  }
+// of any of the three integer formats
+#define OF_FORMAT(name, init, value)                                                          \
+  void name(uint32_t in0, uint32_t in1, uint32_t out, DataFormat format, int line) {          \
+    const bool is_signed = format == DataFormat::Int32;                                       \
+    map_word_pairs(in0, in1, out, format,                                                     \
+                   {#name, VectorInit::init, Store::Cut, VectorMode::RC, line},               \
+                   [=](uint32_t first, uint32_t second) -> uint32_t {                         \
+                     const int64_t a = is_signed ? as_signed(first) : int64_t{first};         \
+                     const int64_t b = is_signed ? as_signed(second) : int64_t{second};       \
+                     return wrapped(value);                                                   \
+                   });                                                                        \
+  }
+#define WITH_SCALAR(name, value)                                                              \
+  void name(uint32_t slot, DataFormat format, uint32_t p, int line) {                         \
+    map_words(slot, format, {#name, VectorInit::none, Store::Cut, VectorMode::RC, line},      \
+              [=](uint32_t x) -> uint32_t { return value; });                                 \
+  }
+
+// api/compute/add_int_sfpu.h, sub_int_sfpu.h, mul_int_sfpu.h
+OF_FORMAT(add_int_tile, none, a + b)
+OF_FORMAT(sub_int_tile, none, a - b)
+OF_FORMAT(rsub_int_tile, none, b - a)
+OF_FORMAT(mul_int_tile, mul_int_tile_init, wrapped(a) * wrapped(b))
+
+// api/compute/binary_bitwise_sfpu.h, eltwise_unary/bitwise.h, bitwise_not.h
+OF_FORMAT(bitwise_and_binary_tile, none, a & b)
+OF_FORMAT(bitwise_or_binary_tile, none, a | b)
+OF_FORMAT(bitwise_xor_binary_tile, none, a ^ b)
+WITH_SCALAR(bitwise_and_tile, x & p)
+WITH_SCALAR(bitwise_or_tile, x | p)
+WITH_SCALAR(bitwise_xor_tile, x ^ p)
+OF_SLOT(bitwise_not_tile, none, Int32, ~x)
+
+// api/compute/binary_comp.h
+OF_FORMAT(eq_int_tile, none, a == b)
+OF_FORMAT(ne_int_tile, none, a != b)
+OF_FORMAT(lt_int_tile, none, a < b)
+OF_FORMAT(le_int_tile, none, a <= b)
+OF_FORMAT(gt_int_tile, none, a > b)
+OF_FORMAT(ge_int_tile, none, a >= b)
+
+// api/compute/eltwise_unary/comp.h
+OF_SLOT(eqz_tile_int32, none, Int32, s == 0)
+OF_SLOT(nez_tile_int32, none, Int32, s != 0)
+OF_SLOT(ltz_tile_int32, none, Int32, s < 0)
+OF_SLOT(lez_tile_int32, none, Int32, s <= 0)
+OF_SLOT(gtz_tile_int32, none, Int32, s > 0)
+OF_SLOT(gez_tile_int32, none, Int32, s >= 0)
+OF_SLOT(eqz_tile_uint16, none, UInt16, x == 0)
+OF_SLOT(nez_tile_uint16, none, UInt16, x != 0)
+OF_SLOT(eqz_tile_uint32, none, UInt32, x == 0)
+OF_SLOT(nez_tile_uint32, none, UInt32, x != 0)
+OF_SLOT1(unary_eq_tile_int32, none, Int32, s == t)
+OF_SLOT1(unary_ne_tile_int32, none, Int32, s != t)
+OF_SLOT1(unary_lt_tile_int32, none, Int32, s < t)
+OF_SLOT1(unary_le_tile_int32, none, Int32, s <= t)
+OF_SLOT1(unary_gt_tile_int32, none, Int32, s > t)
+OF_SLOT1(unary_ge_tile_int32, none, Int32, s >= t)
+
+// api/compute/compute_kernel_api.h, eltwise_unary/negative.h, relu.h
+OF_SLOT(abs_tile_int32, none, Int32, wrapped(s < 0 ? -s : s))
+OF_SLOT(signbit_tile_int32, signbit_tile_int32_init, Int32, x >> 31)
+OF_SLOT(negative_tile_int32, none, Int32, wrapped(-s))
+OF_SLOT(relu_tile_int32, none, Int32, s < 0 ? 0 : x)
+OF_SLOT1(unary_max_int32_tile, unary_max_int32_tile_init, Int32, s > t ? x : p)
+OF_SLOT1(unary_min_int32_tile, unary_min_int32_tile_init, Int32, s < t ? x : p)
+OF_SLOT1(unary_max_uint32_tile, unary_max_uint32_tile_init, UInt32, x > p ? x : p)
+OF_SLOT1(unary_min_uint32_tile, unary_min_uint32_tile_init, UInt32, x < p ? x : p)
+
+// api/compute/eltwise_unary/binop_with_scalar.h, rsub.h, remainder.h
+OF_SLOT1(add_unary_tile_int32, none, Int32, x + p)
+OF_SLOT1(sub_unary_tile_int32, none, Int32, x - p)
+OF_SLOT1(rsub_unary_int32_tile, none, Int32, p - x)
+OF_SLOT1(remainder_tile_uint32, remainder_tile_uint32_init, UInt32, p == 0 ? 0 : x % p)
+
+// api/compute/binary_max_min.h
+OF_SLOTS(binary_max_int32_tile, binary_max_int32_tile_init, Int32, s > t ? a : b)
+OF_SLOTS(binary_min_int32_tile, binary_min_int32_tile_init, Int32, s < t ? a : b)
+OF_SLOTS(binary_max_uint32_tile, binary_max_uint32_tile_init, UInt32, a > b ? a : b)
+OF_SLOTS(binary_min_uint32_tile, binary_min_uint32_tile_init, UInt32, a < b ? a : b)
+
+// api/compute/div_int32_floor.h, binary_remainder.h, binary_fmod.h
+OF_SLOTS(div_int32_floor_tile, div_int32_floor_tile_init, Int32, wrapped(floored_quotient(s, t)))
+OF_SLOTS(div_int32_trunc_tile, div_int32_trunc_tile_init, Int32,
+         wrapped(truncated_quotient(s, t)))
+OF_SLOTS(remainder_int32_tile, remainder_int32_tile_init, Int32, wrapped(floored_rest(s, t)))
+OF_SLOTS(remainder_uint32_tile, remainder_uint32_tile_init, UInt32, b == 0 ? 0 : a % b)
+OF_SLOTS(fmod_int32_tile, fmod_int32_tile_init, Int32, wrapped(truncated_rest(s, t)))
+
+// api/compute/eltwise_unary/clamp.h
+void clamp_tile_int32(uint32_t slot, uint32_t low, uint32_t high, VectorMode faces, int line) {
+  map_words(slot, DataFormat::Int32,
+            {"clamp_tile_int32", VectorInit::none, Store::Cut, faces, line}, [=](uint32_t x) {
+              const uint32_t raised = as_signed(x) > as_signed(low) ? x : low;
+              return as_signed(raised) < as_signed(high) ? raised : high;
+            });
+}
+
+// api/compute/eltwise_unary/fill.h
+void fill_tile_int(uint32_t slot, DataFormat format, uint32_t value, int line) {
+  map_words(slot, format, {"fill_tile_int", VectorInit::none, Store::Cut, VectorMode::RC, line},
+            [=](uint32_t) { return value; });
+}
+
+// api/compute/eltwise_unary/typecast.h. To uint16 it rounds, ties away from zero; to the others it
+// drops the fraction.
+void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
+  Fiber& fiber = begin_call({"typecast_tile", VectorInit::typecast_tile_init, Store::Rounded,
+                             VectorMode::RC, line});
+  check_cast_width(fiber, from, line);
+  check_cast_width(fiber, to, line);
+  float* values = slot_values(fiber, slot, line);
+  Word* words = words_of(fiber, slot, line);
+  const Rounding rounding = to == DataFormat::Float32 ? software_rounding(fiber)
+                                                      : Rounding::NearestEven;
+  if (is_float(from) && is_float(to)) return tile_math().copy(values, values, rounding);
+  for (uint32_t i = 0; i < tile_values; ++i) {
+    if (is_float(from))
+      words[i] = integer_of(values[i], to);
+    else if (is_float(to))
+      values[i] = float_from(words[i], from);
+    else
+      words[i] = to == DataFormat::UInt16 ? words[i] & 0xffffu : uint32_t{words[i]};
+  }
+  if (is_float(to)) tile_math().copy(values, values, rounding);
+}
+
+}  // namespace ckernel::detail

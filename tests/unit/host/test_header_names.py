@@ -1,0 +1,57 @@
+"""The device headers of the runtime declare nothing that the real ones do not have."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from headers.metal_headers import find_headers
+from ttl.host.build import RUNTIME_FOLDER
+
+INCLUDE = RUNTIME_FOLDER / "include"
+DETAIL = re.compile(r"namespace detail \{.*?\n\}(?:  // namespace detail)?\n", re.S)
+DECLARED = re.compile(
+    r"\b(?:void|bool|float|coord_t|u?int(?:8|32|64)_t|uintptr_t)\s+(\w+)\("
+    r"|^(?:TTL_WIDE )?TTL_(?:OF_SLOT[12S]?|PLAIN_INIT|VECTOR_INIT|SHARED_INIT)\((\w+)",
+    re.M,
+)
+HEADERS = sorted(path.relative_to(INCLUDE) for path in INCLUDE.rglob("*.h"))
+# Declared by headers that the real ones include, and one that is the runtime's own.
+ELSEWHERE = {
+    "get_virtual_coord_from_worker_logical_coord", "invalidate_l1_cache", "get_noc_addr",
+    "get_noc_multicast_addr", "is_uint32_format", "is_bfp8_b_format", "is_bfp4_b_format",
+    "page_address", "get_threshold",
+}  # fmt: skip
+
+
+@cache
+def real_folder() -> Path:
+    return next(find_headers().rglob("hw/inc/api/compute")).parents[1]
+
+
+def declared_names(text: str) -> set[str]:
+    shown = re.sub(r"//.*", "", DETAIL.sub("", text))
+    return {first or second for first, second in DECLARED.findall(shown)} - {"name", "operator"}
+
+
+def test_something_is_declared() -> None:
+    names = declared_names((INCLUDE / "api/compute/eltwise_unary/trigonometry.h").read_text())
+    assert {"sin_tile", "sin_tile_init", "acosh_tile_init", "atanh_tile"} <= names
+    names = declared_names((INCLUDE / "api/dataflow/dataflow_api.h").read_text())
+    assert {"noc_async_read", "noc_semaphore_inc", "get_write_ptr"} <= names
+    assert "write_with_state" not in names
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=str)
+def test_every_name_is_in_the_real_header(header: Path) -> None:
+    real = real_folder() / header
+    if not real.is_file():
+        assert header.parts[0] == "hostdevcommon"
+        return
+    text = real.read_text()
+    names = declared_names((INCLUDE / header).read_text()) - ELSEWHERE
+    missing = {name for name in names if not re.search(rf"\b{name}\b", text)}
+    assert not missing

@@ -1,0 +1,268 @@
+"""Broadcasts, reductions, transposes, dest reuse and the packer: tables worked out by hand."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ttl.diagnostics import KernelFault
+
+BF16 = ml_dtypes.bfloat16
+INF = np.inf
+RANDOM = np.random.default_rng(3)
+X, Y = (RANDOM.integers(-8, 9, (32, 32)).astype(np.float32) for _ in range(2))
+
+
+def to_tile(matrix: np.ndarray) -> np.ndarray:
+    return matrix.reshape(2, 16, 2, 16).transpose(0, 2, 1, 3).reshape(1024)
+
+
+def to_matrix(tile: np.ndarray) -> np.ndarray:
+    return tile.reshape(2, 2, 16, 16).transpose(0, 2, 1, 3).reshape(32, 32)
+
+
+def section(math: str, *, inputs: int = 2, startup: str = "", pack: str = "") -> str:
+    out, waits = inputs, "".join(f"cb_wait_front({i}, 1);" for i in range(inputs))
+    pops = "".join(f"cb_pop_front({i}, 1);" for i in range(inputs))
+    startup = startup or f"compute_kernel_hw_startup(0, {min(1, inputs - 1)}, {out});"
+    return f"""{startup}
+{waits}cb_reserve_back({out}, 1);
+tile_regs_acquire();
+{math}
+tile_regs_commit();tile_regs_wait();
+{pack or f"pack_tile<true>(0, {out}, 0);"}
+tile_regs_release();cb_push_back({out}, 1);{pops}"""
+
+
+BROADCAST = {"rows": Y[:1, :], "cols": Y[:, :1], "scalar": Y[:1, :1]}
+OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("form", BROADCAST)
+def test_the_second_operand_is_broadcast(run_compute, operation, form):
+    math = f"{operation}_bcast_{form}_init(0, 1);{operation}_tiles_bcast_{form}(0, 1, 0, 0, 0);"
+    result = run_compute(section(math), [[to_tile(X)], [to_tile(Y)]], headers=("bcast.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), OPERATIONS[operation](X, BROADCAST[form]))
+
+
+def test_generic_broadcast_of_another_row(run_compute):
+    math = """bcast_init<EltwiseBinaryType::ELWSUB, BroadcastType::ROW>(0, 1);
+sub_tiles_bcast<BroadcastType::ROW>(0, 1, 0, 0, 0, 5);"""
+    result = run_compute(section(math), [[to_tile(X)], [to_tile(Y)]], headers=("bcast.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), X - Y[5:6, :])
+
+
+def test_products_with_a_broadcast_accumulate_sums_do_not(run_compute):
+    math = """mul_bcast_cols_init(0, 1);
+mul_tiles_bcast_cols(0, 1, 0, 0, 0); mul_tiles_bcast_cols(0, 1, 0, 0, 0);"""
+    inputs = [[to_tile(X)], [to_tile(Y)]]
+    result = run_compute(section(math), inputs, headers=("bcast.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), 2 * X * Y[:, :1])
+    math = math.replace("mul", "add")
+    result = run_compute(section(math), inputs, headers=("bcast.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), X + Y[:, :1])
+
+
+@pytest.mark.parametrize(("form", "kept"), [("ROW", X[:1, :]), ("COL", X[:, :1]),
+                                            ("SCALAR", X[:1, :1]), ("NONE", X)])  # fmt: skip
+def test_unary_broadcast(run_compute, form, kept):
+    template = f"<BroadcastType::{form}>"
+    math = f"unary_bcast_init{template}(0);unary_bcast{template}(0, 0, 0);"
+    result = run_compute(section(math, inputs=1), [[to_tile(X)]], headers=("bcast.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), np.broadcast_to(kept, (32, 32)))
+
+
+REUSE = {
+    ("sub", "DEST_TO_SRCA"): X - Y,
+    ("sub", "DEST_TO_SRCB"): Y - X,
+    ("add", "DEST_TO_SRCA"): X + Y,
+    ("mul", "DEST_TO_SRCB"): X * Y,  # overwrites, unlike mul_tiles
+}
+
+
+@pytest.mark.parametrize(("operation", "source"), REUSE)
+def test_dest_reuse(run_compute, operation, source):
+    reuse = f"EltwiseBinaryReuseDestType::{source}"
+    math = f"""copy_init(0);copy_tile(0, 0, 0);
+{operation}_reuse_dest_init<{reuse}>(1);{operation}_reuse_dest_tiles<{reuse}>(1, 0, 0);"""
+    result = run_compute(section(math), [[to_tile(X)], [to_tile(Y)]])
+    np.testing.assert_array_equal(to_matrix(result[0]), REUSE[operation, source])
+
+
+def test_dest_reuse_cuts_a_wide_slot_off_to_the_format_of_the_buffer(run_compute):
+    """1 + 2^-8 in DST is 1 for a bfloat16 source."""
+    reuse = "EltwiseBinaryReuseDestType::DEST_TO_SRCA"
+    math = f"""fill_tile_init();fill_tile(0, 1.00390625f);
+add_reuse_dest_init<{reuse}>(0);add_reuse_dest_tiles<{reuse}>(0, 0, 0);"""
+    result = run_compute(
+        section(math, inputs=1), [[1.0]], output_format="Float32", fp32_dest_acc_en=True
+    )
+    assert (result == 2.0).all()
+
+
+def test_transposes(run_compute):
+    inputs = [[to_tile(X)]]
+    in_unpacker = "transpose_init(0);transpose_tile(0, 0, 0);"
+    result = run_compute(section(in_unpacker, inputs=1), inputs, headers=("transpose.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), X.T)
+    in_dst = "copy_init(0);copy_tile(0, 0, 0);transpose_dest_init(0);transpose_dest(0);"
+    result = run_compute(section(in_dst, inputs=1), inputs, headers=("transpose_dest.h",))
+    np.testing.assert_array_equal(to_matrix(result[0]), X.T)
+    whole = "copy_init(0, 1, 1);copy_tile(0, 0, 0);"
+    result = run_compute(section(whole, inputs=1), inputs)
+    np.testing.assert_array_equal(to_matrix(result[0]), X.T)
+
+
+def reduced(values: np.ndarray, place: tuple[slice, slice]) -> np.ndarray:
+    tile = np.zeros((32, 32), np.float32)
+    tile[place] = values
+    return tile
+
+
+ALL = slice(None)
+REDUCE = {
+    ("SUM", "REDUCE_ROW", 2.0): reduced(2 * X.sum(1, keepdims=True), (ALL, slice(1))),
+    ("SUM", "REDUCE_COL", 2.0): reduced(2 * X.sum(0, keepdims=True), (slice(1), ALL)),
+    ("SUM", "REDUCE_SCALAR", 2.0): reduced(4 * X.sum(), (slice(1), slice(1))),
+    ("AVG", "REDUCE_ROW", 2.0): reduced(2 * X.sum(1, keepdims=True), (ALL, slice(1))),
+    ("MAX", "REDUCE_ROW", 1.0): reduced(X.max(1, keepdims=True), (ALL, slice(1))),
+    ("MAX", "REDUCE_COL", 1.0): reduced(X.max(0, keepdims=True), (slice(1), ALL)),
+    ("MAX", "REDUCE_SCALAR", 1.0): reduced(X.max(), (slice(1), slice(1))),
+}
+
+
+@pytest.mark.parametrize(("pool", "dim", "scaler"), REDUCE)
+def test_reduce(run_compute, pool, dim, scaler):
+    form = f"<PoolType::{pool}, ReduceDim::{dim}>"
+    math = f"reduce_init{form}(0, 1, 2);reduce_tile{form}(0, 1, 0, 0, 0);"
+    result = run_compute(
+        section(math),
+        [[to_tile(X)], [scaler]],
+        headers=("reduce.h",),
+        output_format="Float32",
+        fp32_dest_acc_en=True,
+    )
+    np.testing.assert_array_equal(to_matrix(result[0]), REDUCE[pool, dim, scaler])
+
+
+def test_reductions_accumulate_and_a_maximum_of_negative_numbers_is_negative(run_compute):
+    """The second tile is 3 less everywhere; fresh slots count as minus infinity."""
+    body = """compute_kernel_hw_startup(0, 1, 2);
+cb_wait_front(0, 2);cb_wait_front(1, 1);cb_reserve_back(2, 2);
+reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 2);
+tile_regs_acquire();
+reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 1, 0, 0);
+reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);
+tile_regs_commit();tile_regs_wait();pack_tile(0, 2);tile_regs_release();
+reduce_init<PoolType::SUM, ReduceDim::REDUCE_COL>(0, 1, 2);
+tile_regs_acquire();
+reduce_tile<PoolType::SUM, ReduceDim::REDUCE_COL>(0, 1, 0, 0, 0);
+reduce_tile<PoolType::SUM, ReduceDim::REDUCE_COL>(0, 1, 1, 0, 0);
+tile_regs_commit();tile_regs_wait();pack_tile(0, 2);tile_regs_release();
+cb_push_back(2, 2);cb_pop_front(0, 2);cb_pop_front(1, 1);"""
+    low = X - 20
+    result = run_compute(
+        body,
+        [[to_tile(low), to_tile(low - 3)], [1.0]],
+        output_tiles=2,
+        headers=("reduce.h",),
+        output_format="Float32",
+        fp32_dest_acc_en=True,
+    )
+    np.testing.assert_array_equal(to_matrix(result[0])[:, 0], low.max(1))
+    np.testing.assert_array_equal(to_matrix(result[1])[0], 2 * low.sum(0) - 96)
+
+
+@pytest.mark.parametrize("is_undone", [True, False])
+def test_the_pack_mask_stays_until_reduce_uninit(run_compute, is_undone):
+    form = "<PoolType::SUM, ReduceDim::REDUCE_ROW>"
+    undo = "reduce_uninit();" if is_undone else ""
+    math = f"reduce_init{form}(0, 1, 2);{undo}add_init(0, 1);add_tiles(0, 1, 0, 0, 0);"
+    result = run_compute(section(math), [[to_tile(X)], [1.0]], headers=("reduce.h",))
+    kept = np.isin(np.arange(32), ALL if is_undone else (0, 16))
+    wanted = (X + 1) if is_undone else np.where(kept, X + 1, 0)
+    np.testing.assert_array_equal(to_matrix(result[0]), wanted)
+
+
+# 0.5 is 0x3f00 as a bfloat16
+RELU = {
+    "ReluConfig::zero()": [0.0, 0.0, 0.0, 0.25, 0.5, 2.0],
+    "ReluConfig::min_threshold(0x3f00)": [0.0, 0.0, 0.0, 0.0, 0.0, 2.0],
+    "ReluConfig::max_threshold(0x3f00)": [0.0, 0.0, 0.0, 0.25, 0.5, 0.5],
+    "ReluConfig::none()": [-2.0, -0.25, 0.0, 0.25, 0.5, 2.0],
+}
+
+
+@pytest.mark.parametrize("config", RELU)
+def test_packer_relu(run_compute, config):
+    x = np.resize(np.array([-2.0, -0.25, 0.0, 0.25, 0.5, 2.0], np.float32), 1024)
+    pack = f"pack_relu_config({config});pack_tile(0, 1);"
+    body = section("copy_init(0);copy_tile(0, 0, 0);", inputs=1, pack=pack)
+    assert run_compute(body, [[x]])[0, :6].tolist() == RELU[config]
+
+
+@pytest.mark.parametrize(("output_format", "total"), [("BFloat16", 256.0), ("Float32", 259.0)])
+def test_accumulation_in_l1_rounds_to_the_format_of_the_buffer(run_compute, output_format, total):
+    """256 + 1 is not a bfloat16: the sum stays where it is, three times."""
+    body = """compute_kernel_hw_startup(0, 1);
+cb_wait_front(0, 1);cb_reserve_back(1, 1);fill_tile_init();
+for (uint32_t i = 0; i < 4; ++i) {
+  tile_regs_acquire();fill_tile(0, i == 0 ? 256.0f : 1.0f);tile_regs_commit();
+  tile_regs_wait();pack_reconfig_l1_acc(i == 0 ? 0 : 1);pack_tile<true>(0, 1, 0);
+  tile_regs_release();
+}
+pack_reconfig_l1_acc(0);
+cb_push_back(1, 1);cb_pop_front(0, 1);"""
+    result = run_compute(body, [[0.0]], output_format=output_format, fp32_dest_acc_en=True)
+    assert (result == total).all()
+
+
+REFUSED = {
+    "needs the init of its own form": (
+        "add_bcast_rows_init(0, 1);\nadd_tiles_bcast_cols(0, 1, 0, 0, 0);", "bcast.h",
+    ),
+    "add_tiles needs the init of its own form": (
+        "add_bcast_rows_init(0, 1);\nadd_tiles(0, 1, 0, 0, 0);", "bcast.h",
+    ),
+    "transpose_tile needs transpose_init, but the last init was copy_init": (
+        "copy_init(0);\ntranspose_tile(0, 0, 0);", "transpose.h",
+    ),
+    "reduce_tile needs reduce_init": (
+        "\nreduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);", "reduce.h",
+    ),
+    "one number in row 0 of each": (
+        "reduce_init<PoolType::SUM, ReduceDim::REDUCE_ROW>(0, 1, 2);\n"
+        "reduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(1, 0, 0, 0, 0);", "reduce.h",
+    ),
+    "a maximum needs the scaler 1": (
+        "reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 2);\n"
+        "reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);", "reduce.h",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_wrong_calls(run_compute, tiny, message):
+    math, header = REFUSED[message]
+    with pytest.raises(KernelFault) as caught:
+        run_compute(section(math), [[to_tile(X)], [2.0]], headers=(header,))
+    diagnostic = caught.value.diagnostics[0]
+    assert message in diagnostic.message
+    assert diagnostic.primary.span.line == tiny.header_lines + 6
+
+
+def test_sources_of_a_sum_over_rows_are_swapped(run_compute):
+    """float32 data with a bfloat16 scaler: source A is the scaler."""
+    form = "<PoolType::SUM, ReduceDim::REDUCE_ROW>"
+    math = f"reduce_init{form}(0, 1, 2);\nreduce_tile{form}(0, 1, 0, 0, 0);"
+    inputs = [[to_tile(X)], [1.0]]
+    formats = ["Float32", "BFloat16"]
+    right = section(math, startup="compute_kernel_hw_startup(1, 0, 2);")
+    result = run_compute(
+        right, inputs, formats=formats, headers=("reduce.h",), fp32_dest_acc_en=True
+    )
+    np.testing.assert_array_equal(to_matrix(result[0])[:, 0], X.sum(1).astype(BF16))
+    with pytest.raises(KernelFault, match="reconfig_data_format is missing"):
+        run_compute(section(math), inputs, formats=formats, headers=("reduce.h",))
