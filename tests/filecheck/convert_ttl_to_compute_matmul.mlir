@@ -29,9 +29,10 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @z_dfb}> : () -> !dfb
     %b_blk = "ttl.dfb_wait"(%b_dfb) : (!dfb) -> !block
+    %c_blk = "ttl.dfb_wait"(%b_dfb) : (!dfb) -> !block
     %z_blk = "ttl.dfb_reserve"(%z_dfb) : (!dfb) -> !block
-    %first = "ttl.matmul"(%b_blk, %b_blk) : (!block, !block) -> !block
-    %second = "ttl.matmul"(%b_blk, %b_blk) : (!block, !block) -> !block
+    %first = "ttl.matmul"(%b_blk, %c_blk) : (!block, !block) -> !block
+    %second = "ttl.matmul"(%c_blk, %b_blk) : (!block, !block) -> !block
     %both = "ttl.add"(%first, %second) : (!block, !block) -> !block
     "ttl.store"(%both, %z_blk) : (!block, !block) -> ()
     func.return
@@ -48,7 +49,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 
 // CHECK:      func.func @two_products
 // CHECK:      [[ZEROS:%[a-z0-9_]+]] = "ttl.tile_fill"() <{value = 0.000000e+00 : f32}>
-// CHECK-NEXT: %first = "ttl.tile_matmul"(%b_blk, %b_blk, [[ZEROS]])
-// CHECK-NEXT: %both = "ttl.tile_matmul"(%b_blk, %b_blk, %first)
+// CHECK-NEXT: %first = "ttl.tile_matmul"(%b_blk, %c_blk, [[ZEROS]])
+// CHECK-NEXT: %both = "ttl.tile_matmul"(%c_blk, %b_blk, %first)
 // CHECK-NEXT: "ttl.tile_store"(%both, %z_blk)
 // CHECK-NOT:  ttl.tile_add

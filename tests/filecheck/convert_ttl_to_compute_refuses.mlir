@@ -5,17 +5,22 @@
 !block = tensor<1x1x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute(%go: i1) attributes {ttl.kernel_thread = "compute"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %a_blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %y_blk = "ttl.dfb_reserve"(%y_dfb) : (!dfb) -> !block
-    %e = "ttl.exp"(%a_blk) : (!block) -> !block
-    %p = "ttl.matmul"(%e, %a_blk) : (!block, !block) -> !block
-    "ttl.store"(%p, %y_blk) : (!block, !block) -> ()
+    %end = scf.while (%x = %a_blk) : (!block) -> !block {
+      scf.condition(%go) %x : !block
+    } do {
+    ^bb0(%x: !block):
+      %e = "ttl.exp"(%x) : (!block) -> !block
+      scf.yield %e : !block
+    }
+    "ttl.store"(%end, %y_blk) : (!block, !block) -> ()
     func.return
   }
 }
 
-// CHECK: error[TTL7001]: the compiler does not translate a matrix product of computed values yet
-// CHECK: = help: store the operand into a dataflow buffer
+// CHECK: error[TTL7001]: the compiler does not translate a block value that such a loop carries yet
+// CHECK: = help: use for and range()

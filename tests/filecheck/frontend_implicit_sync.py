@@ -37,5 +37,5 @@ pass_on(*(ttnn.zeros((32, 96), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
 # CHECK:      func.func @write
 # CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb) {implicit_release}
 # CHECK:      %transfer = "ttl.copy"(%a_blk, {{.*}}) {implicit_wait = "end of body"}
-# CHECK:      %last = "ttl.dfb_wait"(%a_dfb) :
+# CHECK:      %last = "ttl.dfb_wait"(%a_dfb) {number = 1 : i64} :
 # CHECK:      "ttl.copy"(%last, {{%[0-9]+}}) :

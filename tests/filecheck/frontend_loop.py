@@ -45,7 +45,7 @@ accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
 # CHECK:      [[STEPS:%[0-9]+]] = arith.constant 3 : index
 # CHECK:      [[END:%total_[0-9]+]] = scf.for %i = {{%[0-9]+}} to [[STEPS]] step {{%[0-9]+}} iter_args([[SUM:%[a-z0-9_]+]] = %total)
 # CHECK:      [[PRODUCT:%[0-9]+]] = "ttl.matmul"(%a_blk, %a_blk)
-# CHECK-NEXT: [[NEXT:%[0-9]+]] = "ttl.add"([[SUM]], [[PRODUCT]])
+# CHECK-NEXT: [[NEXT:%total_[0-9]+]] = "ttl.add"([[SUM]], [[PRODUCT]])
 # CHECK-NEXT: "ttl.scope_end"(%a_blk)
 # CHECK-NEXT: scf.yield [[NEXT]]
 # CHECK:      "ttl.store"([[END]], %y_blk)

@@ -29,15 +29,18 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   }
 }
 
-// Values of two tiles take two neighbouring registers.
-// CHECK:      %x = "ttl.tile_copy"(%a) {dst_index = [0 : i64]}
-// CHECK-NEXT: %z = "ttl.tile_copy"(%a) {dst_index = [2 : i64]}
+// A slot is a register for each tile of a sub-block: here both tiles, so there are four sub-blocks
+// of them in the eight registers, and three slots are needed.
+// CHECK:      %x = "ttl.tile_copy"(%a) {dst_slot = [0 : i64]}
+// CHECK-NEXT: %z = "ttl.tile_copy"(%a) {dst_slot = [1 : i64]}
 // rule IN PLACE
-// CHECK-NEXT: %e = "ttl.tile_exp"(%z) {dst_index = [2 : i64]}
-// CHECK-NEXT: %s = "ttl.tile_add"(%x, %e) {dst_index = [0 : i64]}
-// The registers of %e are free again; those of the stored %s are not.
-// CHECK-NEXT: %again = "ttl.tile_copy"(%a) {dst_index = [2 : i64]}
-// rule ZERO: a multiplication from buffers accumulates, so it takes registers nobody has used.
-// CHECK-NEXT: %p = "ttl.tile_mul"(%a, %a) {dst_index = [4 : i64]}
+// CHECK-NEXT: %e = "ttl.tile_exp"(%z) {dst_slot = [1 : i64]}
+// CHECK-NEXT: %s = "ttl.tile_add"(%x, %e) {dst_slot = [0 : i64]}
+// The slot of %e is free again; that of the stored %s is not.
+// CHECK-NEXT: %again = "ttl.tile_copy"(%a) {dst_slot = [1 : i64]}
+// rule ZERO: a multiplication from buffers accumulates, so it takes a slot nobody has used.
+// CHECK-NEXT: %p = "ttl.tile_mul"(%a, %a) {dst_slot = [2 : i64]}
 // rule CARRIED: in place on the carried operand, though it is the second one.
-// CHECK:      %next = "ttl.tile_add"(%p, %carried) {dst_index = [2 : i64]}
+// CHECK:      %next = "ttl.tile_add"(%p, %carried) {dst_slot = [1 : i64]}
+// rule WHOLE
+// CHECK:      {subblock = [2 : i64]}

@@ -9,15 +9,21 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   func.func @compute() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false, dst_full_sync_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
     "ttl.compute"() ({
       %x = "ttl.tile_copy"(%a) : (!block) -> !dst
-      %z = "ttl.tile_copy"(%a) : (!block) -> !dst
-      %s = "ttl.tile_add"(%x, %z) : (!dst, !dst) -> !dst
-      "ttl.tile_store"(%s, %a) : (!dst, !block) -> ()
+      %end = scf.for %i = %zero to %one step %one iter_args(%carried = %x) -> (!dst) {
+        %z = "ttl.tile_copy"(%a) : (!block) -> !dst
+        %s = "ttl.tile_add"(%carried, %z) : (!dst, !dst) -> !dst
+        scf.yield %s : !dst
+      }
+      "ttl.tile_store"(%end, %a) : (!dst, !block) -> ()
     }) : () -> ()
     func.return
   }
 }
 
-// CHECK: error[TTL7001]: the compiler does not translate an expression that needs 4 of the 3 DST registers yet
+// rule WHOLE: a loop reads its inputs once, so there are no sub-blocks.
+// CHECK: error[TTL7001]: the compiler does not translate an expression in a loop that needs 4 of the 3 DST registers yet
 // CHECK: = help: use smaller blocks

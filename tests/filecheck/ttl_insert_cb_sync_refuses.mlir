@@ -5,24 +5,26 @@
 !block = tensor<1x1x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  // One after the other, and both ends of a buffer at once, are fine.
+  // In a branch of the kernel it is fine.
   func.func @fine() attributes {ttl.kernel_thread = "compute"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
-    %0 = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
-    %1 = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
-    "ttl.scope_end"(%0, %1) : (!block, !block) -> ()
-    %2 = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
-    "ttl.scope_end"(%2) : (!block) -> ()
+    %true = arith.constant true
+    scf.if %true {
+      %0 = "ttl.dfb_wait"(%a_dfb) {implicit_release} : (!dfb) -> !block
+    }
     func.return
   }
   func.func @wrong() attributes {ttl.kernel_thread = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
-    %0 = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
-    %1 = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
-    "ttl.scope_end"(%0, %1) : (!block, !block) -> ()
+    %true = arith.constant true
+    scf.if %true {
+      scf.if %true {
+        %0 = "ttl.dfb_wait"(%a_dfb) {implicit_release} : (!dfb) -> !block
+      }
+    }
     func.return
   }
 }
 
-// CHECK: error[TTL7001]: the compiler does not translate two blocks of one dataflow buffer held at once yet
-// CHECK: = help: release the first block before the next one, or use larger blocks
+// CHECK: error[TTL7001]: the compiler does not translate a block in a branch of a branch, left to be released yet
+// CHECK: = help: release it

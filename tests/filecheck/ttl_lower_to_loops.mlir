@@ -15,11 +15,11 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %y = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
-      %f = "ttl.tile_fill"() <{value = 0.3 : f32}> {dst_index = [0 : i64]} : () -> !dst
-      %x = "ttl.tile_copy"(%a) {dst_index = [2 : i64]} : (!block) -> !dst
-      %s = "ttl.tile_add"(%f, %x) {dst_index = [0 : i64]} : (!dst, !dst) -> !dst
+      %f = "ttl.tile_fill"() <{value = 0.3 : f32}> {dst_slot = [0 : i64]} : () -> !dst
+      %x = "ttl.tile_copy"(%a) {dst_slot = [1 : i64]} : (!block) -> !dst
+      %s = "ttl.tile_add"(%f, %x) {dst_slot = [0 : i64]} : (!dst, !dst) -> !dst
       "ttl.tile_store"(%s, %y) : (!dst, !block) -> ()
-    }) : () -> ()
+    }) {subblock = [2 : i64]} : () -> ()
     func.return
   }
   func.func @product() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = true} {
@@ -30,10 +30,10 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %r = "ttl.dfb_wait"(%r_dfb) : (!right_dfb) -> !right
     %y = "ttl.dfb_reserve"(%y_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
-      %f = "ttl.tile_fill"() <{value = 0.0 : f32}> {dst_index = [0 : i64]} : () -> !dst
-      %p = "ttl.tile_matmul"(%l, %r, %f) {dst_index = [0 : i64]} : (!left, !right, !dst) -> !dst
+      %f = "ttl.tile_fill"() <{value = 0.0 : f32}> {dst_slot = [0 : i64]} : () -> !dst
+      %p = "ttl.tile_matmul"(%l, %r, %f) {dst_slot = [0 : i64]} : (!left, !right, !dst) -> !dst
       "ttl.tile_store"(%p, %y) : (!dst, !block) -> ()
-    }) : () -> ()
+    }) {subblock = [1 : i64, 2 : i64]} : () -> ()
     func.return
   }
 }
@@ -63,4 +63,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      affine.for %k_tile = 0 to 3 {
 // CHECK-NEXT: %right_tile = affine.apply affine_map<(d0) -> ((d0 * 2))> (%k_tile)
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 0 : index
-// CHECK-NEXT: "ttl.tile_call"(%l, %r, %k_tile, %right_tile, [[FIRST]]) <{action = "matmul", operandSegmentSizes = array<i32: 2, 2, 1>}>
+// CHECK-NEXT: "ttl.tile_call"(%l, %r, %k_tile, %right_tile, [[FIRST]]) <{action = "matmul", sizes = [2 : i64, 1 : i64], operandSegmentSizes = array<i32: 2, 2, 1>}>

@@ -36,15 +36,21 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) : () -> ()
     func.return
   }
-  // f32 buffers ask for 32 bits and are unpacked to DST; eight registers ask for full sync.
+  // f32 buffers ask for 32 bits and are unpacked to DST. A loop works on whole blocks: its eight
+  // registers ask for full sync.
   func.func @wide() attributes {ttl.kernel_thread = "compute"} {
     %wide_dfb = "ttl.bind_dfb"() <{buffer = @wide_dfb}> : () -> !wide_dfb
     %blk = "ttl.dfb_wait"(%wide_dfb) : (!wide_dfb) -> !wide_block
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
     "ttl.compute"() ({
       %x = "ttl.tile_copy"(%blk) : (!wide_block) -> !wide_dst
-      %z = "ttl.tile_copy"(%blk) : (!wide_block) -> !wide_dst
-      %s = "ttl.tile_add"(%x, %z) : (!wide_dst, !wide_dst) -> !wide_dst
-      "ttl.tile_store"(%s, %blk) : (!wide_dst, !wide_block) -> ()
+      %end = scf.for %i = %zero to %one step %one iter_args(%sum = %x) -> (!wide_dst) {
+        %z = "ttl.tile_copy"(%blk) : (!wide_block) -> !wide_dst
+        %s = "ttl.tile_add"(%sum, %z) : (!wide_dst, !wide_dst) -> !wide_dst
+        scf.yield %s : !wide_dst
+      }
+      "ttl.tile_store"(%end, %blk) : (!wide_dst, !wide_block) -> ()
     }) : () -> ()
     func.return
   }

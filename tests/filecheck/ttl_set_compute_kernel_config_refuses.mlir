@@ -19,5 +19,5 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   }
 }
 
-// CHECK: error[TTL7001]: the compiler does not translate f32 buffer `a_dfb` read both by a matrix product and by other operations yet
+// CHECK: error[TTL7001]: the compiler does not translate f32 buffer `a_dfb` read both by the matrix unit and by copies yet
 // CHECK: = help: copy the tensor into a second dataflow buffer

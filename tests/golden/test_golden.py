@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,12 @@ def without_machine(text: str, name: str) -> str:
     return text.replace(str(EXAMPLES / f"{name}.py"), f"examples/{name}.py")
 
 
+def without_sources(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The C++ has files of its own."""
+    kernels = [{**kernel, "cpp_source": "..."} for kernel in manifest["kernels"]]
+    return {**manifest, "kernels": kernels}
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_kernels_are_the_golden_ones(name: str, update: bool) -> None:
     kernels = compile_example(name).kernels
@@ -47,7 +54,7 @@ def test_kernels_are_the_golden_ones(name: str, update: bool) -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_manifest_is_the_golden_one(name: str, update: bool) -> None:
-    text = json.dumps(to_json(compile_example(name)), indent=1) + "\n"
+    text = json.dumps(without_sources(to_json(compile_example(name))), indent=1) + "\n"
     text = without_machine(text, name)
     assert str(EXAMPLES.parent) not in text
     check(HERE / name / "manifest.json", text, update)
@@ -77,5 +84,5 @@ def test_another_process_and_hash_seed_give_the_same_bytes(name: str, tmp_path: 
             written = (folder / "kernels" / f"{kernel}.cpp").read_text()
             assert written == (HERE / name / f"{kernel}.cpp").read_text()
         manifest = (folder / "manifest.json").read_text()
-        assert json.loads(without_machine(manifest, name)) == golden
+        assert without_sources(json.loads(without_machine(manifest, name))) == golden
         assert manifest == (tmp_path / "0" / "manifest.json").read_text()

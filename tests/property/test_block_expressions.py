@@ -152,13 +152,16 @@ def evaluate(
     return found[0].steps, stored
 
 
-def expected_of(expression: Expression, operands: list[np.ndarray]) -> tuple[Any, Any]:
+def expected_of(
+    expression: Expression, operands: list[np.ndarray], dst: str
+) -> tuple[Any, Any]:
     """The exact value, and how far float32 may be off; None says bit for bit."""
     name = expression[0]
     if name == "where":
         return ref.where(*operands), None
     if name in ("reduce_sum", "reduce_max"):
         _, _, dims, scaler = expression
+        scaler = float(ref.rounded(np.float64(scaler), dst))
         value = ref.reduced_and_spread(operands[0], name, dims, scaler)
         magnitude = ref.reduced_and_spread(np.abs(operands[0]), name, dims, abs(scaler))
         return value, PARTS * magnitude
@@ -184,7 +187,9 @@ def close_value(name: str, operands: list[np.ndarray]) -> Any:
 
 def check(expression: Expression, operands: list[Any], value: np.ndarray, dst: str) -> None:
     with np.errstate(all="ignore"):
-        exact, slack = expected_of(expression, operands)
+        # Numbers too: an operand is a value in the format of DST.
+        operands = [ref.rounded(operand, dst) for operand in operands]
+        exact, slack = expected_of(expression, operands, dst)
         if slack is None:
             np.testing.assert_array_equal(value, ref.rounded(exact, dst), str(expression[0]))
             return

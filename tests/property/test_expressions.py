@@ -147,7 +147,7 @@ def _values(generator: np.random.Generator, shape: Shape) -> Any:
 def cases(draw: st.DrawFn, count: int) -> Case:
     products = draw(st.booleans())
     return Case(
-        draw(st.sampled_from([(1, 1), (1, 2), (2, 2)])),
+        draw(st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 5), (3, 3)])),
         draw(st.sampled_from(sorted(FORMATS))),
         draw(st.sampled_from(sorted(FORMATS))),
         tuple(draw(st.lists(stores(products), min_size=count, max_size=count))),

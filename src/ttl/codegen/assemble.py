@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from ttl.artifact import (
     Buffer,
     CompiledOperation,
     ComputeConfig,
+    Coordinate,
+    CoreArguments,
     Kernel,
     Operand,
     ThreadKind,
@@ -23,22 +27,24 @@ def assemble(name: str, module: ModuleOp, operands: tuple[Operand, ...]) -> Comp
     target = module.attributes["ttl.target_arch"]
     assert isinstance(target, StringAttr)
     columns, rows = _integers(module.attributes["ttl.launch_grid"])
+    cores = [(x, y) for y in range(rows) for x in range(columns)]
     return CompiledOperation(
         name=name,
         target=target.data,
         device_api=load(target.data).device_api,
-        kernels=tuple(_kernel(op) for op in module.ops if isinstance(op, emitc.FileOp)),
+        kernels=tuple(_kernel(op, cores) for op in module.ops if isinstance(op, emitc.FileOp)),
         buffers=tuple(_buffer(op) for op in module.ops if isinstance(op, ttl.DeclareBufferOp)),
         operands=operands,
         core_range=((0, 0), (columns - 1, rows - 1)),
     )
 
 
-def _kernel(file: emitc.FileOp) -> Kernel:
+def _kernel(file: emitc.FileOp, cores: Sequence[Coordinate]) -> Kernel:
     printed = print_file(file)
     thread = file.attributes["ttl.kernel_thread"]
     assert isinstance(thread, StringAttr)
     kind = ThreadKind(thread.data)
+    names, arguments = _runtime_args(file, cores)
     return Kernel(
         name=file.id.data,
         thread=kind,
@@ -46,7 +52,22 @@ def _kernel(file: emitc.FileOp) -> Kernel:
         tensor_indices=_integers(file.attributes["ttl.crta_indices"]),
         config=_config(file) if kind is ThreadKind.COMPUTE else None,
         source_map=printed.source_map,
+        runtime_arg_names=names,
+        runtime_args=arguments,
     )
+
+
+def _runtime_args(
+    file: emitc.FileOp, cores: Sequence[Coordinate]
+) -> tuple[tuple[str, ...], tuple[CoreArguments, ...]]:
+    """The attribute has the words of each argument, in the order of nodes."""
+    attribute = file.attributes.get("ttl.runtime_args")
+    if attribute is None:
+        return (), ()
+    assert isinstance(attribute, DictionaryAttr)
+    words = [_integers(of_argument) for of_argument in attribute.data.values()]
+    by_core = zip(cores, zip(*words, strict=True), strict=True)
+    return tuple(attribute.data), tuple(CoreArguments(core, args) for core, args in by_core)
 
 
 def _config(file: emitc.FileOp) -> ComputeConfig:
@@ -69,6 +90,7 @@ def _buffer(declaration: ttl.DeclareBufferOp) -> Buffer:
         block_count=declaration.type.block_count.value.data,
         unpack_to_dest_fp32=bool(declaration.unpack_to_dest_fp32),
         span=span_of(declaration.location),
+        compiler_allocated=declaration.compiler_allocated is not None,
     )
 
 

@@ -6,10 +6,11 @@ where they have one, and a comment gives the Python line that a statement comes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import Float64Type, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import Span
@@ -46,7 +47,19 @@ class _Printer:
     source_map: list[tuple[int, Span]] = field(default_factory=list)
     texts: dict[SSAValue, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    file: str = ""  # the kernel's own
+    scopes: list[set[str]] = field(default_factory=list)
     depth: int = 0
+
+    def open(self) -> None:
+        self.scopes.append(set(self.names))
+        self.depth += 1
+
+    def close(self, text: str = "}") -> None:
+        """The names of a scope end with it."""
+        self.names = self.scopes.pop()
+        self.depth -= 1
+        self.lines.append("  " * self.depth + text)
 
     def block(self, block: Block) -> None:
         for op in block.ops:
@@ -59,8 +72,9 @@ class _Printer:
             previous = self.source_map[-1][1] if self.source_map else None
             if span != previous:
                 self.source_map.append((len(self.lines) + 1, span))
-            if previous is None or previous.line != span.line:
-                comment = f"  // line {span.line}"
+            self.file = self.file or span.file
+            if previous is None or (previous.line, previous.file) != (span.line, span.file):
+                comment = f"  // {_place(span, self.file)}"
         self.lines.append(f"{'  ' * self.depth}{text}{comment}".rstrip())
 
     def name(self, value: SSAValue) -> str:
@@ -73,23 +87,70 @@ class _Printer:
     def formula(self, value: SSAValue) -> str:
         """Arithmetic as text; parts that do not bind more tightly stand in parentheses."""
         op = value.owner
-        if not isinstance(op, emitc.BinaryOp):
+        if isinstance(op, emitc.CallOpaqueOp) and value not in self.texts:
+            return f"{op.callee.data}({', '.join(self.formula(v) for v in op.operands)})"
+        if isinstance(op, emitc.CastOp):
+            return f"static_cast<{cpp_type(value)}>({self.formula(op.source)})"
+        if not isinstance(op, _FORMULAS):
             return self.texts[value]
-        parts = []
-        for operand in op.operands:
-            part = self.formula(operand)
-            inner = operand.owner
-            if isinstance(inner, emitc.BinaryOp) and _binding(inner) <= _binding(op):
-                part = f"({part})"
-            parts.append(part)
-        return f" {emitc.SIGNS[type(op)]} ".join(parts)
+        parts = [self.part(operand, op) for operand in op.operands]
+        if isinstance(op, emitc.UnaryOp):
+            return f"{emitc.UNARY_SIGNS[op.name.removeprefix('emitc.')]}{parts[0]}"
+        if isinstance(op, emitc.ConditionalOp):
+            return f"{parts[0]} ? {parts[1]} : {parts[2]}"
+        return f" {_sign(op)} ".join(parts)
+
+    def part(self, value: SSAValue, outer: Operation) -> str:
+        text = self.formula(value)
+        inner = value.owner
+        if not isinstance(inner, _FORMULAS) or _binds_clearly(inner, outer):
+            return text
+        return f"({text})"
 
     def operands(self, op: Operation) -> list[str]:
         return [self.texts[value] for value in op.operands]
 
 
-def _binding(op: emitc.BinaryOp) -> int:
-    return 2 if isinstance(op, emitc.MulOp) else 1
+def _place(span: Span, file: str) -> str:
+    if span.file == file:
+        return f"line {span.line}"
+    name = re.split(r"[/\\\\]", span.file)[-1]
+    return f"{''.join(c if c.isascii() and c.isprintable() else '_' for c in name)}:{span.line}"
+
+
+_FORMULAS = (emitc.BinaryOp, emitc.CmpOp, emitc.UnaryOp, emitc.ConditionalOp)
+
+
+def _sign(op: Operation) -> str:
+    return op.sign if isinstance(op, emitc.CmpOp) else emitc.SIGNS[op.name][0]
+
+
+def _binding(op: Operation) -> int:
+    if isinstance(op, emitc.UnaryOp):
+        return emitc.UNARY_BINDING
+    if isinstance(op, emitc.ConditionalOp):
+        return 0
+    if isinstance(op, emitc.CmpOp):
+        return emitc.COMPARISON_BINDING[op.sign]
+    return emitc.SIGNS[op.name][1]
+
+
+def _binds_clearly(inner: Operation, outer: Operation) -> bool:
+    """Without parentheses for C++, and for people and compilers that warn."""
+    is_plain = _sign_of(inner) in ("+", "-", "*", "/", "%")
+    is_test = isinstance(inner, emitc.CmpOp) and _sign_of(outer) in ("&&", "||", "?")
+    return ((is_plain and _sign_of(outer) not in _UNCLEAR) or is_test) and (
+        _binding(inner) > _binding(outer)
+    )
+
+
+_UNCLEAR = ("<<", ">>", "&", "|", "^")
+
+
+def _sign_of(op: Operation) -> str:
+    if isinstance(op, (emitc.BinaryOp, emitc.CmpOp)):
+        return _sign(op)
+    return "?" if isinstance(op, emitc.ConditionalOp) else "unary"
 
 
 def include(self: _Printer, op: emitc.IncludeOp) -> None:
@@ -106,7 +167,14 @@ def function(self: _Printer, op: emitc.FuncOp) -> None:
 
 
 def verbatim(self: _Printer, op: emitc.VerbatimOp) -> None:
-    self.line(op.value.data, op)
+    """Text as it is; braces in it open and close a scope."""
+    text = op.value.data
+    if text == "}":
+        self.close()
+        return
+    self.line(text, op)
+    if text == "{":
+        self.open()
 
 
 def literal(self: _Printer, op: emitc.LiteralOp) -> None:
@@ -117,6 +185,9 @@ def expression(self: _Printer, op: emitc.ExpressionOp) -> None:
     body = op.body.block
     self.texts.update(zip(body.args, self.operands(op), strict=True))
     value = body.last_op.operands[0]  # type: ignore[union-attr]
+    if op.do_not_inline is None:
+        self.texts[op.result] = self.formula(value)
+        return
     self.line(f"{cpp_type(op.result)} {self.name(op.result)} = {self.formula(value)};", op)
 
 
@@ -131,6 +202,25 @@ def call(self: _Printer, op: emitc.CallOpaqueOp) -> None:
     self.line(text, op)
 
 
+def variable(self: _Printer, op: emitc.VariableOp) -> None:
+    """In one line with its first value, if that follows at once."""
+    name = self.name(op.result)
+    following = op.next_op
+    if not isinstance(following, emitc.AssignOp) or following.var is not op.result:
+        self.line(f"{cpp_type(op.result)} {name};", op)
+
+
+def assign(self: _Printer, op: emitc.AssignOp) -> None:
+    previous = op.prev_op
+    is_first = isinstance(previous, emitc.VariableOp) and previous.result is op.var
+    type = f"{cpp_type(op.var)} " if is_first else ""
+    self.line(f"{type}{self.texts[op.var]} = {self.texts[op.value]};", op)
+
+
+def load(self: _Printer, op: emitc.LoadOp) -> None:
+    self.texts[op.result] = self.texts[op.operand]
+
+
 def loop(self: _Printer, op: emitc.ForOp) -> None:
     lower, upper, step = self.operands(op)
     variable = op.body.block.args[0]
@@ -139,11 +229,46 @@ def loop(self: _Printer, op: emitc.ForOp) -> None:
     self.line(
         f"for ({cpp_type(variable)} {name} = {lower}; {name} < {upper}; {name} += {step}) {{", op
     )
+    self.scopes.append(outer_names)
     self.depth += 1
     self.block(op.body.block)
-    self.depth -= 1
-    self.lines.append("  " * self.depth + "}")
-    self.names = outer_names  # the loop's names end with it
+    self.close()
+
+
+def branch(self: _Printer, op: emitc.IfOp) -> None:
+    self.line(f"if ({self.texts[op.condition]}) {{", op)
+    self.open()
+    self.block(op.then_region.block)
+    if op.else_region.blocks:
+        self.close("} else {")
+        self.open()
+        self.block(op.else_region.block)
+    self.close()
+
+
+def while_loop(self: _Printer, op: emitc.WhileOp) -> None:
+    """The test stands in the head of the loop if it is one expression."""
+    test = op.test.block
+    assert test.last_op is not None
+    value = test.last_op.operands[0]
+    is_simple = all(_is_inline(each) for each in test.ops)
+    if is_simple:
+        self.block(test)
+        self.line(f"while ({self.texts[value]}) {{", op)
+        self.open()
+    else:
+        self.line("while (true) {", op)
+        self.open()
+        self.block(test)
+        self.lines.append("  " * self.depth + f"if (!({self.texts[value]})) {{ break; }}")
+    self.block(op.body.block)
+    self.close()
+
+
+def _is_inline(op: Operation) -> bool:
+    if isinstance(op, emitc.ExpressionOp):
+        return op.do_not_inline is None
+    return isinstance(op, (emitc.LiteralOp, emitc.LoadOp, emitc.YieldOp))
 
 
 def loop_end(self: _Printer, op: emitc.YieldOp) -> None:
@@ -155,8 +280,14 @@ def function_end(self: _Printer, op: emitc.ReturnOp) -> None:
 
 
 def cpp_type(value: SSAValue) -> str:
-    assert isinstance(value.type, IntegerType)
-    return f"int{value.type.width.data}_t"
+    type = value.type.value if isinstance(value.type, emitc.LValueType) else value.type
+    if isinstance(type, emitc.OpaqueType):
+        return type.value.data
+    if isinstance(type, Float64Type):
+        return "double"
+    assert isinstance(type, IntegerType)
+    width = type.width.data
+    return "bool" if width == 1 else f"int{width}_t"
 
 
 PRINTERS: dict[type[Operation], Callable[..., None]] = {
@@ -166,7 +297,12 @@ PRINTERS: dict[type[Operation], Callable[..., None]] = {
     emitc.LiteralOp: literal,
     emitc.ExpressionOp: expression,
     emitc.CallOpaqueOp: call,
+    emitc.VariableOp: variable,
+    emitc.AssignOp: assign,
+    emitc.LoadOp: load,
+    emitc.IfOp: branch,
     emitc.ForOp: loop,
+    emitc.WhileOp: while_loop,
     emitc.YieldOp: loop_end,
     emitc.ReturnOp: function_end,
 }

@@ -13,13 +13,12 @@ from xdsl.dialects.scf import Scf
 from xdsl.ir import Dialect
 from xdsl.printer import Printer
 
-from . import ttkernel, ttl
-from .emitc import EmitC
+from . import emitc, ttkernel, ttl
 from .ttcore import TTCore
 
 
 def own_dialects() -> list[Dialect]:
-    return [TTCore, ttl.make_dialect(), ttkernel.make_dialect(), EmitC]
+    return [TTCore, ttl.make_dialect(), ttkernel.make_dialect(), emitc.make_dialect()]
 
 
 def make_context() -> Context:

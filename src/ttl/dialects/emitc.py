@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from abc import ABC
 from collections.abc import Container
+from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, UnitAttr
-from xdsl.ir import Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -36,6 +37,14 @@ class OpaqueType(ParametrizedAttribute, TypeAttribute):
 
     name = "emitc.opaque"
     value: StringAttr = param_def()
+
+
+@irdl_attr_definition
+class LValueType(ParametrizedAttribute, TypeAttribute):
+    """A variable that can be assigned to."""
+
+    name = "emitc.lvalue"
+    value: Attribute = param_def()
 
 
 @irdl_attr_definition
@@ -113,22 +122,127 @@ class BinaryOp(IRDLOperation, ABC):
     result = result_def()
 
 
-@irdl_op_definition
-class AddOp(BinaryOp):
-    name = "emitc.add"
+class UnaryOp(IRDLOperation, ABC):
+    operand = operand_def()
+    result = result_def()
+
+
+def _operation(name: str, base: type[IRDLOperation]) -> Any:
+    class_name = "".join(part.capitalize() for part in name.split("_")) + "Op"
+    return irdl_op_definition(type(class_name, (base,), {"name": f"emitc.{name}"}))
+
+
+AddOp = _operation("add", BinaryOp)
+SubOp = _operation("sub", BinaryOp)
+MulOp = _operation("mul", BinaryOp)
+
+
+class _Operators(dict[str, Any]):
+    """The operators that few kernels need, each made when it is first used."""
+
+    def __missing__(self, name: str) -> Any:
+        base = UnaryOp if name in UNARY_SIGNS else BinaryOp
+        made = self[name] = _operation(name, base)
+        return made
+
+    def all(self) -> list[Any]:
+        return [self[name] for name in (*OPERATOR_SIGNS, *UNARY_SIGNS)]
+
+
+# By name: sign, and how tightly it binds.
+OPERATOR_SIGNS = {
+    "div": ("/", 10),
+    "rem": ("%", 10),
+    "bitwise_left_shift": ("<<", 8),
+    "bitwise_right_shift": (">>", 8),
+    "bitwise_and": ("&", 5),
+    "bitwise_xor": ("^", 4),
+    "bitwise_or": ("|", 3),
+    "logical_and": ("&&", 2),
+    "logical_or": ("||", 1),
+}
+UNARY_SIGNS = {"unary_minus": "-", "logical_not": "!"}
+OPERATORS = _Operators()
+ALWAYS = {"emitc.add": ("+", 9), "emitc.sub": ("-", 9), "emitc.mul": ("*", 10)}
+SIGNS = ALWAYS | {f"emitc.{name}": sign for name, sign in OPERATOR_SIGNS.items()}
+UNARY_BINDING = 11
+COMPARISON_BINDING = {"==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7}
+PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @irdl_op_definition
-class SubOp(BinaryOp):
-    name = "emitc.sub"
+class CmpOp(IRDLOperation):
+    name = "emitc.cmp"
+    predicate = prop_def(IntegerAttr)
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+
+    @property
+    def sign(self) -> str:
+        return PREDICATES[self.predicate.value.data]
+
+    @staticmethod
+    def predicate_of(sign: str) -> IntegerAttr:
+        return IntegerAttr(PREDICATES.index(sign), i64)
 
 
 @irdl_op_definition
-class MulOp(BinaryOp):
-    name = "emitc.mul"
+class ConditionalOp(IRDLOperation):
+    name = "emitc.conditional"
+    condition = operand_def()
+    true_value = operand_def()
+    false_value = operand_def()
+    result = result_def()
 
 
-SIGNS: dict[type[IRDLOperation], str] = {AddOp: "+", SubOp: "-", MulOp: "*"}
+@irdl_op_definition
+class CastOp(IRDLOperation):
+    name = "emitc.cast"
+    source = operand_def()
+    dest = result_def()
+
+
+@irdl_op_definition
+class VariableOp(IRDLOperation):
+    """A variable without a value; the first `emitc.assign` gives it one."""
+
+    name = "emitc.variable"
+    value = prop_def(OpaqueAttr)
+    result = result_def(LValueType)
+
+
+@irdl_op_definition
+class AssignOp(IRDLOperation):
+    name = "emitc.assign"
+    var = operand_def(LValueType)
+    value = operand_def()
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """What a variable holds. Our printer writes its name: nothing assigns to it before a use."""
+
+    name = "emitc.load"
+    operand = operand_def(LValueType)
+    result = result_def()
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    name = "emitc.if"
+    condition = operand_def()
+    then_region = region_def("single_block")
+    else_region = region_def()
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """Ours: MLIR has loops that test behind the body only. The first region yields the test."""
+
+    name = "emitc.while"
+    test = region_def("single_block")
+    body = region_def("single_block")
 
 
 @irdl_op_definition
@@ -184,22 +298,33 @@ def unique_identifier(name: str, taken: Container[str]) -> str:
     return found
 
 
-EmitC = Dialect(
-    "emitc",
-    [
-        FileOp,
-        IncludeOp,
-        FuncOp,
-        ReturnOp,
-        VerbatimOp,
-        LiteralOp,
-        AddOp,
-        SubOp,
-        MulOp,
-        ExpressionOp,
-        ForOp,
-        YieldOp,
-        CallOpaqueOp,
-    ],
-    [OpaqueType, OpaqueAttr],
-)
+def make_dialect() -> Dialect:
+    """The dialect with all its operations, for reading IR text."""
+    return Dialect(
+        "emitc",
+        [
+            FileOp,
+            IncludeOp,
+            FuncOp,
+            ReturnOp,
+            VerbatimOp,
+            LiteralOp,
+            AddOp,
+            SubOp,
+            MulOp,
+            *OPERATORS.all(),
+            CmpOp,
+            ConditionalOp,
+            CastOp,
+            VariableOp,
+            AssignOp,
+            LoadOp,
+            ExpressionOp,
+            IfOp,
+            ForOp,
+            WhileOp,
+            YieldOp,
+            CallOpaqueOp,
+        ],
+        [OpaqueType, OpaqueAttr, LValueType],
+    )

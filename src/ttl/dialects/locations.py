@@ -1,14 +1,28 @@
-"""Source spans on operations: a fused location of the span's start and end."""
+"""Source spans on operations: a fused location of the span's start and end.
+
+Of an operation in a function that the kernel calls, the call sites are part of the location.
+"""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, IntAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import (
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    NoneAttr,
+    StringAttr,
+)
 from xdsl.ir import Attribute
 
 from ttl.diagnostics import Span
 
 
-def location_of(span: Span) -> FusedLoc:
+def location_of(span: Span, call_sites: tuple[Span, ...] = ()) -> LocationAttr:
+    """The location of `span` in a function that is called at `call_sites`, innermost first."""
+    if call_sites:
+        return CallSiteLoc(location_of(span), location_of(call_sites[0], call_sites[1:]))
     return FusedLoc(  # its parameter has a converter that mypy does not see
         [  # type: ignore[arg-type]
             FileLineColLoc(StringAttr(span.file), IntAttr(line), IntAttr(column))
@@ -20,6 +34,8 @@ def location_of(span: Span) -> FusedLoc:
 
 def span_of(location: Attribute) -> Span | None:
     """The span of an operation made from the user's source, None for others."""
+    if isinstance(location, CallSiteLoc):
+        return span_of(location.callee)
     if isinstance(location, FileLineColLoc):
         line, column = location.line.data, location.column.data
         return Span(location.filename.data, line, column, line, column + 1)
@@ -29,3 +45,11 @@ def span_of(location: Attribute) -> Span | None:
     return Span(
         start.filename.data, start.line.data, start.column.data, end.line.data, end.column.data
     )
+
+
+def call_sites_of(location: Attribute) -> tuple[Span, ...]:
+    """Where the function of an operation is called, innermost first."""
+    if not isinstance(location, CallSiteLoc):
+        return ()
+    site = span_of(location.caller)
+    return (*(() if site is None else (site,)), *call_sites_of(location.caller))

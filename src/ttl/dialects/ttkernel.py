@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -24,9 +24,10 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ttl.semantics.ops import BLOCK_OPS, COPY, FILL
+from ttl.semantics.ops import BLOCK_OPS, COPY, DUPLICATE, FILL, TileCall
 
 DATAFLOW = "api/dataflow/dataflow_api.h"
+PROFILER = "api/debug/kernel_profiler.hpp"
 COMPUTE = "api/compute/"
 
 
@@ -47,6 +48,13 @@ class AccessorType(ParametrizedAttribute, TypeAttribute):
     tensor: StringAttr = param_def()
 
 
+@irdl_attr_definition
+class NocAddressType(ParametrizedAttribute, TypeAttribute):
+    """An address that says which node it is on: 64 bits."""
+
+    name = "ttkernel.noc_addr"
+
+
 @irdl_op_definition
 class CompileTimeArgOp(IRDLOperation):
     """The circular buffer whose index is compile-time argument `index`."""
@@ -54,6 +62,24 @@ class CompileTimeArgOp(IRDLOperation):
     name = "ttkernel.get_compile_time_arg"
     index = prop_def(IntegerAttr)
     result = result_def(CBType)
+
+
+@irdl_op_definition
+class RuntimeArgOp(IRDLOperation):
+    """Runtime argument `index` of this core."""
+
+    name = "ttkernel.get_arg"
+    index = prop_def(IntegerAttr)
+    result = result_def()
+
+
+@irdl_op_definition
+class SignpostOp(IRDLOperation):
+    """The start or the end of a region that the profiler measures."""
+
+    name = "ttkernel.signpost"
+    region_name = prop_def(StringAttr)
+    is_end = opt_prop_def(UnitAttr)
 
 
 @irdl_op_definition
@@ -67,17 +93,18 @@ class TensorAccessorOp(IRDLOperation):
 
 
 class CallOp(IRDLOperation, ABC):
-    """A call; a float goes in `value`, behind the other arguments."""
+    """A call; behind the arguments come a float, `value`, and C++ texts, `literals`."""
 
     arguments = var_operand_def()
     template = opt_prop_def(StringAttr)
     value = opt_prop_def(FloatAttr)
-    results_ = var_result_def(IndexType)
+    literals = opt_prop_def(ArrayAttr[StringAttr])
+    results_ = var_result_def()
     ARITY: ClassVar[int]
     INCLUDE: ClassVar[str]
 
     def verify_(self) -> None:
-        given = len(self.arguments) + (self.value is not None)
+        given = len(self.arguments) + (self.value is not None) + len(self.literals or ())
         if given != self.ARITY:
             raise VerifyException(f"{self.name} takes {self.ARITY} arguments, not {given}")
 
@@ -90,18 +117,32 @@ def _call(name: str, arity: int, include: str) -> type[CallOp]:
 
 def _table_calls() -> dict[str, tuple[int, str]]:
     """The tile calls of the op table with their arity, and their inits."""
-    calls = {"copy_tile": (3, COPY.include), "copy_init": (1, COPY.include)}
-    calls |= {"fill_tile": (2, FILL.include), "fill_tile_init": (0, FILL.include)}
+    calls: dict[str, tuple[int, str]] = {}
+
+    def add(call: TileCall, arity: int, init_arity: int) -> None:
+        calls[call.call.partition("<")[0]] = (arity, call.include)
+        calls[call.init.partition("<")[0]] = (init_arity, call.include)
+
+    add(COPY, 3, 1)
+    add(FILL, 2, 0)
+    add(DUPLICATE, 2, 0)
     for op in BLOCK_OPS.values():
         for forms in op.tile.values():
-            if call := forms.from_buffers:
-                arity, init_arity = (9, 6) if op.name == "matmul" else (5, 2)
-                calls[call.call] = (arity, call.include)
-                calls[call.init] = (init_arity, call.include)
+            if forms.from_buffers:
+                add(forms.from_buffers, *((9, 6) if op.name == "matmul" else (5, 2)))
+            for reuse in (forms.left_in_dst, forms.right_in_dst):
+                if reuse:
+                    add(reuse, 3, 1)
             if call := forms.in_dst:
-                calls[call.call.split("<")[0]] = (3 if op.operands == 2 else 1, call.include)
-                calls[call.init] = (0, call.include)
+                registers = op.operands + 1 if op.operands > 1 else 1
+                add(call, registers + _literals(call, len(op.parameters)), 0)
+                if call.then:
+                    add(call.then, 1 + _literals(call.then, 1), 0)
     return calls
+
+
+def _literals(call: TileCall, count: int) -> int:
+    return count if call.arguments else 0
 
 
 _FIXED = {
@@ -118,12 +159,15 @@ _FIXED = {
     "tile_regs_wait": (0, "reg_api.h"),
     "tile_regs_release": (0, "reg_api.h"),
     "pack_tile": (3, "pack.h"),
+    "pack_reconfig_l1_acc": (1, "pack.h"),
 }
 _DATAFLOW = {
     "get_absolute_logical_x": 0,
     "get_absolute_logical_y": 0,
     "get_write_ptr": 1,
     "get_read_ptr": 1,
+    "get_noc_addr": 1,
+    "noc_async_read": 3,
     "noc_async_read_page": 3,
     "noc_async_write_page": 3,
     "noc_async_read_barrier": 0,
@@ -151,6 +195,9 @@ CALLS = _Calls()
 RESERVED_NAMES = frozenset(CALLS.known) | {
     "TensorAccessor",
     "TensorAccessorArgs",
+    "DeviceZoneScopedN",
+    "floor_divide",
+    "get_arg_val",
     "get_common_arg_val",
     "get_compile_time_arg_val",
     "int32_t",
@@ -161,7 +208,14 @@ RESERVED_NAMES = frozenset(CALLS.known) | {
 
 def includes_of(call: CallOp, thread: str) -> str:
     """The header a kernel of this kind includes for the call."""
-    return DATAFLOW if thread != "compute" else COMPUTE + call.INCLUDE
+    if thread != "compute":
+        return DATAFLOW
+    return arguments_include(thread) if call.INCLUDE == DATAFLOW else COMPUTE + call.INCLUDE
+
+
+def arguments_include(thread: str) -> str:
+    """The header of what both kinds of kernels have: their arguments and their node."""
+    return DATAFLOW if thread != "compute" else f"{COMPUTE}common.h"
 
 
 def template_of(call: str) -> Attribute | None:
@@ -172,5 +226,11 @@ def template_of(call: str) -> Attribute | None:
 
 def make_dialect() -> Dialect:
     """The dialect with all its operations, for reading IR text."""
-    operations: list[type[Operation]] = [CompileTimeArgOp, TensorAccessorOp, *CALLS.all()]
-    return Dialect("ttkernel", operations, [CBType, AccessorType])
+    operations: list[type[Operation]] = [
+        CompileTimeArgOp,
+        RuntimeArgOp,
+        SignpostOp,
+        TensorAccessorOp,
+        *CALLS.all(),
+    ]
+    return Dialect("ttkernel", operations, [CBType, AccessorType, NocAddressType])

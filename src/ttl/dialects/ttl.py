@@ -7,10 +7,13 @@ every tile of a block once it is known where the operands are (a buffer, or the 
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DictionaryAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -18,6 +21,7 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
@@ -40,7 +44,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import RuleBroken
 from ttl.semantics.dtypes import DType
-from ttl.semantics.ops import BLOCK_OPS, BlockOp
+from ttl.semantics.ops import BLOCK_OPS, BlockOp, store_type
 from ttl.semantics.types import Shape, tile_count
 
 from .ttcore import TileType, block_type, tensor_of
@@ -84,6 +88,13 @@ class TransferType(ParametrizedAttribute, TypeAttribute):
     kind: StringAttr = param_def()
 
 
+@irdl_attr_definition
+class GroupType(ParametrizedAttribute, TypeAttribute):
+    """Transfers that are waited for together."""
+
+    name = "ttl.transfer_group"
+
+
 # Declarations -------------------------------------------------------------------------------------
 
 
@@ -96,6 +107,7 @@ class DeclareBufferOp(IRDLOperation):
     type = prop_def(DataflowBufferType)
     index = opt_prop_def(IntegerAttr)
     unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
+    compiler_allocated = opt_prop_def(UnitAttr)  # holds values of expressions, not of the user
     traits = traits_def(SymbolOpInterface())
 
 
@@ -109,12 +121,35 @@ class BindBufferOp(IRDLOperation):
     result = result_def(DataflowBufferType)
 
 
+@irdl_op_definition
+class RuntimeArgOp(IRDLOperation):
+    """A number that differs between nodes: runtime argument `index` of the kernel."""
+
+    name = "ttl.runtime_arg"
+    index = prop_def(IntegerAttr)
+    arg_name = prop_def(StringAttr)
+    result = result_def()
+
+
+@contextmanager
+def _rules() -> Iterator[None]:
+    """A rule of the language that is broken is IR that does not verify."""
+    try:
+        yield
+    except RuleBroken as broken:
+        raise VerifyException(broken.message) from None
+
+
 # Blocks -------------------------------------------------------------------------------------------
 
 
 class AcquireOp(IRDLOperation, ABC):
     buffer = operand_def(DataflowBufferType)
     block = result_def(TensorType)
+
+    def verify_(self) -> None:
+        if self.block.type != self.buffer.type.block:  # type: ignore[attr-defined]
+            raise VerifyException(f"{self.name} gives a block of its buffer's type")
 
 
 class ReleaseOp(IRDLOperation, ABC):
@@ -151,9 +186,16 @@ class ScopeEndOp(IRDLOperation):
 
 @irdl_op_definition
 class StoreOp(IRDLOperation):
+    """`block.store(value)`, or with `accumulate` `block += value`."""
+
     name = "ttl.store"
     value = operand_def(TensorType)
     view = operand_def(TensorType)
+    accumulate = opt_prop_def(UnitAttr)
+
+    def verify_(self) -> None:
+        with _rules():
+            store_type(block_type(self.value.type), block_type(self.view.type))
 
 
 # Data movement ------------------------------------------------------------------------------------
@@ -177,6 +219,15 @@ class TensorSliceOp(IRDLOperation):
     starts = var_operand_def(IndexType)
     result = result_def(TensorType)
 
+    def verify_(self) -> None:
+        whole, part = block_type(self.tensor.type), block_type(self.result.type)
+        assert whole.shape is not None and part.shape is not None
+        if not len(whole.shape) == len(part.shape) == len(self.starts):
+            raise VerifyException(f"{self.name} has one start and one size for each dimension")
+        fits = all(size <= most for size, most in zip(part.shape, whole.shape, strict=True))
+        if not fits or whole.dtype != part.dtype:
+            raise VerifyException(f"a slice {part} of a tensor {whole}")
+
 
 @irdl_op_definition
 class CopyOp(IRDLOperation):
@@ -185,11 +236,54 @@ class CopyOp(IRDLOperation):
     destination = operand_def(TensorType)
     transfer = result_def(TransferType)
 
+    def verify_(self) -> None:
+        source, destination = block_type(self.source.type), block_type(self.destination.type)
+        assert source.shape is not None and destination.shape is not None
+        if tile_count(source.shape) != tile_count(destination.shape):
+            raise VerifyException(f"a copy from {source} to {destination}")
+        if source.dtype != destination.dtype:
+            raise VerifyException(f"a copy from {source.dtype} to {destination.dtype}")
+
 
 @irdl_op_definition
 class WaitTransferOp(IRDLOperation):
     name = "ttl.wait"
     transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class GroupOp(IRDLOperation):
+    name = "ttl.group"
+    result = result_def(GroupType)
+
+
+@irdl_op_definition
+class GroupAddOp(IRDLOperation):
+    """From here on the group waits for the transfer, and nobody else does."""
+
+    name = "ttl.group_add"
+    group = operand_def(GroupType)
+    transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class GroupWaitOp(IRDLOperation):
+    name = "ttl.group_wait"
+    group = operand_def(GroupType)
+
+
+@irdl_op_definition
+class SignpostOp(IRDLOperation):
+    """The start or the end of a region that the profiler measures."""
+
+    name = "ttl.signpost"
+    region_name = prop_def(StringAttr)
+    is_end = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def of(cls, name: str, is_end: bool) -> SignpostOp:
+        end = {"is_end": UnitAttr()} if is_end else {}
+        return cls.create(properties={"region_name": StringAttr(name), **end})
 
 
 # Block math, from the op table --------------------------------------------------------------------
@@ -203,10 +297,11 @@ class FillOp(IRDLOperation):
 
 
 class BlockMathOp(IRDLOperation, ABC):
-    """An operation of the op table on whole blocks."""
+    """An operation of the op table on whole blocks; its numbers are in `parameters`, by name."""
 
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
+    parameters = opt_prop_def(DictionaryAttr)
     ENTRY: ClassVar[BlockOp]
 
     def verify_(self) -> None:
@@ -223,11 +318,12 @@ class TileMathOp(IRDLOperation, ABC):
 
     inputs = var_operand_def()
     result = result_def(DstType)
+    parameters = opt_prop_def(DictionaryAttr)
     ENTRY: ClassVar[BlockOp]
 
     @property
     def from_buffers(self) -> bool:
-        return not isinstance(self.inputs[0].type, DstType)
+        return not any(isinstance(value.type, DstType) for value in self.inputs[:2])
 
 
 def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> Any:
@@ -272,12 +368,22 @@ class TileCopyOp(IRDLOperation):
 
 
 @irdl_op_definition
+class TileDuplicateOp(IRDLOperation):
+    """Registers to other registers: of a value that is needed again after a change in place."""
+
+    name = "ttl.tile_duplicate"
+    source = operand_def(DstType)
+    result = result_def(DstType)
+
+
+@irdl_op_definition
 class TileStoreOp(IRDLOperation):
-    """Registers to a reserved block."""
+    """Registers to a reserved block; with `accumulate` the packer adds to what is there."""
 
     name = "ttl.tile_store"
     value = operand_def(DstType)
     view = operand_def(TensorType)
+    accumulate = opt_prop_def(UnitAttr)
 
 
 @irdl_op_definition
@@ -311,6 +417,9 @@ class TileCallOp(IRDLOperation):
     name = "ttl.tile_call"
     action = prop_def(StringAttr)
     value = opt_prop_def(FloatAttr)
+    parameters = opt_prop_def(DictionaryAttr)
+    sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
+    left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)
     registers = var_operand_def(IndexType)
@@ -331,6 +440,7 @@ def is_block_value(type: Attribute) -> bool:
 _OPERATIONS: list[type[IRDLOperation]] = [
     DeclareBufferOp,
     BindBufferOp,
+    RuntimeArgOp,
     ReserveOp,
     WaitOp,
     PushOp,
@@ -341,9 +451,14 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     TensorSliceOp,
     CopyOp,
     WaitTransferOp,
+    GroupOp,
+    GroupAddOp,
+    GroupWaitOp,
+    SignpostOp,
     FillOp,
     TileFillOp,
     TileCopyOp,
+    TileDuplicateOp,
     TileStoreOp,
     ComputeOp,
     SectionOp,
@@ -354,4 +469,4 @@ _OPERATIONS: list[type[IRDLOperation]] = [
 def make_dialect() -> Dialect:
     """The dialect with all its operations, for reading IR text."""
     operations = [*_OPERATIONS, *BLOCK_MATH.all(), *TILE_MATH.all()]
-    return Dialect("ttl", operations, [DataflowBufferType, DstType, TransferType])
+    return Dialect("ttl", operations, [DataflowBufferType, DstType, TransferType, GroupType])

@@ -15,6 +15,7 @@ from ttl.diagnostics import (
     CompileError,
     Diagnostic,
     InternalError,
+    RuleBroken,
     TTLError,
     codes,
     file_not_usable,
@@ -22,6 +23,8 @@ from ttl.diagnostics import (
 from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
+from ttl.semantics.dtypes import dtype_of
+from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits
 from ttl.target import Target
 
@@ -36,7 +39,7 @@ def compile_operation(program: Program, target: Target, config: Config) -> Compi
             return _compile(program, target, config)
     except TTLError:
         raise
-    except Exception as error:
+    except (Exception, RuleBroken) as error:
         raise InternalError(_internal(program, error)) from error
 
 
@@ -75,7 +78,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
 
 def _operands(program: Program) -> tuple[Operand, ...]:
     return tuple(
-        Operand(name, tuple(tensor.shape), tensor.dtype.name, str(tensor.layout))
+        Operand(name, tuple(tensor.shape), dtype_of(tensor).name, layout_of(tensor).name)
         for name, tensor in program.tensors.items()
     )
 
@@ -100,7 +103,7 @@ def _dump(when: str) -> Callable[[str, ModuleOp], None]:
     return show
 
 
-def _internal(program: Program, error: Exception) -> Diagnostic:
+def _internal(program: Program, error: BaseException) -> Diagnostic:
     return Diagnostic(
         codes.INTERNAL,
         f"the compiler failed on `{program.operation.__name__}`: {type(error).__name__}: {error}",

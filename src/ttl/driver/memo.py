@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from types import FunctionType, ModuleType
+from collections.abc import Hashable, Iterator, Mapping
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from ttl.config import Config
 from ttl.language import DataflowBuffer
+from ttl.language.implicit_sync import reachable_functions
 from ttl.language.operation import KernelFunction, Program
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.target import Target
 
 # Modules whose attributes a kernel may use and that do not change; a user's own may.
@@ -27,6 +29,11 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
         program.grid,
         tuple((name, _part(tensor)) for name, tensor in program.tensors.items()),
         tuple(_kernel(kernel, program) for kernel in program.kernels),
+        tuple(
+            _kernel(kernel, program)
+            for kernels in program.kernels_by_node.values()
+            for kernel in kernels
+        ),
         tuple(_part(buffer) for buffer in program.buffers),
         target.name,
         config,
@@ -34,17 +41,36 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
 
 
 def _kernel(kernel: KernelFunction, program: Program) -> Hashable:
+    """A kernel and the functions it can call: their code, and what the names in them stand for."""
     tensors = {id(tensor): position for position, tensor in enumerate(program.tensors.values())}
-    captured = tuple(
-        (name, ("tensor", tensors[id(value)]) if id(value) in tensors else _part(value))
-        for name, value in kernel.captures().items()
+    functions = tuple(_function(each, tensors) for each in reachable_functions(kernel.function))
+    return kernel.kind, functions
+
+
+def _function(function: FunctionType, tensors: dict[int, int]) -> Hashable:
+    captured = KernelFunction(KernelKind.COMPUTE, function).captures()
+    code, globals_ = function.__code__, function.__globals__
+    names = {name: globals_[name] for name in _names(code) if name in globals_}
+    return (
+        code,
+        tuple((name, _part(value, tensors)) for name, value in captured.items()),
+        tuple((name, _part(value, tensors)) for name, value in names.items()),
+        _part(function.__defaults__, tensors),
+        _part(tuple(sorted((function.__kwdefaults__ or {}).items())), tensors),
     )
-    code, globals_ = kernel.function.__code__, kernel.function.__globals__
-    names = tuple((name, _part(globals_[name])) for name in code.co_names if name in globals_)
-    return kernel.kind, code, captured, names
 
 
-def _part(value: Any) -> Hashable:
+def _names(code: CodeType) -> Iterator[str]:
+    """The global names of a function and of those nested in it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _part(value: Any, tensors: Mapping[int, int] = MappingProxyType({})) -> Hashable:
+    if id(value) in tensors:
+        return "tensor", tensors[id(value)]
     if isinstance(value, DataflowBuffer):
         return value.index, value.name, value.shape, value.dtype, value.block_count, value.span
     if isinstance(value, FunctionType):
@@ -52,7 +78,7 @@ def _part(value: Any) -> Hashable:
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES:
         return value.__name__
     if isinstance(value, tuple):
-        return tuple(_part(item) for item in value)
+        return tuple(_part(item, tensors) for item in value)
     if value is None or isinstance(value, (int, float, str, bool)):
         return type(value), value
     if hasattr(value, "dtype"):

@@ -1,39 +1,79 @@
 """The state of translating one kernel to the ttl dialect.
 
 Names are bound to Python objects (constants, buffers, tensors, modules, functions: everything the
-operation's body computed) or to IR values.
+operation's body computed) or to IR values. Functions that a kernel calls are translated in its
+place, each call in a frame of its own; a variable is a name in a frame.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ttl.diagnostics import Diagnostic, RuleBroken, Span, codes
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
+from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
 from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
+from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.implicit_sync import RepairKind
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.types import tiles_of
 
+from .environment import MISSING, Environment, RuntimeArgument
 from .source import node_span
 
 Value = Any  # a Python object or an SSAValue
+Variable = tuple[int, str]  # the number of a frame, and a name in it
 
-MISTAKEN = object()  # the value of a name whose statement has a mistake
+
+Inline = Callable[[Value, list[Value], dict[str, Value]], Value]
 
 
 class CannotCompile(Exception):
     """A statement was given up; its diagnostic is recorded."""
+
+
+class Unusable:
+    """Bound to a name that has no value a kernel could use from here on, and why."""
+
+    def __init__(self, broken: RuleBroken | None):
+        self.broken = broken  # None: its statement has a mistake that is reported already
+
+    def refuse(self) -> CannotCompile | RuleBroken:
+        if self.broken is None:
+            return CannotCompile()
+        return self.broken
+
+
+MISTAKEN = Unusable(None)
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function being translated: the kernel, or a function it calls."""
+
+    number: int
+    file: str
+    own: frozenset[str]  # the names that are variables of this function
+    outer: Frame | None  # of the function around a nested one
+    environment: Environment | None  # names around a function that is not nested
+    shared: frozenset[str] = frozenset()  # variables that nested functions assign to
+    tree: ast.AST | None = None
+    caller: Frame | None = None
+    call_site: Span | None = None
+    loop_depth: int = 0
+    # Acquires and copies that are finished at the end of this call.
+    unfinished: list[Operation] = field(default_factory=list)
 
 
 class KernelBuilder:
@@ -42,40 +82,66 @@ class KernelBuilder:
     def __init__(
         self,
         kernel: KernelFunction,
+        environment: Environment,
         grid: tuple[int, ...],
-        tensors: dict[int, SSAValue],
+        tensors: dict[str, Any],
         device_api: str,
     ):
         self.kernel = kernel
         self.grid = grid
         self.device_api = device_api
-        self.file = kernel.function.__code__.co_filename
-        self.names: dict[str, Value] = dict(kernel.captures())
         self.implicit = repair_spans(kernel.function)
-        self.tensors = tensors  # by id of the Python object
-        self.buffers: dict[str, SSAValue] = {}
-        self.block = Block()
-        self.entry = self.block
+        self.entry = self.block = Block()
         self.span: Span | None = None
         self.diagnostics: list[Diagnostic] = []
+        self.values: dict[Variable, Value] = {}
+        self.naturals: set[SSAValue] = set()  # run-time integers that are never negative
+        self.slices: dict[SSAValue, tuple[Value, ...]] = {}  # the indices of tensor slices
+        self.loop_depth = 0
+        self.frame_count = 0
+        self.number_count = 0
+        self.inline: Inline = _no_functions
+        code = kernel.function.__code__
+        own = frozenset({*code.co_varnames, *code.co_cellvars})
+        self.frame = self.new_frame(code.co_filename, own, environment=environment)
+        self.buffers: dict[str, SSAValue] = {}
+        self.arguments: dict[RuntimeArgument, SSAValue] = {}
+        self.tensor_names = {id(tensor): name for name, tensor in tensors.items()}
+        self.tensors: dict[str, SSAValue] = {}
+        moves = kernel.kind is KernelKind.DATAMOVEMENT  # compute kernels only ask for shapes
+        captured = kernel.captures().values() if moves else ()
+        for tensor in tensors.values():
+            if any(tensor is value for value in captured):
+                self.tensor(tensor)
 
     # Building -------------------------------------------------------------------------------------
 
     def emit(self, op: Operation) -> Operation:
         """Append an operation that stands for the syntax node being translated."""
         if self.span is not None:
-            op.location = location_of(self.span)
+            op.location = location_of(self.span, self.call_sites())
             self._mark_implicit(op, self.implicit.get(self.span))
         self.block.add_op(op)
         return op
 
     def _mark_implicit(self, op: Operation, kind: RepairKind | None) -> None:
-        """Passes supply the releases and waits that the program leaves out."""
-        if kind is RepairKind.RELEASE and isinstance(op, ttl.AcquireOp):
+        """Passes supply the releases and waits that the program leaves out.
+
+        They know the ends of loops and of the kernel, not those of the functions it calls.
+        """
+        is_release = kind is RepairKind.RELEASE and isinstance(op, ttl.AcquireOp)
+        is_wait = kind in (RepairKind.WAIT, RepairKind.WAIT_AT_ONCE) and isinstance(op, ttl.CopyOp)
+        if kind is RepairKind.WAIT_AT_ONCE and is_wait:
+            op.attributes["implicit_wait"] = StringAttr("at once")
+        elif (is_release or is_wait) and self.frame.caller and self._is_outside_loops():
+            self.frame.unfinished.append(op)
+        elif is_release:
             op.attributes["implicit_release"] = UnitAttr()
-        elif kind is not None and isinstance(op, ttl.CopyOp):
-            is_at_once = kind is RepairKind.WAIT_AT_ONCE
-            op.attributes["implicit_wait"] = StringAttr("at once" if is_at_once else "end of body")
+        elif is_wait:
+            op.attributes["implicit_wait"] = StringAttr("end of body")
+
+    def _is_outside_loops(self) -> bool:
+        return self.loop_depth == self.frame.loop_depth
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
         result = self.emit(op).results[0]
@@ -85,14 +151,29 @@ class KernelBuilder:
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
         """Operations made and rules broken inside belong to `node`."""
-        outer, self.span = self.span, node_span(self.file, node)
+        outer, self.span = self.span, node_span(self.frame.file, node)
         try:
             yield
         except RuleBroken as broken:
-            self.diagnostics.append(broken.at(self.span))
+            self.report(broken)
             raise CannotCompile from None
         finally:
             self.span = outer
+
+    def report(self, broken: RuleBroken) -> None:
+        broken.secondary += tuple(Label(span, "called here") for span in self.call_sites())
+        found = broken.at(self.span)
+        known = [(each.message, each.primary) for each in self.diagnostics]
+        if (found.message, found.primary) not in known:  # functions are translated at each call
+            self.diagnostics.append(found)
+
+    def call_sites(self) -> tuple[Span, ...]:
+        """Where the function being translated is called, innermost first."""
+        sites, frame = [], self.frame
+        while frame.caller is not None and frame.call_site is not None:
+            sites.append(frame.call_site)
+            frame = frame.caller
+        return tuple(sites)
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
@@ -102,6 +183,60 @@ class KernelBuilder:
         finally:
             self.block = outer
 
+    # Frames and names -----------------------------------------------------------------------------
+
+    def new_frame(
+        self,
+        file: str,
+        own: frozenset[str] = frozenset(),
+        outer: Frame | None = None,
+        environment: Environment | None = None,
+    ) -> Frame:
+        self.frame_count += 1
+        return Frame(self.frame_count, file, own, outer, environment, loop_depth=self.loop_depth)
+
+    def variable(self, name: str) -> Variable | None:
+        """The variable that a name means here; None if it is one of the names around."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if name in frame.own:
+                return frame.number, name
+            frame = frame.outer
+        return None
+
+    def lookup(self, name: str) -> Value:
+        variable = self.variable(name)
+        if variable is None:
+            return self._around(name)
+        value = self.values.get(variable, MISSING)
+        if value is MISSING:
+            raise RuleBroken(
+                codes.UNKNOWN_NAME,
+                f"`{name}` has no value here",
+                helps=("assign it before, on every path",),
+            )
+        if isinstance(value, Unusable):
+            raise value.refuse()
+        return value
+
+    def _around(self, name: str) -> Value:
+        frame = self.frame
+        while frame.environment is None:
+            assert frame.outer is not None
+            frame = frame.outer
+        found = frame.environment.lookup(name, self.runtime_argument)
+        if found is MISSING:
+            raise RuleBroken(codes.UNKNOWN_NAME, f"`{name}` is not defined in this kernel")
+        return found
+
+    def assign(self, name: str, value: Value) -> None:
+        variable = self.variable(name)
+        if variable is None:
+            raise not_in_kernels(f"assignment to `{name}`, which is not a variable of the kernel")
+        self.values[variable] = value
+        if isinstance(value, SSAValue) and value.name_hint is None:
+            value.name_hint = value_name(name)
+
     # Values ---------------------------------------------------------------------------------------
 
     def index(self, value: Value) -> SSAValue:
@@ -109,9 +244,18 @@ class KernelBuilder:
         if isinstance(value, SSAValue) and isinstance(value.type, IndexType):
             return value
         if isinstance(value, bool) or not isinstance(value, int):
-            raise not_yet(f"{describe(value)} where an integer is needed")
-        constant = arith.ConstantOp(IntegerAttr(value, IndexType()))
-        return self.value(constant)
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT, f"{describe(value)} where an integer is needed"
+            )
+        if not -(2**31) <= value < 2**31:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"{value} does not fit in the 32 bits that kernels calculate integers with",
+            )
+        constant = self.value(arith.ConstantOp(IntegerAttr(value, IndexType())))
+        if value >= 0:
+            self.naturals.add(constant)
+        return constant
 
     def buffer(self, buffer: DataflowBuffer) -> SSAValue:
         """The kernel's handle of a dataflow buffer, made at the kernel's start."""
@@ -125,31 +269,81 @@ class KernelBuilder:
             self.buffers[buffer.name] = bind.result
         return self.buffers[buffer.name]
 
-    def _insert_first(self, bind: ttl.BindBufferOp) -> None:
-        """Behind the other handles, in front of everything else."""
+    def runtime_argument(self, argument: RuntimeArgument, type: Attribute) -> SSAValue:
+        """A value that differs between nodes, read at the kernel's start."""
+        known = self.arguments.get(argument)
+        if known is not None and known.type == type:
+            return known
+        taken = [other.name for other in self.arguments]
+        name, number = argument.name, 1
+        while argument.name in taken:
+            number += 1
+            argument = RuntimeArgument(f"{name}_{number}", argument.words)
+        op = ttl.RuntimeArgOp.create(
+            properties={
+                "index": IntegerAttr(len(self.arguments), i64),
+                "arg_name": StringAttr(argument.name),
+            },
+            result_types=[type],
+        )
+        op.result.name_hint = value_name(name)
+        self._insert_first(op)
+        self.arguments[argument] = op.result
+        if isinstance(type, IndexType) and all(word < 2**31 for word in argument.words):
+            self.naturals.add(op.result)
+        return op.result
+
+    def drop_unused_arguments(self) -> None:
+        """Of a tuple whose items differ between nodes, a kernel may use only some."""
+        used = {argument: value for argument, value in self.arguments.items() if value.uses}
+        for argument, value in self.arguments.items():
+            op = value.owner
+            assert isinstance(op, Operation)
+            if argument not in used:
+                op.detach()
+                op.erase()
+        for number, value in enumerate(used.values()):
+            value.owner.properties["index"] = IntegerAttr(number, i64)  # type: ignore[union-attr]
+        self.arguments = used
+
+    def _insert_first(self, op: Operation) -> None:
+        """Behind the other handles and arguments, in front of everything else."""
         following = self.entry.first_op
-        while isinstance(following, ttl.BindBufferOp):
+        while isinstance(following, (ttl.BindBufferOp, ttl.RuntimeArgOp)):
             following = following.next_op
         if following is None:
-            self.entry.add_op(bind)
+            self.entry.add_op(op)
         else:
-            self.entry.insert_op_before(bind, following)
+            self.entry.insert_op_before(op, following)
 
-    def lookup(self, name: str) -> Value:
-        if name in self.names:
-            if self.names[name] is MISTAKEN:
-                raise CannotCompile
-            return self.names[name]
-        globals_ = self.kernel.function.__globals__
-        if name in globals_:
-            return globals_[name]
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
-        raise RuleBroken(codes.UNKNOWN_NAME, f"`{name}` is not defined in this kernel")
+    def next_number(self) -> IntegerAttr:
+        """For a block that is released by name: tells which one it was."""
+        self.number_count += 1
+        return IntegerAttr(self.number_count, i64)
+
+    def is_tensor(self, value: Value) -> bool:
+        return id(value) in self.tensor_names
+
+    def tensor(self, tensor: Any) -> SSAValue:
+        """The argument of the kernel that stands for a tensor of the operation."""
+        name = self.tensor_names[id(tensor)]
+        if name not in self.tensors:
+            dtype = dtype_of(tensor)
+            assert dtype is not None
+            type = tensor_of(tiles_of(tuple(tensor.shape)), dtype)
+            argument = self.entry.insert_arg(type, len(self.entry.args))
+            argument.name_hint = value_name(name)
+            self.tensors[name] = argument
+        return self.tensors[name]
 
     def require(self, kind: KernelKind, call: str) -> None:
         if self.kernel.kind is not kind:
             raise wrong_kind(call, self.kernel.kind)
+
+
+def _no_functions(function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """Until the translation of statements has put itself in this place."""
+    raise not_yet("calls of functions")
 
 
 def value_name(name: str) -> str:
@@ -169,9 +363,17 @@ def not_yet(what: str) -> RuleBroken:
     )
 
 
+def not_in_kernels(what: str, *helps: str) -> RuleBroken:
+    return RuleBroken(
+        codes.NOT_IN_KERNELS,
+        f"{what}: not part of the language of kernels",
+        helps=helps or ("write it with scalars, if, for over range, while, with and functions",),
+    )
+
+
 def describe(value: Value) -> str:
     if not isinstance(value, SSAValue):
         return f"the {type(value).__name__} {value!r}"
     if ttl.is_block_value(value.type):
-        return "a block"
+        return "a block" if isinstance(value.owner, ttl.AcquireOp) else "a block expression"
     return "a transfer" if isinstance(value.type, ttl.TransferType) else "a run-time value"

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import math
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, TTLError, codes
+from ttl.diagnostics.frames import is_pyttl_file
 from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects import ttl
-from ttl.semantics.ops import BY_OPERATOR
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
-from .builder import KernelBuilder, Value, describe, not_yet
-from .calls import Fill, block_math, call_function, call_method, tensor_slice
+from . import scalars
+from .block_math import block_math, is_block
+from .branches import choose
+from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
+from .calls import CALLS, call_method
+from .data_movement import tensor_slice
+from .environment import NodeFunctions, NodeObjects
+from .functions import LocalFunction, local_function
+from .loops import RangeValue, range_value
+from .scalars import is_run_time
 
 
 def expression(builder: KernelBuilder, node: ast.expr) -> Value:
     handler = EXPRESSIONS.get(type(node))
     with builder.at(node):
         if handler is None:
-            raise not_yet(f"`{type(node).__name__}` expressions")
+            raise not_in_kernels(f"`{type(node).__name__}` expressions")
         return handler(builder, node)
 
 
@@ -35,7 +47,25 @@ def name(builder: KernelBuilder, node: ast.Name) -> Value:
 
 
 def tuple_display(builder: KernelBuilder, node: ast.Tuple) -> Value:
-    return tuple(expression(builder, item) for item in node.elts)
+    return tuple(_items(builder, node.elts))
+
+
+def list_display(builder: KernelBuilder, node: ast.List) -> Value:
+    return _items(builder, node.elts)
+
+
+def _items(builder: KernelBuilder, nodes: list[ast.expr]) -> list[Value]:
+    """The values of a display or of arguments, `*values` among them."""
+    items: list[Value] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            rest = expression(builder, node.value)
+            if not isinstance(rest, (tuple, list)):
+                raise not_in_kernels(f"`*` of {describe(rest)}")
+            items += rest
+        else:
+            items.append(expression(builder, node))
+    return items
 
 
 def slice_display(builder: KernelBuilder, node: ast.Slice) -> Value:
@@ -43,10 +73,41 @@ def slice_display(builder: KernelBuilder, node: ast.Slice) -> Value:
     return slice(*(None if part is None else expression(builder, part) for part in parts))
 
 
+def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
+    """An f-string of constants."""
+    pieces = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = expression(builder, part.value)
+            if is_run_time(value) or part.format_spec is not None or part.conversion != -1:
+                raise not_in_kernels("text with run-time values or formats")
+            pieces.append(str(value))
+        else:
+            pieces.append(str(expression(builder, part)))
+    return "".join(pieces)
+
+
+def named_expression(builder: KernelBuilder, node: ast.NamedExpr) -> Value:
+    value = expression(builder, node.value)
+    builder.assign(node.target.id, value)
+    return value
+
+
+def lambda_function(builder: KernelBuilder, node: ast.Lambda) -> Value:
+    return local_function(builder, node, lambda default: expression(builder, default))
+
+
+# Attributes and items -----------------------------------------------------------------------------
+
+
 def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
     owner = expression(builder, node.value)
+    if isinstance(owner, NodeObjects):
+        return owner.attribute(node.attr, builder.runtime_argument)
     if isinstance(owner, SSAValue):
-        raise not_yet(f"`.{node.attr}` of {describe(owner)}")
+        return _block_attribute(owner, node.attr)
+    if node.attr == "shape" and builder.is_tensor(owner):
+        return tuple(owner.shape)  # the real ttnn's is not one
     try:
         return getattr(owner, node.attr)
     except UnknownNameError as error:
@@ -56,97 +117,320 @@ def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
         raise RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
 
 
-def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
-    left, right = expression(builder, node.left), expression(builder, node.right)
-    return binary(builder, node.op, left, right)
-
-
-def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
-    sign, fold = OPERATORS.get(type(operator), (type(operator).__name__, None))
-    if not isinstance(left, (SSAValue, Fill)) and not isinstance(right, (SSAValue, Fill)):
-        return _fold(fold, sign, left, right)
-    if _is_block(left) or _is_block(right):
-        if sign not in BY_OPERATOR:
-            raise not_yet(f"`{sign}` on blocks")
-        return block_math(builder, BY_OPERATOR[sign], [left, right])
-    if type(operator) not in INDEX_OPS:
-        raise not_yet(f"`{sign}` on run-time integers")
-    made = INDEX_OPS[type(operator)](builder.index(left), builder.index(right))
-    return builder.value(made)
-
-
-def _is_block(value: Value) -> bool:
-    return isinstance(value, Fill) or (
-        isinstance(value, SSAValue) and ttl.is_block_value(value.type)
-    )
-
-
-def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
-    """Signs of constants; the language has no unary operators on blocks."""
-    value = expression(builder, node.operand)
-    if not isinstance(node.op, (ast.USub, ast.UAdd)) or not isinstance(value, (int, float)):
-        raise not_yet(f"`{type(node.op).__name__}` of {describe(value)}")
-    return -value if isinstance(node.op, ast.USub) else +value
-
-
-def _fold(fold: Callable[[Any, Any], Any] | None, sign: str, left: Value, right: Value) -> Value:
-    if fold is None:
-        raise not_yet(f"`{sign}`")
-    try:
-        return fold(left, right)
-    except Exception as error:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{left!r} {sign} {right!r}: {error}") from None
-
-
-OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Add: ("+", lambda a, b: a + b),
-    ast.Sub: ("-", lambda a, b: a - b),
-    ast.Mult: ("*", lambda a, b: a * b),
-    ast.FloorDiv: ("//", lambda a, b: a // b),
-    ast.Mod: ("%", lambda a, b: a % b),
-    ast.Div: ("/", lambda a, b: a / b),
-    ast.Pow: ("**", lambda a, b: a**b),
-    ast.MatMult: ("@", lambda a, b: a @ b),
-    ast.BitXor: ("^", lambda a, b: a ^ b),
-}
-INDEX_OPS: dict[type[ast.operator], Callable[[SSAValue, SSAValue], Operation]] = {
-    ast.Add: arith.AddiOp,
-    ast.Sub: arith.SubiOp,
-    ast.Mult: arith.MuliOp,
-}
-
-
-def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
-    arguments = [expression(builder, argument) for argument in node.args]
-    keywords = {k.arg: expression(builder, k.value) for k in node.keywords if k.arg}
-    if isinstance(node.func, ast.Attribute):
-        owner = expression(builder, node.func.value)
-        if (method := call_method(owner, node.func.attr)) is not None:
-            return method(builder, owner, *arguments, **keywords)
-    return call_function(builder, expression(builder, node.func), arguments, keywords)
+def _block_attribute(owner: SSAValue, name: str) -> Value:
+    if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
+        return getattr(block_type(owner.type), name)
+    raise not_yet(f"`.{name}` of {describe(owner)}")
 
 
 def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     owner = expression(builder, node.value)
     index = expression(builder, node.slice)
-    if id(owner) in builder.tensors:
+    if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
-    if isinstance(owner, SSAValue) or isinstance(index, SSAValue):
-        raise not_yet(f"indexing {describe(owner)}")
+    if isinstance(owner, SSAValue):
+        raise not_in_kernels(f"indexing {describe(owner)}")
+    if is_run_time(index):
+        return _item_at_run_time(builder, owner, index)
     try:
         return owner[index]
     except Exception as error:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
 
 
+def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
+    """An item of a tuple or list of numbers: one condition after the other."""
+    if not isinstance(owner, (tuple, list)) or scalars.kind_of(index) is not int or not owner:
+        raise not_yet(f"indexing {describe(owner)} at run time")
+    scalars.scalar_kinds("[]", *owner)
+
+    def item(position: int) -> Value:
+        if position == len(owner) - 1:
+            return owner[position]
+        is_here = scalars.compare(builder, ast.Eq(), index, position)
+        return choose(builder, is_here, lambda: owner[position], lambda: item(position + 1))
+
+    return item(0)
+
+
+# Operators ----------------------------------------------------------------------------------------
+
+
+def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
+    left, right = expression(builder, node.left), expression(builder, node.right)
+    return binary(builder, node.op, left, right)
+
+
+def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
+    sign = scalars.SIGNS[type(operator)]
+    if is_block(left) or is_block(right):
+        if sign not in BY_OPERATOR:
+            raise not_yet(f"`{sign}` on blocks")
+        return block_math(builder, BY_OPERATOR[sign], [left, right])
+    if isinstance(left, SSAValue) or isinstance(right, SSAValue):
+        return scalars.arithmetic(builder, operator, left, right)
+    return _folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
+
+
+FOLDED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "/": lambda a, b: a / b,
+    "**": lambda a, b: a**b,
+    "@": lambda a, b: a @ b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
+}
+
+
+def _folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
+    """What Python makes of constants."""
+    try:
+        return function(*operands)
+    except TTLError:
+        raise
+    except Exception as error:
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"{text}: {error}") from None
+
+
+def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
+    value = expression(builder, node.operand)
+    if isinstance(node.op, ast.Not):
+        return scalars.negation(builder, value)
+    if is_block(value):
+        if not isinstance(node.op, ast.USub):
+            raise not_in_kernels(f"`{UNARY[type(node.op)][0]}` of a block")
+        return block_math(builder, BLOCK_OPS["neg"], [value])
+    sign, fold, run_time = UNARY[type(node.op)]
+    if isinstance(value, SSAValue):
+        return run_time(builder, value)
+    return _folded(f"{sign}{value!r}", fold, value)
+
+
+UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any], Callable[..., Value]]] = {
+    ast.USub: ("-", lambda a: -a, scalars.negate),
+    ast.UAdd: ("+", lambda a: +a, lambda builder, value: scalars.as_kind(
+        builder, value, scalars.common_kind(*scalars.scalar_kinds("+", value), int))),
+    ast.Invert: ("~", lambda a: ~a, scalars.invert),
+}  # fmt: skip
+
+
+def comparison(builder: KernelBuilder, node: ast.Compare) -> Value:
+    """`a < b <= c`: b is evaluated once, c only if it matters."""
+    return _compared(builder, expression(builder, node.left), node.ops, node.comparators)
+
+
+def _compared(
+    builder: KernelBuilder, left: Value, ops: list[ast.cmpop], rest: list[ast.expr]
+) -> Value:
+    right = expression(builder, rest[0])
+    first = _compare(builder, ops[0], left, right)
+    if len(ops) == 1:
+        return first
+    return choose(
+        builder, first, lambda: _compared(builder, right, ops[1:], rest[1:]), lambda: False
+    )
+
+
+def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
+    sign = COMPARISONS[type(operator)][0]
+    if is_block(left) or is_block(right):
+        if sign not in BY_OPERATOR:
+            raise not_yet(f"`{sign}` on blocks")
+        return block_math(builder, BY_OPERATOR[sign], [left, right])
+    if is_run_time(left) or is_run_time(right):
+        return scalars.compare(builder, operator, left, right)
+    return _folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+
+
+COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
+    ast.Lt: ("<", lambda a, b: a < b),
+    ast.LtE: ("<=", lambda a, b: a <= b),
+    ast.Gt: (">", lambda a, b: a > b),
+    ast.GtE: (">=", lambda a, b: a >= b),
+    ast.Eq: ("==", lambda a, b: a == b),
+    ast.NotEq: ("!=", lambda a, b: a != b),
+    ast.Is: ("is", lambda a, b: a is b),
+    ast.IsNot: ("is not", lambda a, b: a is not b),
+    ast.In: ("in", lambda a, b: a in b),
+    ast.NotIn: ("not in", lambda a, b: a not in b),
+}
+
+
+def boolean_expression(builder: KernelBuilder, node: ast.BoolOp) -> Value:
+    """`and` gives its first operand that is false, `or` the first that is true, else the last."""
+    return _boolean(builder, isinstance(node.op, ast.And), node.values)
+
+
+def _boolean(builder: KernelBuilder, is_and: bool, nodes: list[ast.expr]) -> Value:
+    first = expression(builder, nodes[0])
+    if len(nodes) == 1:
+        return first
+
+    def rest() -> Value:
+        return _boolean(builder, is_and, nodes[1:])
+
+    def itself() -> Value:
+        return first
+
+    return choose(builder, first, *((rest, itself) if is_and else (itself, rest)))
+
+
+def conditional_expression(builder: KernelBuilder, node: ast.IfExp) -> Value:
+    return choose(
+        builder,
+        expression(builder, node.test),
+        lambda: expression(builder, node.body),
+        lambda: expression(builder, node.orelse),
+    )
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
+    if any(keyword.arg is None for keyword in node.keywords):
+        raise not_in_kernels("`**` in a call")
+    arguments = _items(builder, node.args)
+    keywords = {k.arg: expression(builder, k.value) for k in node.keywords if k.arg}
+    if isinstance(node.func, ast.Attribute):
+        owner = expression(builder, node.func.value)
+        if (method := call_method(owner, node.func.attr)) is not None:
+            return _handled(builder, method, [owner, *arguments], keywords)
+    return call(builder, expression(builder, node.func), arguments, keywords)
+
+
+def _handled(
+    builder: KernelBuilder,
+    handler: Callable[..., Value],
+    arguments: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    try:
+        return handler(builder, *arguments, **keywords)
+    except TypeError:
+        try:
+            inspect.signature(handler).bind(builder, *arguments, **keywords)
+        except TypeError as error:  # the call itself is wrong, not something in it
+            raise RuleBroken(codes.WRONG_ARGUMENT, f"in this call: {error}") from None
+        raise
+
+
+def call(
+    builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
+        return builder.inline(function, arguments, keywords)
+    handler = CALLS.get(function) if _is_hashable(function) else None
+    if handler is not None:
+        return _handled(builder, handler, arguments, keywords)
+    python = PYTHON.get(function) if _is_hashable(function) else None
+    given = [*arguments, *keywords.values()]
+    if python is not None and (function is range or is_run_time(given) or has_block(given)):
+        return _handled(builder, python, arguments, keywords)
+    if is_run_time(given) or has_block(given) or not _is_pure(function):
+        raise not_yet(f"calls of {called(function)!r}")
+    return _folded(called(function), lambda: function(*arguments, **keywords))
+
+
+def has_block(values: list[Value]) -> bool:
+    return any(is_block(value) for value in values)
+
+
+def _is_users(function: Value) -> bool:
+    return isinstance(function, FunctionType) and not is_pyttl_file(function.__code__.co_filename)
+
+
+def _is_hashable(value: Value) -> bool:
+    return callable(value) and type(value).__hash__ is not None
+
+
+def _is_pure(function: Value) -> bool:
+    """Can it be called now, on constants?"""
+    if function in PURE:
+        return True
+    if isinstance(function, BuiltinFunctionType):
+        owner = function.__self__
+        return owner is math or isinstance(owner, (int, float, str, tuple, range))
+    return isinstance(function, MethodType) and isinstance(function.__self__, (int, float, str))
+
+
+def called(function: Value) -> str:
+    name = str(getattr(function, "__name__", function))
+    owner = getattr(function, "__self__", None)
+    return f"{type(owner).__name__}.{name}" if isinstance(function, MethodType) else name
+
+
+PURE = (
+    abs, bool, divmod, float, int, isinstance, len, list, max, min, pow, repr, round, slice, str,
+    sum, tuple,
+)  # fmt: skip
+
+
+def length(builder: KernelBuilder, value: Value) -> Value:
+    if not isinstance(value, (tuple, list)):
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
+    return len(value)
+
+
+def absolute(builder: KernelBuilder, value: Value) -> Value:
+    if is_block(value):
+        return block_math(builder, BLOCK_OPS["abs"], [value])
+    return scalars.absolute(builder, value)
+
+
+def slice_object(builder: KernelBuilder, *parts: Value) -> Value:
+    return slice(*parts)
+
+
+def tuple_of(builder: KernelBuilder, value: Value) -> Value:
+    if not isinstance(value, (tuple, list)):
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"tuple() of {describe(value)}")
+    return tuple(value)
+
+
+PYTHON: dict[Any, Callable[..., Value]] = {
+    range: range_value,
+    min: scalars.minimum,
+    max: scalars.maximum,
+    abs: absolute,
+    len: length,
+    int: scalars.to_int,
+    float: scalars.to_float,
+    bool: scalars.truth,
+    slice: slice_object,
+    tuple: tuple_of,
+}
+
+
+def steps_of(value: Value) -> RangeValue | None:
+    """What a `for` can go over."""
+    if isinstance(value, range):
+        return RangeValue(value.start, value.stop, value.step)
+    return value if isinstance(value, RangeValue) else None
+
+
 EXPRESSIONS: dict[type[ast.expr], Callable[[KernelBuilder, Any], Value]] = {
     ast.Constant: constant,
     ast.Name: name,
     ast.Tuple: tuple_display,
+    ast.List: list_display,
     ast.Slice: slice_display,
+    ast.JoinedStr: text,
+    ast.NamedExpr: named_expression,
+    ast.Lambda: lambda_function,
     ast.Attribute: attribute,
+    ast.Subscript: subscript,
     ast.BinOp: binary_expression,
     ast.UnaryOp: unary_expression,
+    ast.Compare: comparison,
+    ast.BoolOp: boolean_expression,
+    ast.IfExp: conditional_expression,
     ast.Call: call_expression,
-    ast.Subscript: subscript,
 }

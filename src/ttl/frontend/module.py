@@ -2,53 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
+    DictionaryAttr,
     FunctionType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Region
+from xdsl.ir import Attribute, Region
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
-from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
-from ttl.semantics.dtypes import DType, bfloat16, float32
+from ttl.semantics.dtypes import DType, bfloat16, dtype_of, float32
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
-from ttl.semantics.types import tiles_of
 from ttl.target import Target
 
-from .builder import KernelBuilder, buffer_type, not_yet, value_name
+from .builder import KernelBuilder, buffer_type, not_yet
+from .environment import Environment
 from .statements import build_kernel
+from .unused import remove_unused
 
 
 def build_module(program: Program, target: Target) -> ModuleOp:
     """The ttl module of a program, or CompileError with every mistake found."""
-    if program.kernels_by_node:
-        broken = not_yet("an operation body that asks for ttl.node()")
-        raise CompileError(broken.at(None))
     if len(program.grid) != 2:
         raise CompileError(_unsupported_grid(program).at(None))
     mistakes: list[Diagnostic] = _uncompiled_types(program)
     if mistakes:
         raise CompileError(*mistakes)
-    kernels = [_build_function(program, kernel, target, mistakes) for kernel in program.kernels]
+    kernels = [
+        _build_function(program, number, target, mistakes)
+        for number in range(len(program.kernels))
+    ]
     if mistakes:
         raise CompileError(*mistakes)
     for kernel, thread in zip(kernels, _threads(program), strict=True):
         kernel.attributes["ttl.kernel_thread"] = StringAttr(thread)
-    attributes = {
+    attributes: dict[str, Attribute] = {
         "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in program.grid]),
         "ttl.target_arch": StringAttr(target.name),
     }
+    if budget := program.options.get("ttl-l1-budget"):
+        attributes["ttl.l1_budget"] = IntegerAttr(budget, i64)
     declarations = [_declare(buffer) for buffer in program.buffers]
     return ModuleOp([*declarations, *kernels], attributes)
 
@@ -58,7 +63,7 @@ def _uncompiled_types(program: Program) -> list[Diagnostic]:
     tensors = [
         not_yet(f"{wanting} of argument `{name}`").at(None)
         for name, tensor in program.tensors.items()
-        if (wanting := _not_compiled(tensor.dtype, layout_of(tensor)))
+        if (wanting := _not_compiled(dtype_of(tensor), layout_of(tensor)))
     ]
     buffers = [
         not_yet(f"{wanting} of dataflow buffer `{buffer.name}`").at(buffer.span)
@@ -102,36 +107,55 @@ def _declare(buffer: DataflowBuffer) -> ttl.DeclareBufferOp:
 
 
 def _build_function(
-    program: Program, kernel: KernelFunction, target: Target, mistakes: list[Diagnostic]
+    program: Program, number: int, target: Target, mistakes: list[Diagnostic]
 ) -> func.FuncOp:
-    captured = kernel.captures().values()
-    used = [
-        (position, name, tensor)
-        for position, (name, tensor) in enumerate(program.tensors.items())
-        if any(tensor is value for value in captured)
-    ]
-    builder = KernelBuilder(kernel, program.grid, {}, target.device_api)
-    for _, name, tensor in used:
-        type = tensor_of(tiles_of(tuple(tensor.shape)), tensor.dtype)
-        argument = builder.entry.insert_arg(type, len(builder.entry.args))
-        argument.name_hint = value_name(name)
-        builder.tensors[id(tensor)] = argument
+    kernel = program.kernels[number]
+    builder = KernelBuilder(
+        kernel, _environment(program, number), program.grid, program.tensors, target.device_api
+    )
     build_kernel(builder)
     mistakes += builder.diagnostics
     builder.entry.add_op(func.ReturnOp())
+    if not builder.diagnostics:
+        remove_unused(builder.entry)
+        builder.drop_unused_arguments()
     argument_types = [argument.type for argument in builder.entry.args]
     function = func.FuncOp(
         kernel.name, FunctionType.from_lists(argument_types, []), Region(builder.entry)
     )
-    function.attributes |= {
-        "ttl.crta_indices": ArrayAttr([IntegerAttr(position, i64) for position, _, _ in used]),
+    function.attributes |= _attributes(program, kernel, builder)
+    return function
+
+
+def _environment(program: Program, number: int) -> Environment:
+    """The names around a kernel, on all nodes if they may differ."""
+    by_node = program.kernels_by_node
+    kernels = [by_node[node][number] for node in by_node] or [program.kernels[number]]
+    return Environment(tuple(kernel.function for kernel in kernels))  # type: ignore[misc]
+
+
+def _attributes(
+    program: Program, kernel: KernelFunction, builder: KernelBuilder
+) -> dict[str, Attribute]:
+    positions = {name: position for position, name in enumerate(program.tensors)}
+    attributes: dict[str, Attribute] = {
+        "ttl.crta_indices": _integers(positions[name] for name in builder.tensors),
         "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in program.tensors]),
         "ttl.base_cta_index": IntegerAttr(len(program.buffers), i64),
     }
+    if builder.arguments:
+        attributes["ttl.runtime_args"] = DictionaryAttr(
+            {argument.name: _integers(argument.words) for argument in builder.arguments}
+        )
     operation = program.operation
-    for name in ("fp32_dest_acc_en", "dst_full_sync_en"):
-        if kernel.kind is KernelKind.COMPUTE and getattr(operation, name) is not None:
-            function.attributes[name] = BoolAttr.from_bool(getattr(operation, name))
-    if kernel.kind is KernelKind.COMPUTE and operation.math_fidelity is not None:
-        function.attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
-    return function
+    if kernel.kind is KernelKind.COMPUTE:
+        for name in ("fp32_dest_acc_en", "dst_full_sync_en"):
+            if getattr(operation, name) is not None:
+                attributes[name] = BoolAttr.from_bool(getattr(operation, name))
+        if operation.math_fidelity is not None:
+            attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
+    return attributes
+
+
+def _integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])

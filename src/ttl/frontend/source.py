@@ -5,22 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from ttl.diagnostics import CompileError, RuleBroken, Span, codes
+from ttl.diagnostics import RuleBroken, Span, codes
 from ttl.diagnostics.span import character_column
 from ttl.semantics.function_source import definition_of
 
 
 def function_tree(function: Callable[..., object]) -> ast.FunctionDef:
-    """The definition of `function`; raises CompileError if its source is not available."""
+    """The definition of `function`; RuleBroken if its source is not available."""
     code = function.__code__
     if (found := definition_of(code)) is not None:
         return found
-    broken = RuleBroken(
+    raise RuleBroken(
         codes.NO_SOURCE,
         f"the source of `{code.co_name}` is not available",
         helps=("put the operation in a file or a notebook cell",),
     )
-    raise CompileError(broken.at(None))
 
 
 def node_span(file: str, node: ast.AST) -> Span:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isinf, isnan
 
 from xdsl.context import Context
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     UnitAttr,
+    i1,
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -22,6 +23,15 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import emitc, ttkernel
 
+from .cpp_expressions import (
+    ARITHMETIC,
+    constant_text,
+    expression_of,
+    is_condition,
+    is_inner,
+    scalar_type,
+    tree_of,
+)
 from .module_pass import Maker, erase, kernels, thread_of
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
@@ -48,12 +58,16 @@ class _FileMaker:
         self.declared: set[str] = set(ttkernel.RESERVED_NAMES)
         self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
         self.values: dict[SSAValue, SSAValue] = {}
+        self.escaping: dict[SSAValue, SSAValue] = {}  # variables of values that leave a scope
+        self.needs_floor_divide = False
 
     def make(self) -> emitc.FileOp:
         body = Block()
         make = Maker(InsertPoint.at_end(body), self.kernel)
         self.convert_block(self.kernel.body.block, make)
         make.add(emitc.ReturnOp.create())
+        if self.needs_floor_divide:
+            verbatim(Maker(InsertPoint.at_start(body), self.kernel), FLOOR_DIVIDE)
         function = emitc.FuncOp.create(
             properties={
                 "sym_name": StringAttr("kernel_main"),
@@ -86,6 +100,8 @@ class _FileMaker:
                 self.convert_call(op, make)
             else:
                 CONVERSIONS[type(op)](self, op, make)
+            if self.escaping:
+                self.convert_results(op, make)
 
     def convert_call(self, op: ttkernel.CallOp, make: Maker) -> None:
         self.includes.add(ttkernel.includes_of(op, self.thread))
@@ -95,8 +111,10 @@ class _FileMaker:
         operands = [self.values[value] for value in op.arguments]
         if op.value is not None:
             operands.append(self.literal(_float_text(op.value.value.data), make))
+        operands += [self.literal(text.data, make) for text in op.literals or ()]
+        types = [scalar_type(result.type) for result in op.results]
         call = emitc.CallOpaqueOp.create(
-            operands=operands, properties=properties, result_types=[i32] * len(op.results)
+            operands=operands, properties=properties, result_types=types
         )
         make.add(call)
         for old, new in zip(op.results, call.results, strict=True):
@@ -111,11 +129,46 @@ class _FileMaker:
         new.name_hint = old.name_hint
         self.values[old] = new
 
+    def convert_results(self, op: Operation, make: Maker) -> None:
+        """Values that leave a scope go through a variable."""
+        for result in op.results:
+            if (variable := self.escaping.get(result)) is not None:
+                value = self.values[result]
+                make.add(emitc.AssignOp.create(operands=[variable, value]))
+                load_all(self, [result], [variable], make)
+
+    def is_renamed(self, op: Operation) -> bool:
+        """Is it another name for its operand?"""
+        if not isinstance(op, arith.IndexCastOp):
+            return False
+        self.values[op.result] = self.values[op.input]
+        return True
+
+    def branch_region(
+        self, region: Region, variables: Sequence[SSAValue], op: Operation
+    ) -> Region:
+        if not region.blocks:
+            return Region()
+        new = Block()
+        inner = Maker(InsertPoint.at_end(new), op)
+        self.convert_block(region.block, inner)
+        assert region.block.last_op is not None
+        assign_all(self, variables, region.block.last_op.operands, inner)
+        inner.add(emitc.YieldOp.create())
+        return Region(new)
+
     def literal(self, text: str, make: Maker, type: Attribute = i32) -> SSAValue:
         op = emitc.LiteralOp.create(
             properties={"value": StringAttr(text)}, result_types=[type]
         )
         return make.value(op)
+
+
+# Python rounds a quotient down, C++ to zero.
+FLOOR_DIVIDE = (
+    "const auto floor_divide = [](int32_t a, int32_t b) -> int32_t "
+    "{ return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };"
+)
 
 
 def _float_text(value: float) -> str:
@@ -134,6 +187,7 @@ def compile_time_arg(self: _FileMaker, op: ttkernel.CompileTimeArgOp, make: Make
 
 def tensor_accessor(self: _FileMaker, op: ttkernel.TensorAccessorOp, make: Maker) -> None:
     """Accessor arguments stand one behind the other: those of earlier tensors are declared too."""
+    self.includes.add(ttkernel.DATAFLOW)
     names = self.kernel.attributes["ttl.tensor_names"]
     assert isinstance(names, ArrayAttr)
     position = op.tensor.value.data
@@ -162,94 +216,207 @@ def verbatim(make: Maker, text: str) -> None:
     make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
 
 
+def runtime_arg(self: _FileMaker, op: ttkernel.RuntimeArgOp, make: Maker) -> None:
+    self.includes.add(ttkernel.arguments_include(self.thread))
+    type = scalar_type(op.result.type)
+    word = "int32_t" if type == i32 else "uint32_t" if type == i1 else "float"
+    call = emitc.CallOpaqueOp.create(
+        operands=[self.literal(str(op.index.value.data), make)],
+        properties={
+            "callee": StringAttr("get_arg_val"),
+            "template_args": ArrayAttr([emitc.OpaqueAttr(StringAttr(word))]),
+        },
+        result_types=[type],
+    )
+    self.name(op.result, make.value(call))
+
+
 def constant(self: _FileMaker, op: arith.ConstantOp, make: Maker) -> None:
-    assert isinstance(op.value, IntegerAttr)
-    self.values[op.result] = self.literal(str(op.value.value.data), make)
-
-
-ARITHMETIC: dict[type[Operation], type[emitc.BinaryOp]] = {
-    arith.AddiOp: emitc.AddOp,
-    arith.SubiOp: emitc.SubOp,
-    arith.MuliOp: emitc.MulOp,
-}
+    type = scalar_type(op.result.type)
+    self.values[op.result] = self.literal(constant_text(op), make, type)
 
 
 def arithmetic(self: _FileMaker, op: Operation, make: Maker) -> None:
     """A tree of operations becomes one expression; only its root gets a variable."""
-    if _is_inner(op):
+    if is_inner(op) or self.is_renamed(op):
         return
-    leaves: dict[SSAValue, None] = {}
-    _collect_leaves(op, leaves)
-    block = Block(arg_types=[i32] * len(leaves))
-    arguments: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=True))
-    inside = Maker(InsertPoint.at_end(block), op)
-    inside.add(emitc.YieldOp.create(operands=[_rebuild(op, arguments, inside)]))
-    expression = emitc.ExpressionOp.create(
-        operands=[self.values[leaf] for leaf in leaves],
-        properties={"do_not_inline": UnitAttr()},
-        regions=[Region(block)],
-        result_types=[i32],
-    )
+    expression, leaves = expression_of(op)
+    expression.operands = [self.values[leaf] for leaf in leaves]
+    if any(isinstance(each, arith.FloorDivSIOp) for each in tree_of(op)):
+        self.needs_floor_divide = True
+    if not is_condition(op):
+        expression.properties["do_not_inline"] = UnitAttr()
     self.name(op.results[0], make.value(expression))
 
 
-def _is_inner(op: Operation) -> bool:
-    """Is the only use of this arithmetic in other arithmetic of the same block?
-
-    What has a name in the user's program keeps its variable.
-    """
-    users = [use.operation for use in op.results[0].uses]
-    if op.results[0].name_hint is not None:
-        return False
-    return len(users) == 1 and type(users[0]) in ARITHMETIC and users[0].parent is op.parent
+# Variables ----------------------------------------------------------------------------------------
 
 
-def _collect_leaves(op: Operation, leaves: dict[SSAValue, None]) -> None:
-    for operand in op.operands:
-        if _is_inner_value(operand):
-            _collect_leaves(operand.owner, leaves)  # type: ignore[arg-type]
-        else:
-            leaves[operand] = None
+def declare_variables(
+    self: _FileMaker, results: Sequence[SSAValue], make: Maker, starts: Sequence[SSAValue] = ()
+) -> list[SSAValue]:
+    """C++ variables for what a branch or loop changes."""
+    variables = []
+    for position, result in enumerate(results):
+        type = scalar_type(result.type)
+        op = emitc.VariableOp.create(
+            properties={"value": emitc.OpaqueAttr(StringAttr(""))},
+            result_types=[emitc.LValueType(type)],
+        )
+        variable = make.value(op, result.name_hint)
+        if starts:
+            make.add(emitc.AssignOp.create(operands=[variable, self.values[starts[position]]]))
+        variables.append(variable)
+    return variables
 
 
-def _is_inner_value(value: SSAValue) -> bool:
-    return type(value.owner) in ARITHMETIC and _is_inner(value.owner)  # type: ignore[arg-type]
+def load_all(
+    self: _FileMaker, values: Sequence[SSAValue], variables: Sequence[SSAValue], make: Maker
+) -> None:
+    """Let `values` be what the variables hold."""
+    for value, variable in zip(values, variables, strict=True):
+        self.values[value] = make.value(
+            emitc.LoadOp.create(operands=[variable], result_types=[scalar_type(value.type)]),
+            value.name_hint,
+        )
 
 
-def _rebuild(op: Operation, arguments: dict[SSAValue, SSAValue], make: Maker) -> SSAValue:
-    operands = [
-        _rebuild(operand.owner, arguments, make)  # type: ignore[arg-type]
-        if _is_inner_value(operand)
-        else arguments[operand]
-        for operand in op.operands
-    ]
-    return make.value(ARITHMETIC[type(op)].create(operands=operands, result_types=[i32]))
+def assign_all(
+    self: _FileMaker, variables: Sequence[SSAValue], values: Sequence[SSAValue], make: Maker
+) -> None:
+    """All at once: a variable that is assigned before it is read by another is copied first."""
+    new = [self.values[value] for value in values]
+    for position, (variable, value) in enumerate(zip(variables, new, strict=True)):
+        owner = value.owner
+        if isinstance(owner, emitc.LoadOp) and owner.operand in variables[:position]:
+            new[position] = copied(value, make)
+        elif isinstance(owner, emitc.LoadOp) and owner.operand is variable:
+            new[position] = variable  # unchanged
+    for variable, value in zip(variables, new, strict=True):
+        if value is not variable:
+            make.add(emitc.AssignOp.create(operands=[variable, value]))
+
+
+def copied(value: SSAValue, make: Maker) -> SSAValue:
+    block = Block(arg_types=[value.type])
+    Maker(InsertPoint.at_end(block), make.origin).add(
+        emitc.YieldOp.create(operands=[block.args[0]])
+    )
+    expression = emitc.ExpressionOp.create(
+        operands=[value],
+        properties={"do_not_inline": UnitAttr()},
+        regions=[Region(block)],
+        result_types=[value.type],
+    )
+    return make.value(expression, value.name_hint)
+
+
+# Control flow -------------------------------------------------------------------------------------
 
 
 def loop(self: _FileMaker, op: scf.ForOp, make: Maker) -> None:
+    variables = declare_variables(self, op.results, make, op.iter_args)
     body = Block(arg_types=[i32])
-    self.name(op.body.block.args[0], body.args[0])
+    old = op.body.block
+    self.name(old.args[0], body.args[0])
     inner = Maker(InsertPoint.at_end(body), op)
-    self.convert_block(op.body.block, inner)
+    load_all(self, old.args[1:], variables, inner)
+    self.convert_block(old, inner)
+    assert old.last_op is not None
+    assign_all(self, variables, old.last_op.operands, inner)
+    inner.add(emitc.YieldOp.create())
     bounds = [self.values[value] for value in (op.lb, op.ub, op.step)]
     make.origin = op
     make.add(emitc.ForOp.create(operands=bounds, regions=[Region(body)]))
+    load_all(self, op.results, variables, make)
 
 
-def loop_end(self: _FileMaker, op: scf.YieldOp, make: Maker) -> None:
-    make.add(emitc.YieldOp.create())
+def branch(self: _FileMaker, op: scf.IfOp, make: Maker) -> None:
+    variables = declare_variables(self, op.results, make)
+    condition = self.values[op.cond]
+    regions = [self.branch_region(region, variables, op) for region in op.regions]
+    make.origin = op
+    make.add(emitc.IfOp.create(operands=[condition], regions=regions))
+    load_all(self, op.results, variables, make)
 
 
-def function_end(self: _FileMaker, op: func.ReturnOp, make: Maker) -> None:
+def while_loop(self: _FileMaker, op: scf.WhileOp, make: Maker) -> None:
+    """The test hands on the variables as they are: so the frontend makes it."""
+    variables = declare_variables(self, op.results, make, op.arguments)
+    test, body = op.before_region.block, op.after_region.block
+    condition = test.last_op
+    assert isinstance(condition, scf.ConditionOp) and list(condition.args) == list(test.args)
+    new_test, new_body = Block(), Block()
+    inner = Maker(InsertPoint.at_end(new_test), op)
+    load_all(self, test.args, variables, inner)
+    self.convert_block(test, inner)
+    inner.add(emitc.YieldOp.create(operands=[self.values[condition.condition]]))
+    inner = Maker(InsertPoint.at_end(new_body), op)
+    load_all(self, body.args, variables, inner)
+    self.convert_block(body, inner)
+    assert body.last_op is not None
+    assign_all(self, variables, body.last_op.operands, inner)
+    inner.add(emitc.YieldOp.create())
+    make.origin = op
+    make.add(emitc.WhileOp.create(regions=[Region(new_test), Region(new_body)]))
+    load_all(self, op.results, variables, make)
+
+
+def nothing(self: _FileMaker, op: Operation, make: Maker) -> None:
     pass
+
+
+# Signposts ----------------------------------------------------------------------------------------
+
+
+def signpost(self: _FileMaker, op: ttkernel.SignpostOp, make: Maker) -> None:
+    """A C++ scope; values that are used behind it get variables in front of it."""
+    if op.is_end is not None:
+        verbatim(make, "}")
+        return
+    self.includes.add(ttkernel.PROFILER)
+    escaping = _escaping(op)
+    for value, variable in zip(escaping, declare_variables(self, escaping, make), strict=True):
+        self.escaping[value] = variable
+    verbatim(make, "{")
+    verbatim(make, f'DeviceZoneScopedN("{zone_name(op.region_name.data)}");')
+
+
+def _escaping(start: ttkernel.SignpostOp) -> list[SSAValue]:
+    """Scalars that are made before the end of the signpost and used behind it."""
+    inside: dict[Operation, None] = {}
+    depth, op = 1, start.next_op
+    while op is not None and depth:
+        if isinstance(op, ttkernel.SignpostOp):
+            depth += -1 if op.is_end is not None else 1
+        inside[op] = None
+        op = op.next_op
+    block = start.parent
+    assert block is not None
+    return [
+        result
+        for made in inside
+        if not isinstance(made, arith.ConstantOp)
+        for result in made.results
+        if any(block.find_ancestor_op_in_block(use.operation) not in inside for use in result.uses)
+    ]
+
+
+def zone_name(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
 
 
 CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttkernel.CompileTimeArgOp: compile_time_arg,
+    ttkernel.RuntimeArgOp: runtime_arg,
     ttkernel.TensorAccessorOp: tensor_accessor,
+    ttkernel.SignpostOp: signpost,
     arith.ConstantOp: constant,
     **dict.fromkeys(ARITHMETIC, arithmetic),
     scf.ForOp: loop,
-    scf.YieldOp: loop_end,
-    func.ReturnOp: function_end,
+    scf.IfOp: branch,
+    scf.WhileOp: while_loop,
+    scf.YieldOp: nothing,
+    scf.ConditionOp: nothing,
+    func.ReturnOp: nothing,
 }

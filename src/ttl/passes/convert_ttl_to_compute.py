@@ -1,268 +1,694 @@
 """convert-ttl-to-compute: block math becomes DST sections of tile operations.
 
-A section (`ttl.compute`) starts at the first operation that makes a block value and ends at the
-store after which none of its values is needed. Inside, every operand has a place:
-rule BUFFER   both operands in buffers and 16 bits wide: the matrix unit reads them there. 32-bit
-              floats would lose bits on that way.
-rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
-              section cannot give it.
-rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
-rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
+Block values are computed as late as possible, in a section (`ttl.compute`) in front of the
+operation that forces them:
+rule STORE   a store is carried out before its block is pushed, before blocks it reads are popped
+             and before a loop or branch. Stores that share values share a section.
+rule KEEP    a value that is needed again when its section has ended, when the blocks it reads are
+             popped, inside a loop or branch, or as an operand of a matrix product, goes to a
+             compiler buffer.
+rule LOOP    values that a loop carries stay in registers if they and all the loop computes fit;
+             the section then spans the loop. Otherwise see rule SUM and rule RING.
+rule SUM     a loop-carried value that is only added to stands in a buffer, and the packer adds.
+rule RING    any other loop-carried value goes through a compiler buffer of two blocks.
+rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit:
+             a value that is read in both ways stands in two buffers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+
 from xdsl.context import Context
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import float32
 from ttl.semantics.ops import MATMUL
+from ttl.target import Target
 
-from .module_pass import Maker, kernels, not_yet, target_of
+from . import compiler_buffers as buffers
+from .block_values import name_block_values, share_common_values
+from .carried_values import (
+    drop_block_math,
+    drop_unchanged,
+    find_sum,
+    fits_one_section,
+    sum_by_packer,
+)
+from .compiler_buffers import FP32, CompilerBuffers, shape_of
+from .dst_allocation import allocate
+from .module_pass import Maker, erase, kernels, not_yet, target_of
+from .section_builder import SectionBuilder, is_block, is_rounding
+from .ttl_set_compute_kernel_config import FULL_SYNC, decide_fp32
 
 
 class ConvertTtlToCompute(ModulePass):
     name = "convert-ttl-to-compute"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        api = target_of(op).device_api
+        target = target_of(op)
         for kernel in kernels(op, "compute"):
-            _form_sections(kernel.body.block)
-            for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
-                _Converter(api).convert_section(section)
+            decide_fp32(kernel)
+            name_block_values(kernel)
+            share_common_values(kernel.body.block)
+            _Placer(op, kernel, target).place()
 
 
-# Forming sections ---------------------------------------------------------------------------------
+@dataclass(slots=True, eq=False)
+class Root:
+    """A value that is to be packed: into a block of the user (`store`), or to be kept.
+
+    What is kept goes to `buffer`, of which a loop or branch hands it on, or to one of its own,
+    from which it can be read.
+    """
+
+    value: SSAValue
+    store: ttl.StoreOp | None = None
+    buffer: SSAValue | None = None
+    for_matrix: bool = False
 
 
-def _form_sections(block: Block) -> None:
-    section: list[Operation] = []
-    for op in list(block.ops):
-        if not section and not _makes_block_value(op):
-            for region in op.regions:
-                _form_sections(region.block)
-            continue
-        section.append(op)
-        if isinstance(op, ttl.StoreOp) and not _values_needed_later(section):
-            _wrap(section)
-            section = []
-    if values := [op for op in section if _makes_block_value(op)]:
-        raise not_yet(
-            "an expression that is not stored in the loop or function that computes it",
-            values[0],
-            "store the value into a reserved block before the loop ends",
-        )
+@dataclass(slots=True)
+class Home:
+    """A compiler buffer that holds a value, until nothing needs it any more."""
+
+    value: SSAValue
+    buffer: SSAValue
 
 
-def _makes_block_value(op: Operation) -> bool:
-    if isinstance(op, ttl.AcquireOp):
-        return False
-    return any(ttl.is_block_value(result.type) for result in op.results) or (
-        # A store of a block as it is needs registers too.
-        isinstance(op, ttl.StoreOp)
-    )
+@dataclass(slots=True)
+class Scope:
+    """One block of the kernel while it is walked.
+
+    `rings` are the buffers of values that its terminator hands on, until they are there.
+    """
+
+    end: Operation | None = None
+    rings: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    handed_on: set[SSAValue] = field(default_factory=set)
+    seen: set[Operation] = field(default_factory=set)
+    stores: list[ttl.StoreOp] = field(default_factory=list)
+    homes: list[Home] = field(default_factory=list)
 
 
-def _values_needed_later(section: list[Operation]) -> bool:
-    block = section[0].parent
-    inside = set(section)
-
-    def is_inside(user: Operation) -> bool:
-        ancestor = block.find_ancestor_op_in_block(user) if block else None
-        return ancestor in inside
-
-    return any(
-        not is_inside(use.operation)
-        for op in section
-        if _makes_block_value(op)
-        for result in op.results
-        for use in result.uses
-    )
+Memo = dict[SSAValue, bool]
+Computed = dict[ttl.BlockMathOp, None]
 
 
-def _wrap(section: list[Operation]) -> None:
-    _check_section(section)
-    compute = ttl.ComputeOp.create(regions=[Region(Block())])
-    compute.location = section[0].location
-    block = section[0].parent
-    assert block is not None
-    block.insert_op_before(compute, section[0])
-    for op in section:
-        op.detach()
-        compute.body.block.add_op(op)
+class _Placer:
+    def __init__(self, module: ModuleOp, kernel: func.FuncOp, target: Target):
+        self.kernel = kernel
+        self.target = target
+        self.buffers = CompilerBuffers(module, kernel)
+        self.fp32 = bool(kernel.attributes[FP32])
+        self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
+        self.copied = _copied_buffers(kernel)
+        self.done: set[Operation] = set()  # what needs its operands no more
+        self.open: SectionBuilder | None = None  # a section that spans a loop, and goes on
+        self.open_results: list[SSAValue] = []
+        self.scopes: list[Scope] = []
 
+    def place(self) -> None:
+        self.block(self.kernel.body.block, [])
+        drop_block_math(self.kernel)
 
-def _check_section(section: list[Operation]) -> None:
-    stored = {ttl.buffer_of(op.view) for op in section if isinstance(op, ttl.StoreOp)}
-    inside = {op for top in section for op in top.walk()}
-    for op in inside:
-        in_order = isinstance(op, ttl.PushOp) and op.buffer in stored
-        nested_store = isinstance(op, ttl.StoreOp) and op not in section
-        used_later = isinstance(op, ttl.AcquireOp) and any(
-            use.operation not in inside for use in op.block.uses
-        )
-        if in_order or nested_store or used_later:
-            raise not_yet(
-                "block values that live across the stores and releases of other blocks",
-                op,
-                "store each value before the next block is released",
-            )
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
 
+    # Walking --------------------------------------------------------------------------------------
 
-# Converting operations ----------------------------------------------------------------------------
-
-
-class _Converter:
-    """Rewrites one section in place; `registers` maps block values to their register values."""
-
-    def __init__(self, api: str):
-        self.api = api
-        self.registers: dict[SSAValue, SSAValue] = {}
-        self.dead: list[Operation] = []
-
-    def convert_section(self, section: ttl.ComputeOp) -> None:
-        self.convert_block(section.body.block, in_loop=False)
-        for op in reversed(self.dead):
-            op.erase(safe_erase=False)
-
-    def remove(self, op: Operation) -> None:
-        """Take `op` out now; it is erased when all its users have been converted."""
-        op.detach()
-        self.dead.append(op)
-
-    def convert_block(self, block: Block, in_loop: bool) -> None:
+    def block(self, block: Block, yields: list[SSAValue | None]) -> None:
+        """`yields`: the buffer for each value that the terminator hands on."""
+        scope = Scope(block.last_op)
+        if scope.end is not None:
+            handed_on = list(zip(scope.end.operands, yields, strict=False))
+            values = [value for value, _ in handed_on]
+            scope.rings = {v: r for v, r in handed_on if r is not None and values.count(v) == 1}
+        self.scopes.append(scope)
         for op in list(block.ops):
-            if isinstance(op, scf.ForOp):
-                self.convert_loop(op)
-            elif isinstance(op, ttl.FillOp):
-                self.replace(op, ttl.TileFillOp, [], value=op.value)
-            elif isinstance(op, ttl.BlockMathOp):
-                self.convert_math(op, in_loop)
-            elif isinstance(op, ttl.StoreOp):
-                make = Maker.before(op)
-                value = self.in_registers(op.value, make)
-                make.add(ttl.TileStoreOp.create(operands=[value, op.view]))
-                self.remove(op)
+            if op.parent is block:
+                self.operation(op, yields)
+            self.scope.seen.add(op)
+        self.scopes.pop()
 
-    def replace(
-        self,
-        op: Operation,
-        made: type[Operation],
-        operands: list[SSAValue],
-        **properties: Attribute,
-    ) -> None:
-        """`made` computes in registers what `op` computed."""
-        type = ttl.DstType(op.results[0].type)  # type: ignore[arg-type]
-        new = made.create(operands=operands, result_types=[type], properties=properties)
-        result = Maker.before(op).value(new, op.results[0].name_hint)
-        self.registers[op.results[0]] = result
-        self.remove(op)
-
-    def in_registers(self, value: SSAValue, make: Maker) -> SSAValue:
-        if value in self.registers:
-            return self.registers[value]
-        type = ttl.DstType(value.type)  # type: ignore[arg-type]
-        copy = ttl.TileCopyOp.create(operands=[value], result_types=[type])
-        return make.value(copy, value.name_hint)
-
-    def convert_math(self, op: ttl.BlockMathOp, in_loop: bool) -> None:
-        if op.ENTRY is MATMUL:
-            self.convert_matmul(op)
+    def operation(self, op: Operation, yields: list[SSAValue | None]) -> None:
+        if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)):
             return
-        operands = list(op.inputs)
-        if product := self.product_to_accumulate(op):
-            accumulator = next(v for v in operands if v is not product.result)
-            start = self.in_registers(accumulator, Maker.before(op))
-            self.remove(product)
-            self.replace(op, ttl.TILE_MATH["matmul"], [*product.inputs, start])
-            return
-        if not self.reads_buffers(op, in_loop):
-            make = Maker.before(op)
-            operands = [self.in_registers(operand, make) for operand in operands]
-        self.replace(op, ttl.TILE_MATH[op.ENTRY.name], operands)
+        if isinstance(op, ttl.StoreOp):
+            self.scope.stores.append(op)
+        elif op.regions:
+            self.region(op)
+        elif op.next_op is None:
+            self.end_of_block(op, yields)
+        else:
+            if self.forces_values(op):
+                self.flush(op, self.read_by_popped(op))
+            self.move_into_open(op)
 
-    def reads_buffers(self, op: ttl.BlockMathOp, in_loop: bool) -> bool:
-        form = op.ENTRY.tile[self.api].from_buffers
-        if form is None or any(value in self.registers for value in op.inputs):
-            return False
-        is_wide = block_type(op.result.type).dtype == float32  # rule BUFFER
-        return not is_wide and not (form.accumulates and in_loop)  # rule ONCE
+    def forces_values(self, op: Operation) -> bool:
+        """rule STORE"""
+        if isinstance(op, ttl.PushOp):
+            return any(ttl.buffer_of(store.view) is op.buffer for store in self.scope.stores)
+        if isinstance(op, ttl.PopOp):
+            users = self.pending_users(op)
+            return bool(self.read_by_popped(op)) or any(s in users for s in self.scope.stores)
+        return isinstance(op, ttl.AcquireOp) and self.open is not None and self.outlives(op)
 
-    def product_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
-        """rule MATMUL: for `value + a @ b`, the product, if this is its only use."""
-        if op.ENTRY.name != "add" or not any(v in self.registers for v in op.inputs):
-            return None
-        for operand in op.inputs:
-            product = operand.owner
-            if operand in self.registers or not isinstance(product, ttl.BlockMathOp):
-                continue
-            if product.ENTRY is MATMUL:
-                return product
-        return None
+    def move_into_open(self, op: Operation) -> None:
+        """What comes between a loop and the stores of what it carried runs inside the section."""
+        if self.open is not None:
+            op.detach()
+            self.open.section.body.block.add_op(op)
 
-    def convert_matmul(self, op: ttl.BlockMathOp) -> None:
-        if any(value in self.registers for value in op.inputs):
-            raise not_yet(
-                "a matrix product of computed values",
-                op,
-                "store the operand into a dataflow buffer and wait for it in the same kernel",
+    def outlives(self, op: ttl.AcquireOp) -> bool:
+        """Is the block used behind the next release, which ends the open section?"""
+        block, end = op.parent, op.next_op
+        assert block is not None
+        before: set[Operation] = set()
+        while end is not None and not isinstance(end, ttl.ReleaseOp) and not end.regions:
+            before.add(end)
+            end = end.next_op
+        users = _transitive_users(op.block)
+        return any(block.find_ancestor_op_in_block(user) not in before for user in users)
+
+    def read_by_popped(self, op: Operation) -> list[SSAValue]:
+        """rule KEEP: the values that read a block of the buffer and are needed behind its pop."""
+        if not isinstance(op, ttl.PopOp):
+            return []
+        memo: Memo = {}
+        return [
+            user.result
+            for user in self.pending_users(op)
+            if isinstance(user, ttl.BlockMathOp)
+            and any(
+                not self.is_seen(use.operation) and self.still_needs(use.operation, {}, memo)
+                for use in user.result.uses
             )
-        if len(block_type(op.result.type).shape or ()) != 2:
-            raise not_yet("matrix products of more than two dimensions", op, "use 2-D blocks")
-        users = [use.operation for use in op.result.uses]
-        if len(users) == 1 and self._accumulates(users[0], op):
-            return  # converted with its user
-        zero = FloatAttr(0.0, f32)
-        fill = ttl.TileFillOp.create(
-            properties={"value": zero},
-            result_types=[ttl.DstType(op.result.type)],
-        )
-        start = Maker.before(op).value(fill)
-        self.replace(op, ttl.TILE_MATH["matmul"], [*op.inputs, start])
+        ]
 
-    def _accumulates(self, user: Operation, product: ttl.BlockMathOp) -> bool:
-        """Is the other operand of `user = other + product` in registers by then?"""
-        if not isinstance(user, ttl.BlockMathOp) or user.ENTRY.name != "add":
-            return False
-        if user.parent is not product.parent:
-            return False
-        return any(v is not product.result and v in self.registers for v in user.inputs)
+    def is_seen(self, op: Operation) -> bool:
+        return any(op in scope.seen for scope in self.scopes)
 
-    def convert_loop(self, loop: scf.ForOp) -> None:
-        make = Maker.before(loop)
-        body = loop.body.block
-        for position, start in enumerate(loop.iter_args):
-            loop.operands[3 + position] = self.in_registers(start, make)
-        for argument in body.args[1:]:
-            type = ttl.DstType(argument.type)  # type: ignore[arg-type]
-            new = body.insert_arg(type, len(body.args))
-            new.name_hint = argument.name_hint
-            self.registers[argument] = new
-        carried = len(loop.iter_args)
-        self.convert_block(body, in_loop=True)
-        yielded = body.last_op
-        assert isinstance(yielded, scf.YieldOp)
-        make_inside = Maker.before(yielded)
-        for position, value in enumerate(yielded.operands):
-            yielded.operands[position] = self.in_registers(value, make_inside)
-        for argument in list(body.args[1 : 1 + carried]):
-            body.erase_arg(argument, safe_erase=False)
-        self._retype_results(loop)
+    def pending_users(self, pop: ttl.PopOp) -> dict[Operation, None]:
+        """What computes with the buffer's blocks so far and has not been carried out."""
+        found: dict[Operation, None] = {}
+        todo = [
+            use.operation.results[0]
+            for use in pop.buffer.uses
+            if isinstance(use.operation, ttl.WaitOp)
+        ]
+        while todo:
+            for use in todo.pop().uses:
+                user = use.operation
+                if user in found or user in self.done or not self.is_seen(user):
+                    continue
+                if isinstance(user, ttl.StoreOp):
+                    found[user] = None
+                elif isinstance(user, ttl.BlockMathOp) and not self.is_kept(user.result):
+                    found[user] = None
+                    todo.append(user.result)
+        return found
 
-    def _retype_results(self, loop: scf.ForOp) -> None:
-        """The loop again, with register values as results."""
-        if not loop.results:
+    def end_of_block(self, end: Operation, yields: list[SSAValue | None]) -> None:
+        """Values that the block hands on go to their buffers; what was kept is released."""
+        roots = [
+            Root(value, buffer=buffer)
+            for value, buffer in zip(end.operands, yields, strict=False)
+            if buffer is not None and value not in self.scope.handed_on
+        ]
+        self.flush(end, roots=roots, ended=[end])
+        make = Maker.before(end)
+        for home in self.scope.homes:
+            self.release(home, make)
+
+    # Loops and branches ---------------------------------------------------------------------------
+
+    def region(self, op: Operation) -> None:
+        self.flush(op, self.used_inside(op))
+        op = drop_unchanged(op)
+        self.done.add(op)
+        self.scope.seen.add(op)
+        if isinstance(op, scf.ForOp):
+            self.loop(op)
+        elif isinstance(op, scf.IfOp):
+            self.branches(op)
+        elif any(is_block(value) for value in op.operands):
+            raise not_yet("a block value that such a loop carries", op, "use for and range()")
+        else:
+            for region in op.regions:
+                self.block(region.block, [])
+
+    def used_inside(self, op: Operation) -> list[SSAValue]:
+        """rule KEEP: values from outside are computed once, not in every iteration."""
+        used: dict[SSAValue, None] = {}
+        for inner in op.walk():
+            for value in inner.operands if inner is not op else ():
+                owner = value.owner
+                is_computed = isinstance(owner, ttl.BlockMathOp) and not self.is_kept(value)
+                if is_computed and not op.is_ancestor(owner):
+                    used[value] = None
+        return list(used)
+
+    def loop(self, loop: scf.ForOp) -> None:
+        carried = [position for position, v in enumerate(loop.iter_args) if is_block(v)]
+        if carried and self.loop_in_registers(loop):
             return
+        sums = {p: found for p in carried if (found := find_sum(loop, p)) is not None}
+        rings: list[SSAValue | None] = [None] * len(loop.iter_args)
+        pending: list[tuple[SSAValue, SSAValue]] = []
+        for position in carried:
+            start: SSAValue = loop.iter_args[position]
+            result: SSAValue = loop.results[position]
+            if position in sums:
+                view = self.block_to_sum_in(loop, result)
+                pending.append((result, view))
+                sum_by_packer(loop, position, view)  # rule SUM
+                self.scope.stores.append(_store_before(loop, start, view))
+            else:
+                rings[position] = self.buffers.make(shape_of(start), result.name_hint, 2)
+        roots = [
+            Root(start, buffer=ring)
+            for start, ring in zip(loop.iter_args, rings, strict=True)
+            if ring is not None
+        ]
+        self.flush(loop, roots=roots)
+        self.ring_loop(loop, rings)
+        for result, view in pending:
+            self.end_of_sum(loop, result, view)
+
+    def loop_in_registers(self, loop: scf.ForOp) -> bool:
+        """rule LOOP; if it does not fit, nothing has changed."""
+        shape = fits_one_section(loop, self.place_of)
+        if shape is None or prod(shape) > self.most_registers():
+            return False
+        starts = [Root(start, buffer=start) for start in loop.iter_args if is_block(start)]
+        if missing := self.missing_factors(starts):
+            self.evaluate(missing, loop)
+        builder = self.new_section(loop, loop)
+        builder.loop(loop)
+        if not self.fits(builder, shape):
+            erase(builder.section)
+            return False
+        self.done |= set(loop.walk())
+        loop.detach()
+        self.open, self.open_results = builder, [v for v in loop.results if is_block(v)]
+        return True
+
+    def most_registers(self) -> int:
+        explicit = self.kernel.attributes.get(FULL_SYNC)
+        full_sync = explicit is None or bool(explicit)
+        return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
+
+    def fits(self, builder: SectionBuilder, shape: tuple[int, ...]) -> bool:
+        allocation = allocate(builder.section, self.target.device_api)
+        return (
+            not allocation.is_tangled and allocation.size * prod(shape) <= self.most_registers()
+        )
+
+    def block_to_sum_in(self, loop: scf.ForOp, result: SSAValue) -> SSAValue:
+        """The user's block if it has the format of the registers, or a compiler buffer."""
+        uses = list(result.uses)
+        store = uses[0].operation if len(uses) == 1 else None
+        if isinstance(store, ttl.StoreOp) and store.accumulate is None:
+            reserve = store.view.owner
+            is_early = reserve.parent is loop.parent and self.is_seen(reserve)  # type: ignore
+            if is_early and block_type(store.view.type).dtype == self.buffers.dtype:
+                view: SSAValue = store.view
+                erase(store)
+                return view
+        buffer = self.buffers.make(shape_of(result), result.name_hint)
+        return buffers.reserve(buffer, Maker.before(loop))
+
+    def end_of_sum(self, loop: scf.ForOp, result: SSAValue, view: SSAValue) -> None:
+        if not list(result.uses):
+            return
+        make = Maker(InsertPoint.after(loop), loop)
+        buffer = ttl.buffer_of(view)
+        buffers.push(buffer, make)
+        self.settle(result, buffer, make)
+
+    def settle(self, value: SSAValue, buffer: SSAValue, make: Maker) -> None:
+        """From here on the value is read from the buffer."""
+        self.homes[value, False] = buffers.wait(buffer, make)
+        self.scope.homes.append(Home(value, buffer))
+
+    def ring_loop(self, loop: scf.ForOp, rings: list[SSAValue | None]) -> None:
+        """rule RING"""
         body = loop.body.block
-        loop.body.detach_block(body)
-        new = scf.ForOp(loop.lb, loop.ub, loop.step, list(loop.iter_args), Region(body))
-        Maker.before(loop).add(new)
-        for old, result in zip(loop.results, new.results, strict=True):
-            result.name_hint = old.name_hint
-            self.registers[old] = result
-        self.remove(loop)
+        first = body.first_op
+        assert first is not None
+        make = Maker.before(first)
+        make.origin = loop
+        for argument, ring in zip(body.args[1:], rings, strict=True):
+            if ring is not None:
+                self.homes[argument, False] = buffers.wait(ring, make)
+        self.block(body, rings)
+        end = body.last_op
+        assert end is not None
+        for ring in rings:
+            if ring is not None:
+                buffers.pop(ring, Maker.before(end))
+        make = Maker(InsertPoint.after(loop), loop)
+        for result, ring in zip(loop.results, rings, strict=True):
+            if ring is not None:
+                self.settle(result, ring, make)
+
+    def branches(self, op: scf.IfOp) -> None:
+        results = [
+            self.buffers.make(shape_of(result), result.name_hint) if is_block(result) else None
+            for result in op.results
+        ]
+        for region in op.regions:
+            if region.blocks:
+                self.block(region.block, results)
+        make = Maker(InsertPoint.after(op), op)
+        for result, buffer in zip(op.results, results, strict=True):
+            if buffer is not None:
+                self.settle(result, buffer, make)
+
+    # Evaluating -----------------------------------------------------------------------------------
+
+    def flush(
+        self,
+        before: Operation,
+        kept: Iterable[SSAValue] = (),
+        roots: Iterable[Root] = (),
+        ended: Iterable[Operation] = (),
+    ) -> None:
+        """Carry out the stores so far, and keep values, in front of `before`.
+
+        Operations that have `ended` need their operands no more.
+        """
+        stores, self.scope.stores = self.scope.stores, []
+        all_roots = [Root(store.value, store) for store in _effective(stores)]
+        all_roots += roots
+        for value in kept:
+            all_roots += self.keep(value, [use.operation for use in value.uses])
+        self.evaluate(all_roots, before, {*stores, *ended})
+        for store in stores:
+            erase(store)
+        self.release_homes(before)
+
+    def keep(self, value: SSAValue, users: list[Operation]) -> list[Root]:
+        """The roots that keep a value, one for each way in which it is read: rule WIDE.
+
+        One that is only handed on goes where it is handed on from.
+        """
+        if users and all(user is self.scope.end for user in users):
+            if value in self.scope.handed_on:
+                return []
+            if (ring := self.scope.rings.get(value)) is not None:
+                self.scope.handed_on.add(value)
+                return [Root(value, buffer=ring)]
+        factors = [isinstance(user, ttl.BlockMathOp) and user.ENTRY is MATMUL for user in users]
+        ways = [False] * (not all(factors)) + [True] * any(factors) if self.fp32 else [False]
+        return [Root(value, for_matrix=way) for way in ways if (value, way) not in self.homes]
+
+    def evaluate(
+        self, roots: list[Root], before: Operation, ended: Iterable[Operation] = ()
+    ) -> None:
+        if missing := self.missing_factors(roots):
+            self.evaluate(missing, before)
+        self.done |= set(ended)
+        roots = self.with_values_needed_later(roots)
+        if self.open is not None:
+            roots = self.finish_open(roots, before)
+        for group in self.groups(roots):
+            self.section(group, before)
+
+    def missing_factors(self, roots: list[Root]) -> list[Root]:
+        """Operands that must stand in buffers and do not: those of matrix products where the
+        matrix unit can read them, and rounded values."""
+        found = {(root.value, False): Root(root.value) for root in roots if self.is_unrounded(root)}
+        for op in self.computed_by(roots):
+            is_product = op.ENTRY is MATMUL
+            for operand in op.inputs:
+                if (is_product or is_rounding(operand.owner)) and (
+                    self.place_of(operand, is_product) is None
+                ):
+                    way = is_product and self.fp32
+                    found[operand, way] = Root(operand, for_matrix=way)
+        return list(found.values())
+
+    def is_unrounded(self, root: Root) -> bool:
+        """Would a rounded value be stored without being rounded?"""
+        if not is_rounding(root.value.owner) or self.place_of(root.value, False) is not None:
+            return False
+        if root.store is not None:
+            return root.store.view.type != root.value.type
+        return root.buffer is not None
+
+    def with_values_needed_later(self, roots: list[Root]) -> list[Root]:
+        """rule KEEP"""
+        computed = self.computed_by(roots)
+        kept = {(r.value, r.for_matrix) for r in roots if r.store is None and r.buffer is None}
+        memo: Memo = {}
+        more = []
+        for op in computed:
+            users = self.later_users(op.result, computed, memo)
+            more += self.keep(op.result, users) if users else []
+        return roots + [root for root in more if (root.value, root.for_matrix) not in kept]
+
+    def computed_by(self, roots: Iterable[Root]) -> Computed:
+        """What has to be computed for the roots, operands first."""
+        found: Computed = {}
+
+        def visit(value: SSAValue, for_factor: bool) -> None:
+            op = value.owner
+            if not isinstance(op, ttl.BlockMathOp) or op in found or self.is_open(value):
+                return
+            if self.place_of(value, for_factor) is not None:
+                return
+            for operand in op.inputs:
+                visit(operand, op.ENTRY is MATMUL)
+            found[op] = None
+
+        for root in roots:
+            visit(root.value, False)
+        return found
+
+    def is_open(self, value: SSAValue) -> bool:
+        return self.open is not None and value in self.open.values
+
+    def is_kept(self, value: SSAValue) -> bool:
+        return (value, False) in self.homes or (value, True) in self.homes
+
+    def later_users(self, value: SSAValue, computed: Computed, memo: Memo) -> list[Operation]:
+        """The operations that need the value when those of `computed` have been carried out."""
+        return [
+            use.operation
+            for use in value.uses
+            if self.still_needs(use.operation, computed, memo)
+        ]
+
+    def still_needs(self, user: Operation, computed: Computed, memo: Memo) -> bool:
+        if user in self.done:
+            return False
+        if not isinstance(user, ttl.BlockMathOp):
+            return True
+        if user in computed or self.is_kept(user.result) or self.is_open(user.result):
+            return False
+        if user.result not in memo:
+            memo[user.result] = bool(self.later_users(user.result, computed, memo))
+        return memo[user.result]
+
+    def groups(self, roots: list[Root]) -> list[list[Root]]:
+        """Roots that share what they compute, or the block they go to, share a section."""
+        groups: list[tuple[set[object], list[Root]]] = []
+        for root in roots:
+            parts: set[object] = set(self.computed_by([root]))
+            if root.store is not None:
+                parts.add(root.store.view)
+            parts.add((root.value, shape_of(root.value)))
+            members = [root]
+            for group in [group for group in groups if not parts.isdisjoint(group[0])]:
+                groups.remove(group)
+                parts |= group[0]
+                members = group[1] + members
+            groups.append((parts, members))
+        return [members for _, members in groups]
+
+    # Sections -------------------------------------------------------------------------------------
+
+    def section(self, roots: list[Root], before: Operation) -> None:
+        views = self.reserve(roots, Maker.before(before))
+        origin = roots[0].store or roots[0].value.owner
+        builder = self.new_section(before, origin if isinstance(origin, Operation) else before)
+        self.store(roots, views, builder)
+        self.publish(views, before)
+
+    def new_section(self, before: Operation, origin: Operation) -> SectionBuilder:
+        section = ttl.ComputeOp.create(regions=[Region(Block())])
+        make = Maker.before(before)
+        make.origin = origin
+        make.add(section)
+        return SectionBuilder(section, self.target.device_api, self.fp32, self.place_of)
+
+    def reserve(self, roots: list[Root], make: Maker) -> dict[Root, SSAValue]:
+        """The block that each root is packed into."""
+        views: dict[Root, SSAValue] = {}
+        for root in roots:
+            if root.store is not None:
+                views[root] = root.store.view
+                continue
+            buffer = root.buffer
+            if buffer is None:
+                value = root.value
+                dtype = block_type(value.type).dtype if is_rounding(value.owner) else None
+                buffer = self.buffers.make(shape_of(value), value.name_hint, dtype=dtype)
+            views[root] = buffers.reserve(buffer, make)
+        return views
+
+    def store(
+        self, roots: list[Root], views: dict[Root, SSAValue], builder: SectionBuilder
+    ) -> None:
+        for root in roots:
+            value = builder.compute(root.value, root.store)
+            made = ttl.TileStoreOp.create(operands=[value, views[root]])
+            if root.store is not None:
+                builder.make.origin = root.store
+                if root.store.accumulate is not None:
+                    made.properties["accumulate"] = UnitAttr()
+            builder.make.add(made)
+
+    def publish(self, views: dict[Root, SSAValue], before: Operation) -> None:
+        """Push what is kept; what is not handed on can be read from now on."""
+        make = Maker.before(before)
+        for root, view in views.items():
+            if root.store is not None:
+                continue
+            buffer = ttl.buffer_of(view)
+            buffers.push(buffer, make)
+            if root.buffer is None:
+                self.homes[root.value, root.for_matrix] = buffers.wait(buffer, make)
+                self.scope.homes.append(Home(root.value, buffer))
+
+    def finish_open(self, roots: list[Root], before: Operation) -> list[Root]:
+        """Roots that need what the open section holds end it; the others are returned."""
+        builder = self.open
+        assert builder is not None
+        mine = [root for root in roots if self.reaches_open(root.value)]
+        computed = self.computed_by(mine)
+        for result in self.open_results:
+            users = self.later_users(result, computed, {})
+            mine += self.keep(result, users) if users else []
+        others = [root for root in roots if root not in mine]
+        if not self.end_open(builder, mine, before):
+            kept = [root for result in self.open_results for root in self.keep_result(result)]
+            done = self.end_open(builder, kept, before)
+            assert done, "a loop that fits, with its results stored, does not fit"
+            homes = {root.value for root in kept}
+            return [r for r in mine if r.store or r.buffer or r.value not in homes] + others
+        return others
+
+    def keep_result(self, result: SSAValue) -> list[Root]:
+        users = [use.operation for use in result.uses]
+        return self.keep(result, users) if users else []
+
+    def end_open(self, builder: SectionBuilder, roots: list[Root], before: Operation) -> bool:
+        """False if the section does not fit with these roots; then nothing has changed."""
+        block = builder.section.body.block
+        last, values = block.last_op, dict(builder.values)
+        stand_ins = {root: _stand_in(root.value) for root in roots}
+        self.store(roots, stand_ins, builder)
+        if not self.fits(builder, shape_of(self.open_results[0])):
+            while (op := block.last_op) is not last and op is not None:
+                erase(op)
+            builder.values = values
+            return False
+        self.open = None
+        views = self.reserve(roots, Maker.before(builder.section))
+        for root, view in views.items():
+            stand_ins[root].replace_all_uses_with(view)
+        self.publish(views, before)
+        return True
+
+    def reaches_open(self, value: SSAValue) -> bool:
+        if self.is_open(value):
+            return True
+        op = value.owner
+        if not isinstance(op, ttl.BlockMathOp) or self.place_of(value, False) is not None:
+            return False
+        return any(self.reaches_open(operand) for operand in op.inputs)
+
+    def release_homes(self, before: Operation) -> None:
+        """Pop what nothing needs any more."""
+        memo: Memo = {}
+        make = Maker.before(before)
+        for home in list(self.scope.homes):
+            if not self.later_users(home.value, {}, memo):
+                self.scope.homes.remove(home)
+                self.release(home, make)
+
+    def release(self, home: Home, make: Maker) -> None:
+        buffers.pop(home.buffer, make)
+        for way in (False, True):
+            block = self.homes.get((home.value, way))
+            if block is not None and ttl.buffer_of(block) is home.buffer:
+                del self.homes[home.value, way]
+
+    def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
+        way = matrix and self.fp32
+        if (value, way) in self.homes:
+            return self.homes[value, way]
+        if not isinstance(value.owner, ttl.WaitOp):
+            return None
+        is_wide = block_type(value.type).dtype == float32
+        if way and is_wide and ttl.buffer_of(value) in self.copied:
+            return None  # rule WIDE
+        return value
+
+
+def _copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
+    """The buffers of which blocks are read by anything but matrix products."""
+    found: set[SSAValue] = set()
+    for op in kernel.walk():
+        if isinstance(op, ttl.AcquireOp):
+            for use in op.block.uses:
+                user = use.operation
+                is_factor = isinstance(user, ttl.BlockMathOp) and user.ENTRY is MATMUL
+                if not is_factor and (not isinstance(user, ttl.StoreOp) or use.index == 0):
+                    found.add(op.buffer)
+    return found
+
+
+def _transitive_users(value: SSAValue) -> set[Operation]:
+    found: set[Operation] = set()
+    todo = [value]
+    while todo:
+        for use in todo.pop().uses:
+            if use.operation not in found:
+                found.add(use.operation)
+                if isinstance(use.operation, ttl.BlockMathOp):
+                    todo.append(use.operation.result)
+    return found
+
+
+def _effective(stores: list[ttl.StoreOp]) -> list[ttl.StoreOp]:
+    """A store that another one overwrites does nothing."""
+    found: list[ttl.StoreOp] = []
+    for store in stores:
+        if store.accumulate is None:
+            found = [earlier for earlier in found if earlier.view is not store.view]
+        found.append(store)
+    return found
+
+
+def _store_before(op: Operation, value: SSAValue, view: SSAValue) -> ttl.StoreOp:
+    store = ttl.StoreOp.create(operands=[value, view])
+    Maker.before(op).add(store)
+    return store
+
+
+def _stand_in(value: SSAValue) -> SSAValue:
+    """A block to store into while it is tried whether a section fits."""
+    return ttl.ReserveOp.create(operands=[], result_types=[value.type]).block

@@ -10,7 +10,6 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -22,9 +21,10 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.ops import BLOCK_OPS, COPY, FILL, TileCall
 from ttl.semantics.types import Shape
 
+from .compute_calls import COMPUTE_CONVERSIONS
+from .kernel_calls import KernelConverter, block_tiles, call
 from .module_pass import Maker, erase, kernels, target_of
 
 
@@ -34,73 +34,45 @@ class ConvertTtlToTtkernel(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         api = target_of(op).device_api
         for kernel in kernels(op):
-            _Converter(kernel, api).convert()
+            convert_kernel(KernelConverter(kernel, api))
 
 
-class _Converter:
-    """Rewrites one kernel in place."""
-
-    def __init__(self, kernel: func.FuncOp, api: str):
-        self.kernel = kernel
-        self.api = api
-        self.circular_buffers: dict[SSAValue, SSAValue] = {}
-        self.accessors: dict[SSAValue, SSAValue] = {}
-
-    def convert(self) -> None:
-        converted = [op for op in self.kernel.walk() if type(op) in CONVERSIONS]
-        self.make_accessors()
-        for op in converted:
-            CONVERSIONS[type(op)](self, op, Maker.before(op))
-        for op in reversed(converted):
-            erase(op)
-        self.drop_arguments()
-
-    def make_accessors(self) -> None:
-        """Tensors are arguments no more: their addresses are common runtime arguments."""
-        body = self.kernel.body.block
-        make = Maker(InsertPoint.at_start(body), self.kernel)
-        positions = self.kernel.attributes["ttl.crta_indices"]
-        assert isinstance(positions, ArrayAttr)
-        for number, (argument, position) in enumerate(zip(body.args, positions, strict=True)):
-            name = argument.name_hint or f"tensor_{number}"
-            accessor = ttkernel.TensorAccessorOp.create(
-                properties={"tensor": position, "argument": IntegerAttr(number, i64)},
-                result_types=[ttkernel.AccessorType(StringAttr(name))],
-            )
-            self.accessors[argument] = make.value(accessor, name)
-
-    def drop_arguments(self) -> None:
-        body = self.kernel.body.block
-        for argument in list(body.args):
-            body.erase_arg(argument, safe_erase=False)
-        self.kernel.properties["function_type"] = FunctionType.from_lists([], [])
-
-    def buffer_of(self, block: SSAValue) -> SSAValue:
-        return self.circular_buffers[ttl.buffer_of(block)]
-
-    def form(self, action: str, from_buffers: bool) -> TileCall:
-        """The tile column of the op table for this chip."""
-        forms = BLOCK_OPS[action].tile[self.api]
-        form = forms.from_buffers if from_buffers else forms.in_dst
-        assert form is not None
-        return form
+def convert_kernel(converter: KernelConverter) -> None:
+    converted = [op for op in converter.kernel.walk() if type(op) in CONVERSIONS]
+    _make_accessors(converter)
+    for op in converted:
+        CONVERSIONS[type(op)](converter, op, Maker.before(op))
+    for op in reversed(converted):
+        erase(op)
+    _drop_arguments(converter.kernel)
 
 
-def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) -> Operation:
-    """`name` is spelled as in C++, template arguments included."""
-    template = ttkernel.template_of(name)
-    op = ttkernel.CALLS[name.split("<")[0]].create(
-        operands=arguments,
-        properties={"template": template} if template else {},
-        result_types=[IndexType()] if returns else [],
-    )
-    return make.add(op)
+def _make_accessors(converter: KernelConverter) -> None:
+    """Tensors are arguments no more: their addresses are common runtime arguments."""
+    body = converter.kernel.body.block
+    make = Maker(InsertPoint.at_start(body), converter.kernel)
+    positions = converter.kernel.attributes["ttl.crta_indices"]
+    assert isinstance(positions, ArrayAttr)
+    for number, (argument, position) in enumerate(zip(body.args, positions, strict=True)):
+        name = argument.name_hint or f"tensor_{number}"
+        accessor = ttkernel.TensorAccessorOp.create(
+            properties={"tensor": position, "argument": IntegerAttr(number, i64)},
+            result_types=[ttkernel.AccessorType(StringAttr(name))],
+        )
+        converter.accessors[argument] = make.value(accessor, name)
+
+
+def _drop_arguments(kernel: func.FuncOp) -> None:
+    body = kernel.body.block
+    for argument in list(body.args):
+        body.erase_arg(argument, safe_erase=False)
+    kernel.properties["function_type"] = FunctionType.from_lists([], [])
 
 
 # Buffers ------------------------------------------------------------------------------------------
 
 
-def bind_buffer(self: _Converter, op: ttl.BindBufferOp, make: Maker) -> None:
+def bind_buffer(self: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> None:
     name, data_format = op.buffer.root_reference, op.result.type.tile.dtype.data_format
     assert op.index is not None
     argument = ttkernel.CompileTimeArgOp.create(
@@ -110,81 +82,107 @@ def bind_buffer(self: _Converter, op: ttl.BindBufferOp, make: Maker) -> None:
     self.circular_buffers[op.result] = make.value(argument, op.result.name_hint)
 
 
-def buffer_call(name: str) -> Callable[[_Converter, Operation, Maker], None]:
-    def convert(self: _Converter, op: Operation, make: Maker) -> None:
+def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None]:
+    def convert(self: KernelConverter, op: Operation, make: Maker) -> None:
         buffer = op.operands[0]
         assert isinstance(buffer.type, ttl.DataflowBufferType)
-        tiles = make.index(buffer.type.block_tiles)
+        blocks = self.held.count.get(op, 1)  # those that are held already count too
+        tiles = make.index(buffer.type.block_tiles * blocks)
         call(make, name, self.circular_buffers[buffer], tiles)
 
     return convert
 
 
-# Compute ------------------------------------------------------------------------------------------
+# Both kinds of kernels ----------------------------------------------------------------------------
 
 
-def section_step(self: _Converter, op: ttl.SectionOp, make: Maker) -> None:
-    call(make, f"tile_regs_{op.step.data}")
+def runtime_arg(self: KernelConverter, op: ttl.RuntimeArgOp, make: Maker) -> None:
+    argument = ttkernel.RuntimeArgOp.create(
+        properties={"index": op.index}, result_types=[op.result.type]
+    )
+    op.result.replace_all_uses_with(make.value(argument, op.result.name_hint))
 
 
-def tile_call(self: _Converter, op: ttl.TileCallOp, make: Maker) -> None:
-    buffers = [self.buffer_of(block) for block in op.buffers]
-    tiles, registers = list(op.tiles), list(op.registers)
-    action = op.action.data
-    if action == "store":
-        call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
-    elif action == "copy":
-        call(make, COPY.call, buffers[0], tiles[0], registers[0])
-    elif action == "fill":
-        assert op.value is not None
-        call(make, FILL.call, registers[0]).properties["value"] = op.value
-    elif action == "matmul":
-        sizes = [make.index(size) for size in _matmul_sizes(op)]
-        form = self.form(action, from_buffers=True)
-        call(make, form.call, *buffers, *tiles, registers[0], make.index(0), *sizes)
-    elif buffers:
-        form = self.form(action, from_buffers=True)
-        call(make, form.call, *buffers, *tiles, registers[-1])
-    else:
-        form = self.form(action, from_buffers=False)
-        used = registers if BLOCK_OPS[action].operands == 2 else registers[:1]
-        call(make, form.call, *used)
-
-
-def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:
-    """Columns and rows of the result and the row stride of the left operand, in tiles."""
-    (rows, steps), (_, columns) = (block_type(block.type).shape or (0, 0) for block in op.buffers)
-    return columns, rows, steps
+def signpost(self: KernelConverter, op: ttl.SignpostOp, make: Maker) -> None:
+    make.add(ttkernel.SignpostOp.create(properties=dict(op.properties)))
 
 
 # Data movement ------------------------------------------------------------------------------------
 
 
-def node_index(self: _Converter, op: ttl.NodeIndexOp, make: Maker) -> None:
+def node_index(self: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> None:
     axis = "xy"[op.dimension.value.data]
     coordinate = call(make, f"get_absolute_logical_{axis}", returns=True).results[0]
     coordinate.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(coordinate)
 
 
-def copy(self: _Converter, op: ttl.CopyOp, make: Maker) -> None:
+def copy(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     """A page for each tile: the transfers are all under way until the barrier."""
-    is_read = _kind(op.transfer) == "read"
-    part, block = (op.source, op.destination) if is_read else (op.destination, op.source)
+    part = op.source if _kind(op.transfer) == "read" else op.destination
     slice_op = part.owner
-    assert isinstance(slice_op, ttl.TensorSliceOp)
-    address = call(
-        make,
-        "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr",
-        self.buffer_of(block),
-        returns=True,
-    ).results[0]
-    address.name_hint = f"{ttl.buffer_of(block).name_hint}_address"
+    if not isinstance(slice_op, ttl.TensorSliceOp):
+        _copy_block(self, op, make)
+        return
+    block = op.destination if part is op.source else op.source
+    address = block_address(self, op, block, make)
     tensor_shape = block_type(slice_op.tensor.type).shape or ()
     first = first_page(make, list(slice_op.starts), tensor_shape)
     accessor = self.accessors[slice_op.tensor]
-    function = "noc_async_read_page" if is_read else "noc_async_write_page"
+    function = "noc_async_read_page" if part is op.source else "noc_async_write_page"
     _copy_tiles(make, function, accessor, first, address, part, tensor_shape)
+
+
+def _copy_block(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
+    """Between blocks of a node the destination reads."""
+    source = block_address(self, op, op.source, make)
+    destination = block_address(self, op, op.destination, make)
+    noc_address = ttkernel.CALLS["get_noc_addr"].create(
+        operands=[source], result_types=[ttkernel.NocAddressType()]
+    )
+    address = make.value(noc_address, f"{source.name_hint}_on_noc")
+    call(make, "noc_async_read", address, destination, make.index(_block_bytes(op.source)))
+
+
+def _block_bytes(block: SSAValue) -> int:
+    dtype = block_type(block.type).dtype
+    assert dtype is not None
+    return block_tiles(block) * dtype.tile_bytes
+
+
+def block_address(
+    self: KernelConverter, op: Operation, block: SSAValue, make: Maker
+) -> SSAValue:
+    """The L1 address of a block that the kernel holds."""
+    buffer = ttl.buffer_of(block)
+    name = buffer.name_hint or "buffer"
+    function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
+    pointer = call(make, function, self.circular_buffers[buffer], returns=True).results[0]
+    pointer.name_hint = f"{name}_address"
+    distance = self.held.distance(op, block)
+    if not distance:
+        return pointer
+    offset = make.index(distance * _block_bytes(block))
+    if not self.held.goes_over_edge(block):
+        return make.value(arith.AddiOp(pointer, offset), f"{name}_address")
+    start = _buffer_start(self, buffer, function)
+    way = make.value(arith.AddiOp(make.value(arith.SubiOp(pointer, start)), offset))
+    assert isinstance(buffer.type, ttl.DataflowBufferType)
+    size = make.index(_block_bytes(block) * buffer.type.block_count.value.data)
+    around = make.value(arith.RemSIOp(way, size))
+    return make.value(arith.AddiOp(start, around), f"{name}_address")
+
+
+def _buffer_start(self: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
+    """Before anything is pushed or popped the pointer is at the start."""
+    if buffer not in self.starts:
+        circular_buffer = self.circular_buffers[buffer]
+        assert isinstance(circular_buffer.owner, Operation)
+        make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
+        start = call(make, function, circular_buffer, returns=True).results[0]
+        start.name_hint = f"{buffer.name_hint}_start"
+        self.starts[buffer] = start
+    return self.starts[buffer]
 
 
 def _kind(transfer: SSAValue) -> str:
@@ -214,9 +212,8 @@ def _copy_tiles(
             return
         page = inner.affine(list(zip(indices, strides, strict=True)))
         offset = inner.affine(list(zip(indices, byte_sizes, strict=True)))
-        page = inner.value(arith.AddiOp(first, page), "page")
-        at = inner.value(arith.AddiOp(address, offset), "address")
-        call(inner, function, page, accessor, at)
+        call(inner, function, add(inner, first, page, "page"), accessor,
+             add(inner, address, offset, "address"))  # fmt: skip
 
     dimension(make, 0, [])
 
@@ -225,22 +222,59 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     """Tiles are numbered row by row over all dimensions."""
     page = starts[0]
     for start, size in zip(starts[1:], shape[1:], strict=True):
-        row = make.value(arith.MuliOp(page, make.index(size)))
-        page = make.value(arith.AddiOp(row, start), "first_page")
+        number = constant_of(page)
+        if number is not None:
+            row = make.index(number * size)
+        else:
+            row = make.value(arith.MuliOp(page, make.index(size)))
+        page = add(make, row, start, "first_page")
     return page
 
 
-def wait_transfer(self: _Converter, op: ttl.WaitTransferOp, make: Maker) -> None:
-    """A barrier waits for everything under way: of several in a row one is enough."""
-    name = f"ttkernel.noc_async_{_kind(op.transfer)}_barrier"
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
+    """The sum; what is known now is not calculated later."""
+    numbers = constant_of(left), constant_of(right)
+    if numbers[0] is not None and numbers[1] is not None:
+        return make.index(numbers[0] + numbers[1])
+    for number, other in ((numbers[0], right), (numbers[1], left)):
+        if number == 0:
+            return other
+    return make.value(arith.AddiOp(left, right), hint)
+
+
+def constant_of(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def wait_transfer(self: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
+    _barrier(op, [op.transfer], make)
+
+
+def wait_group(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
+    added = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    transfers = [add.transfer for add in added]
+    for kind in ("read", "write"):
+        _barrier(op, [transfer for transfer in transfers if _kind(transfer) == kind], make)
+
+
+def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
+    """A barrier waits for everything under way: one since the last of the copies is enough."""
+    if not transfers:
+        return
+    name = f"noc_async_{_kind(transfers[0])}_barrier"
+    copies = {transfer.owner for transfer in transfers}
     previous = op.prev_op
-    while isinstance(previous, ttl.WaitTransferOp):
+    while previous is not None and previous not in copies and not previous.regions:
+        if previous.name == f"ttkernel.{name}":
+            return
         previous = previous.prev_op
-    if previous is None or previous.name != name:
-        call(make, name.removeprefix("ttkernel."))
+    call(make, name)
 
 
-def drop(self: _Converter, op: Operation, make: Maker) -> None:
+def drop(self: KernelConverter, op: Operation, make: Maker) -> None:
     pass
 
 
@@ -250,10 +284,14 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.WaitOp: buffer_call("cb_wait_front"),
     ttl.PushOp: buffer_call("cb_push_back"),
     ttl.PopOp: buffer_call("cb_pop_front"),
-    ttl.SectionOp: section_step,
-    ttl.TileCallOp: tile_call,
+    **COMPUTE_CONVERSIONS,
+    ttl.RuntimeArgOp: runtime_arg,
+    ttl.SignpostOp: signpost,
     ttl.NodeIndexOp: node_index,
     ttl.TensorSliceOp: drop,
     ttl.CopyOp: copy,
     ttl.WaitTransferOp: wait_transfer,
+    ttl.GroupOp: drop,
+    ttl.GroupAddOp: drop,
+    ttl.GroupWaitOp: wait_group,
 }

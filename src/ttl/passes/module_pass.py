@@ -11,8 +11,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
-from ttl.dialects.locations import span_of
+from ttl.diagnostics import CompileError, Label, RuleBroken, codes
+from ttl.dialects.locations import call_sites_of, span_of
 from ttl.target import Target, load
 
 
@@ -36,13 +36,30 @@ def target_of(module: ModuleOp) -> Target:
     return load(name.data)
 
 
-def body_end(op: Operation) -> Operation:
-    """The terminator of the loop body or kernel that contains `op`."""
-    block, owner = op.parent_block(), op.parent_op()
+LOOPS = (scf.ForOp, scf.WhileOp)
+
+
+def branch_end(op: Operation) -> Operation:
+    """The terminator of the branch, loop body or kernel that contains `op`."""
+    block = op.parent_block()
     assert block is not None and block.last_op is not None
-    if not isinstance(owner, (scf.ForOp, func.FuncOp)):
-        raise not_yet("a block or copy in a branch, left to be finished", op, "finish it there")
     return block.last_op
+
+
+def at_body_end(op: Operation) -> Maker:
+    """Where the loop body or kernel ends that contains `op`; in a branch if `op` is in one."""
+    end, branch = branch_end(op), op.parent_op()
+    if isinstance(branch, (*LOOPS, func.FuncOp)):
+        return Maker(InsertPoint.before(end), op)
+    if not isinstance(branch, scf.IfOp) or isinstance(branch.parent_op(), scf.IfOp):
+        raise not_yet("a block in a branch of a branch, left to be released", op, "release it")
+    is_then = op.parent_block() is branch.true_region.block
+    inside, nothing = Block([scf.YieldOp()]), Block([scf.YieldOp()])
+    then, otherwise = (inside, nothing) if is_then else (nothing, inside)
+    again = scf.IfOp(branch.cond, [], Region(then), Region(otherwise))
+    Maker(InsertPoint.before(branch_end(branch)), op).add(again)
+    assert inside.last_op is not None
+    return Maker(InsertPoint.before(inside.last_op), op)
 
 
 def erase(op: Operation) -> None:
@@ -53,6 +70,8 @@ def erase(op: Operation) -> None:
 
 def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:
     """A rule broken at an operation, shown at the source the operation came from."""
+    calls = tuple(Label(span, "called here") for span in call_sites_of(op.location))
+    broken.secondary += calls
     return CompileError(broken.at(span_of(op.location)))
 
 
@@ -78,6 +97,10 @@ class Maker:
     def before(cls, op: Operation) -> Maker:
         return cls(InsertPoint.before(op), op)
 
+    @classmethod
+    def at_end(cls, block: Block, origin: Operation) -> Maker:
+        return cls(InsertPoint.at_end(block), origin)
+
     def add(self, op: Operation) -> Operation:
         op.location = self.origin.location
         return self.builder.insert(op)
@@ -102,11 +125,27 @@ class Maker:
             return self.index(constant)
         if not constant and [factor for _, factor in terms] == [1]:
             return terms[0][0]
+        if len(terms) > 1:
+            return self._sum(terms, constant, hint)
         expression = AffineExpr.constant(constant)
         for position, (_, factor) in enumerate(terms):
             expression = AffineExpr.dimension(position) * factor + expression
         map = AffineMapAttr(AffineMap(len(terms), 0, (expression.simplify(len(terms), 0),)))
         return self.value(affine.ApplyOp([variable for variable, _ in terms], map), hint)
+
+    def _sum(
+        self, terms: Sequence[tuple[SSAValue, int]], constant: int, hint: str | None
+    ) -> SSAValue:
+        """Of several variables: as arithmetic at once, so that only the result has the name."""
+        parts = [
+            variable if factor == 1 else self.value(arith.MuliOp(variable, self.index(factor)))
+            for variable, factor in terms
+        ]
+        total = parts[0]
+        for part in [*parts[1:], *([self.index(constant)] if constant else [])]:
+            total = self.value(arith.AddiOp(total, part))
+        total.name_hint = hint
+        return total
 
     def loop(self, count: int, name: str, body: Callable[[Maker, SSAValue], None]) -> None:
         """`body` for each of 0..count-1; without a loop if it is one."""

@@ -9,14 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-# Where each pass lives. Ours are named as their files; three are xDSL's.
+# Where each pass lives. Ours are named as their files.
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
-    "cse": (
-        "xdsl.transforms.common_subexpression_elimination",
-        "CommonSubexpressionElimination",
-    ),
-    "lower-affine": ("xdsl.transforms.lower_affine", "LowerAffinePass"),
 }
 
 # Synchronization the user may leave out.

@@ -6,6 +6,7 @@ certain settings; a setting is emitted only where it may differ from what holds 
 rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
 rule HOIST    a setting that everything in a loop agrees on is made before the loop.
 rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
+rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
-from ttl.semantics.ops import BLOCK_OPS, COPY, FILL, MATMUL, TileCall
+from ttl.semantics.ops import BLOCK_OPS, COPY, DUPLICATE, FILL, MATMUL, TileCall
 
 from .module_pass import Maker, kernels, target_of
 
@@ -54,10 +55,24 @@ class TtkernelInsertInits(ModulePass):
 
 
 def _tile_calls(api: str) -> dict[str, TileCall]:
-    """The table's tile calls by their name in the dialect."""
+    """The table's tile calls by their name in the dialect, and by their template if it matters."""
     forms = [op.tile[api] for op in BLOCK_OPS.values() if api in op.tile]
-    calls = [COPY, FILL, *(form.from_buffers for form in forms), *(form.in_dst for form in forms)]
-    return {f"ttkernel.{call.call.split('<')[0]}": call for call in calls if call}
+    calls = [COPY, FILL, DUPLICATE, *(call for form in forms for call in form.calls)]
+    found: dict[str, TileCall] = {}
+    for call in calls:
+        name = f"ttkernel.{call.call}"
+        found[name] = call
+        found.setdefault(name.partition("<")[0], call)
+    return found
+
+
+def _call_of(op: Operation, calls: dict[str, TileCall]) -> TileCall | None:
+    template = op.properties.get("template")
+    if isinstance(template, StringAttr):
+        spelled = calls.get(f"{op.name}<{template.data}>")
+        if spelled is not None:
+            return spelled
+    return calls.get(op.name)
 
 
 def _insert(kernel: func.FuncOp, calls: dict[str, TileCall]) -> None:
@@ -74,10 +89,14 @@ def _startup(
 ) -> dict[str, object]:
     """rule STARTUP; the formats that hold afterwards."""
     by_unit = {setting.unit: setting for setting in reversed(needed)}
-    pack = by_unit[PACK]
+    known = [by_unit[unit] for unit in (SRCA, SRCB, PACK) if unit in by_unit]
+    if not known:  # the registers are used and nothing is read or stored
+        return {}
+    pack = by_unit.get(PACK, known[0])
     first = by_unit.get(SRCA, pack)
     second = by_unit.get(SRCB, first)
-    reverse = second.origin.name in calls and _is_product(calls[second.origin.name])
+    product = _call_of(second.origin, calls)
+    reverse = product is not None and _is_product(product)
     sources = [first.arguments[0], second.arguments[0]]
     if reverse:  # the product's left operand feeds the second source
         sources.reverse()
@@ -99,16 +118,33 @@ def _first_call(body: Block) -> Operation:
 
 def _walk(block: Block, calls: dict[str, TileCall], holds: dict[str, object]) -> None:
     for op in list(block.ops):
-        if op.regions:
+        if isinstance(op, scf.IfOp):
+            _enter_branches(op, calls, holds)
+        elif op.regions:
             _enter_loop(op, calls, holds)
         for setting in _needs(op, calls):
             _ensure(setting, holds, op)
 
 
+def _enter_branches(
+    op: Operation, calls: dict[str, TileCall], holds: dict[str, object]
+) -> None:
+    """rule BRANCH"""
+    ends = []
+    for region in op.regions:
+        inside = dict(holds)
+        for block in region.blocks:
+            _walk(block, calls, inside)
+        ends.append(inside)
+    for unit in list(holds):
+        if any(end.get(unit) != holds[unit] for end in ends):
+            del holds[unit]
+
+
 def _enter_loop(loop: Operation, calls: dict[str, TileCall], holds: dict[str, object]) -> None:
-    body = loop.regions[0].block
+    bodies = [block for region in loop.regions for block in region.blocks]
     by_unit: dict[str, dict[object, Setting]] = {}
-    for setting in _settings(body, calls):
+    for setting in (setting for body in bodies for setting in _settings(body, calls)):
         by_unit.setdefault(setting.unit, {}).setdefault(setting.key, setting)
     for unit, settings in by_unit.items():
         if len(settings) == 1:
@@ -116,7 +152,8 @@ def _enter_loop(loop: Operation, calls: dict[str, TileCall], holds: dict[str, ob
         else:
             holds.pop(unit, None)  # rule LOOP
     inside = dict(holds)
-    _walk(body, calls, inside)
+    for body in bodies:
+        _walk(body, calls, inside)
     for unit, settings in by_unit.items():
         if len(settings) > 1:
             holds.pop(unit, None)  # the loop may run no iteration at all
@@ -128,7 +165,11 @@ def _ensure(setting: Setting, holds: dict[str, object], before: Operation) -> No
     holds[setting.unit] = setting.key
     make = Maker(InsertPoint.before(before), setting.origin)
     arguments = [_available(value, before) for value in setting.arguments]
-    make.add(ttkernel.CALLS[setting.function].create(operands=arguments))
+    template = ttkernel.template_of(setting.function)
+    init = ttkernel.CALLS[setting.function.partition("<")[0]].create(
+        operands=arguments, properties={"template": template} if template else {}
+    )
+    make.add(init)
 
 
 def _available(value: SSAValue, before: Operation) -> SSAValue:
@@ -149,13 +190,14 @@ def _needs(op: Operation, calls: dict[str, TileCall]) -> Iterator[Setting]:
     if op.name == "ttkernel.pack_tile":
         yield _format(PACK, op.operands[1], op)
         return
-    call = calls.get(op.name)
+    call = _call_of(op, calls)
     if call is None:
         return
     buffers = [v for v in op.operands if isinstance(v.type, ttkernel.CBType)]
     is_matmul = _is_product(call)
     sources = reversed(buffers) if is_matmul else buffers
-    for unit, buffer in zip((SRCA, SRCB), sources, strict=False):
+    units = (SRCB,) if "DEST_TO_SRCA" in call.call else (SRCA, SRCB)
+    for unit, buffer in zip(units, sources, strict=False):
         yield _format(unit, buffer, op)
     if not buffers:
         yield Setting(SFPU, call.init, call.init, (), op)

@@ -1,11 +1,20 @@
-"""ttl-assign-dst: every register value gets its first DST register.
+"""ttl-assign-dst: every register value gets its DST slot, every section its sub-blocks.
 
-The attribute `dst_index` of an operation has one entry for each of its results.
+The attribute `dst_slot` of an operation has one entry for each of its results. The attribute
+`subblock` of a section says how much of a block it works on at a time: a number of tiles, or rows
+and columns of tiles where a matrix product asks for both; what is left over is a smaller sub-block.
+A register is slot * (tiles of the sub-block) + tile.
+rule WHOLE   a section with a loop in it works on whole blocks: its inputs pass by once.
+rule SPILL   a section that needs more slots than there are registers is cut in two; what the second
+             half needs goes through compiler buffers.
+rule EVEN    of the sub-blocks that fit, those that make the fewest sections, then those that leave
+             nothing over.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -13,13 +22,17 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.semantics.ops import MATMUL
 from ttl.target import Target
 
-from .dst_allocation import allocate
+from .compiler_buffers import FP32, CompilerBuffers
+from .dst_allocation import Allocation, allocate, has_loop, section_shape
+from .dst_spilling import spill
 from .module_pass import kernels, not_yet, target_of
-from .ttl_set_compute_kernel_config import FP32, FULL_SYNC
+from .ttl_set_compute_kernel_config import FULL_SYNC
 
-DST_INDEX = "dst_index"
+DST_SLOT = "dst_slot"
+SUBBLOCK = "subblock"
 
 
 @dataclass(frozen=True)
@@ -32,9 +45,9 @@ class TtlAssignDst(ModulePass):
         target = target_of(op)
         for kernel in kernels(op, "compute"):
             capacity = self.dst_capacity or _capacity(kernel, target)
-            for section in kernel.walk():
-                if isinstance(section, ttl.ComputeOp):
-                    _assign(section, target.device_api, capacity)
+            buffers = CompilerBuffers(op, kernel)
+            for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
+                _assign(section, target.device_api, capacity, buffers)
 
 
 def _capacity(kernel: func.FuncOp, target: Target) -> int:
@@ -42,15 +55,65 @@ def _capacity(kernel: func.FuncOp, target: Target) -> int:
     return target.dst_capacity(fp32=fp32, full_sync=full_sync)
 
 
-def _assign(section: ttl.ComputeOp, api: str, capacity: int) -> None:
+def _assign(
+    section: ttl.ComputeOp, api: str, capacity: int, buffers: CompilerBuffers
+) -> None:
     allocation = allocate(section, api)
-    if allocation.size > capacity:
-        raise not_yet(
-            f"an expression that needs {allocation.size} of the {capacity} DST registers",
-            section,
-            "use smaller blocks",
-        )
+    shape = section_shape(section)
+    if has_loop(section):
+        needed = allocation.size * prod(shape)
+        if needed > capacity or allocation.is_tangled:  # rule WHOLE
+            raise not_yet(
+                f"an expression in a loop that needs {needed} of the {capacity} DST registers",
+                section,
+                "use smaller blocks, or leave dst_full_sync_en to the compiler",
+            )
+        whole = shape if has_product(section) else (prod(shape),)
+        _annotate(section, allocation, whole)
+        return
+    if allocation.size > capacity:  # rule SPILL
+        for part in spill(section, api, capacity, buffers):
+            _assign(part, api, capacity, buffers)
+        return
+    tiles = capacity // max(allocation.size, 1)
+    if has_product(section):
+        _annotate(section, allocation, best_rectangle(shape[-2], shape[-1], tiles))
+    else:
+        _annotate(section, allocation, (even_part(prod(shape), tiles),))
+
+
+def has_product(section: ttl.ComputeOp) -> bool:
+    return any(isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL for op in section.walk())
+
+
+def even_part(size: int, most: int) -> int:
+    """rule EVEN: the parts of `size`, as many as are needed and as equal as can be."""
+    return ceil(size / ceil(size / most))
+
+
+def best_rectangle(rows: int, columns: int, most: int) -> tuple[int, int]:
+    """rule EVEN, for sub-blocks of rows and columns."""
+
+    def cost(part: tuple[int, int]) -> tuple[int, ...]:
+        sections = ceil(rows / part[0]) * ceil(columns / part[1])
+        left_over = (rows % part[0] > 0) + (columns % part[1] > 0)
+        return sections, left_over, sum(part), -part[1]
+
+    parts = [
+        (r, c)
+        for r in range(1, min(rows, most) + 1)
+        for c in range(1, min(columns, most // r) + 1)
+    ]
+    return min(parts, key=cost)
+
+
+def _annotate(section: ttl.ComputeOp, allocation: Allocation, subblock: tuple[int, ...]) -> None:
+    section.attributes[SUBBLOCK] = _integers(subblock)
     for op in section.walk():
-        firsts = [allocation.first[v] for v in op.results if v in allocation.first]
-        if firsts:
-            op.attributes[DST_INDEX] = ArrayAttr([IntegerAttr(first, i64) for first in firsts])
+        slots = [allocation.slot[v] for v in op.results if v in allocation.slot]
+        if slots:
+            op.attributes[DST_SLOT] = _integers(slots)
+
+
+def _integers(numbers: list[int] | tuple[int, ...]) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])

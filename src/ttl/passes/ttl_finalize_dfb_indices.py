@@ -1,23 +1,137 @@
-"""ttl-finalize-dfb-indices: dataflow buffers get their circular buffer, in order of declaration."""
+"""ttl-finalize-dfb-indices: dataflow buffers get their circular buffer.
+
+The user's are numbered in order of declaration, the compiler's behind them.
+rule REUSE   compiler buffers of one type that never hold values at the same time are one.
+rule LIMITS  all together must be no more than the chip has, and fit in L1.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
+from ttl.diagnostics import Span
 from ttl.dialects import ttl
+from ttl.dialects.locations import span_of
+from ttl.semantics.dtypes import DType
+from ttl.semantics.limits import check_limits
+from ttl.semantics.types import Shape
+
+from .module_pass import erase, kernels, target_of
+
+L1_BUDGET = "ttl.l1_budget"
 
 
 class TtlFinalizeDfbIndices(ModulePass):
     name = "ttl-finalize-dfb-indices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _share_compiler_buffers(op)
+        declarations = [o for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
+        declarations.sort(key=lambda declaration: declaration.compiler_allocated is not None)
         indices: dict[str, IntegerAttr] = {}
-        for declaration in op.ops:
-            if isinstance(declaration, ttl.DeclareBufferOp):
-                index = IntegerAttr(len(indices), i64)
-                declaration.properties["index"] = indices[declaration.sym_name.data] = index
+        for declaration in declarations:
+            index = IntegerAttr(len(indices), i64)
+            declaration.properties["index"] = indices[declaration.sym_name.data] = index
         for bind in op.walk():
             if isinstance(bind, ttl.BindBufferOp):
                 bind.properties["index"] = indices[bind.buffer.root_reference.data]
+        compiler = [d for d in declarations if d.compiler_allocated is not None]
+        if compiler:
+            _move_accessor_arguments(op, len(declarations))
+            _check_limits(op, declarations)
+
+
+def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
+    """Accessor arguments stand behind the buffer indices."""
+    for kernel in kernels(module):
+        if "ttl.base_cta_index" in kernel.attributes:
+            kernel.attributes["ttl.base_cta_index"] = IntegerAttr(count, i64)
+
+
+# rule REUSE ---------------------------------------------------------------------------------------
+
+
+def _share_compiler_buffers(module: ModuleOp) -> None:
+    declarations = {
+        op.sym_name.data: op
+        for op in module.ops
+        if isinstance(op, ttl.DeclareBufferOp) and op.compiler_allocated is not None
+    }
+    if len(declarations) < 2:
+        return
+    for kernel in kernels(module, "compute"):
+        position = {op: number for number, op in enumerate(kernel.walk())}
+        binds = [
+            op
+            for op in kernel.body.block.ops
+            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference.data in declarations
+        ]
+        lives = []
+        for bind in binds:
+            uses = [position[use.operation] for use in bind.result.uses]
+            lives.append((min(uses, default=0), max(uses, default=0), bind))
+        _merge(sorted(lives, key=lambda life: life[:2]), declarations)
+
+
+def _merge(
+    lives: list[tuple[int, int, ttl.BindBufferOp]],
+    declarations: dict[str, ttl.DeclareBufferOp],
+) -> None:
+    """In order of their first use, each takes the first buffer that is free by then."""
+    kept: list[tuple[int, ttl.BindBufferOp]] = []
+    for first, last, bind in lives:
+        own = declarations[bind.buffer.root_reference.data]
+        for number, (end, other) in enumerate(kept):
+            declared = declarations[other.buffer.root_reference.data]
+            if end < first and _are_alike(own, declared):
+                bind.result.replace_all_uses_with(other.result)
+                erase(bind)
+                erase(own)
+                kept[number] = (last, other)
+                break
+        else:
+            kept.append((last, bind))
+
+
+def _are_alike(one: ttl.DeclareBufferOp, other: ttl.DeclareBufferOp) -> bool:
+    return one.type == other.type and one.unpack_to_dest_fp32 == other.unpack_to_dest_fp32
+
+
+# rule LIMITS --------------------------------------------------------------------------------------
+
+
+class Declared(NamedTuple):
+    """A declaration, as the check of the limits wants it."""
+
+    name: str
+    shape: Shape
+    block_count: int
+    dtype: DType
+    size_bytes: int
+    span: Span | None
+
+
+def _check_limits(module: ModuleOp, declarations: list[ttl.DeclareBufferOp]) -> None:
+    budget = module.attributes.get(L1_BUDGET)
+    check_limits(
+        [_declared(declaration) for declaration in declarations],
+        target_of(module),
+        budget.value.data if isinstance(budget, IntegerAttr) else None,
+    )
+
+
+def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
+    type = declaration.type
+    blocks = type.block_count.value.data
+    return Declared(
+        declaration.sym_name.data,
+        tuple(size.value.data for size in type.shape),
+        blocks,
+        type.tile.dtype,
+        blocks * type.block_tiles * type.tile.dtype.tile_bytes,
+        span_of(declaration.location),
+    )

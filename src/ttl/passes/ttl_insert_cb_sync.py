@@ -6,14 +6,12 @@ Which releases are left out the frontend says (`implicit_release`, by semantics/
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
-from .module_pass import Maker, body_end, erase, kernels, not_yet
+from .module_pass import Maker, at_body_end, erase
 
 
 class TtlInsertCbSync(ModulePass):
@@ -24,9 +22,7 @@ class TtlInsertCbSync(ModulePass):
             _release_blocks(scope_end)
         for acquire in [o for o in op.walk() if isinstance(o, ttl.AcquireOp)]:
             if acquire.attributes.pop("implicit_release", None) is not None:
-                _release(acquire, Maker.before(body_end(acquire)))
-        for kernel in kernels(op):
-            _check_held_blocks(kernel)
+                _release(acquire, at_body_end(acquire))
 
 
 def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
@@ -42,18 +38,3 @@ def _release(acquire: ttl.AcquireOp, make: Maker) -> None:
     release = ttl.PushOp if isinstance(acquire, ttl.ReserveOp) else ttl.PopOp
     make.origin = acquire
     make.add(release.create(operands=[acquire.buffer]))
-
-
-def _check_held_blocks(kernel: func.FuncOp) -> None:
-    """The chip's calls address the first block of a buffer's ends, so each end holds one block."""
-    held: dict[tuple[SSAValue, bool], Operation] = {}
-    for op in kernel.walk():
-        if isinstance(op, ttl.AcquireOp):
-            if held.setdefault((op.buffer, isinstance(op, ttl.ReserveOp)), op) is not op:
-                raise not_yet(
-                    "two blocks of one dataflow buffer held at once",
-                    op,
-                    "release the first block before the next one, or use larger blocks",
-                )
-        elif isinstance(op, ttl.ReleaseOp):
-            held.pop((op.buffer, isinstance(op, ttl.PushOp)), None)

@@ -1,8 +1,9 @@
 """ttl-insert-copy-wait: copies that the program does not wait for are waited for.
 
 Which these are the frontend says (`implicit_wait`, by semantics/implicit_sync): "at once" behind
-the copy, "end of body" at the end of the loop body or function body that contains it. Releases that
-are left out come behind the waits: ttl-insert-cb-sync runs later.
+the copy, "end of body" at the end of the loop body or function body that contains it, or of the
+branch: whatever is waited for earlier is done earlier. Releases that are left out come behind the
+waits: ttl-insert-cb-sync runs later.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 
-from .module_pass import Maker, body_end, cannot_compile
+from .module_pass import Maker, branch_end, cannot_compile
 
 
 class TtlInsertCopyWait(ModulePass):
@@ -29,7 +30,7 @@ class TtlInsertCopyWait(ModulePass):
                 _wait(copy, Maker(InsertPoint.after(copy), copy))
             elif when is not None:
                 _check_block_is_held(copy)
-                _wait(copy, Maker(InsertPoint.before(body_end(copy)), copy))
+                _wait(copy, Maker(InsertPoint.before(branch_end(copy)), copy))
 
 
 def _wait(copy: ttl.CopyOp, make: Maker) -> None:

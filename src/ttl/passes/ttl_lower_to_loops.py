@@ -1,16 +1,31 @@
 """ttl-lower-to-loops: a section becomes the DST protocol around a loop over tiles for each op.
 
-One loop for each operation, not one loop over all of them: calls of one kind stay together, so
-that each needs its init once.
+One loop for each operation, not one loop over all of them: calls of one kind stand together, so
+that each needs its init once. A section that works on sub-blocks stands in a loop over them; what
+is left over at the end of the block is a section of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, StringAttr, f32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -20,10 +35,10 @@ from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
 
-from .dst_allocation import is_register_value, value_tiles
+from .compiler_buffers import FP32, buffer_dtypes
+from .dst_allocation import is_register_value, section_shape
 from .module_pass import Maker, erase, kernels
-from .ttl_assign_dst import DST_INDEX
-from .ttl_set_compute_kernel_config import FP32
+from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
 
 class TtlLowerToLoops(ModulePass):
@@ -38,109 +53,285 @@ class TtlLowerToLoops(ModulePass):
 
 def _round_fills(kernel: func.FuncOp) -> None:
     """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
-    dtype = dest_dtype(bool(kernel.attributes[FP32]))
+    dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in kernel.walk():
         if isinstance(op, ttl.TileFillOp):
             value = round_to(np.array(op.value.value.data, np.float32), dtype)
             op.properties["value"] = FloatAttr(float(value), f32)
 
 
+# Sub-blocks ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The sub-block a section works on.
+
+    `origin` is the tile it starts at, as loop variables and their strides in the block; `rows` and
+    `columns` are its size, and `row_tiles` is the distance of its rows in the block.
+    """
+
+    origin: tuple[tuple[SSAValue, int], ...]
+    constant: int
+    rows: int
+    columns: int
+    row_tiles: int
+    batch: tuple[tuple[SSAValue, int], ...] = ()  # of a product: variable, matrices before it
+    row: tuple[tuple[SSAValue, int], ...] = ()
+    row_constant: int = 0
+    column: tuple[tuple[SSAValue, int], ...] = ()
+    column_constant: int = 0
+
+    @property
+    def tiles(self) -> int:
+        return self.rows * self.columns
+
+
 def _lower_section(section: ttl.ComputeOp) -> None:
     make = Maker.before(section)
-    _protocol(make, "acquire")
-    stores = [op for op in section.body.block.ops if isinstance(op, ttl.TileStoreOp)]
-    _lower_block(section.body.block, make, {})
-    for step in ("commit", "wait"):
-        _protocol(make, step)
-    for store in stores:
-        make.origin = store
-        _pack(store, make)
-    _protocol(make, "release")
+    subblock = tuple(size.value.data for size in section.attributes[SUBBLOCK])  # type: ignore[attr-defined]
+    shape = section_shape(section)
+    if len(subblock) == 1:
+        _linear_parts(section, make, prod(shape), subblock[0])
+    else:
+        _rectangles(section, make, shape, subblock)
     erase(section)
 
 
-def _protocol(make: Maker, step: str) -> None:
-    make.add(ttl.SectionOp.create(properties={"step": StringAttr(step)}))
+Terms = tuple[tuple[SSAValue, int], ...]
 
 
-Registers = dict[SSAValue, int]  # of loop-carried values, which no operation defines
+def _ranges(
+    make: Maker, size: int, part: int, name: str, body: Callable[[Maker, Terms, int, int], None]
+) -> None:
+    """`body(make, start terms, start constant, length)` for the parts of 0..size."""
+    whole, rest = divmod(size, part)
+    if whole == 1:
+        body(make, (), 0, part)
+    elif whole:
+        make.loop(whole, name, lambda inner, i: body(inner, ((i, part),), 0, part))
+    if rest:
+        body(make, (), whole * part, rest)
 
 
-def _first(value: SSAValue, carried: Registers) -> int:
-    if value in carried:
-        return carried[value]
-    assert isinstance(value.owner, Operation)
-    indices = value.owner.attributes[DST_INDEX]
-    assert isinstance(indices, ArrayAttr)
-    first: int = indices.data[value.owner.results.index(value)].value.data
-    return first
+def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) -> None:
+    def at(inner: Maker, terms: Terms, constant: int, length: int) -> None:
+        _Section(section, inner, Part(terms, constant, 1, length, length)).lower()
+
+    _ranges(make, tiles, part, "subblock", at)
 
 
-def _lower_block(block: Block, make: Maker, carried: Registers) -> None:
-    """Everything of `block` but its stores, made again through `make`."""
-    for op in list(block.ops):
-        make.origin = op
-        if isinstance(op, scf.ForOp):
-            _lower_loop(op, make, carried)
-        elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
-            _lower_matmul(op, make, carried)
-        elif op.results and is_register_value(op.results[0]):
-            _lower_tiles(op, make, carried)
-        elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
-            op.detach()
-            make.builder.insert(op)
+def _rectangles(
+    section: ttl.ComputeOp, make: Maker, shape: tuple[int, ...], part: tuple[int, ...]
+) -> None:
+    """Sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
+    row_count, column_count = shape[-2:]
+
+    def scaled(terms: Terms, factor: int) -> Terms:
+        return tuple((variable, stride * factor) for variable, stride in terms)
+
+    def matrix(outer: Maker, batch: Terms) -> None:
+        def rows(inner: Maker, row: Terms, first_row: int, height: int) -> None:
+            def columns(most: Maker, column: Terms, first_column: int, width: int) -> None:
+                origin = (
+                    *scaled(batch, row_count * column_count),
+                    *scaled(row, column_count),
+                    *column,
+                )
+                constant = first_row * column_count + first_column
+                place = Part(
+                    origin, constant, height, width, column_count,
+                    batch, row, first_row, column, first_column,
+                )  # fmt: skip
+                _Section(section, most, place).lower()
+
+            _ranges(inner, column_count, part[1], "subblock_column", columns)
+
+        _ranges(outer, row_count, part[0], "subblock_row", rows)
+
+    make.loop(prod(shape[:-2]), "matrix", lambda inner, i: matrix(inner, ((i, 1),)))
 
 
-def _lower_loop(loop: scf.ForOp, make: Maker, carried: Registers) -> None:
-    body = loop.body.block
-    for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
-        carried[argument] = _first(start, carried)
-    new_body = Block(arg_types=[body.args[0].type])
-    new_body.args[0].name_hint = body.args[0].name_hint
-    body.args[0].replace_all_uses_with(new_body.args[0])
-    inner = Maker(InsertPoint.at_end(new_body), loop)
-    _lower_block(body, inner, carried)
-    inner.origin = loop
-    inner.add(scf.YieldOp())
-    make.add(scf.ForOp(loop.lb, loop.ub, loop.step, [], Region(new_body)))
+# One section --------------------------------------------------------------------------------------
 
 
-def _lower_tiles(op: Operation, make: Maker, carried: Registers) -> None:
-    result = op.results[0]
-    operands = list(op.operands)
-    buffers = [value for value in operands if not is_register_value(value)]
-    firsts = [_first(value, carried) for value in operands if is_register_value(value)]
-    firsts.append(_first(result, carried))
+class _Section:
+    """Makes the calls of a section for one sub-block; the section itself stays as it is."""
 
-    def tile(inner: Maker, t: SSAValue) -> None:
-        registers = [inner.affine([(t, 1)], first, "dst") for first in firsts]
-        fill_value = op.properties.get("value")
-        call(inner, action_of(op), buffers, [t] * len(buffers), registers, fill_value)
+    def __init__(self, section: ttl.ComputeOp, make: Maker, part: Part):
+        self.section = section
+        self.make = make
+        self.part = part
+        self.carried: dict[SSAValue, int] = {}  # slots of values that no operation defines
+        self.values: dict[SSAValue, SSAValue] = {}  # of scalars and blocks made in the section
+        self.used: set[int] = set()  # slots that are not zero any more
+        self.in_loop = False
 
-    make.loop(value_tiles(result), "tile", tile)
+    def lower(self) -> None:
+        self.make.origin = self.section
+        if self.part.origin:
+            first = self.make.affine(self.part.origin, self.part.constant, "first_tile")
+            self.part = replace(self.part, origin=((first, 1),), constant=0)
+        self.protocol("acquire")
+        body = self.section.body.block
+        self.block(body, self.make)
+        self.make.origin = self.section
+        for step in ("commit", "wait"):
+            self.protocol(step)
+        self.packs([op for op in body.ops if isinstance(op, ttl.TileStoreOp)])
+        self.make.origin = self.section
+        self.protocol("release")
 
+    def protocol(self, step: str) -> None:
+        self.make.add(ttl.SectionOp.create(properties={"step": StringAttr(step)}))
 
-def _lower_matmul(op: ttl.TileMathOp, make: Maker, carried: Registers) -> None:
-    """One call for each step along k: an outer product of a column and a row of tiles."""
-    left, right = op.inputs[:2]
-    steps, columns = block_type(right.type).shape or (0, 0)
-    first = _first(op.result, carried)
+    def block(self, block: Block, make: Maker) -> None:
+        """Everything of `block` but its stores, made again through `make`."""
+        for op in list(block.ops):
+            make.origin = op
+            if isinstance(op, scf.ForOp):
+                self.loop(op, make)
+            elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
+                self.matmul(op, make)
+            elif op.results and is_register_value(op.results[0]):
+                self.tiles(op, make)
+            elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
+                cloned = make.add(op.clone(self.values))
+                for old, new in zip(op.results, cloned.results, strict=True):
+                    new.name_hint = old.name_hint
+                    self.values[old] = new
 
-    def step(inner: Maker, k: SSAValue) -> None:
-        right_tile = inner.affine([(k, columns)], hint="right_tile")
-        call(inner, "matmul", [left, right], [k, right_tile], [inner.index(first)])
+    def slot(self, value: SSAValue) -> int:
+        if value in self.carried:
+            return self.carried[value]
+        assert isinstance(value.owner, Operation)
+        indices = value.owner.attributes[DST_SLOT]
+        assert isinstance(indices, ArrayAttr)
+        results: list[SSAValue] = [r for r in value.owner.results if is_register_value(r)]
+        slot: int = indices.data[results.index(value)].value.data
+        return slot
 
-    make.loop(steps, "k_tile", step)
+    def first(self, value: SSAValue) -> int:
+        return self.slot(value) * self.part.tiles
 
+    def value(self, value: SSAValue) -> SSAValue:
+        return self.values.get(value, value)
 
-def _pack(store: ttl.TileStoreOp, make: Maker) -> None:
-    first = _first(store.value, {})
+    def loop(self, loop: scf.ForOp, make: Maker) -> None:
+        body = loop.body.block
+        new_body = Block(arg_types=[body.args[0].type])
+        new_body.args[0].name_hint = body.args[0].name_hint
+        self.values[body.args[0]] = new_body.args[0]
+        for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
+            self.carried[argument] = self.slot(start)
+        inner = Maker(InsertPoint.at_end(new_body), loop)
+        outer, self.in_loop = self.in_loop, True
+        self.block(body, inner)
+        self.in_loop = outer
+        inner.origin = loop
+        inner.add(scf.YieldOp())
+        lower, upper, step = (self.value(bound) for bound in (loop.lb, loop.ub, loop.step))
+        make.add(scf.ForOp(lower, upper, step, [], Region(new_body)))
 
-    def tile(inner: Maker, t: SSAValue) -> None:
-        register = inner.affine([(t, 1)], first, "dst")
-        call(inner, "store", [store.view], [t], [register])
+    def tiles(self, op: Operation, make: Maker) -> None:
+        result = op.results[0]
+        slot = self.slot(result)
+        if self.is_zero_already(op, slot):
+            return
+        self.used.add(slot)
+        buffers = [self.value(v) for v in op.operands if not is_register_value(v)]
+        firsts = [self.first(v) for v in op.operands if is_register_value(v)]
+        left_in_dst = len(buffers) == 1 and len(firsts) == 1 and is_register_value(op.operands[0])
+        firsts.append(self.first(result))
 
-    make.loop(value_tiles(store.value), "tile", tile)
+        def tile(inner: Maker, t: Terms, place: SSAValue | None) -> None:
+            registers = [inner.affine(t, first, "dst") for first in firsts]
+            made = call(inner, action_of(op), buffers, [place] * len(buffers), registers, op)
+            if left_in_dst:
+                made.properties["left_in_dst"] = UnitAttr()
+
+        self.each_tile(make, tile, needs_place=bool(buffers))
+
+    def is_zero_already(self, op: Operation, slot: int) -> bool:
+        """Registers are zero when a section begins."""
+        if not isinstance(op, ttl.TileFillOp) or self.in_loop or slot in self.used:
+            return False
+        value = op.value.value.data
+        return value == 0 and not np.signbit(value)
+
+    def each_tile(
+        self, make: Maker, body: Callable[[Maker, Terms, SSAValue | None], None], needs_place: bool
+    ) -> None:
+        """`body` for every tile of the sub-block, its number there and its place in the block."""
+        part = self.part
+
+        def place(inner: Maker, *terms: tuple[SSAValue, int]) -> SSAValue | None:
+            if not needs_place:
+                return None
+            return inner.affine((*part.origin, *terms), part.constant, "tile_of_block")
+
+        if part.rows == 1 or part.columns == part.row_tiles:
+            make.loop(
+                part.tiles, "tile", lambda inner, t: body(inner, ((t, 1),), place(inner, (t, 1)))
+            )
+            return
+
+        def row(outer: Maker, i: SSAValue) -> None:
+            def column(inner: Maker, j: SSAValue) -> None:
+                number = ((i, part.columns), (j, 1))
+                body(inner, number, place(inner, (i, part.row_tiles), (j, 1)))
+
+            outer.loop(part.columns, "tile_column", column)
+
+        make.loop(part.rows, "tile_row", row)
+
+    def matmul(self, op: ttl.TileMathOp, make: Maker) -> None:
+        """One call for each step along k: an outer product of a column and a row of tiles."""
+        part = self.part
+        left, right = (self.value(operand) for operand in op.inputs[:2])
+        shape = block_type(right.type).shape or ()
+        steps, columns = shape[-2:]
+        rows = (block_type(left.type).shape or ())[-2]
+        self.used.add(self.slot(op.result))
+        first = self.first(op.result)
+
+        def step(inner: Maker, k: SSAValue) -> None:
+            batch_left = [(v, s * rows * steps) for v, s in part.batch]
+            row = [(v, s * steps) for v, s in part.row]
+            left_tile = inner.affine(
+                [*batch_left, *row, (k, 1)], part.row_constant * steps, "left_tile"
+            )
+            batch_right = [(v, s * steps * columns) for v, s in part.batch]
+            right_tile = inner.affine(
+                [*batch_right, (k, columns), *part.column], part.column_constant, "right_tile"
+            )
+            tiles, register = [left_tile, right_tile], inner.index(first)
+            sizes = (part.columns, part.rows)
+            call(inner, "matmul", [left, right], tiles, [register], op, sizes)
+
+        make.loop(steps, "k_tile", step)
+
+    def packs(self, stores: list[ttl.TileStoreOp]) -> None:
+        """In order; the packer adds only while it packs what is to be added."""
+        is_summing = False
+        for store in stores:
+            self.make.origin = store
+            if (store.accumulate is not None) is not is_summing:
+                is_summing = not is_summing
+                self.protocol("sum" if is_summing else "overwrite")
+            self.pack(store)
+        if is_summing:
+            self.protocol("overwrite")
+
+    def pack(self, store: ttl.TileStoreOp) -> None:
+        first = self.first(store.value)
+        view = self.value(store.view)
+
+        def tile(inner: Maker, t: Terms, place: SSAValue | None) -> None:
+            register = inner.affine(t, first, "dst")
+            call(inner, "store", [view], [place], [register], store)
+
+        self.each_tile(self.make, tile, needs_place=True)
 
 
 def action_of(op: Operation) -> str:
@@ -151,15 +342,21 @@ def call(
     make: Maker,
     action: str,
     buffers: list[SSAValue],
-    tiles: list[SSAValue],
+    tiles: Sequence[SSAValue | None],
     registers: list[SSAValue],
-    value: object = None,
-) -> None:
-    op = ttl.TileCallOp.build(
-        operands=[buffers, tiles, registers],
-        properties={
-            "action": StringAttr(action),
-            **({"value": value} if isinstance(value, FloatAttr) else {}),
-        },
-    )
-    make.add(op)
+    origin: Operation,
+    sizes: tuple[int, ...] = (),
+) -> Operation:
+    properties: dict[str, Attribute] = {"action": StringAttr(action)}
+    for name, kind in (
+        ("value", FloatAttr),
+        ("parameters", DictionaryAttr),
+    ):
+        found = origin.properties.get(name)
+        if isinstance(found, kind):
+            properties[name] = found
+    if sizes:
+        properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
+    places = [tile for tile in tiles if tile is not None]
+    op = ttl.TileCallOp.build(operands=[buffers, places, registers], properties=properties)
+    return make.add(op)

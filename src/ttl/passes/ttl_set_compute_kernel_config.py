@@ -7,24 +7,23 @@ the other way loses bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
-from ttl.semantics.dtypes import DType, float32
+from ttl.semantics.dtypes import float32
 from ttl.semantics.kernel_config import needs_fp32_dest
 from ttl.semantics.ops import MATMUL
 
-from .dst_allocation import allocate
+from .compiler_buffers import FP32, buffer_dtypes
+from .dst_allocation import allocate, has_loop, section_shape
 from .module_pass import kernels, not_yet, target_of
 
-FP32 = "fp32_dest_acc_en"
 FULL_SYNC = "dst_full_sync_en"
 
 
@@ -37,17 +36,23 @@ class TtlSetComputeKernelConfig(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op, "compute"):
-            fp32 = needs_fp32_dest(
-                _explicit(self.fp32_dest_acc_en, kernel, FP32),
-                any(_is_matmul(o) for o in kernel.walk()),
-                _buffer_dtypes(kernel),
-            )
-            kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
+            decide_fp32(kernel, self.fp32_dest_acc_en)
+            fp32 = bool(kernel.attributes[FP32])
             full_sync = _explicit(self.dst_full_sync_en, kernel, FULL_SYNC)
             if full_sync is None:
                 full_sync = _needs_full_sync(kernel, op, fp32)
             kernel.attributes[FULL_SYNC] = BoolAttr.from_bool(full_sync)
             _set_unpack_modes(op, kernel)
+
+
+def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
+    """How wide the registers are: sections are formed for that width."""
+    fp32 = needs_fp32_dest(
+        _explicit(option, kernel, FP32),
+        any(_is_matmul(o) for o in kernel.walk()),
+        buffer_dtypes(kernel),
+    )
+    kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
 
 
 def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | None:
@@ -56,32 +61,31 @@ def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | Non
     return bool(kernel.attributes[name])
 
 
-def _buffer_dtypes(kernel: func.FuncOp) -> Iterator[DType]:
-    for op in kernel.walk():
-        if isinstance(op, ttl.BindBufferOp):
-            yield op.result.type.tile.dtype
-
-
 def _is_matmul(op: object) -> bool:
-    return isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL
+    return isinstance(op, (ttl.TileMathOp, ttl.BlockMathOp)) and op.ENTRY is MATMUL
 
 
 def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
+    """Only a section that works on whole blocks cannot do with fewer registers."""
     target = target_of(module)
     sizes = [
-        allocate(o, target.device_api).size for o in kernel.walk() if isinstance(o, ttl.ComputeOp)
+        allocate(o, target.device_api).size * prod(section_shape(o))
+        for o in kernel.walk()
+        if isinstance(o, ttl.ComputeOp) and has_loop(o)
     ]
     return max(sizes, default=0) > target.dst_capacity(fp32=fp32, full_sync=False)
 
 
 def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
+    """f32 buffers that are copied go straight to 32-bit registers; others cannot or need not."""
     copied: set[str] = set()
-    multiplied: dict[str, Operation] = {}
+    multiplied: set[str] = set()
     for op in kernel.walk():
         if isinstance(op, ttl.TileCopyOp):
             copied.add(_buffer_name(op.source))
-        elif _is_matmul(op):
-            multiplied |= {_buffer_name(value): op for value in op.operands[:2]}
+        elif isinstance(op, ttl.TileMathOp):
+            blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
+            multiplied |= {_buffer_name(block) for block in blocks}
     for declaration in module.ops:
         if not isinstance(declaration, ttl.DeclareBufferOp):
             continue
@@ -90,11 +94,12 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
             continue
         if name in multiplied:
             raise not_yet(
-                f"f32 buffer `{name}` read both by a matrix product and by other operations",
-                multiplied[name],
+                f"f32 buffer `{name}` read both by the matrix unit and by copies",
+                declaration,
                 "copy the tensor into a second dataflow buffer for the other operations",
             )
-        declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
+        if bool(kernel.attributes[FP32]):
+            declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
 
 
 def _buffer_name(block: object) -> str:

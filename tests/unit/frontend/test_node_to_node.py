@@ -1,4 +1,4 @@
-"""What the compiler says to pipes, semaphores and groups of transfers: not yet, and where."""
+"""What the compiler says to pipes and semaphores: not yet, and where."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def test_each_call_is_refused_at_its_line() -> None:
             semaphore.wait_eq(1)
             remote.inc(1)
             everybody.set(2)
-            ttl.GroupTransfer()
             dfb.can_wait()
 
     a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
@@ -42,7 +41,7 @@ def test_each_call_is_refused_at_its_line() -> None:
     found = caught.value.diagnostics
     assert {diagnostic.code.code for diagnostic in found} == {"TTL7001"}
     first = operation.function.__code__.co_firstlineno + 10
-    assert [d.primary.span.line - first for d in found if d.primary] == list(range(8))
+    assert [d.primary.span.line - first for d in found if d.primary] == list(range(7))
     assert [d.message.split("'")[1] for d in found] == [
         "PipeNet.if_src",
         "PipeNet.if_dst",
@@ -50,7 +49,6 @@ def test_each_call_is_refused_at_its_line() -> None:
         "Semaphore.wait_eq",
         "UnicastRemoteSemaphore.inc",
         "MulticastRemoteSemaphore.set",
-        "GroupTransfer",
         "DataflowBuffer.can_wait",
     ]
 

@@ -1,26 +1,28 @@
 """The life of every block, stepped through the kernel's operations in order.
 
-Runs when releases and waits are explicit, behind ttl-insert-cb-sync. Kernels have loops and no
-branches, so the operations of a body happen in the order in which they stand; a loop body is
-walked once, which finds what goes wrong in its first iteration. The transitions are those of
-semantics/block_protocol. A release is one of the oldest block that its buffer's end holds.
+Runs when releases and waits are explicit, behind ttl-insert-cb-sync. Branches are walked both
+ways, except that conditions which were decided before are decided the same; a mistake is one that
+happens on every path that gets there. A loop body is walked once, which finds what goes wrong in
+its first iteration. The transitions are those of semantics/block_protocol. A release is one of the
+oldest block that its buffer's end holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import Event, Life, State
 
-from ..module_pass import kernels, not_yet
+from ..module_pass import cannot_compile, kernels
+from ..paths import Facts, decided, with_fact
 
 
 def verify_block_states(module: ModuleOp) -> None:
@@ -30,16 +32,66 @@ def verify_block_states(module: ModuleOp) -> None:
         raise CompileError(*mistakes)
 
 
+MOST_PATHS = 64
+
+
+class _TooManyPaths(Exception):
+    """The kernel is not checked to its end: the run will find what is wrong there."""
+
+
 def _check(kernel: func.FuncOp) -> Diagnostic | None:
-    walk = _Walk()
-    for op in kernel.walk():
+    try:
+        walks = _block(kernel.body.block, [_Walk()])
+    except CompileError as error:
+        return error.diagnostics[0]
+    except _TooManyPaths:
+        return None
+    found = [walk.left_over(kernel.sym_name.data) for walk in walks]
+    return found[0] if all(found) else None
+
+
+def _block(block: Block, walks: list[_Walk]) -> list[_Walk]:
+    for op in block.ops:
+        if isinstance(op, scf.IfOp):
+            walks = _branch(op, walks)
+        elif op.regions:
+            for region in op.regions:
+                walks = _block(region.block, walks)
+        else:
+            walks = _step(op, walks)
+    return walks
+
+
+def _branch(op: scf.IfOp, walks: list[_Walk]) -> list[_Walk]:
+    found = []
+    for is_then, region in ((True, op.true_region), (False, op.false_region)):
+        entering = [
+            walk.copy(with_fact(walk.facts, op.cond, is_then))
+            for walk in walks
+            if decided(walk.facts, op.cond) in (None, is_then)
+        ]
+        if entering:
+            found += _block(region.block, entering) if region.blocks else entering
+    distinct = {walk.signature(): walk for walk in reversed(found)}
+    if len(distinct) > MOST_PATHS:
+        raise _TooManyPaths
+    return list(reversed(distinct.values()))
+
+
+def _step(op: Operation, walks: list[_Walk]) -> list[_Walk]:
+    """The walks that can go on; CompileError if none can."""
+    going_on, refused = [], None
+    for walk in walks:
         try:
             walk.step(op)
+            going_on.append(walk)
         except RuleBroken as broken:
-            return broken.at(span_of(op.location))
+            refused = refused or cannot_compile(broken, op)
         except CompileError as error:
-            return error.diagnostics[0]
-    return walk.still_held()
+            refused = refused or error
+    if refused is not None and not going_on:
+        raise refused
+    return going_on
 
 
 @dataclass(slots=True)
@@ -59,17 +111,51 @@ class _Held:
             broken.secondary += self.acquired_here()
             raise
 
+    def copy(self) -> _Held:
+        life = Life(self.life.state)
+        life.transfers_reading = self.life.transfers_reading
+        return _Held(self.acquire, life)
+
     def acquired_here(self) -> tuple[Label, ...]:
         span = span_of(self.acquire.location)
         return (Label(span, "acquired here"),) if span is not None else ()
+
+
+Queue = list[_Held]
 
 
 @dataclass(slots=True)
 class _Walk:
     blocks: dict[SSAValue, _Held] = field(default_factory=dict)
     # What each end of a buffer holds, oldest first: reserved and waited blocks apart.
-    queues: dict[tuple[SSAValue, type[Operation]], list[_Held]] = field(default_factory=dict)
+    queues: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
+    under_way: dict[SSAValue, ttl.CopyOp] = field(default_factory=dict)
     waited: set[SSAValue] = field(default_factory=set)
+    groups: dict[SSAValue, list[SSAValue] | None] = field(default_factory=dict)  # None: waited for
+    facts: Facts = field(default_factory=dict)
+
+    def copy(self, facts: Facts) -> _Walk:
+        lives = {id(held): held.copy() for held in self.blocks.values()}
+        return _Walk(
+            {value: lives[id(held)] for value, held in self.blocks.items()},
+            {end: [lives[id(held)] for held in queue] for end, queue in self.queues.items()},
+            dict(self.under_way),
+            set(self.waited),
+            {group: None if t is None else list(t) for group, t in self.groups.items()},
+            facts,
+        )
+
+    def signature(self) -> Hashable:
+        return (
+            tuple((value, held.life.state, held.life.transfers_reading)
+                  for value, held in self.blocks.items()),
+            tuple((end, tuple(held.acquire for held in queue))
+                  for end, queue in self.queues.items()),
+            tuple(self.under_way),
+            frozenset(self.waited),
+            tuple((group, t is None or tuple(t)) for group, t in self.groups.items()),
+            tuple(self.facts.items()),
+        )  # fmt: skip
 
     def step(self, op: Operation) -> None:
         handler = _HANDLERS.get(type(op))
@@ -84,8 +170,6 @@ class _Walk:
         if held is None:
             return
         held.step(Event.READ)
-        if isinstance(held.acquire, ttl.ReserveOp):
-            raise not_yet("reading a reserved block", op, "keep the value in a name and use that")
 
     def acquire(self, op: ttl.AcquireOp) -> None:
         state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
@@ -102,35 +186,87 @@ class _Walk:
                 f"{'pushed' if is_push else 'popped'} here",
                 helps=("release each block once, by push() after reserve(), pop() after wait()",),
             )
+        number = op.attributes.get("number")
+        if number is not None and queue[0].acquire.attributes.get("number") != number:
+            raise _release_order(queue[0])
         queue.pop(0).step(Event.PUSH if is_push else Event.POP)
 
     def store(self, op: ttl.StoreOp) -> None:
         self.read(op.value, op)
         held = self.blocks[op.view]
-        held.step(Event.STORE)
-        if isinstance(held.acquire, ttl.WaitOp):
-            raise not_yet("storing into a waited block", op, "store into a reserved block")
+        held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
 
-    def copy(self, op: ttl.CopyOp) -> None:
+    def start_copy(self, op: ttl.CopyOp) -> None:
         if op.source in self.blocks:
             self.blocks[op.source].step(Event.COPY_FROM)
         if op.destination in self.blocks:
             self.blocks[op.destination].step(Event.COPY_INTO)
+        self.under_way[op.transfer] = op
+        self.waited.discard(op.transfer)
 
     def wait_transfer(self, op: ttl.WaitTransferOp) -> None:
-        if op.transfer in self.waited:
+        self._refuse_reuse(op.transfer)
+        self._finish(op.transfer)
+
+    def _refuse_reuse(self, transfer: SSAValue) -> None:
+        how = None
+        if transfer in self.waited:
+            how, help_text = "was waited for already", "wait once for each ttl.copy()"
+        elif any(transfer in (added or ()) for added in self.groups.values()):
+            how, help_text = "was added to a group", "call wait_all() on the group, once"
+        if how is not None:
             raise RuleBroken(
-                codes.TRANSFER_REUSED,
-                "this transfer was waited for already",
-                helps=("wait once for each ttl.copy()",),
+                codes.TRANSFER_REUSED, f"this transfer {how}", helps=(help_text,)
             )
-        self.waited.add(op.transfer)
-        copy = op.transfer.owner
+
+    def _finish(self, transfer: SSAValue) -> None:
+        self.waited.add(transfer)
+        self.under_way.pop(transfer, None)
+        copy = transfer.owner
         assert isinstance(copy, ttl.CopyOp)
         if copy.source in self.blocks:
             self.blocks[copy.source].step(Event.COPY_FROM_DONE)
         if copy.destination in self.blocks:
             self.blocks[copy.destination].step(Event.COPY_INTO_DONE)
+
+    def make_group(self, op: ttl.GroupOp) -> None:
+        self.groups[op.result] = []
+
+    def add_to_group(self, op: ttl.GroupAddOp) -> None:
+        added = self._group(op.group, "add()")
+        self._refuse_reuse(op.transfer)
+        added.append(op.transfer)
+
+    def wait_group(self, op: ttl.GroupWaitOp) -> None:
+        added = self._group(op.group, "wait_all()")
+        self.groups[op.group] = None
+        for transfer in added:
+            self._finish(transfer)
+
+    def _group(self, group: SSAValue, call: str) -> list[SSAValue]:
+        added = self.groups[group]
+        if added is None:
+            raise RuleBroken(
+                codes.TRANSFER_REUSED,
+                f"{call} on a group of transfers that was waited for already",
+                helps=("make a new ttl.GroupTransfer()",),
+            )
+        return added
+
+    def left_over(self, kernel: str) -> Diagnostic | None:
+        """What the kernel should have finished before its end."""
+        return self._not_waited(kernel) or self.still_held()
+
+    def _not_waited(self, kernel: str) -> Diagnostic | None:
+        if not self.under_way:
+            return None
+        copy = next(iter(self.under_way.values()))
+        broken = RuleBroken(
+            codes.TRANSFER_NOT_WAITED,
+            f"`{kernel}` ended while a transfer was under way",
+            helps=("call wait() on what ttl.copy() returns",),
+        )
+        return broken.at(span_of(copy.location), "this transfer is never waited for")
 
     def still_held(self) -> Diagnostic | None:
         held = next((block for queue in self.queues.values() for block in queue), None)
@@ -145,12 +281,24 @@ class _Walk:
         return broken.at(span_of(held.acquire.location), "acquired here and never released")
 
 
+def _release_order(oldest: _Held) -> RuleBroken:
+    return RuleBroken(
+        codes.RELEASE_ORDER,
+        f"a block of `{oldest.acquire.buffer.name_hint}` is released while an older one is held",
+        helps=("release the blocks of a dataflow buffer in the order they were acquired",),
+        secondary=oldest.acquired_here(),
+    )
+
+
 _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.ReserveOp: _Walk.acquire,
     ttl.WaitOp: _Walk.acquire,
     ttl.PushOp: _Walk.release,
     ttl.PopOp: _Walk.release,
     ttl.StoreOp: _Walk.store,
-    ttl.CopyOp: _Walk.copy,
+    ttl.CopyOp: _Walk.start_copy,
     ttl.WaitTransferOp: _Walk.wait_transfer,
+    ttl.GroupOp: _Walk.make_group,
+    ttl.GroupAddOp: _Walk.add_to_group,
+    ttl.GroupWaitOp: _Walk.wait_group,
 }

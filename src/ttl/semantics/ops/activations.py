@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .meanings import in_double, unary
-from .table import Domain, Kind, Parameter, TileCall, TileForms
+from .table import Domain, Kind, Parameter
+from .tiles import all_bits, bits, vector
 
 _ROOT_OF_HALF = math.sqrt(0.5)
 _erfc = np.frompyfunc(math.erfc, 1, 1)  # of float64, one by one: numpy has none
@@ -60,6 +61,11 @@ def _hardsigmoid(x: Any) -> Any:
     return np.clip(x / 6 + 0.5, 0, 1)
 
 
+def _hardsigmoid_bound(spacing: float, x: Any) -> Any:
+    """A unit in the last place of the sum, of which little is left near 0."""
+    return spacing * np.ones_like(x)
+
+
 def _hardtanh(x: Any, min: Any, max: Any) -> Any:
     return np.minimum(np.maximum(x, min), max)
 
@@ -72,6 +78,9 @@ def _numbers(*names: str) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, Kind.NUMBER) for name in names)
 
 
+_RELU = "eltwise_unary/relu.h"
+_ACTIVATIONS = "eltwise_unary/activations.h"
+
 OPS = (
     unary(
         "relu",
@@ -79,11 +88,7 @@ OPS = (
         "x where x > 0, else 0",
         domain=Domain.ALL,
         exact=True,
-        tile={
-            "0.81": TileForms(
-                in_dst=TileCall("relu_tile", "relu_tile_init", "eltwise_unary/relu.h")
-            )
-        },
+        tile=vector("relu", _RELU),
     ),
     unary(
         "relu_max",
@@ -93,6 +98,7 @@ OPS = (
         aliases={"upper_limit": "upper"},
         domain=Domain.ALL,
         exact=True,
+        tile=vector("relu_max", _RELU, arguments=all_bits),
     ),
     unary(
         "relu_min",
@@ -102,9 +108,15 @@ OPS = (
         aliases={"lower_limit": "lower"},
         domain=Domain.ALL,
         exact=True,
+        # The chip's is max(x, lower), without the relu.
+        tile=vector("relu_min", _RELU, arguments=lambda lower: (bits(max(lower, 0.0)),)),
     ),
     unary(
-        "leaky_relu", _leaky_relu, "x, or x * slope where x < 0", parameters=_numbers("slope")
+        "leaky_relu",
+        _leaky_relu,
+        "x, or x * slope where x < 0",
+        parameters=_numbers("slope"),
+        tile=vector("leaky_relu", _RELU, arguments=all_bits),
     ),
     unary(
         "elu",
@@ -112,25 +124,52 @@ OPS = (
         "x, or slope * (exp(x) - 1) where x < 0",
         parameters=_numbers("slope"),
         aliases={"alpha": "slope"},
+        tile=vector("elu", "eltwise_unary/elu.h", arguments=all_bits),
     ),
-    unary("gelu", in_double(_gelu), "x times the normal distribution up to x"),
-    unary("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))"),
+    unary(
+        "gelu",
+        in_double(_gelu),
+        "x times the normal distribution up to x",
+        # Its default is a coarse approximation.
+        tile=vector("gelu", "eltwise_unary/gelu.h", template="<false>"),
+    ),
+    unary("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))", tile=vector("sigmoid")),
     unary(
         "celu",
         in_double(_celu),
         "x, or alpha * (exp(x * alpha_recip) - 1) where x < 0",
         parameters=_numbers("alpha", "alpha_recip"),
+        tile=vector("celu", _ACTIVATIONS, arguments=all_bits),
     ),
-    unary("silu", in_double(lambda x: x * _sigmoid(x)), "x * sigmoid(x)"),
-    unary("prelu", _prelu, "x, or x * alpha where x < 0", parameters=_numbers("alpha")),
+    unary(
+        "silu", in_double(lambda x: x * _sigmoid(x)), "x * sigmoid(x)", tile=vector("silu")
+    ),
+    unary(
+        "prelu",
+        _prelu,
+        "x, or x * alpha where x < 0",
+        parameters=_numbers("alpha"),
+        tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
+    ),
     unary(
         "softplus",
         in_double(_softplus),
         "beta_reciprocal * log(1 + exp(beta * x)), or x where beta * x > threshold",
         parameters=_numbers("beta", "beta_reciprocal", "threshold"),
     ),
-    unary("softsign", in_double(lambda x: x / (1 + np.abs(x))), "x / (1 + abs(x))"),
-    unary("hardsigmoid", in_double(_hardsigmoid), "x / 6 + 1/2, between 0 and 1"),
+    unary(
+        "softsign",
+        in_double(lambda x: x / (1 + np.abs(x))),
+        "x / (1 + abs(x))",
+        tile=vector("softsign", _ACTIVATIONS),
+    ),
+    unary(
+        "hardsigmoid",
+        in_double(_hardsigmoid),
+        "x / 6 + 1/2, between 0 and 1",
+        bound=_hardsigmoid_bound,
+        tile=vector("hardsigmoid", _ACTIVATIONS),
+    ),
     unary(
         "hardtanh",
         _hardtanh,
@@ -139,6 +178,7 @@ OPS = (
         aliases={"min_val": "min", "max_val": "max"},
         domain=Domain.ALL,
         exact=True,
+        tile=vector("hardtanh", "eltwise_unary/hardtanh.h", arguments=all_bits),
     ),
     unary(
         "selu",
@@ -148,5 +188,6 @@ OPS = (
             Parameter("scale", Kind.NUMBER, 1.0507009873554805),
             Parameter("alpha", Kind.NUMBER, 1.6732632423543772),
         ),
+        tile=vector("selu", "eltwise_unary/selu.h", arguments=all_bits),
     ),
 )

@@ -19,11 +19,18 @@ from .meanings import (
     unary,
     with_dtype,
 )
-from .table import BlockOp, Domain, Kind, Parameter, TileCall, TileForms
+from .table import BlockOp, Domain, Kind, Parameter
+from .tiles import NEAREST, arithmetic, binary_vector, vector
 
 
 def _exp_bound(spacing: float, x: Array) -> Array:
     return spacing * np.exp(x)
+
+
+def _power_bound(spacing: float, x: Array, n: int) -> Array:
+    """One rounding for each multiplication."""
+    bound: Array = max(n, 1) * spacing * np.abs(_power(x, n))
+    return bound
 
 
 def _remainder(a: Any, b: Any) -> Any:
@@ -72,28 +79,6 @@ def _typecast(x: Array, dtype: DType) -> Array:
     return round_to(x, dtype)
 
 
-def _arithmetic(name: str, sign: str, meaning: np.ufunc, sfpu_call: str) -> BlockOp:
-    return binary(
-        name,
-        meaning,
-        f"a {sign} b",
-        sign,
-        tile={
-            "0.81": TileForms(
-                from_buffers=TileCall(
-                    f"{name}_tiles",
-                    f"{name}_init",
-                    "eltwise_binary.h",
-                    accumulates=name == "mul",
-                ),
-                in_dst=TileCall(
-                    sfpu_call, f"{name}_binary_tile_init", "eltwise_binary_sfpu.h"
-                ),
-            )
-        },
-    )
-
-
 def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
     return binary(
         name,
@@ -101,22 +86,22 @@ def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
         f"1 where a {sign} b, else 0",
         sign,
         namespaces=MATH,
+        tile=binary_vector(name),
     )
 
 
-def _vector_tile(name: str, include: str) -> dict[str, TileForms]:
-    return {"0.81": TileForms(in_dst=TileCall(f"{name}_tile", f"{name}_tile_init", include))}
-
-
-# The plain add and sub of the vector unit truncate in a 16-bit DST; the language rounds.
-_NEAREST = "<ckernel::DstRoundingMode::NearestEven>"
-
 _BINARY = (
-    _arithmetic("add", "+", np.add, f"add_binary_tile{_NEAREST}"),
-    _arithmetic("sub", "-", np.subtract, f"sub_binary_tile{_NEAREST}"),
-    _arithmetic("mul", "*", np.multiply, "mul_binary_tile"),
+    binary("add", np.add, "a + b", "+", tile=arithmetic("add")),
+    binary("sub", np.subtract, "a - b", "-", tile=arithmetic("sub")),
+    binary("mul", np.multiply, "a * b", "*", tile=arithmetic("mul", template="")),
     binary(
-        "div", np.divide, "a / b", "/", domain=Domain.FLOATS, bound=relative_bound(np.divide)
+        "div",
+        np.divide,
+        "a / b",
+        "/",
+        domain=Domain.FLOATS,
+        bound=relative_bound(np.divide),
+        tile=binary_vector("div"),
     ),
     binary(
         "mod",
@@ -133,9 +118,32 @@ _BINARY = (
         bound=relative_bound(_floor_divide),
     ),
     binary("xor", np.bitwise_xor, "the bits in which a and b differ", "^", domain=Domain.INTEGERS),
-    binary("max", np.maximum, "the larger of a and b", namespaces=MATH),
-    binary("min", np.minimum, "the smaller of a and b", namespaces=MATH),
-    binary("rsub", lambda a, b: np.subtract(b, a), "b - a", namespaces=MATH),
+    binary(
+        "max",
+        np.maximum,
+        "the larger of a and b",
+        namespaces=MATH,
+        tile=vector("binary_max", "binary_max_min.h"),
+    ),
+    binary(
+        "min",
+        np.minimum,
+        "the smaller of a and b",
+        namespaces=MATH,
+        tile=vector("binary_min", "binary_max_min.h"),
+    ),
+    binary(
+        "rsub",
+        lambda a, b: np.subtract(b, a),
+        "b - a",
+        namespaces=MATH,
+        tile=vector(
+            "rsub_binary",
+            "eltwise_binary_sfpu.h",
+            init="rsub_binary_tile_init",
+            template=NEAREST,
+        ),
+    ),
 )
 
 _COMPARISONS = (
@@ -148,8 +156,17 @@ _COMPARISONS = (
 )
 
 _UNARY = (
-    unary("abs", np.abs, "x without its sign", domain=Domain.ALL, exact=True),
-    unary("neg", np.negative, "-x", domain=Domain.ALL, exact=True),
+    unary(
+        "abs", np.abs, "x without its sign", domain=Domain.ALL, exact=True, tile=vector("abs")
+    ),
+    unary(
+        "neg",
+        np.negative,
+        "-x",
+        domain=Domain.ALL,
+        exact=True,
+        tile=vector("negative", "eltwise_unary/negative.h"),
+    ),
     unary(
         "pow",
         _power,
@@ -157,22 +174,36 @@ _UNARY = (
         parameters=(Parameter("n", Kind.NATURAL),),
         domain=Domain.ALL,
         operator="**",
+        tile=vector("power_iterative", arguments=lambda n: (f"{n}u",)),
+        bound=_power_bound,
     ),
     unary(
         "exp",
         np.exp,
         "e to the power of x",
-        tile=_vector_tile("exp", "eltwise_unary/exp.h"),
+        tile=vector("exp", "eltwise_unary/exp.h"),
         bound=_exp_bound,
     ),
-    unary("exp2", np.exp2, "2 to the power of x"),
-    unary("expm1", np.expm1, "e to the power of x, less 1"),
-    unary("log", np.log, "the natural logarithm of x"),
-    unary("logp1", np.log1p, "the natural logarithm of 1 + x"),
-    unary("sqrt", np.sqrt, "the square root of x"),
-    unary("square", np.square, "x * x", domain=Domain.ALL, exact=True),
-    unary("rsqrt", in_double(lambda x: 1 / np.sqrt(x)), "1 divided by the square root of x"),
-    unary("recip", np.reciprocal, "1 / x"),
+    unary("exp2", np.exp2, "2 to the power of x", tile=vector("exp2")),
+    unary("expm1", np.expm1, "e to the power of x, less 1", tile=vector("expm1")),
+    unary("log", np.log, "the natural logarithm of x", tile=vector("log")),
+    unary(
+        "logp1",
+        np.log1p,
+        "the natural logarithm of 1 + x",
+        tile=vector("log1p", "eltwise_unary/log1p.h"),
+    ),
+    unary(
+        "sqrt", np.sqrt, "the square root of x", tile=vector("sqrt", "eltwise_unary/sqrt.h")
+    ),
+    unary("square", np.square, "x * x", domain=Domain.ALL, exact=True, tile=vector("square")),
+    unary(
+        "rsqrt",
+        in_double(lambda x: 1 / np.sqrt(x)),
+        "1 divided by the square root of x",
+        tile=vector("rsqrt", "eltwise_unary/rsqrt.h"),
+    ),
+    unary("recip", np.reciprocal, "1 / x", tile=vector("recip", "eltwise_unary/recip.h")),
     unary(
         "typecast",
         _typecast,
@@ -185,6 +216,3 @@ _UNARY = (
 )
 
 OPS = (*_BINARY, *_COMPARISONS, *_UNARY)
-
-FILL = TileCall("fill_tile", "fill_tile_init", "eltwise_unary/fill.h")
-COPY = TileCall("copy_tile", "copy_init", "tile_move_copy.h")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .meanings import one_where, unary
-from .table import Domain, Kind, Parameter
+from .table import Domain, Kind, Parameter, TileCall
+from .tiles import all_bits, bits, rounding, vector
 
 
 def _round(x: Any, decimals: int) -> Any:
@@ -34,17 +35,35 @@ def _signbit(x: Any) -> Any:
     return one_where((x > 0) | ((x == 0) & ~np.signbit(x)), x)
 
 
+_ONE_LESS = TileCall(
+    "rsub_unary_tile",
+    "binop_with_scalar_tile_init",
+    "eltwise_unary/binop_with_scalar.h",
+    arguments=lambda: (bits(1.0),),
+)
+
 OPS = (
-    unary("frac", lambda x: x - np.trunc(x), "x less its whole part", exact=True),
-    unary("trunc", np.trunc, "x without its fraction", exact=True),
+    unary(
+        "frac",
+        lambda x: x - np.trunc(x),
+        "x less its whole part",
+        exact=True,
+        tile=rounding("frac"),
+    ),
+    unary("trunc", np.trunc, "x without its fraction", exact=True, tile=rounding("trunc")),
     unary(
         "round",
         _round,
         "the nearest number to x with so many decimals, halves to even",
         parameters=(Parameter("decimals", Kind.INTEGER, 0),),
+        tile=rounding("round", arguments=lambda decimals: (str(decimals),)),
     ),
-    unary("floor", np.floor, "the largest whole number up to x", exact=True),
-    unary("ceil", np.ceil, "the smallest whole number from x on", exact=True),
+    unary(
+        "floor", np.floor, "the largest whole number up to x", exact=True, tile=rounding("floor")
+    ),
+    unary(
+        "ceil", np.ceil, "the smallest whole number from x on", exact=True, tile=rounding("ceil")
+    ),
     unary(
         "clamp",
         _clamp,
@@ -52,6 +71,7 @@ OPS = (
         parameters=(Parameter("min", Kind.NUMBER), Parameter("max", Kind.NUMBER)),
         domain=Domain.ALL,
         exact=True,
+        tile=vector("clamp", "eltwise_unary/clamp.h", arguments=all_bits),
     ),
     unary(
         "threshold",
@@ -67,8 +87,15 @@ OPS = (
         "-1, 0 or 1, as x is less than 0, 0 or more",
         domain=Domain.ALL,
         exact=True,
+        tile=vector("sign"),
     ),
     unary(
-        "signbit", _signbit, "1 where x is positive or +0, else 0", domain=Domain.ALL, exact=True
+        "signbit",
+        _signbit,
+        "1 where x is positive or +0, else 0",
+        domain=Domain.ALL,
+        exact=True,
+        # The chip's is C's; 1 less that is the language's.
+        tile=vector("signbit", then=_ONE_LESS),
     ),
 )

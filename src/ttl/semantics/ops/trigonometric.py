@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from .meanings import unary
+from .meanings import Meaning, unary
+from .table import BlockOp
+from .tiles import vector
+
+
+def _function(name: str, meaning: Meaning, summary: str) -> BlockOp:
+    return unary(name, meaning, summary, tile=vector(name, "eltwise_unary/trigonometry.h"))
+
 
 OPS = (
-    unary("tan", np.tan, "the tangent of x"),
-    unary("tanh", np.tanh, "the hyperbolic tangent of x"),
-    unary("atan", np.arctan, "the angle whose tangent is x"),
-    unary("atanh", np.arctanh, "the number whose hyperbolic tangent is x"),
-    unary("sin", np.sin, "the sine of x"),
-    unary("asin", np.arcsin, "the angle whose sine is x"),
-    unary("asinh", np.arcsinh, "the number whose hyperbolic sine is x"),
-    unary("cos", np.cos, "the cosine of x"),
-    unary("acos", np.arccos, "the angle whose cosine is x"),
-    unary("acosh", np.arccosh, "the number whose hyperbolic cosine is x"),
+    _function("tan", np.tan, "the tangent of x"),
+    unary("tanh", np.tanh, "the hyperbolic tangent of x", tile=vector("tanh")),
+    _function("atan", np.arctan, "the angle whose tangent is x"),
+    _function("atanh", np.arctanh, "the number whose hyperbolic tangent is x"),
+    _function("sin", np.sin, "the sine of x"),
+    _function("asin", np.arcsin, "the angle whose sine is x"),
+    _function("asinh", np.arcsinh, "the number whose hyperbolic sine is x"),
+    _function("cos", np.cos, "the cosine of x"),
+    _function("acos", np.arccos, "the angle whose cosine is x"),
+    _function("acosh", np.arccosh, "the number whose hyperbolic cosine is x"),
 )

@@ -1,0 +1,191 @@
+"""Tensor slices, copies and groups of transfers in a data movement kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.semantics.dtypes import dtype_of
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.tensors import TensorSlice, check_copy_shapes
+from ttl.semantics.types import BlockType, tiles_of
+
+from .builder import KernelBuilder, Value, describe, not_yet
+
+
+def tensor_slice(builder: KernelBuilder, tensor: Any, index: Value) -> SSAValue:
+    builder.require(KernelKind.DATAMOVEMENT, "slicing a tensor")
+    items = index if isinstance(index, tuple) else (index,)
+    sizes = tiles_of(tuple(tensor.shape))
+    if len(items) != len(sizes):
+        raise RuleBroken(
+            codes.SLICE_OUT_OF_RANGE,
+            f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
+            helps=("give one index or slice for each dimension",),
+        )
+    pairs = [_start_and_extent(*pair) for pair in zip(items, sizes, strict=True)]
+    starts, extents = zip(*pairs, strict=True)
+    dtype = dtype_of(tensor)
+    assert dtype is not None
+    part = builder.value(
+        ttl.TensorSliceOp.create(
+            operands=[builder.tensor(tensor), *(builder.index(start) for start in starts)],
+            result_types=[tensor_of(extents, dtype)],
+        )
+    )
+    builder.slices[part] = items
+    return part
+
+
+def _start_and_extent(item: Value, size: int) -> tuple[Value, int]:
+    if not isinstance(item, slice):
+        _check_extent(item, 1, size)
+        return item, 1
+    if item.step not in (None, 1):
+        raise _slice_out_of_range("a slice of a tensor has no step")
+    start = 0 if item.start is None else item.start
+    stop = size if item.stop is None else item.stop
+    extent = constant_difference(stop, start)
+    _check_extent(start, extent, size)
+    return start, extent
+
+
+def _check_extent(start: Value, extent: int, size: int) -> None:
+    """As far as it is known before the run."""
+    first = start if isinstance(start, int) else 0
+    if extent < 1 or first < 0 or first + extent > size:
+        place = f" from {start} on" if isinstance(start, int) else ""
+        raise _slice_out_of_range(f"a slice of {extent} tiles{place} is not in 0:{size}")
+
+
+def _slice_out_of_range(message: str) -> RuleBroken:
+    return RuleBroken(
+        codes.SLICE_OUT_OF_RANGE,
+        message,
+        helps=("slices count tiles in the two innermost dimensions, start before stop",),
+    )
+
+
+def constant_difference(stop: Value, start: Value) -> int:
+    """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    stop_terms, stop_constant = _linear(stop)
+    start_terms, start_constant = _linear(start)
+    if stop_terms != start_terms:
+        raise not_yet("slices whose extent is not a constant, as in `start : start + 2`")
+    return stop_constant - start_constant
+
+
+Terms = dict[SSAValue, int]
+
+
+def _linear(value: Value) -> tuple[Terms, int]:
+    """An integer as factors of run-time values, and a constant."""
+    if isinstance(value, int):
+        return {}, value
+    if not isinstance(value, SSAValue):
+        raise not_yet(f"{describe(value)} as a slice bound")
+    op = value.owner
+    if isinstance(op, arith.ConstantOp):
+        constant = op.value
+        assert isinstance(constant, IntegerAttr)
+        return {}, constant.value.data
+    if isinstance(op, (arith.AddiOp, arith.SubiOp)):
+        sign = 1 if isinstance(op, arith.AddiOp) else -1
+        return _combine(_linear(op.lhs), _linear(op.rhs), sign)
+    if isinstance(op, arith.MuliOp):
+        left, right = _linear(op.lhs), _linear(op.rhs)
+        for factor, other in ((left, right), (right, left)):
+            if not factor[0]:
+                return _combine(({}, 0), other, factor[1])
+    return {value: 1}, 0
+
+
+def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
+    """left + right * factor"""
+    terms = dict(left[0])
+    for value, count in right[0].items():
+        terms[value] = terms.get(value, 0) + count * factor
+    present = {value: count for value, count in terms.items() if count}
+    return present, left[1] + right[1] * factor
+
+
+def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
+    builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
+    ends = (_copy_end(source), _copy_end(destination))
+    if ends not in COPIES:
+        raise not_yet(f"copies from {describe(source)} to {describe(destination)}")
+    if ends == ("block", "block"):
+        _check_blocks(block_type(source.type), block_type(destination.type))
+    else:
+        part, block = (source, destination) if ends[0] == "slice" else (destination, source)
+        _check_copy(builder.slices[part], block_type(part.type), block_type(block.type))
+    return builder.value(
+        ttl.CopyOp.create(
+            operands=[source, destination],
+            result_types=[ttl.TransferType(StringAttr(COPIES[ends]))],
+        )
+    )
+
+
+# Which barrier completes a copy: between blocks of a node the destination reads.
+COPIES = {("slice", "block"): "read", ("block", "slice"): "write", ("block", "block"): "read"}
+
+
+def _copy_end(value: Value) -> str:
+    owner = value.owner if isinstance(value, SSAValue) else None
+    if isinstance(owner, ttl.TensorSliceOp):
+        return "slice"
+    return "block" if isinstance(owner, ttl.AcquireOp) else "other"
+
+
+def _check_copy(items: tuple[Value, ...], part: BlockType, block: BlockType) -> None:
+    assert part.shape is not None and block.shape is not None
+    starts = (0,) * len(part.shape)
+    check_copy_shapes(TensorSlice(None, items, starts, part.shape), block.shape)
+    if part.dtype != block.dtype:
+        raise RuleBroken(
+            codes.DTYPE_MISMATCH,
+            f"a copy connects a {part.dtype} tensor with a {block.dtype} block",
+            helps=("make the dataflow buffer like the tensor it is copied from or to",),
+        )
+
+
+def _check_blocks(source: BlockType, destination: BlockType) -> None:
+    if source == destination:
+        return
+    code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
+    if source.shape != destination.shape:
+        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
+    raise RuleBroken(
+        code,
+        f"a copy connects a block of {texts[0]} with a block of {texts[1]}",
+        helps=("make the two dataflow buffers alike",),
+    )
+
+
+def wait_transfer(builder: KernelBuilder, transfer: SSAValue) -> Value:
+    builder.emit(ttl.WaitTransferOp.create(operands=[transfer]))
+
+
+def group(builder: KernelBuilder) -> Value:
+    builder.require(KernelKind.DATAMOVEMENT, "ttl.GroupTransfer()")
+    return builder.value(ttl.GroupOp.create(result_types=[ttl.GroupType()]))
+
+
+def add_to_group(builder: KernelBuilder, group: SSAValue, transfer: Value) -> None:
+    if not isinstance(transfer, SSAValue) or not isinstance(transfer.type, ttl.TransferType):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"GroupTransfer.add() takes what ttl.copy() returns, not {describe(transfer)}",
+        )
+    builder.emit(ttl.GroupAddOp.create(operands=[group, transfer]))
+
+
+def wait_group(builder: KernelBuilder, group: SSAValue) -> None:
+    builder.emit(ttl.GroupWaitOp.create(operands=[group]))

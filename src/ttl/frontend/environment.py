@@ -1,0 +1,144 @@
+"""Names around a kernel: what it captures, the globals of its module, Python's own.
+
+An operation body that asks for its node is run for every node. What its kernels capture may then
+differ between nodes: numbers become runtime arguments, everything else must be the same.
+"""
+
+from __future__ import annotations
+
+import builtins
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, f64, i1
+from xdsl.ir import Attribute, SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.language import DataflowBuffer, PipeNet, Semaphore
+
+MISSING: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeArgument:
+    """A name and its value on each node, as 32-bit words in the order of nodes."""
+
+    name: str
+    words: tuple[int, ...]
+
+
+MakeArgument = Callable[[RuntimeArgument, Attribute], SSAValue]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFunctions:
+    """A function of the operation's body: one closure for each node."""
+
+    functions: tuple[FunctionType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeObjects:
+    """An object of the operation's body that is another one on each node."""
+
+    name: str
+    objects: tuple[Any, ...]
+
+    def attribute(self, name: str, make: MakeArgument) -> Any:
+        values = [getattr(each, name) for each in self.objects]
+        return merged(f"{self.name}_{name}", values, make)
+
+
+class Environment:
+    """The names around one function, which has one closure for each node or one for all."""
+
+    def __init__(self, functions: tuple[FunctionType, ...]):
+        self.functions = functions
+
+    def lookup(self, name: str, make: MakeArgument) -> Any:
+        """What `name` stands for; MISSING if nothing."""
+        function = self.functions[0]
+        if name in function.__code__.co_freevars:
+            values = [_captured(each, name) for each in self.functions]
+            return merged(name, values, make)
+        if name in function.__globals__:
+            return function.__globals__[name]
+        return getattr(builtins, name, MISSING)
+
+
+def _captured(function: FunctionType, name: str) -> Any:
+    cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+    with suppress(ValueError):  # it has no value yet
+        return cell.cell_contents
+    return MISSING
+
+
+def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
+    """One value for all nodes."""
+    first = values[0]
+    if len(values) == 1 or all(is_same(first, value) for value in values):
+        return first
+    kinds = {type(value) for value in values}
+    if kinds <= {bool, int, float}:
+        return _number(name, values, kinds, make)
+    if len(kinds) == 1:
+        if isinstance(first, (tuple, list)) and len({len(value) for value in values}) == 1:
+            items = zip(*values, strict=True)
+            return type(first)(merged(f"{name}_{i}", list(v), make) for i, v in enumerate(items))
+        if isinstance(first, slice):
+            parts = ([getattr(v, p) for v in values] for p in ("start", "stop", "step"))
+            return slice(*(merged(name, part, make) for part in parts))
+        if isinstance(first, FunctionType) and len({value.__code__ for value in values}) == 1:
+            return NodeFunctions(tuple(values))
+        if not isinstance(first, (str, dict, set)):
+            return NodeObjects(name, tuple(values))
+    other = next(value for value in values if not is_same(first, value))
+    raise RuleBroken(
+        codes.NODES_DIFFER,
+        f"`{name}` is {first!r} on one node and {other!r} on another",
+        helps=("only numbers, and tuples of them, may differ between the nodes of a kernel",),
+    )
+
+
+def _number(name: str, values: list[Any], kinds: set[type], make: MakeArgument) -> SSAValue:
+    if float in kinds:
+        words = tuple(struct.unpack("<I", struct.pack("<f", value))[0] for value in values)
+        kept = [struct.unpack("<f", struct.pack("<I", word))[0] for word in words]
+        if kept != values:
+            raise RuleBroken(
+                codes.NOT_COMPILED_YET,
+                f"`{name}` differs between nodes and needs more than 32 bits",
+                helps=("round it to float32, or calculate it in the kernel",),
+            )
+        return make(RuntimeArgument(name, words), f64)
+    if any(not -(2**31) <= value < 2**31 for value in values):
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"`{name}` does not fit in 32 bits")
+    words = tuple(int(value) & 0xFFFFFFFF for value in values)
+    return make(RuntimeArgument(name, words), i1 if kinds == {bool} else IndexType())
+
+
+def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool:
+    """Do two nodes mean the same by these? What the body declares is made anew for each."""
+    if one is other or any(one is function for function in around):
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (DataflowBuffer, Semaphore)):
+        return bool(one.index == other.index)
+    if isinstance(one, PipeNet):
+        return bool(one.pipes == other.pipes)
+    if isinstance(one, (tuple, list)):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(is_same(*pair, around) for pair in pairs)
+    if isinstance(one, FunctionType):
+        return one.__code__ is other.__code__ and all(
+            is_same(_captured(one, name), _captured(other, name), (*around, one))
+            for name in one.__code__.co_freevars
+        )
+    if isinstance(one, (bool, int, float, str, slice, range, dict, set, frozenset)):
+        return bool(one == other)
+    return False

@@ -1,0 +1,167 @@
+"""Functions that a kernel defines or calls: translated in place of the call."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+
+from .builder import CannotCompile, Frame, KernelBuilder, Unusable, Value, not_in_kernels, not_yet
+from .environment import Environment, NodeFunctions
+from .loops import stored_names
+from .source import function_tree
+
+RETURNED = "<returned>"  # not a name a program could use
+
+Definition = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalFunction:
+    """A function that is defined in the kernel, or in a function it calls."""
+
+    tree: Definition
+    frame: Frame
+    signature: inspect.Signature
+
+
+def local_function(
+    builder: KernelBuilder, tree: Definition, evaluate: Callable[[ast.expr], Value]
+) -> LocalFunction:
+    return LocalFunction(tree, builder.frame, _signature(tree.args, evaluate))
+
+
+def _signature(
+    arguments: ast.arguments, evaluate: Callable[[ast.expr], Value]
+) -> inspect.Signature:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    keyword_only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    kinds = inspect.Parameter
+    found = []
+
+    def add(argument: ast.arg | None, kind: Any, default: ast.expr | None = None) -> None:
+        if argument is not None:
+            value = kinds.empty if default is None else evaluate(default)
+            found.append(inspect.Parameter(argument.arg, kind, default=value))
+
+    for argument, default in zip(positional, defaults, strict=True):
+        is_position = argument in arguments.posonlyargs
+        kind = kinds.POSITIONAL_ONLY if is_position else kinds.POSITIONAL_OR_KEYWORD
+        add(argument, kind, default)
+    add(arguments.vararg, kinds.VAR_POSITIONAL)
+    for argument, default in keyword_only:
+        add(argument, kinds.KEYWORD_ONLY, default)
+    add(arguments.kwarg, kinds.VAR_KEYWORD)
+    return inspect.Signature(found)
+
+
+def inline(
+    builder: KernelBuilder,
+    function: Value,
+    arguments: list[Value],
+    keywords: dict[str, Value],
+    body: Callable[[KernelBuilder, Definition], None],
+) -> Value:
+    """The call of a function of the program; `body` translates what stands in it."""
+    tree, signature, frame = _entered(builder, function)
+    if _is_running(builder, tree):
+        raise not_in_kernels("a function that calls itself", "write a loop")
+    try:
+        bound = signature.bind(*arguments, **keywords)
+    except TypeError as error:
+        name = getattr(tree, "name", "<lambda>")
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"{name}(): {error}") from None
+    bound.apply_defaults()
+    frame.caller, frame.call_site, frame.tree = builder.frame, builder.span, tree
+    mistakes = len(builder.diagnostics)
+    for name, value in (bound.arguments | {RETURNED: None}).items():
+        builder.values[frame.number, name] = value
+    caller, builder.frame = builder.frame, frame
+    try:
+        body(builder, tree)
+        _finish(builder, frame)
+    finally:
+        builder.frame = caller
+    if len(builder.diagnostics) > mistakes:
+        raise CannotCompile
+    result = builder.values[frame.number, RETURNED]
+    builder.values = {v: x for v, x in builder.values.items() if v[0] != frame.number}
+    if isinstance(result, Unusable):
+        raise result.refuse()
+    return result
+
+
+def _entered(
+    builder: KernelBuilder, function: Value
+) -> tuple[Definition, inspect.Signature, Frame]:
+    if isinstance(function, LocalFunction):
+        tree: Definition = function.tree
+        frame = builder.new_frame(function.frame.file, own_names(tree), function.frame)
+        frame.shared = shared_names(tree)
+        return tree, function.signature, frame
+    functions = function.functions if isinstance(function, NodeFunctions) else (function,)
+    first: FunctionType = functions[0]
+    code = first.__code__
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise not_in_kernels("generators and coroutines")
+    tree = function_tree(first)
+    own = frozenset({*code.co_varnames, *code.co_cellvars})
+    frame = builder.new_frame(code.co_filename, own, environment=Environment(functions))
+    frame.shared = shared_names(tree)
+    return tree, inspect.signature(first), frame
+
+
+def _is_running(builder: KernelBuilder, tree: Definition) -> bool:
+    frame: Frame | None = builder.frame
+    while frame is not None:
+        if frame.tree is tree:
+            return True
+        frame = frame.caller
+    return False
+
+
+def own_names(tree: Definition) -> frozenset[str]:
+    """The names that are variables of a function."""
+    arguments = tree.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    names = {argument.arg for argument in (*given, *rest)}
+    body = tree.body if isinstance(tree.body, list) else [tree.body]
+    elsewhere = {
+        name
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, (ast.Nonlocal, ast.Global))
+        for name in node.names
+    }
+    return frozenset(names | (stored_names(body) - elsewhere))
+
+
+def shared_names(tree: Definition) -> frozenset[str]:
+    """The names that functions inside declare nonlocal."""
+    return frozenset(
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Nonlocal)
+        for name in node.names
+    )
+
+
+def _finish(builder: KernelBuilder, frame: Frame) -> None:
+    """What the call left to be finished at its end: first the transfers, then the blocks."""
+    for op in frame.unfinished:
+        if op.parent_block() is not builder.block:
+            raise not_yet("a block or copy in a branch of a function, left to be finished")
+    copies = [op for op in frame.unfinished if isinstance(op, ttl.CopyOp)]
+    blocks = [op.block for op in frame.unfinished if isinstance(op, ttl.AcquireOp)]
+    for copy in copies:
+        builder.emit(ttl.WaitTransferOp.create(operands=[copy.transfer]))
+    if blocks:
+        builder.emit(ttl.ScopeEndOp.create(operands=blocks))

@@ -1,0 +1,377 @@
+"""Loops of a kernel, and the variables that change in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+
+from .block_math import Fill, block_operand
+from .builder import (
+    KernelBuilder,
+    Unusable,
+    Value,
+    Variable,
+    describe,
+    not_in_kernels,
+    not_yet,
+    value_name,
+)
+from .changing import Slot, changes, filled, name_value, on_some_paths, parts_of, typed, zipped
+from .environment import MISSING, is_same
+from .scalars import TYPES, as_kind, common_kind, integer, is_run_time, kind_of, negate, truth
+
+
+class _Changing(Unusable):
+    """A value that cannot be carried around a loop which assigns to its name."""
+
+    def __init__(self, name: str, value: Value):
+        super().__init__(
+            not_yet(f"a loop that changes `{name}`, which is {describe(value)} at its start")
+        )
+        self.value = value
+
+
+class Carried:
+    """The variables that a loop changes: their values at its start and in its body."""
+
+    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable]):
+        self.builder = builder
+        self.before = builder.values
+        self.start: list[SSAValue] = []
+        self.templates: dict[Variable, Any] = {}
+        self.fixed: dict[Variable, _Changing] = {}
+        for variable in sorted(variables):
+            value = self.before.get(variable, MISSING)
+            if value is MISSING or isinstance(value, Unusable):
+                continue
+            mark = len(self.start)
+            template = self._template(value)
+            if template is MISSING or len(self.start) == mark:
+                del self.start[mark:]
+                self.fixed[variable] = _Changing(variable[1], value)
+            else:
+                self.templates[variable] = template
+
+    def _template(self, value: Value) -> Any:
+        if isinstance(value, (tuple, list)):
+            items = [self._template(item) for item in value]
+            return MISSING if any(item is MISSING for item in items) else type(value)(items)
+        if isinstance(value, slice):
+            items = [None if p is None else self._template(p) for p in parts_of(value)]
+            return MISSING if any(item is MISSING for item in items) else slice(*items)
+        if not changes(value):
+            return MISSING
+        kind = kind_of(value)
+        self.start.append(value if kind is None else as_kind(self.builder, value, kind))
+        return Slot(len(self.start) - 1)
+
+    @property
+    def types(self) -> list[Attribute]:
+        return [value.type for value in self.start]
+
+    def enter(self, arguments: Sequence[SSAValue]) -> None:
+        """Bind the variables to the arguments of the loop's body."""
+        self.builder.values = dict(self.before)
+        for variable, template in self.templates.items():
+            self.builder.values[variable] = filled(template, arguments)
+            name_value(self.builder.values[variable], variable[1])
+        self.builder.values |= self.fixed
+
+    def leave(
+        self, arguments: Sequence[SSAValue]
+    ) -> tuple[list[SSAValue], dict[Variable, Unusable]]:
+        """What the body yields, and the variables that cannot be used after the loop."""
+        ends = self.builder.values
+        yielded: list[SSAValue] = list(arguments)
+        unusable: dict[Variable, Unusable] = {}
+        for variable, template in self.templates.items():
+            value = ends.get(variable, MISSING)
+            if isinstance(value, Unusable):
+                unusable[variable] = value
+            elif (broken := self._match(variable[1], template, value, yielded)) is not None:
+                if any(argument.uses for argument in _slots(template, arguments)):
+                    raise broken
+                unusable[variable] = Unusable(broken)
+        for variable, fixed in self.fixed.items():
+            if ends[variable] is not fixed:
+                unusable[variable] = fixed
+        for variable in ends:
+            if variable not in self.before:
+                unusable[variable] = on_some_paths(variable[1])
+        return yielded, unusable
+
+    def _match(
+        self, name: str, template: Any, value: Value, yielded: list[SSAValue]
+    ) -> RuleBroken | None:
+        if isinstance(template, Slot):
+            type = yielded[template.number].type
+            if not _fits(value, type):
+                return _other_kind(name, self.start[template.number], value)
+            yielded[template.number] = typed(self.builder, value, type)
+            return None
+        pairs = zipped(template, value)
+        if pairs is None:
+            return None if is_same(template, value) else _other_kind(name, template, value)
+        found = [self._match(name, *pair, yielded) for pair in pairs]
+        return next((broken for broken in found if broken), None)
+
+    def finish(self, results: Sequence[SSAValue], unusable: dict[Variable, Unusable]) -> None:
+        """Bind the variables to the results of the loop."""
+        self.builder.values = dict(self.before)
+        for variable, template in self.templates.items():
+            self.builder.values[variable] = filled(template, results)
+            name_value(self.builder.values[variable], variable[1])
+        self.builder.values |= unusable
+
+
+def _slots(template: Any, arguments: Sequence[SSAValue]) -> Iterator[SSAValue]:
+    if isinstance(template, Slot):
+        yield arguments[template.number]
+    elif isinstance(template, (tuple, list, slice)):
+        items = parts_of(template) if isinstance(template, slice) else template
+        for item in items:
+            yield from _slots(item, arguments)
+
+
+def _fits(value: Value, type: Attribute) -> bool:
+    kind = kind_of(value)
+    if kind is None:
+        return changes(value) and value.type == type
+    wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
+    return wanted is not None and common_kind(kind, wanted) is wanted
+
+
+def _other_kind(name: str, start: Value, end: Value) -> RuleBroken:
+    names = {float: "a float", int: "an int", bool: "a bool"}
+    texts = [names.get(kind_of(v)) or describe(v) for v in (start, end)]  # type: ignore[arg-type]
+    return not_in_kernels(
+        f"`{name}` is {texts[0]} before the loop and {texts[1]} in it",
+        "give it a value of the same kind before the loop, for example 0.0",
+    )
+
+
+def assigned(builder: KernelBuilder, nodes: Iterable[ast.AST]) -> set[Variable]:
+    """The variables that statements may assign to, also through functions they call."""
+    nodes = list(nodes)
+    found = {variable for name in stored_names(nodes) if (variable := builder.variable(name))}
+    found -= _summed_blocks(builder, nodes)
+    frame: Any = builder.frame
+    while frame is not None:
+        found |= {(frame.number, name) for name in frame.shared}
+        frame = frame.caller
+    return found
+
+
+def _summed_blocks(builder: KernelBuilder, nodes: list[ast.AST]) -> set[Variable]:
+    """`block += value` changes what the block holds, not what its name stands for."""
+    sums = {
+        inner.target.id: inner.target
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name)
+    }
+    targets = {
+        inner.target
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.AugAssign)
+    }
+    rebound = {
+        inner.id
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+        if inner not in targets
+    }
+    return {
+        variable
+        for name in sums
+        if name not in rebound
+        and (variable := builder.variable(name))
+        and isinstance(value := builder.values.get(variable), SSAValue)
+        and isinstance(value.owner, ttl.AcquireOp)
+    }
+
+
+def stored_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that statements assign to; functions in them have names of their own."""
+    return {name for node in nodes for name in _stored(node)}
+
+
+@lru_cache(maxsize=1024)  # loops in loops ask for the same statements again
+def _stored(node: ast.AST) -> frozenset[str]:
+    if isinstance(node, ast.Name):
+        return frozenset({node.id} if isinstance(node.ctx, ast.Store) else ())
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return frozenset({node.name})
+    if isinstance(node, ast.Lambda):
+        return frozenset()
+    return frozenset(stored_names(ast.iter_child_nodes(node)))
+
+
+def settle_fills(
+    builder: KernelBuilder, variables: Iterable[Variable], body: Callable[[], None]
+) -> None:
+    """A fill without a shape that a loop changes has the type that the loop gives it.
+
+    The body is translated once more to find out, and what comes of that is thrown away.
+    """
+    fills = [v for v in sorted(variables) if isinstance(builder.values.get(v), Fill)]
+    if not fills:
+        return
+    before, mistakes = builder.values, list(builder.diagnostics)
+    builder.values, scratch = dict(before), Block()
+    unfinished = list(builder.frame.unfinished)
+    builder.loop_depth += 1
+    with builder.inside(scratch):
+        body()
+    builder.loop_depth -= 1
+    ends, builder.values = builder.values, before
+    builder.diagnostics[:], builder.frame.unfinished[:] = mistakes, unfinished
+    for variable in fills:
+        end = ends[variable]
+        if isinstance(end, SSAValue) and ttl.is_block_value(end.type):
+            before[variable] = block_operand(builder, before[variable], block_type(end.type))
+    scratch.erase(safe_erase=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeValue:
+    """range(start, stop, step) with bounds that may be run-time values."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+
+def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
+    if not 1 <= len(given) <= 3 or any(kind_of(bound) not in (int, bool) for bound in given):
+        raise RuleBroken(codes.WRONG_ARGUMENT, "range() takes one to three integers")
+    start, stop = (0, given[0]) if len(given) == 1 else given[:2]
+    step = given[2] if len(given) == 3 else 1
+    if not isinstance(step, SSAValue) and step == 0:
+        raise RuleBroken(codes.WRONG_ARGUMENT, "range() with a step of zero")
+    return RangeValue(start, stop, step)
+
+
+def loop_over(
+    builder: KernelBuilder, steps: RangeValue, node: ast.For, body: Callable[[], None]
+) -> None:
+    """`for target in range(...)`"""
+    bounds = (steps.start, steps.stop, steps.step)
+    if not is_run_time(bounds) and len(range(*bounds)) == 0:
+        return
+    assert isinstance(node.target, ast.Name)
+    changed = assigned(builder, [node.target, *node.body])
+
+    def trial() -> None:
+        builder.assign(target.id, builder.index(0))
+        body()
+
+    target = node.target
+    settle_fills(builder, changed, trial)
+    carried = Carried(builder, changed)
+    lower, upper, step = _upward(builder, steps)
+    block = Block(arg_types=[IndexType(), *carried.types])
+    hint = value_name(node.target.id).strip("_") or "i"
+    block.args[0].name_hint = hint
+    if lower in builder.naturals:
+        builder.naturals.add(block.args[0])
+    arguments = list(block.args[1:])
+    carried.enter(arguments)
+    with builder.inside(block):
+        builder.assign(node.target.id, _counted(builder, steps, block.args[0], hint))
+        builder.loop_depth += 1
+        body()
+        builder.loop_depth -= 1
+        yielded, unusable = carried.leave(arguments)
+        builder.emit(scf.YieldOp(*yielded))
+    loop = builder.emit(scf.ForOp(lower, upper, step, carried.start, Region(block)))
+    carried.finish(list(loop.results), unusable)
+
+
+def _upward(builder: KernelBuilder, steps: RangeValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """Bounds of a loop that counts up: the range itself, or the number of its steps."""
+    if not isinstance(steps.step, SSAValue) and steps.step > 0:
+        bounds = (as_kind(builder, b, int) for b in (steps.start, steps.stop, steps.step))
+        lower, upper, step = bounds
+        return lower, upper, step
+    return builder.index(0), _step_count(builder, steps), builder.index(1)
+
+
+def _step_count(builder: KernelBuilder, steps: RangeValue) -> SSAValue:
+    bounds = (steps.start, steps.stop, steps.step)
+    if not is_run_time(bounds):
+        return builder.index(len(range(*bounds)))
+    start, stop = (as_kind(builder, bound, int) for bound in bounds[:2])
+
+    def count(first: SSAValue, last: SSAValue, size: SSAValue) -> SSAValue:
+        distance = builder.value(arith.SubiOp(last, first))
+        rounded = builder.value(arith.SubiOp(builder.value(arith.AddiOp(distance, size)),
+                                             builder.index(1)))  # fmt: skip
+        return builder.value(arith.DivSIOp(rounded, size))
+
+    if not isinstance(steps.step, SSAValue):
+        return count(stop, start, builder.index(-steps.step))
+    step = steps.step
+    downward = negate(builder, step)
+    is_up = builder.value(arith.CmpiOp(step, builder.index(0), "sgt"))
+    first, last = (builder.value(arith.SelectOp(is_up, *p)) for p in ((start, stop), (stop, start)))
+    size = builder.value(arith.SelectOp(is_up, step, downward))
+    return count(first, last, size)
+
+
+def _counted(
+    builder: KernelBuilder, steps: RangeValue, number: SSAValue, hint: str
+) -> SSAValue:
+    """The loop variable of the program."""
+    if not isinstance(steps.step, SSAValue) and steps.step > 0:
+        return number
+    number.name_hint = f"{hint}_step"
+    way = integer(builder, arith.MuliOp, number, as_kind(builder, steps.step, int))
+    start = as_kind(builder, steps.start, int)
+    return builder.value(arith.AddiOp(start, way), hint)
+
+
+def loop_while(
+    builder: KernelBuilder,
+    node: ast.While,
+    condition: Callable[[], Value],
+    body: Callable[[], None],
+) -> None:
+    """`while condition:`"""
+    changed = assigned(builder, node.body)
+    settle_fills(builder, changed, body)
+    carried = Carried(builder, changed)
+    test = Block(arg_types=carried.types)
+    carried.enter(list(test.args))
+    with builder.inside(test):
+        decided = truth(builder, condition())
+        if not isinstance(decided, SSAValue):
+            builder.values = carried.before
+            if decided:
+                raise not_in_kernels("a loop without end", "give the `while` a condition")
+            return
+        builder.emit(scf.ConditionOp(decided, *test.args))
+    block = Block(arg_types=carried.types)
+    arguments = list(block.args)
+    carried.enter(arguments)
+    with builder.inside(block):
+        builder.loop_depth += 1
+        body()
+        builder.loop_depth -= 1
+        yielded, unusable = carried.leave(arguments)
+        builder.emit(scf.YieldOp(*yielded))
+    loop = builder.emit(scf.WhileOp(carried.start, carried.types, Region(test), Region(block)))
+    carried.finish(list(loop.results), unusable)

@@ -1,0 +1,348 @@
+"""Scalars of a kernel that are known only when it runs, calculated as Python would.
+
+An int is an index, a bool an i1, a float an f64. Constants stay Python objects until they meet a
+run-time value, so that whatever can be calculated now is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f64, i1, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
+
+INDEX = IndexType()
+TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
+
+
+def kind_of(value: Value) -> type | None:
+    """bool, int or float; None for what is not a scalar."""
+    if isinstance(value, SSAValue):
+        return next((kind for kind, type in TYPES.items() if type == value.type), None)
+    return type(value) if type(value) in TYPES else None
+
+
+def is_run_time(value: Value) -> bool:
+    """Is it, or has it in it, a value that is known only when the kernel runs?"""
+    if isinstance(value, (tuple, list)):
+        return any(is_run_time(item) for item in value)
+    if isinstance(value, slice):
+        return any(is_run_time(part) for part in (value.start, value.stop, value.step))
+    return isinstance(value, SSAValue)
+
+
+def as_kind(builder: KernelBuilder, value: Value, kind: type) -> SSAValue:
+    """A scalar as an IR value of a kind it can be converted to without loss."""
+    if not isinstance(value, SSAValue):
+        return _constant(builder, kind(value), kind)
+    found = kind_of(value)
+    if found is kind:
+        return value
+    if found is bool:
+        one, zero = (_constant(builder, kind(number), kind) for number in (1, 0))
+        return select(builder, value, one, zero)
+    assert (found, kind) == (int, float)
+    narrow = builder.value(arith.IndexCastOp(value, i32))
+    return builder.value(arith.SIToFPOp(narrow, f64))
+
+
+def _constant(builder: KernelBuilder, number: Any, kind: type) -> SSAValue:
+    if kind is int:
+        return builder.index(number)
+    attribute = FloatAttr(number, f64) if kind is float else IntegerAttr(int(number), i1)
+    return builder.value(arith.ConstantOp(attribute))
+
+
+def common_kind(*kinds: type) -> type:
+    return float if float in kinds else int if int in kinds else bool
+
+
+def select(builder: KernelBuilder, condition: SSAValue, one: SSAValue, other: SSAValue) -> SSAValue:
+    result = builder.value(arith.SelectOp(condition, one, other))
+    if {one, other} <= builder.naturals:
+        builder.naturals.add(result)
+    return result
+
+
+def scalar_kinds(sign: str, *values: Value) -> list[type]:
+    kinds = []
+    for value in values:
+        kind = kind_of(value)
+        if kind is None:
+            raise RuleBroken(codes.WRONG_ARGUMENT, f"`{sign}` of {describe(value)}")
+        kinds.append(kind)
+    return kinds
+
+
+# Arithmetic ---------------------------------------------------------------------------------------
+
+
+def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
+    """A binary operator, at least one of its operands a run-time scalar."""
+    sign = SIGNS[type(operator)]
+    kinds = scalar_kinds(sign, left, right)
+    if sign in BITWISE and kinds == [bool, bool]:
+        operands = [as_kind(builder, value, bool) for value in (left, right)]
+        return builder.value(BITWISE[sign](*operands))
+    if sign == "/" or (float in kinds and sign in FLOAT_OPS):
+        operands = [as_kind(builder, value, float) for value in (left, right)]
+        if sign == "/" and not isinstance(right, SSAValue) and right == 0:
+            raise _division_by_zero(sign)
+        return builder.value(FLOAT_OPS[sign](*operands))
+    if float in kinds:
+        raise not_yet(f"`{sign}` of run-time floats")
+    if sign == "**":
+        return _power(builder, left, right)
+    one, other = (as_kind(builder, value, int) for value in (left, right))
+    if sign in ("//", "%"):
+        return _divide(builder, sign, one, other, right)
+    if sign in ("<<", ">>") and not isinstance(right, SSAValue) and not 0 <= right < 32:
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"a shift of a 32-bit integer by {right}")
+    return integer(builder, INDEX_OPS[sign], one, other)
+
+
+def integer(
+    builder: KernelBuilder, op: Callable[..., Operation], one: SSAValue, other: SSAValue
+) -> SSAValue:
+    result = builder.value(op(one, other))
+    if op is not arith.SubiOp and {one, other} <= builder.naturals:
+        builder.naturals.add(result)
+    return result
+
+
+def _divide(
+    builder: KernelBuilder, sign: str, one: SSAValue, other: SSAValue, divisor: Value
+) -> SSAValue:
+    """Python rounds down; C++ rounds to zero, which is the same where nothing is negative."""
+    if not isinstance(divisor, SSAValue) and divisor == 0:
+        raise _division_by_zero(sign)
+    if {one, other} <= builder.naturals:
+        return integer(builder, arith.DivSIOp if sign == "//" else arith.RemSIOp, one, other)
+    quotient = builder.value(arith.FloorDivSIOp(one, other))
+    if sign == "//":
+        return quotient
+    rest = builder.value(arith.SubiOp(one, builder.value(arith.MuliOp(quotient, other))))
+    if other in builder.naturals:
+        builder.naturals.add(rest)
+    return rest
+
+
+def _division_by_zero(sign: str) -> RuleBroken:
+    return RuleBroken(codes.WRONG_ARGUMENT, f"`{sign}` by zero")
+
+
+MOST_FACTORS = 16
+
+
+def _power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
+    if isinstance(exponent, SSAValue) or not 0 <= exponent <= MOST_FACTORS:
+        raise not_yet("`**` of run-time integers with other than a small constant exponent")
+    factor = as_kind(builder, base, int)
+    result = builder.index(1) if exponent == 0 else factor
+    for _ in range(exponent - 1):
+        result = integer(builder, arith.MuliOp, result, factor)
+    return result
+
+
+SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+BITWISE: dict[str, Callable[..., Operation]] = {
+    "&": arith.AndIOp,
+    "|": arith.OrIOp,
+    "^": arith.XOrIOp,
+}
+INDEX_OPS: dict[str, Callable[..., Operation]] = {
+    "+": arith.AddiOp,
+    "-": arith.SubiOp,
+    "*": arith.MuliOp,
+    "<<": arith.ShLIOp,
+    ">>": arith.ShRSIOp,
+    **BITWISE,
+}
+FLOAT_OPS: dict[str, Callable[..., Operation]] = {
+    "+": arith.AddfOp,
+    "-": arith.SubfOp,
+    "*": arith.MulfOp,
+    "/": arith.DivfOp,
+}
+
+
+def negate(builder: KernelBuilder, value: Value) -> Value:
+    (kind,) = scalar_kinds("-", value)
+    if kind is float:
+        return builder.value(arith.NegfOp(as_kind(builder, value, float)))
+    return builder.value(arith.SubiOp(builder.index(0), as_kind(builder, value, int)))
+
+
+def invert(builder: KernelBuilder, value: Value) -> Value:
+    """`~x` is -1 - x."""
+    if scalar_kinds("~", value) == [float]:
+        raise RuleBroken(codes.WRONG_ARGUMENT, "`~` of a float")
+    return builder.value(arith.SubiOp(builder.index(-1), as_kind(builder, value, int)))
+
+
+# Truth and comparisons ----------------------------------------------------------------------------
+
+
+def truth(builder: KernelBuilder, value: Value) -> bool | SSAValue:
+    """What `if value:` asks."""
+    if not isinstance(value, SSAValue):
+        return bool(value)
+    kind = kind_of(value)
+    if kind is None:
+        raise not_in_kernels(
+            f"a condition on {describe(value)}",
+            "conditions are on scalars; ttl.math.where() selects elements of blocks",
+        )
+    return value if kind is bool else compare(builder, ast.NotEq(), value, 0)
+
+
+def negation(builder: KernelBuilder, value: Value) -> bool | SSAValue:
+    condition = truth(builder, value)
+    if not isinstance(condition, SSAValue):
+        return not condition
+    return builder.value(arith.XOrIOp(condition, _constant(builder, True, bool)))
+
+
+def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
+    """A comparison with at least one run-time scalar."""
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return _contains(builder, operator, left, right)
+    if type(operator) not in PREDICATES:
+        raise not_in_kernels("`is` of a run-time value", "compare it by `==`")
+    sign, of_integers, of_floats = PREDICATES[type(operator)]
+    kinds = scalar_kinds(sign, left, right)
+    kind = float if float in kinds else int
+    if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
+        return sign in ("<=", ">=", "==")
+    one, other = (as_kind(builder, value, kind) for value in (left, right))
+    if kind is float:
+        return builder.value(arith.CmpfOp(one, other, of_floats))
+    return builder.value(arith.CmpiOp(one, other, of_integers))
+
+
+def _contains(
+    builder: KernelBuilder, operator: ast.In | ast.NotIn, left: Value, right: Value
+) -> Value:
+    if not isinstance(right, (tuple, list, range)):
+        raise not_in_kernels(f"`in` of {describe(right)}")
+    found: Value = False
+    for item in right:
+        is_item = compare(builder, ast.Eq(), left, item)
+        found = is_item if found is False else builder.value(arith.OrIOp(found, is_item))
+    return negation(builder, found) if isinstance(operator, ast.NotIn) else found
+
+
+PREDICATES: dict[type[ast.cmpop], tuple[str, str, str]] = {
+    ast.Lt: ("<", "slt", "olt"),
+    ast.LtE: ("<=", "sle", "ole"),
+    ast.Gt: (">", "sgt", "ogt"),
+    ast.GtE: (">=", "sge", "oge"),
+    ast.Eq: ("==", "eq", "oeq"),
+    ast.NotEq: ("!=", "ne", "une"),
+}
+
+
+# Python's own functions ---------------------------------------------------------------------------
+
+
+def minimum(builder: KernelBuilder, *values: Value) -> Value:
+    return _extreme(builder, min, values)
+
+
+def maximum(builder: KernelBuilder, *values: Value) -> Value:
+    return _extreme(builder, max, values)
+
+
+def _extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> Value:
+    """min() and max(): of equal values the first."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = tuple(values[0])
+    kinds = scalar_kinds(f"{function.__name__}()", *values)
+    if len(set(kinds)) > 1 and float in kinds:
+        raise not_yet(f"{function.__name__}() of ints and floats")
+    kind = common_kind(*kinds, int)
+    result = as_kind(builder, values[0], kind)
+    for value in values[1:]:
+        result = _better(builder, function, result, as_kind(builder, value, kind), kind)
+    return result
+
+
+def _better(
+    builder: KernelBuilder, function: Any, one: SSAValue, other: SSAValue, kind: type
+) -> SSAValue:
+    if kind is float:
+        sign = ast.Lt() if function is min else ast.Gt()
+        return select(builder, compare(builder, sign, other, one), other, one)
+    result = builder.value((arith.MinSIOp if function is min else arith.MaxSIOp)(one, other))
+    natural = [one in builder.naturals, other in builder.naturals]
+    if all(natural) if function is min else any(natural):
+        builder.naturals.add(result)
+    return result
+
+
+def absolute(builder: KernelBuilder, value: Value) -> Value:
+    (kind,) = scalar_kinds("abs()", value)
+    if kind is bool or value in builder.naturals:
+        return as_kind(builder, value, int)
+    positive = negate(builder, value)
+    is_negative = compare(builder, ast.Lt(), value, 0)
+    result = builder.value(arith.SelectOp(is_negative, positive, value))
+    if kind is int:
+        builder.naturals.add(result)
+    return result
+
+
+def to_int(builder: KernelBuilder, value: Value) -> Value:
+    (kind,) = scalar_kinds("int()", value)
+    if kind is float:
+        return builder.value(arith.IndexCastOp(builder.value(arith.FPToSIOp(value, i32)), INDEX))
+    return as_kind(builder, value, int)
+
+
+def to_float(builder: KernelBuilder, value: Value) -> Value:
+    scalar_kinds("float()", value)
+    return as_kind(builder, value, float)
+
+
+# What can be calculated where it may not be needed. Division cannot: by zero it fails.
+SPECULATED = (
+    arith.ConstantOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.CmpiOp,
+    arith.CmpfOp,
+    arith.SelectOp,
+    arith.MinSIOp,
+    arith.MaxSIOp,
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.NegfOp,
+    arith.IndexCastOp,
+    arith.SIToFPOp,
+)

@@ -1,0 +1,117 @@
+"""The compute side of convert-ttl-to-ttkernel: tile operations as calls of the chip's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import bfloat16, float32, round_to
+from ttl.semantics.ops import BLOCK_OPS, COPY, DUPLICATE, FILL, TileCall
+
+from .compiler_buffers import FP32
+from .kernel_calls import KernelConverter, call
+from .module_pass import Maker
+
+
+def section_step(self: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
+    step = op.step.data
+    if step in SUMMING:
+        call(make, "pack_reconfig_l1_acc", make.index(SUMMING[step]))
+    else:
+        call(make, f"tile_regs_{step}")
+
+
+def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
+    buffers = [self.buffer_of(block) for block in op.buffers]
+    tiles = [self.tile_of(op, *pair, make) for pair in zip(op.buffers, op.tiles, strict=True)]
+    registers = list(op.registers)
+    action = op.action.data
+    if action == "store":
+        call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
+    elif action == "copy":
+        call(make, COPY.call, buffers[0], tiles[0], registers[0])
+    elif action == "fill":
+        assert op.value is not None
+        call(make, FILL.call, registers[0]).properties["value"] = op.value
+    elif action == "duplicate":
+        call(make, f"{DUPLICATE.call}<DataFormat::{_dst_format(self)}>", *registers)
+    elif action == "matmul":
+        sizes = [make.index(size) for size in _matmul_sizes(op)]
+        form = _form(self, action, from_buffers=True)
+        call(make, form.call, *buffers, *tiles, registers[0], make.index(0), *sizes)
+    elif len(buffers) == 2:
+        form = _form(self, action, from_buffers=True)
+        call(make, form.call, *buffers, *tiles, registers[-1])
+    elif buffers:
+        forms = BLOCK_OPS[action].tile[self.api]
+        reuse = forms.left_in_dst if op.left_in_dst is not None else forms.right_in_dst
+        assert reuse is not None
+        call(make, reuse.call, buffers[0], tiles[0], registers[-1])
+    else:
+        form = _form(self, action, from_buffers=False)
+        used = registers if BLOCK_OPS[action].operands > 1 else registers[:1]
+        _call_in_dst(self, form, used, op, make)
+
+
+def _call_in_dst(
+    self: KernelConverter,
+    form: TileCall,
+    registers: list[SSAValue],
+    op: ttl.TileCallOp,
+    make: Maker,
+) -> None:
+    made = call(make, form.call, *registers)
+    if form.arguments is not None:
+        literals = form.arguments(**_parameters(self, op))
+        made.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    if form.then is not None:
+        following = call(make, form.then.call, registers[-1])
+        literals = form.then.arguments() if form.then.arguments else ()
+        following.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+
+
+def _parameters(self: KernelConverter, op: ttl.TileCallOp) -> dict[str, float]:
+    """Of an exact operation numbers are rounded to the format of the registers, which changes
+    nothing of its results: the chip would cut the numbers off."""
+    found: dict[str, float] = {}
+    is_exact = BLOCK_OPS[op.action.data].bound is None
+    dtype = bfloat16 if is_exact and _dst_format(self) != "Float32" else float32
+    for name, value in (op.parameters.data if op.parameters else {}).items():
+        number = value.value.data  # type: ignore[attr-defined]
+        if isinstance(value, FloatAttr):
+            number = float(round_to(np.array(number, np.float32), dtype))
+        found[name] = number
+    return found
+
+
+def _dst_format(self: KernelConverter) -> str:
+    return "Float32" if bool(self.kernel.attributes[FP32]) else "Float16_b"
+
+
+def _form(self: KernelConverter, action: str, from_buffers: bool) -> TileCall:
+    """The tile column of the op table for this chip."""
+    forms = BLOCK_OPS[action].tile[self.api]
+    form = forms.from_buffers if from_buffers else forms.in_dst
+    assert form is not None
+    return form
+
+
+def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:
+    """Columns and rows of the result and the row stride of the left operand, in tiles."""
+    assert op.sizes is not None
+    columns, rows = (size.value.data for size in op.sizes)
+    steps = (block_type(op.buffers[0].type).shape or ())[-1]
+    return columns, rows, steps
+
+
+SUMMING = {"sum": 1, "overwrite": 0}
+
+COMPUTE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
+    ttl.SectionOp: section_step,
+    ttl.TileCallOp: tile_call,
+}

@@ -1,0 +1,59 @@
+"""What both sides of convert-ttl-to-ttkernel share: the kernel being rewritten, and its calls."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttkernel, ttl
+
+from .held_blocks import HeldBlocks
+from .module_pass import Maker, not_yet
+
+
+class KernelConverter:
+    """Rewrites one kernel in place."""
+
+    def __init__(self, kernel: func.FuncOp, api: str):
+        self.kernel = kernel
+        self.api = api
+        self.circular_buffers: dict[SSAValue, SSAValue] = {}
+        self.accessors: dict[SSAValue, SSAValue] = {}
+        self.held = HeldBlocks(kernel)
+        self.starts: dict[SSAValue, SSAValue] = {}  # where the memory of a buffer starts
+
+    def buffer_of(self, block: SSAValue) -> SSAValue:
+        return self.circular_buffers[ttl.buffer_of(block)]
+
+    def tile_of(
+        self, op: Operation, block: SSAValue, tile: SSAValue, make: Maker
+    ) -> SSAValue:
+        """Where a tile of a block that `op` uses stands behind the buffer's pointer."""
+        distance = self.held.distance(op, block)
+        if not distance:
+            return tile
+        if self.held.goes_over_edge(block):
+            raise not_yet(
+                "several blocks held at once of a buffer whose blocks they do not divide",
+                op,
+                "hold as many blocks each time, and give the buffer a multiple of it",
+            )
+        return make.affine([(tile, 1)], distance * block_tiles(block), "tile")
+
+
+def block_tiles(block: SSAValue) -> int:
+    buffer = ttl.buffer_of(block)
+    assert isinstance(buffer.type, ttl.DataflowBufferType)
+    return buffer.type.block_tiles
+
+
+def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) -> Operation:
+    """`name` is spelled as in C++, template arguments included."""
+    template = ttkernel.template_of(name)
+    op = ttkernel.CALLS[name.split("<")[0]].create(
+        operands=arguments,
+        properties={"template": template} if template else {},
+        result_types=[IndexType()] if returns else [],
+    )
+    return make.add(op)

@@ -1,0 +1,190 @@
+"""Random whole programs as Python text: loops, conditions, scalars, several buffers and stores.
+
+A program reads tiles of x at places that scalars decide, computes with + and *, and writes every
+result block to y in order. The number of blocks that each kernel handles is decided by the same
+statements in all three kernels, so that no program deadlocks: the statements around the blocks are
+the same text, only what is done with a block differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+NAMES = ("p", "q", "r")
+ROWS = COLUMNS = 4
+
+TEMPLATE = '''\
+import ttl
+
+TABLE = (3, 1, 2)
+
+
+def mix(first, second, limit=7):
+    if first > limit:
+        return first - limit
+    return first + second
+
+
+@ttl.operation(grid={grid})
+def operation(x, y):
+    a_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={counts[0]})
+    b_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={counts[1]})
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count={counts[2]})
+
+    @ttl.compute()
+    def compute():
+{compute}
+
+    @ttl.datamovement()
+    def read():
+{read}
+
+    @ttl.datamovement()
+    def write():
+        place = 0
+{write}
+'''
+
+COMPUTE = (
+    "with a_dfb.wait() as a, b_dfb.wait() as b, y_dfb.reserve() as out:\n"
+    "    if {condition}:\n"
+    "        out.store({first})\n"
+    "    else:\n"
+    "        out.store({second})"
+)
+READ = (
+    "with a_dfb.reserve() as a, b_dfb.reserve() as b:\n"
+    "    one = ttl.copy(x[({row}) % 4, ({column}) % 4], a)\n"
+    "    two = ttl.copy(x[({column}) % 4, ({row}) % 4], b)\n"
+    "    {waits}"
+)
+WRITE = (
+    "with y_dfb.wait() as out:\n"
+    "    ttl.copy(out, y[node_number * 8 + place // 8, place % 8]).wait()\n"
+    "place = (place + 1) % 64"
+)
+BLOCK_EXPRESSIONS = ("a + b", "a * b", "b - a", "a + b * a", "(a + b) * (a + a)")  # of both
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block of a, of b and of y, here."""
+
+    row: str
+    column: str
+    condition: str
+    first: str
+    second: str
+    waits: str
+
+
+Statement = str | Step | tuple[str, list["Statement"], list["Statement"]]
+
+
+def scalars(depth: int = 2) -> st.SearchStrategy[str]:
+    """Integer expressions; divisors are never zero."""
+    leaf = st.sampled_from((*NAMES, "0", "1", "3", "-2", "here"))
+    if depth == 0:
+        return leaf
+    inner = scalars(depth - 1)
+    return st.one_of(
+        leaf,
+        st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, st.sampled_from(("//", "%")), st.sampled_from(("2", "3", "-4", "5"))).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
+        st.tuples(inner, inner).map(lambda t: f"min({t[0]}, {t[1]})"),
+        st.tuples(inner, inner).map(lambda t: f"mix({t[0]}, {t[1]})"),
+        inner.map(lambda s: f"TABLE[abs({s}) % 3]"),
+        st.tuples(inner, conditions(0), inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
+    )
+
+
+def conditions(depth: int = 1) -> st.SearchStrategy[str]:
+    signs = st.sampled_from(("<", "<=", "==", "!=", ">"))
+    test = st.tuples(st.sampled_from(NAMES), signs, st.sampled_from((*NAMES, "1", "2")))
+    leaf = test.map(lambda t: f"{t[0]} {t[1]} {t[2]}")
+    if depth == 0:
+        return leaf
+    return st.one_of(
+        leaf,
+        st.tuples(leaf, st.sampled_from(("and", "or")), leaf).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
+        leaf.map(lambda c: f"not ({c})"),
+    )
+
+
+def assignments() -> st.SearchStrategy[str]:
+    """Values stay small, so that 32 bits hold them."""
+    name = st.sampled_from(NAMES)
+    return st.one_of(
+        st.tuples(name, scalars()).map(lambda t: f"{t[0]} = ({t[1]}) % 16"),
+        st.tuples(name, scalars(1)).map(lambda t: f"{t[0]} += ({t[1]}) % 8 - 3"),
+        st.tuples(name, name).map(lambda t: f"{t[0]}, {t[1]} = {t[1]}, {t[0]}"),
+    )
+
+
+def steps() -> st.SearchStrategy[Step]:
+    expressions = st.sampled_from(BLOCK_EXPRESSIONS)
+    group = "group = ttl.GroupTransfer(); group.add(two); group.add(one); group.wait_all()"
+    waits = ("one.wait(); two.wait()", "two.wait(); one.wait()", group)
+    return st.builds(
+        Step, scalars(), scalars(), conditions(), expressions, expressions, st.sampled_from(waits)
+    )
+
+
+def statements(depth: int) -> st.SearchStrategy[list[Statement]]:
+    simple = st.one_of(assignments(), steps())
+    if depth == 0:
+        return st.lists(simple, min_size=1, max_size=2)
+    body, nothing = statements(depth - 1), st.just([])
+    ranges = st.sampled_from(("2", "1, 4, 2", "3, 0, -2", "p % 3", "q % 3, -1, -2"))
+    loop = st.tuples(ranges.map(lambda r: f"for i{depth} in range({r}):"), body, nothing)
+    branch = st.tuples(conditions().map(lambda c: f"if {c}:"), body, st.one_of(nothing, body))
+    while_loop = st.tuples(st.just(f"while count{depth} > 0:"), body, nothing)
+    return st.lists(st.one_of(simple, loop, branch, while_loop), min_size=1, max_size=3)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    body = draw(statements(2))
+    grid = draw(st.sampled_from(((1, 1), (2, 1))))
+    counts = draw(st.tuples(*[st.sampled_from((1, 2, 3))] * 3))
+    head = ["here, _ = ttl.node(dims=2)", "node_number = ttl.node(dims=1)", "p, q, r = 1, here, 2"]
+    texts = {
+        kind: _indented(head + _lines(body, template), 2)
+        for kind, template in (("compute", COMPUTE), ("read", READ), ("write", WRITE))
+    }
+    return TEMPLATE.format(grid=grid, counts=counts, **texts)
+
+
+def _lines(body: list[Statement], template: str) -> list[str]:
+    lines: list[str] = []
+    for statement in body:
+        if isinstance(statement, str):
+            lines.append(statement)
+        elif isinstance(statement, Step):
+            lines += template.format(**vars(statement)).splitlines()
+        else:
+            lines += _compound(*statement, template)
+    return lines
+
+
+def _compound(
+    head: str, body: list[Statement], otherwise: list[Statement], template: str
+) -> list[str]:
+    inner = _lines(body, template)
+    lines = [head, *(f"    {line}" for line in inner)]
+    if head.startswith("while"):
+        counter = head.split()[1]
+        lines = [f"{counter} = (p + q) % 3", *lines, f"    {counter} -= 1"]
+    if otherwise:
+        lines += ["else:", *(f"    {line}" for line in _lines(otherwise, template))]
+    return lines
+
+
+def _indented(lines: list[str], depth: int) -> str:
+    return "\n".join("    " * depth + line for line in lines)
