@@ -1,7 +1,8 @@
 """`python -m benchmarks`: the figures that the project watches, medians of several runs.
 
 With `--peer DIR`, an environment with tt-lang-sim, also the comparison with it; with `--only NAME`
-nothing but these rows of the comparison.
+nothing but these rows of the comparison. With `--compiler DIR`, an environment with the public
+compiler, compile times are compared with those that it has here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import compile_speed
 from benchmarks.comparison import ROWS, compare
 from benchmarks.processes import TTL, Cost, run
 
@@ -46,21 +48,26 @@ def own_figures() -> None:
             cost = median([*TTL, "run", *options, example])
             name = " ".join(("ttl run", *options, example))
             print(f"{name:48} {cost.wall_seconds:8.2f} s  {cost.cpu_seconds:8.2f} s CPU")
+    run([sys.executable, "-m", "benchmarks.host"], show=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("--peer", type=Path, help="the environment that has tt-lang-sim")
+    parser.add_argument("--compiler", type=Path, help="the environment that has tt-lang")
     parser.add_argument("--only", nargs="+", default=[], choices=[row.name for row in ROWS])
     options = parser.parse_args()
     if options.only and not options.peer:
         parser.error("--only chooses rows of the comparison, which needs --peer")
+    good = True
     if not options.only:
         own_figures()
         print()
+        good = compile_speed.compare(options.compiler and options.compiler.absolute())
+        print()
     if options.peer:
-        return 0 if compare(options.only, options.peer.absolute()) else 1
-    return 0
+        good = compare(options.only, options.peer.absolute()) and good
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

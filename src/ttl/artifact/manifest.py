@@ -1,30 +1,43 @@
-"""The compiled operation on disk: manifest.json beside kernels/*.cpp.
+"""The compiled operation as JSON, and on disk: manifest.json beside kernels/*.cpp.
 
 The top level has the keys of the tt-xla artifact, so that its loaders can read it; what only pyttl
-knows stands under `pyttl`.
+knows stands under `pyttl`. docs/reference/artifact.md describes every key.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import Span, file_not_usable
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable
 
 from .operation import (
     Buffer,
     CompiledOperation,
     ComputeConfig,
+    CoreArguments,
     Kernel,
     Operand,
     Semaphore,
     ThreadKind,
 )
 
-FORMAT_VERSION = 2
+FORMAT_VERSIONS = (1, 2)
 MANIFEST = "manifest.json"
+
+# The names that tt-xla gives to element types; block floats have none.
+MLIR_NAMES = {
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float32": "f32",
+    "int32": "i32",
+    "uint32": "ui32",
+    "uint16": "ui16",
+    "uint8": "ui8",
+}
+_NAMES = {mlir: name for name, mlir in MLIR_NAMES.items()}
 
 
 def write_folder(compiled: CompiledOperation, folder: Path) -> None:
@@ -32,67 +45,68 @@ def write_folder(compiled: CompiledOperation, folder: Path) -> None:
     try:
         (folder / "kernels").mkdir(parents=True, exist_ok=True)
         for kernel in compiled.kernels:
-            (folder / _kernel_file(kernel)).write_text(kernel.cpp_source)
-        (folder / MANIFEST).write_text(json.dumps(to_json(compiled), indent=2) + "\n")
+            (folder / _kernel_file(kernel)).write_text(kernel.cpp_source, encoding="utf-8")
+        text = json.dumps(to_json(compiled), indent=2) + "\n"
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
     except OSError as error:
         raise file_not_usable(folder, error) from None
 
 
 def read_folder(folder: Path) -> CompiledOperation:
+    """The operation in `folder`; the text of a kernel is that of its file, which may be edited."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-        sources = [(folder / kernel["file"]).read_text() for kernel in manifest["kernels"]]
+        compiled = from_json(_parse((folder / MANIFEST).read_text(encoding="utf-8")))
+        kernels = tuple(_with_text_of_file(kernel, folder) for kernel in compiled.kernels)
     except OSError as error:
         raise file_not_usable(folder, error) from None
-    return from_json(manifest, sources)
+    return replace(compiled, kernels=kernels)
+
+
+def _with_text_of_file(kernel: Kernel, folder: Path) -> Kernel:
+    text = (folder / _kernel_file(kernel)).read_text(encoding="utf-8")
+    return replace(kernel, cpp_source=text)
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise _not_an_artifact(f"it is not JSON: {error}") from None
+
+
+def _not_an_artifact(problem: str) -> UsageError:
+    broken = RuleBroken(
+        codes.NOT_AN_ARTIFACT,
+        f"this is no compiled operation: {problem}",
+        helps=("write one with `ttl compile FILE -o DIR`",),
+    )
+    return UsageError(broken.at(None))
 
 
 def _kernel_file(kernel: Kernel) -> str:
     return f"kernels/{kernel.name}.cpp"
 
 
-def to_json(compiled: CompiledOperation) -> dict[str, Any]:
+# Writing ------------------------------------------------------------------------------------------
+
+
+def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, Any]:
+    """Everything about the operation. Version 1 has the keys of version 2 as well."""
+    assert format_version in FORMAT_VERSIONS
     start, end = compiled.core_range
     return {
-        "format_version": FORMAT_VERSION,
+        "format_version": format_version,
         "kernels": [_kernel_to_json(kernel) for kernel in compiled.kernels],
         "core_range": {"start": list(start), "end": list(end)},
         "cb_configs": [_buffer_to_json(buffer) for buffer in compiled.buffers],
         "num_tensors": len(compiled.operands),
-        "num_pipe_sync_semaphores": 0,
+        **({"num_pipe_nets": 0} if format_version == 1 else {}),
+        # Such semaphores have the numbers 0, 1, ... and start at 0: those in `pyttl` say more.
+        "num_pipe_sync_semaphores": max((s.index + 1 for s in compiled.semaphores), default=0),
         "num_pipe_global_semaphores": 0,
         "pipe_sram_scratch_bytes": 0,
-        "operand_metadata": {
-            "shapes": [list(operand.shape) for operand in compiled.operands],
-            "dtypes": [operand.dtype for operand in compiled.operands],
-            "layouts": [operand.layout for operand in compiled.operands],
-            "mesh_shape": [1, 1],
-            "arg_roles": None,
-            "shard_spec": None,
-        },
-        "pyttl": {
-            "name": compiled.name,
-            "target": compiled.target,
-            "device_api": compiled.device_api,
-            "operand_names": [operand.name for operand in compiled.operands],
-            "semaphores": [asdict(semaphore) for semaphore in compiled.semaphores],
-            "kernels": [
-                {
-                    "name": kernel.name,
-                    "thread": kernel.thread.value,
-                    "source_map": [[line, _span(span)] for line, span in kernel.source_map],
-                }
-                for kernel in compiled.kernels
-            ],
-            "buffers": [
-                {
-                    "name": buffer.name,
-                    "unpack_to_dest_fp32": buffer.unpack_to_dest_fp32,
-                    "span": buffer.span and _span(buffer.span),
-                }
-                for buffer in compiled.buffers
-            ],
-        },
+        "operand_metadata": _metadata(compiled.operands),
+        "pyttl": _own(compiled),
     }
 
 
@@ -106,71 +120,155 @@ _CONFIG_TYPES = {
 def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
     config = asdict(kernel.config) if kernel.config else {}
     return {
-        "file": _kernel_file(kernel),
         "thread_type": "compute" if kernel.thread is ThreadKind.COMPUTE else "noc",
+        "cpp_source": kernel.cpp_source,
         "tensor_indices": list(kernel.tensor_indices),
         "kernel_config": {"type": _CONFIG_TYPES[kernel.thread], **config},
     }
 
 
 def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
+    # tt-xla counts the tiles of one block only where the compiler made the buffer.
+    counted_blocks = 1 if buffer.compiler_allocated else buffer.block_count
     return {
         "buffer_index": buffer.index,
         "data_format": buffer.data_format,
         "page_size": buffer.page_bytes,
-        "num_tiles": buffer.block_tiles * buffer.block_count,
+        "num_tiles": buffer.block_tiles * counted_blocks,
         "block_count": buffer.block_count,
         "total_size": buffer.total_bytes,
     }
 
 
-def _span(span: Span) -> list[Any]:
+def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
+    return {
+        "shapes": [list(operand.shape) for operand in operands],
+        "dtypes": [MLIR_NAMES.get(operand.dtype, operand.dtype) for operand in operands],
+        "layouts": [operand.layout for operand in operands],
+        "mesh_shape": [1, 1],
+        "arg_roles": None,
+        "shard_spec": None,
+    }
+
+
+def _own(compiled: CompiledOperation) -> dict[str, Any]:
+    return {
+        "name": compiled.name,
+        "target": compiled.target,
+        "device_api": compiled.device_api,
+        "operand_names": [operand.name for operand in compiled.operands],
+        "kernels": [_own_of_kernel(compiled, kernel) for kernel in compiled.kernels],
+        "buffers": [
+            {
+                "name": buffer.name,
+                "compiler_allocated": buffer.compiler_allocated,
+                "unpack_to_dest_fp32": buffer.unpack_to_dest_fp32,
+                "span": _span_to_json(buffer.span) if buffer.span else None,
+            }
+            for buffer in compiled.buffers
+        ],
+        "semaphores": [
+            {"id": semaphore.index, "initial_value": semaphore.initial}
+            for semaphore in compiled.semaphores
+        ],
+    }
+
+
+def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "file": _kernel_file(kernel),
+        "thread": kernel.thread.value,
+        "compile_time_args": list(compiled.buffer_indices),
+        "uses_tensor_accessors": kernel.uses_tensor_accessors,
+        "runtime_arg_names": list(kernel.runtime_arg_names),
+        "runtime_args": [
+            {"core": list(arguments.core), "args": list(arguments.args)}
+            for arguments in kernel.runtime_args
+        ],
+        "source_map": [[line, _span_to_json(span)] for line, span in kernel.source_map],
+    }
+
+
+def _span_to_json(span: Span) -> list[Any]:
     return [span.file, span.line, span.column, span.end_line, span.end_column]
 
 
-def from_json(manifest: dict[str, Any], sources: list[str]) -> CompiledOperation:
+# Reading ------------------------------------------------------------------------------------------
+
+
+def from_json(manifest: Any) -> CompiledOperation:
+    """What `to_json` was given; UsageError if pyttl did not write the manifest."""
+    if not isinstance(manifest, dict):
+        raise _not_an_artifact("it is not a JSON object")
+    version = manifest.get("format_version")
+    if version not in FORMAT_VERSIONS:
+        raise _not_an_artifact(f"format_version is {version!r}, and not 1 or 2")
+    try:
+        return _operation(manifest)
+    except KeyError as missing:
+        raise _not_an_artifact(f"it has no {missing.args[0]!r}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _not_an_artifact(f"its parts do not fit together: {error}") from None
+
+
+def _operation(manifest: dict[str, Any]) -> CompiledOperation:
     own = manifest["pyttl"]
-    metadata = manifest["operand_metadata"]
-    operands = zip(
-        own["operand_names"],
-        metadata["shapes"],
-        metadata["dtypes"],
-        metadata["layouts"],
-        strict=True,
-    )
     core_range = manifest["core_range"]
+    own_kernels = zip(manifest["kernels"], own["kernels"], strict=True)
+    own_buffers = zip(manifest["cb_configs"], own["buffers"], strict=True)
     return CompiledOperation(
         name=own["name"],
         target=own["target"],
         device_api=own["device_api"],
-        kernels=tuple(map(_kernel_from_json, manifest["kernels"], own["kernels"], sources)),
-        buffers=tuple(map(_buffer_from_json, manifest["cb_configs"], own["buffers"])),
-        operands=tuple(Operand(n, tuple(s), d, layout) for n, s, d, layout in operands),
-        core_range=(tuple(core_range["start"]), tuple(core_range["end"])),
-        semaphores=tuple(Semaphore(**semaphore) for semaphore in own["semaphores"]),
+        kernels=tuple(_kernel(*parts) for parts in own_kernels),
+        buffers=tuple(_buffer(*parts) for parts in own_buffers),
+        operands=_operands(manifest["operand_metadata"], own["operand_names"]),
+        core_range=(_coordinate(core_range["start"]), _coordinate(core_range["end"])),
+        semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in own["semaphores"]),
     )
 
 
-def _kernel_from_json(kernel: dict[str, Any], own: dict[str, Any], source: str) -> Kernel:
+def _operands(metadata: dict[str, Any], names: list[str]) -> tuple[Operand, ...]:
+    lists = (names, metadata["shapes"], metadata["dtypes"], metadata["layouts"])
+    return tuple(
+        Operand(name, tuple(shape), _NAMES.get(dtype, dtype), layout)
+        for name, shape, dtype, layout in zip(*lists, strict=True)
+    )
+
+
+def _kernel(kernel: dict[str, Any], own: dict[str, Any]) -> Kernel:
     thread = ThreadKind(own["thread"])
     settings = {key: value for key, value in kernel["kernel_config"].items() if key != "type"}
     return Kernel(
         name=own["name"],
         thread=thread,
-        cpp_source=source,
+        cpp_source=kernel["cpp_source"],
         tensor_indices=tuple(kernel["tensor_indices"]),
         config=ComputeConfig(**settings) if thread is ThreadKind.COMPUTE else None,
         source_map=tuple((line, Span(*span)) for line, span in own["source_map"]),
+        runtime_arg_names=tuple(own["runtime_arg_names"]),
+        runtime_args=tuple(
+            CoreArguments(_coordinate(arguments["core"]), tuple(arguments["args"]))
+            for arguments in own["runtime_args"]
+        ),
     )
 
 
-def _buffer_from_json(buffer: dict[str, Any], own: dict[str, Any]) -> Buffer:
+def _buffer(buffer: dict[str, Any], own: dict[str, Any]) -> Buffer:
+    counted_blocks = 1 if own["compiler_allocated"] else buffer["block_count"]
     return Buffer(
         name=own["name"],
         index=buffer["buffer_index"],
         data_format=buffer["data_format"],
-        block_tiles=buffer["num_tiles"] // buffer["block_count"],
+        block_tiles=buffer["num_tiles"] // counted_blocks,
         block_count=buffer["block_count"],
         unpack_to_dest_fp32=own["unpack_to_dest_fp32"],
         span=Span(*own["span"]) if own["span"] else None,
+        compiler_allocated=own["compiler_allocated"],
     )
+
+
+def _coordinate(pair: list[int]) -> tuple[int, int]:
+    x, y = pair
+    return x, y

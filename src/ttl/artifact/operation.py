@@ -3,7 +3,8 @@
 Argument conventions, the same for every launcher:
 * compile-time arguments of a compute kernel: the buffer indices 0..n-1; of a data movement kernel:
   those, then the TensorAccessor arguments of all tensors of the operation in order;
-* common runtime arguments: the addresses of the tensors in `tensor_indices`, in that order.
+* common runtime arguments: the addresses of the tensors in `tensor_indices`, in that order;
+* runtime arguments of a core: those of the kernel's `runtime_args`, what differs between nodes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ class ComputeConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreArguments:
+    """The runtime arguments of a kernel on one core: 32-bit words, floats as their bits."""
+
+    core: Coordinate
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One C++ string for one kind of processor."""
 
@@ -42,6 +51,13 @@ class Kernel:
     tensor_indices: tuple[int, ...] = ()
     config: ComputeConfig | None = None  # compute kernels only
     source_map: tuple[tuple[int, Span], ...] = ()  # (C++ line, Python span), ascending
+    runtime_arg_names: tuple[str, ...] = ()  # what get_arg_val(0), get_arg_val(1), ... are
+    runtime_args: tuple[CoreArguments, ...] = ()  # of every core, or of none
+
+    @property
+    def uses_tensor_accessors(self) -> bool:
+        """Do the words of the tensors' accessors follow the buffer indices?"""
+        return self.thread is not ThreadKind.COMPUTE
 
     def span_of(self, cpp_line: int) -> Span | None:
         """The Python that a C++ line comes from."""
@@ -64,6 +80,7 @@ class Buffer:
     block_count: int
     unpack_to_dest_fp32: bool = False
     span: Span | None = None
+    compiler_allocated: bool = False  # not one of the program's own
 
     @property
     def page_bytes(self) -> int:
@@ -100,3 +117,8 @@ class CompiledOperation:
     operands: tuple[Operand, ...]
     core_range: tuple[Coordinate, Coordinate]  # inclusive corners
     semaphores: tuple[Semaphore, ...] = ()
+
+    @property
+    def buffer_indices(self) -> tuple[int, ...]:
+        """The compile-time arguments with which those of every kernel begin."""
+        return tuple(buffer.index for buffer in self.buffers)

@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from golden.example_programs import OPERATIONS, compile_example
-from ttl.artifact import (
-    Buffer,
-    CompiledOperation,
-    ComputeConfig,
-    Kernel,
-    Operand,
-    Semaphore,
-    ThreadKind,
-    read_folder,
-    write_folder,
-)
-from ttl.diagnostics import Span, UsageError
-
-SPAN = Span("späne.py", 3, 5, 4, 1)
-COMPUTE = Kernel(
-    "compute",
-    ThreadKind.COMPUTE,
-    "void kernel_main() {} // é\n",
-    (),
-    ComputeConfig("LoFi", True, True, True, True),
-    ((1, SPAN), (7, replace(SPAN, line=4))),
-)
-EVERYTHING = CompiledOperation(
-    name="everything",
-    target="blackhole",
-    device_api="0.81",
-    kernels=(COMPUTE, Kernel("write", ThreadKind.WRITER, "\n", (1, 0))),
-    buffers=(Buffer("a_dfb", 5, "BFP_BFloat8", 6, 3, True, SPAN), Buffer("b", 6, "Int32", 1, 1)),
-    operands=(Operand("a", (1, 64, 32), "bfloat16", "TILE"), Operand("b", (32, 32), "f", "ROW")),
-    core_range=((1, 2), (3, 4)),
-    semaphores=(Semaphore(0, 2), Semaphore(3)),
-)
+from ttl.artifact import read_folder, write_folder
+from ttl.artifact.manifest import FORMAT_VERSIONS, from_json, to_json
+from ttl.diagnostics import UsageError, codes
+from unit.artifact.everything import COMPUTE, EVERYTHING, SPAN
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:
@@ -64,8 +38,53 @@ def test_writing_again_replaces(tmp_path: Path) -> None:
 
 def test_sizes_on_disk_are_those_of_the_buffer(tmp_path: Path) -> None:
     write_folder(EVERYTHING, tmp_path)
-    (first, _) = json.loads((tmp_path / "manifest.json").read_text())["cb_configs"]
-    assert (first["num_tiles"], first["page_size"], first["total_size"]) == (18, 1088, 18 * 1088)
+    configs = json.loads((tmp_path / "manifest.json").read_text())["cb_configs"]
+    sizes = [(one["num_tiles"], one["page_size"], one["total_size"]) for one in configs]
+    # Of the compiler's own buffer, the last, the tiles of one block are counted.
+    assert sizes == [(18, 1088, 18 * 1088), (1, 4096, 4096), (4, 4096, 8 * 4096)]
+
+
+@pytest.mark.parametrize("version", FORMAT_VERSIONS)
+def test_both_versions_are_read_without_a_folder(version: int) -> None:
+    text = json.dumps(to_json(EVERYTHING, version))
+    assert from_json(json.loads(text)) == EVERYTHING
+
+
+def test_an_edited_kernel_is_the_one_that_is_read(tmp_path: Path) -> None:
+    write_folder(EVERYTHING, tmp_path)
+    (tmp_path / "kernels" / "compute.cpp").write_text("edited\n")
+    assert read_folder(tmp_path).kernels[0] == replace(COMPUTE, cpp_source="edited\n")
+
+
+def test_loaders_make_semaphores_up_to_the_last_one() -> None:
+    assert to_json(EVERYTHING)["num_pipe_sync_semaphores"] == 4
+    assert to_json(replace(EVERYTHING, semaphores=()))["num_pipe_sync_semaphores"] == 0
+
+
+def test_nothing_in_the_text_is_the_repr_of_an_object() -> None:
+    text = json.dumps([to_json(compile_example(name)) for name in OPERATIONS])
+    assert not re.search(r"Layout\.|DataType|<\w+ object|0x[0-9a-f]{8,}", text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-9], "it is not JSON"),
+        (lambda text: "[]", "it is not a JSON object"),
+        (lambda text: text.replace('"format_version": 1', '"format_version": 3'), "is 3, and not"),
+        (lambda text: text.replace('"pyttl"', '"other"'), "it has no 'pyttl'"),
+        (lambda text: text.replace('"thread": "writer"', '"thread": "w"'), "'w' is not a valid"),
+        (lambda text: text.replace('"operand_names": [', '"operand_names": ["x", '), "shorter"),
+        (lambda text: text.replace('"math_fidelity"', '"fidelity"'), "fidelity"),
+    ],
+)
+def test_what_is_no_artifact_is_refused(change: Any, message: str, tmp_path: Path) -> None:
+    write_folder(EVERYTHING, tmp_path)
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(change(manifest.read_text()))
+    with pytest.raises(UsageError, match=message) as caught:
+        read_folder(tmp_path)
+    assert caught.value.diagnostics[0].code is codes.NOT_AN_ARTIFACT
 
 
 def test_a_missing_manifest_is_named(tmp_path: Path) -> None:

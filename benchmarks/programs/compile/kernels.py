@@ -1,0 +1,203 @@
+"""`kernels.py KERNEL [REPEATS]`: compile one kernel, then again REPEATS times.
+
+Either compiler runs this as it is: pyttl, or the public one with the modules of standins/ in
+place of torch and a ttnn that needs hardware. The last line is JSON: CPU seconds of the first
+compilation, of each that follows, and of the process up to the first C++.
+"""
+
+import json
+import os
+import sys
+import time
+
+os.environ["TTLANG_COMPILE_ONLY"] = "1"
+
+import ttnn
+
+import ttl
+
+BLOCK = 4  # tiles along each side of a block
+STEPS = 4  # blocks along the inner dimension of the matrix product
+SIZE = BLOCK * STEPS * 32
+
+
+def add(a, b, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(STEPS):
+            with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(a_blk + b_blk)
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk:
+                a_copy = ttl.copy(a[row : row + BLOCK, 0:BLOCK], a_blk)
+                b_copy = ttl.copy(b[row : row + BLOCK, 0:BLOCK], b_blk)
+                a_copy.wait()
+                b_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:BLOCK])
+                y_copy.wait()
+
+
+def multiply_add_exp(a, b, c, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    c_dfb = ttl.make_dataflow_buffer_like(c, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(STEPS):
+            with (
+                a_dfb.wait() as a_blk,
+                b_dfb.wait() as b_blk,
+                c_dfb.wait() as c_blk,
+                y_dfb.reserve() as y_blk,
+            ):
+                y_blk.store(a_blk * b_blk + ttl.math.exp(c_blk))
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk, c_dfb.reserve() as c_blk:
+                a_copy = ttl.copy(a[row : row + BLOCK, 0:BLOCK], a_blk)
+                b_copy = ttl.copy(b[row : row + BLOCK, 0:BLOCK], b_blk)
+                c_copy = ttl.copy(c[row : row + BLOCK, 0:BLOCK], c_blk)
+                a_copy.wait()
+                b_copy.wait()
+                c_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:BLOCK])
+                y_copy.wait()
+
+
+def matmul(a, b, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        with y_dfb.reserve() as y_blk:
+            for _ in range(STEPS):
+                with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+                    y_blk += a_blk @ b_blk
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            inner = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk:
+                a_copy = ttl.copy(a[0:BLOCK, inner : inner + BLOCK], a_blk)
+                b_copy = ttl.copy(b[inner : inner + BLOCK, 0:BLOCK], b_blk)
+                a_copy.wait()
+                b_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        with y_dfb.wait() as y_blk:
+            y_copy = ttl.copy(y_blk, y[0:BLOCK, 0:BLOCK])
+            y_copy.wait()
+
+
+def broadcasts(a, b, c, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, 1), block_count=2)
+    c_dfb = ttl.make_dataflow_buffer_like(c, shape=(1, 1), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(STEPS):
+            with (
+                a_dfb.wait() as a_blk,
+                b_dfb.wait() as b_blk,
+                c_dfb.wait() as c_blk,
+                y_dfb.reserve() as y_blk,
+            ):
+                rows = ttl.math.broadcast(a_blk, y_blk, dims=[0])
+                columns = ttl.math.broadcast(b_blk, y_blk, dims=[1])
+                everywhere = ttl.math.broadcast(c_blk, y_blk, dims=[0, 1])
+                y_blk.store(rows * columns + everywhere)
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk, c_dfb.reserve() as c_blk:
+                a_copy = ttl.copy(a[step : step + 1, 0:BLOCK], a_blk)
+                b_copy = ttl.copy(b[row : row + BLOCK, 0:1], b_blk)
+                c_copy = ttl.copy(c[step : step + 1, 0:1], c_blk)
+                a_copy.wait()
+                b_copy.wait()
+                c_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:BLOCK])
+                y_copy.wait()
+
+
+KERNELS = {
+    "add": (add, 3),
+    "multiply-add-exp": (multiply_add_exp, 4),
+    "matmul": (matmul, 3),
+    "broadcasts": (broadcasts, 4),
+}
+
+
+def compile_once(function, tensors):
+    """An operation that no compiler has seen before, as far as it can tell."""
+    forget()
+    start = time.process_time()
+    ttl.operation(grid=(1, 1))(function)(*tensors)
+    return time.process_time() - start
+
+
+def forget():
+    try:
+        from ttl.driver import PROCESS_DRIVER
+    except ImportError:  # the public compiler keeps what it compiled in the operation
+        return
+    PROCESS_DRIVER.compiled.clear()
+
+
+def main():
+    function, count = KERNELS[sys.argv[1]]
+    repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    device = ttnn.open_device(device_id=0)
+    tensors = [
+        ttnn.zeros((SIZE, SIZE), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        for _ in range(count)
+    ]
+    figures = {
+        "first": compile_once(function, tensors),
+        "process": time.process_time(),
+        "again": [compile_once(function, tensors) for _ in range(repeats)],
+    }
+    print(f"\n{json.dumps(figures)}")
+
+
+if __name__ == "__main__":
+    main()

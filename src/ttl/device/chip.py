@@ -1,0 +1,31 @@
+"""The chip that real tensors lie on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ttl.artifact import Coordinate
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.target import TARGETS
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    target: str  # one of TARGETS
+    grid: Coordinate  # columns, rows that programs may use
+
+
+def chip_of(device: Any) -> Chip:
+    """The chip of a real ttnn device; UsageError for a chip that pyttl does not know."""
+    name = device.arch().name.lower()
+    if name not in TARGETS:
+        broken = RuleBroken(
+            codes.UNUSABLE_TENSOR,
+            f"the tensors are on a chip called {name}; kernels are compiled for "
+            f"{' and '.join(TARGETS)}",
+            helps=("use a device of one of these",),
+        )
+        raise UsageError(broken.at(None))
+    grid = device.compute_with_storage_grid_size()
+    return Chip(name, (grid.x, grid.y))

@@ -1,0 +1,77 @@
+"""A plan as the descriptors of ttnn. Everything that constructs objects of ttnn is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ttl.artifact import Coordinate, CoreArguments, Semaphore, ThreadKind
+
+from .plan import BufferPlan, KernelPlan, ProgramPlan
+
+
+def program_descriptor(ttnn: Any, plan: ProgramPlan) -> Any:
+    """The ttnn.ProgramDescriptor of a plan; `ttnn` is the real module."""
+    cores = _core_ranges(ttnn, *plan.core_range)
+    return ttnn.ProgramDescriptor(
+        kernels=[_kernel(ttnn, kernel, cores) for kernel in plan.kernels],
+        semaphores=[_semaphore(ttnn, semaphore, cores) for semaphore in plan.semaphores],
+        cbs=[_buffer(ttnn, buffer, cores) for buffer in plan.buffers],
+    )
+
+
+def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:
+    corners = ttnn.CoreRange(ttnn.CoreCoord(*start), ttnn.CoreCoord(*end))
+    return ttnn.CoreRangeSet([corners])
+
+
+def _kernel(ttnn: Any, kernel: KernelPlan, cores: Any) -> Any:
+    return ttnn.KernelDescriptor(
+        kernel_source=kernel.source,
+        source_type=ttnn.KernelDescriptor.SourceType.SOURCE_CODE,
+        core_ranges=cores,
+        compile_time_args=list(kernel.compile_time_args),
+        runtime_args=[_core_arguments(ttnn, arguments) for arguments in kernel.runtime_args],
+        common_runtime_args=list(kernel.common_runtime_args),
+        config=_config(ttnn, kernel),
+    )
+
+
+def _core_arguments(ttnn: Any, arguments: CoreArguments) -> tuple[Any, list[int]]:
+    return ttnn.CoreCoord(*arguments.core), list(arguments.args)
+
+
+def _config(ttnn: Any, kernel: KernelPlan) -> Any:
+    if kernel.thread is ThreadKind.READER:
+        return ttnn.ReaderConfigDescriptor()
+    if kernel.thread is ThreadKind.WRITER:
+        return ttnn.WriterConfigDescriptor()
+    assert kernel.config is not None
+    config = ttnn.ComputeConfigDescriptor(
+        math_fidelity=getattr(ttnn.MathFidelity, kernel.config.math_fidelity),
+        math_approx_mode=kernel.config.math_approx_mode,
+        fp32_dest_acc_en=kernel.config.fp32_dest_acc_en,
+        dst_full_sync_en=kernel.config.dst_full_sync_en,
+        bfp8_pack_precise=kernel.config.bfp8_pack_precise,
+    )
+    mode = ttnn.UnpackToDestMode
+    config.unpack_to_dest_mode = [
+        mode.UnpackToDestFp32 if is_wide else mode.Default for is_wide in kernel.unpack_to_dest_fp32
+    ]
+    return config
+
+
+def _buffer(ttnn: Any, buffer: BufferPlan, cores: Any) -> Any:
+    pages = ttnn.CBFormatDescriptor(
+        buffer_index=buffer.index,
+        data_format=getattr(ttnn, buffer.dtype),
+        page_size=buffer.page_bytes,
+    )
+    return ttnn.CBDescriptor(
+        total_size=buffer.total_bytes, core_ranges=cores, format_descriptors=[pages]
+    )
+
+
+def _semaphore(ttnn: Any, semaphore: Semaphore, cores: Any) -> Any:
+    return ttnn.SemaphoreDescriptor(
+        id=semaphore.index, core_ranges=cores, initial_value=semaphore.initial
+    )

@@ -1,0 +1,135 @@
+"""Tensors of a ttnn that is not the embedded one, without hardware.
+
+`install` makes them tensors of a module: of a stand-in whose descriptors only remember what they
+were given, or of the real ttnn, whose classes then build the descriptors. Either way generic_op
+keeps the program instead of running it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+FIRST_ADDRESS = 0x1000
+ADDRESS_STEP = 0x400
+
+DataType = Enum("DataType", ["BFLOAT16", "FLOAT32", "INT32", "UINT8", "FP8_E4M3"])
+Layout = Enum("Layout", ["ROW_MAJOR", "TILE"])
+Arch = Enum("Arch", ["WORMHOLE_B0", "BLACKHOLE", "QUASAR"])
+MathFidelity = Enum("MathFidelity", ["LoFi", "HiFi2", "HiFi3", "HiFi4"])
+UnpackToDestMode = Enum("UnpackToDestMode", ["Default", "UnpackToDestFp32"])
+
+
+@dataclass
+class Device:
+    chip: str = "WORMHOLE_B0"
+    grid: tuple[int, int] = (8, 7)
+    number: int = 0
+
+    def arch(self) -> Any:
+        return Arch[self.chip]
+
+    def compute_with_storage_grid_size(self) -> Any:
+        return SimpleNamespace(x=self.grid[0], y=self.grid[1])
+
+    def id(self) -> int:
+        return self.number
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Like that of ttnn it can be indexed and iterated over, but is no tuple."""
+
+    sizes: tuple[int, ...]
+
+    def __getitem__(self, dimension: int) -> int:
+        return self.sizes[dimension]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.sizes)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass
+class Tensor:
+    """What the language and the launcher ask of a tensor."""
+
+    sizes: tuple[int, ...]
+    dtype: Any
+    layout: Any
+    place: Device | None
+    position: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.sizes)
+
+    def device(self) -> Device | None:
+        return self.place
+
+    def buffer_address(self) -> int:
+        return FIRST_ADDRESS + ADDRESS_STEP * self.position
+
+
+@dataclass
+class TensorAccessorArgs:
+    tensor: Tensor
+
+    def get_compile_time_args(self) -> list[int]:
+        """Of another length for every tensor, as those of sharded tensors are."""
+        return [100 * (self.tensor.position + 1) + i for i in range(self.tensor.position + 2)]
+
+
+@dataclass
+class Launches:
+    """What generic_op was called with."""
+
+    calls: list[tuple[list[Tensor], Any]] = field(default_factory=list)
+    refusal: str | None = None
+
+    def generic_op(self, tensors: list[Tensor], program: Any) -> Tensor:
+        if self.refusal is not None:
+            raise RuntimeError(self.refusal)
+        self.calls.append((tensors, program))
+        return tensors[-1]
+
+
+def install(ttnn: ModuleType) -> Launches:
+    """Make this module the home of the tensors, and keep what it is asked to launch."""
+    launches = Launches()
+    sys.modules[ttnn.__name__] = ttnn
+    Tensor.__module__ = ttnn.__name__
+    vars(ttnn).update(TensorAccessorArgs=TensorAccessorArgs, generic_op=launches.generic_op)
+    return launches
+
+
+class Remembered(SimpleNamespace):
+    """A descriptor with the fields that it was made with."""
+
+    SourceType = SimpleNamespace(SOURCE_CODE="SOURCE_CODE", FILE_PATH="FILE_PATH")
+
+
+def standin_module() -> ModuleType:
+    """A ttnn whose descriptors have no behaviour of their own."""
+    ttnn: Any = ModuleType("ttnn_standin")
+    for name in (
+        "ProgramDescriptor", "KernelDescriptor", "CBDescriptor", "CBFormatDescriptor",
+        "SemaphoreDescriptor", "ComputeConfigDescriptor", "ReaderConfigDescriptor",
+        "WriterConfigDescriptor",
+    ):  # fmt: skip
+        setattr(ttnn, name, type(name, (Remembered,), {}))
+    ttnn.CoreCoord = lambda x, y: (x, y)
+    ttnn.CoreRange = lambda start, end: (start, end)
+    ttnn.CoreRangeSet = list
+    ttnn.MathFidelity = MathFidelity
+    ttnn.UnpackToDestMode = UnpackToDestMode
+    for dtype in ("bfloat16", "float32", "int32", "uint32", "uint16", "uint8", "bfloat8_b"):
+        setattr(ttnn, dtype, dtype)
+    module: ModuleType = ttnn
+    return module

@@ -1,0 +1,52 @@
+"""An operation that has something of everything an artifact can say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ttl.artifact import (
+    Buffer,
+    CompiledOperation,
+    ComputeConfig,
+    CoreArguments,
+    Kernel,
+    Operand,
+    Semaphore,
+    ThreadKind,
+)
+from ttl.diagnostics import Span
+
+SPAN = Span("späne.py", 3, 5, 4, 1)
+COMPUTE = Kernel(
+    "compute",
+    ThreadKind.COMPUTE,
+    "void kernel_main() {} // é\n",
+    (),
+    ComputeConfig("LoFi", True, True, True, True),
+    ((1, SPAN), (7, replace(SPAN, line=4))),
+)
+WRITE = Kernel(
+    "write",
+    ThreadKind.WRITER,
+    "\n",
+    (1, 0),
+    runtime_arg_names=("start", "scale"),
+    runtime_args=(CoreArguments((1, 2), (0, 7)), CoreArguments((2, 2), (8, 0xFFFFFFFF))),
+)
+EVERYTHING = CompiledOperation(
+    name="everything",
+    target="blackhole",
+    device_api="0.81",
+    kernels=(COMPUTE, WRITE),
+    buffers=(
+        Buffer("a_dfb", 5, "BFP_BFloat8", 6, 3, True, SPAN),
+        Buffer("b", 6, "Int32", 1, 1),
+        Buffer("spilled", 7, "Float32", 4, 2, compiler_allocated=True),
+    ),
+    operands=(
+        Operand("a", (1, 64, 32), "bfloat16", "TILE"),
+        Operand("b", (32, 32), "bfloat4_b", "ROW_MAJOR"),
+    ),
+    core_range=((1, 2), (2, 2)),
+    semaphores=(Semaphore(0, 2), Semaphore(3)),
+)

@@ -1,0 +1,204 @@
+"""Calls with tensors that are not the embedded ones, as far as they can go without hardware."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import ttl
+from device.standins import (
+    Arch,
+    DataType,
+    Device,
+    Launches,
+    Layout,
+    Tensor,
+    install,
+    standin_module,
+)
+from golden.example_programs import DEVICE as EMBEDDED_DEVICE
+from golden.example_programs import operation_of
+from ttl import ttnn as embedded_ttnn
+from ttl.diagnostics import UsageError, codes
+
+
+@pytest.fixture
+def launches() -> Iterator[Launches]:
+    home = Tensor.__module__
+    module = standin_module()
+    yield install(module)
+    del sys.modules[module.__name__]
+    Tensor.__module__ = home
+
+
+def tensors(device: Device | None, count: int = 4, **changes: Any) -> list[Tensor]:
+    settings = {"dtype": DataType.BFLOAT16, "layout": Layout.TILE, **changes}
+    return [Tensor((256, 256), place=device, position=i, **settings) for i in range(count)]
+
+
+def call(*arguments: Any) -> None:
+    operation_of("elementwise")(*arguments)
+
+
+def test_real_tensors_go_to_their_device_unasked(launches: Launches) -> None:
+    given = tensors(Device())
+    call(*given)
+    ((io_tensors, program),) = launches.calls
+    assert io_tensors == given
+    compute, read, write = program.kernels
+    assert "exp_tile" in compute.kernel_source
+    assert read.common_runtime_args == [0x1000, 0x1400, 0x1800]
+    assert write.common_runtime_args == [0x1C00]
+    words = [100, 101, 200, 201, 202, 300, 301, 302, 303, 400, 401, 402, 403, 404]
+    assert read.compile_time_args == [0, 1, 2, 3, *words]
+    assert {kernel.source_type for kernel in program.kernels} == {"SOURCE_CODE"}
+    assert program.kernels[0].core_ranges == [((0, 0), (1, 1))]
+
+
+def test_addresses_are_asked_for_at_every_call(launches: Launches) -> None:
+    given = tensors(Device())
+    call(*given)
+    given[3].position = 9
+    call(*given)
+    addresses = [program.kernels[2].common_runtime_args for _, program in launches.calls]
+    assert addresses == [[0x1C00], [0x1000 + 9 * 0x400]]
+
+
+def fill(y):  # type: ignore[no-untyped-def]
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():  # type: ignore[no-untyped-def]
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(ttl.math.fill(1.0, shape=(1, 1)))
+
+    @ttl.datamovement()
+    def write():  # type: ignore[no-untyped-def]
+        column, row = ttl.node(dims=2)
+        with y_dfb.wait() as y_blk:
+            ttl.copy(y_blk, y[row, column]).wait()
+
+
+def test_a_single_tensor_is_given_twice(launches: Launches) -> None:
+    (y,) = tensors(Device(), count=1)
+    ttl.operation(grid=(1, 1))(fill)(y)
+    assert launches.calls[0][0] == [y, y]
+
+
+def doubled(x, y):  # type: ignore[no-untyped-def]
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():  # type: ignore[no-untyped-def]
+        for _ in range(x.shape[0] // 32):
+            with x_dfb.wait() as x_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(x_blk + x_blk)
+
+    @ttl.datamovement()
+    def read():  # type: ignore[no-untyped-def]
+        for row in range(x.shape[-2] // 32):
+            with x_dfb.reserve() as x_blk:
+                ttl.copy(x[row, 0], x_blk).wait()
+
+    @ttl.datamovement()
+    def write():  # type: ignore[no-untyped-def]
+        rows, _ = y.shape
+        for row in range(rows // 32):
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[row, 0]).wait()
+
+
+def test_kernels_ask_for_the_shape_of_a_real_tensor(launches: Launches) -> None:
+    ttl.operation(grid=(1, 1))(doubled)(*tensors(Device(), count=2))
+    ((_, program),) = launches.calls
+    assert all("< 8; " in kernel.kernel_source for kernel in program.kernels)
+
+
+@pytest.mark.parametrize(
+    ("chip", "grid"), [("WORMHOLE_B0", (8, 7)), ("BLACKHOLE", (3, 2)), ("WORMHOLE_B0", (2, 1))]
+)
+def test_the_full_grid_and_the_chip_are_those_of_the_device(
+    launches: Launches, monkeypatch: pytest.MonkeyPatch, chip: str, grid: tuple[int, int]
+) -> None:
+    compiled = []
+    monkeypatch.setattr("ttl.device.launch", lambda operation, tensors: compiled.append(operation))
+    (y,) = tensors(Device(chip, grid), count=1)
+    ttl.operation(grid="auto")(fill)(y)
+    assert [one.target for one in compiled] == [chip.lower()]
+    assert compiled[0].core_range == ((0, 0), (grid[0] - 1, grid[1] - 1))
+
+
+def test_ttnn_says_why_it_refuses(launches: Launches) -> None:
+    launches.refusal = (
+        "TT_FATAL @ /project/x.cpp:129: size <= limit\ninfo:\nStatically allocated circular "
+        "buffers on core range clash\nbacktrace:\n --- something\n"
+    )
+    with pytest.raises(UsageError) as caught:
+        call(*tensors(Device()))
+    (found,) = caught.value.diagnostics
+    assert found.code is codes.DEVICE_REFUSED
+    assert found.message == (
+        "ttnn does not run `multiply_add_exp`: Statically allocated circular buffers on core "
+        "range clash"
+    )
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"), [("one\ntwo", "one"), ("", "no reason given"), ("backtrace: x", "no reason")]
+)
+def test_a_refusal_in_other_words(launches: Launches, said: str, shown: str) -> None:
+    launches.refusal = said
+    with pytest.raises(UsageError, match=f"multiply_add_exp`: {shown}"):
+        call(*tensors(Device()))
+
+
+EMBEDDED = embedded_ttnn.zeros((256, 256), embedded_ttnn.bfloat16, device=EMBEDDED_DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("environment", "given", "message"),
+    [
+        ({"TTL_BACKEND": "host"}, tensors(Device()), "TTL1015.*TTL_BACKEND=host"),
+        ({"TTL_BACKEND": "device"}, [EMBEDDED] * 4, "TTL1015.*needs tensors of the real ttnn"),
+        ({"TTL_DRY_RUN": "1"}, tensors(Device()), "TTL_DRY_RUN=1.*a device cannot"),
+        ({}, [*tensors(Device())[:3], EMBEDDED], "TTL1015.*others of the embedded one"),
+        ({}, tensors(None), "TTL1015.*argument `a` of multiply_add_exp is a host tensor"),
+        ({}, tensors(Device("QUASAR")), "TTL1015.*on a chip called quasar"),
+        ({}, tensors(Device(), dtype=DataType.FP8_E4M3), "TTL1005.*is a Tensor, not a ttnn tensor"),
+        ({}, tensors(Device(), layout=Layout.ROW_MAJOR), "TTL1011|TTL7001"),
+        (
+            {},
+            [*tensors(Device())[:3], *tensors(Device(number=1), count=1)],
+            "TTL1015.*argument `y`.*is on device 1",
+        ),
+    ],
+)
+def test_what_does_not_go_together(
+    launches: Launches,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    given: list[Any],
+    message: str,
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ttl.TTLError, match=message):
+        call(*given)
+    assert launches.calls == []
+
+
+def test_compiling_only_launches_nothing(
+    launches: Launches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    call(*tensors(Device()))
+    assert launches.calls == []
+
+
+def test_the_standins_have_chips_that_pyttl_does_not_know() -> None:
+    assert {arch.name.lower() for arch in Arch} > {"wormhole_b0", "blackhole"}
