@@ -15,6 +15,11 @@ PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0
 PEER_VENV := .venv-peer
 PEER_READY := $(PEER_VENV)/.tt-lang-sim-$(PEER_VERSION)-torch-$(PEER_TORCH)
+# The public compiler, which compiles without ttnn: its wheel needs Python 3.12 and a machine that
+# has one. Where it cannot be installed, compile times are compared with figures of another machine.
+COMPILER_VERSION := 1.1.1
+COMPILER_VENV := .venv-compiler
+COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
 # -P: the interpreter does not put the current folder on its path.
 PYTEST := -P -m pytest -n $(JOBS)
 
@@ -40,19 +45,20 @@ help:
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
 
-test: $(VENV)/.test headers tutorial-wheel
+test: $(VENV)/.test headers tutorial-wheel real-ttnn
 	$(BIN)/python $(PYTEST)
 
-test-full: $(VENV)/.test headers tutorial-wheel
+test-full: $(VENV)/.test headers tutorial-wheel real-ttnn
 	$(BIN)/python $(PYTEST) --full
 
-check: $(VENV)/.dev headers
+check: $(VENV)/.test headers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python $(PYTEST) tests/unit tests/meta
 
-bench: $(VENV)/.demo $(PEER_READY)
-	@$(BIN)/python -m benchmarks --peer $(PEER_VENV) $(if $(ONLY),--only $(ONLY))
+bench: $(VENV)/.demo $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
+	@$(BIN)/python -m benchmarks --peer $(PEER_VENV) \
+	  $(if $(ONLY),--only $(ONLY),--compiler $(COMPILER_VENV))
 
 # Rules of the language, broken one at a time in a copy of src.
 mutation-language: $(VENV)/.dev
@@ -99,9 +105,24 @@ $(PEER_READY):
 	$(call PIP_INSTALL,$(PEER_VENV)) tt-lang-sim==$(PEER_VERSION) torch==$(PEER_TORCH)
 	@touch $@
 
+$(COMPILER_READY): $(VENV)/.demo
+	rm -rf $(COMPILER_VENV)
+	mkdir $(COMPILER_VENV)
+	@if python=$$(cd tests && ../$(BIN)/python -m interpreters); then \
+	  { $$python -m venv $(COMPILER_VENV) && $(call PIP_INSTALL,$(COMPILER_VENV)) --no-deps \
+	    tt-lang==$(COMPILER_VERSION) numpy typing_extensions; } || \
+	  { rm -rf $(COMPILER_VENV); mkdir $(COMPILER_VENV); }; fi
+	@touch $@
+
+# Made before the tests start, so that no test waits for it.
+.PHONY: real-ttnn
+real-ttnn: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m device.real_ttnn
+
 test-py: .venv-$(PY)/.test
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
 	@cd tests && ../.venv-$(PY)/bin/python -m tutorials.wheel
+	@cd tests && ../.venv-$(PY)/bin/python -m device.real_ttnn
 	.venv-$(PY)/bin/python $(PYTEST)
 
 .venv-$(PY)/.test: pyproject.toml

@@ -25,7 +25,7 @@ def test_compile_writes_kernels_and_manifest(run: Any, tmp_path: Path, name: str
     kernels = {str(path.relative_to(folder)) for path in folder.rglob("*.cpp")}
     assert kernels == {f"kernels/{kernel}.cpp" for kernel in ("compute", "read", "write")}
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert {kernel["file"] for kernel in manifest["kernels"]} == kernels
+    assert {kernel["file"] for kernel in manifest["pyttl"]["kernels"]} == kernels
     assert check_folder(folder, ["wormhole_b0", "blackhole"]) == []
     assert "largest error 0." in done.stdout  # it ran too, on the simulator
 
@@ -108,6 +108,16 @@ def test_opt_takes_options_of_passes(run: Any) -> None:
     assert done.returncode == 0 and "fp32_dest_acc_en = false" not in done.stdout
 
 
+def test_opt_times_and_verifies_passes(run: Any) -> None:
+    plain = run("ttl", "opt", CSE, "-p", "canonicalize,cse")
+    done = run("ttl", "opt", CSE, "-p", "canonicalize,cse", "--time-passes", "--verify-each")
+    assert done.returncode == 0 and done.stdout == plain.stdout
+    lines = [line.split() for line in done.stderr.splitlines()]
+    assert [words[2:] for words in lines] == [["canonicalize"], ["cse"], ["total"]]
+    times = [float(words[0]) for words in lines]
+    assert all(words[1] == "ms" for words in lines) and abs(sum(times[:2]) - times[2]) < 0.01
+
+
 def test_explain(run: Any) -> None:
     done = run("ttl", "explain", "ttl5001")
     assert done.returncode == 0 and done.stdout.startswith("TTL5001 (deadlock)")
@@ -156,4 +166,4 @@ def test_json_of_opt_errors(run: Any) -> None:
 
 def test_wrong_choices_of_the_environment(run: Any) -> None:
     done = run("ttl", "run", EXAMPLES / "elementwise.py", TTL_BACKEND="chip")
-    assert done.returncode == 1 and "TTL_BACKEND=chip: not one of sim, host" in done.stderr
+    assert done.returncode == 1 and "TTL_BACKEND=chip: not one of sim, host, device" in done.stderr

@@ -189,9 +189,11 @@ def not_a_value(call: str, value: object) -> RuleBroken:
 
 
 def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
-    """A number is exact beside a block; a fill is a value of its own, in the format of DST."""
+    """A number or a fill beside a block: a value in the format of DST, as all others."""
+    is_float = dtype is None or dtype.is_float
     if isinstance(value, (int, float)):
-        return _number(value, dtype)
+        number = _number(value, dtype)
+        return round_to(number, kernel.dest)[()] if is_float else number
     if dtype is not None and not dtype.is_float:
         return _whole(value, dtype)
     return round_to(value.astype(np.float32), kernel.dest)
@@ -320,7 +322,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     if is_number(value):
         if block.type.layout is ROW_MAJOR_LAYOUT:
             store_type(block.type, block.type)  # nothing is computed with it
-        added = _number(value, block.type.dtype)
+        added = converted(kernel, value, block.type.dtype)
     else:
         added = _storable(kernel, value, block, "+=")
     is_first = block.state is State.MUST_WRITE

@@ -253,6 +253,10 @@ class TileStorage(Storage):
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
         in_order = _chip_order(self.elements)
         in_order[...] = self.dtype.from_bytes(pages).reshape(in_order.shape)
+        self.clear_padding()
+
+    def clear_padding(self) -> None:
+        """After something has written to the elements of whole tiles."""
         if self.is_ragged:
             rows, columns = self._logical_matrix
             self.elements[..., rows:, :] = 0

@@ -15,8 +15,8 @@ from ttl import ttnn
 from ttl.config import Config
 from ttl.diagnostics import CompileError, InternalError, UsageError
 from ttl.driver import Driver
-from ttl.driver.memo import _part
-from ttl.language import Operation
+from ttl.driver.memo import _part, compile_key
+from ttl.language import Operation, Program
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -187,3 +187,23 @@ def test_a_module_of_the_users_may_change_between_calls() -> None:
     assert _part(ttl) == "ttl"
     with pytest.raises(TypeError):
         _part(ModuleType("settings"))
+
+
+def test_what_a_helper_uses_is_part_of_the_key() -> None:
+    """A program is compiled again when a constant of a function it calls has changed."""
+
+    def program(number: int) -> Program:
+        def helper() -> int:
+            return number
+
+        @ttl.operation(grid=(1, 1))
+        def operation(a):
+            @ttl.datamovement()
+            def read():
+                helper()
+
+        a = ttnn.zeros((32, 32), ttnn.bfloat16, device=ttnn.open_device(device_id=0))
+        return operation.program((a,), {}, (1, 1))
+
+    one, same, other = (compile_key(program(n), TARGET, Config()) for n in (1, 1, 2))
+    assert one == same != other

@@ -199,12 +199,13 @@ def bf16(value: float) -> float:
     return float(np.float32(value).astype(ml_dtypes.bfloat16))
 
 
-def test_numbers_are_not_rounded_before_the_operation_and_fills_are() -> None:
+def test_numbers_and_fills_are_values_in_the_format_of_dst() -> None:
     """0.3 has no exact bfloat16, and three times the nearest one is not 0.9."""
     number = run_numbers(lambda a: a * 0.3, [3], dtype=ttnn.bfloat16)
     fill = run_numbers(lambda a: a * m.fill(0.3), [3], dtype=ttnn.bfloat16)
-    assert float(number[0]) == bf16(0.9)
-    assert float(fill[0]) == bf16(3 * bf16(0.3)) != bf16(0.9)
+    assert float(number[0]) == float(fill[0]) == bf16(3 * bf16(0.3)) != bf16(0.9)
+    wide = run_numbers(lambda a: a * 0.3, [3], dtype=ttnn.bfloat16, fp32=True)
+    assert float(wide[0]) == bf16(0.9)
 
 
 def test_each_operation_rounds_to_dst() -> None:
