@@ -249,7 +249,7 @@ def _follow_shapeless(
         if type(operand) is SimExpression:
             kernel.shapeless.pop(operand, None)
     if not is_complete(result.type.shape):
-        kernel.shapeless[result] = _user_place()
+        kernel.shapeless = {**kernel.shapeless, result: _user_place()}
 
 
 def _user_place() -> Place | None:

@@ -44,6 +44,9 @@ MUST_WRITE, MUST_READ = State.MUST_WRITE, State.MUST_READ
 UNSHARED = 3
 
 
+NOTHING: dict[Any, Any] = {}
+
+
 class KernelPlan(NamedTuple):
     """What is the same for a kernel on all nodes, or on all that its body was run for."""
 
@@ -79,11 +82,13 @@ class KernelRun:
         self.dest = plan.dest
         self.inexact = plan.inexact
         self.coordinate = coordinate
-        self.reserving: dict[DataflowBuffer, BufferEnd] = {}  # the ends it has used
-        self.waiting: dict[DataflowBuffer, BufferEnd] = {}
-        self.transfers: dict[SimTransfer, None] = {}  # not waited for yet, oldest first
-        self.shapeless: dict[SimExpression, Place | None] = {}  # values that need a shape yet
-        self.net_roles: dict[PipeNet, Roles] = {}  # of the nets it has used
+        # The one empty dict until there is something to keep: a launch makes hundreds of kernels,
+        # and the garbage collector counts their dicts.
+        self.reserving: dict[DataflowBuffer, BufferEnd] = NOTHING  # the ends it has used
+        self.waiting: dict[DataflowBuffer, BufferEnd] = NOTHING
+        self.transfers: dict[SimTransfer, None] = NOTHING  # not waited for yet, oldest first
+        self.shapeless: dict[SimExpression, Place | None] = NOTHING  # values that need a shape yet
+        self.net_roles: dict[PipeNet, Roles] = NOTHING  # of the nets it has used
         self.broken: RuleBroken | None = None  # the first rule that it broke
         self.exiting: tuple[SimBlock, ...] = ()  # left by their `with` before an older one
         self.copies = 0  # started
@@ -127,7 +132,7 @@ class KernelRun:
     def reserve(self, buffer: DataflowBuffer) -> SimBlock:
         end = self.reserving.get(buffer)
         if end is None:
-            end = self._claim(self.reserving, buffer, self._on_node(buffer).producer)
+            end = self._claim(buffer, self._on_node(buffer).producer)
         if not end.credits or self.is_shuffled or self.exiting:
             self._wait_for_credit(end)
         end.credits -= 1
@@ -149,7 +154,7 @@ class KernelRun:
     def wait(self, buffer: DataflowBuffer) -> SimBlock:
         end = self.waiting.get(buffer)
         if end is None:
-            end = self._claim(self.waiting, buffer, self._on_node(buffer).consumer)
+            end = self._claim(buffer, self._on_node(buffer).consumer)
         if not end.credits or self.is_shuffled or self.exiting:
             self._wait_for_credit(end)
         end.credits -= 1
@@ -175,16 +180,16 @@ class KernelRun:
         if self.recorder is not None:
             self.record_buffer(EventKind.BUFFER_RESERVE, end)
 
-    def _claim(
-        self, ends: dict[DataflowBuffer, BufferEnd], buffer: DataflowBuffer, end: BufferEnd
-    ) -> BufferEnd:
+    def _claim(self, buffer: DataflowBuffer, end: BufferEnd) -> BufferEnd:
         """From its first use on, this end is this kernel's alone."""
+        if self.transfers is NOTHING:
+            self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
         frame = _getframe(3)
         if end.kernel is not None and end.kernel is not self:
             raise _second_kernel(end)
         end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
         end.buffer.allocate()
-        ends[buffer] = end
+        (self.reserving if end.is_producer else self.waiting)[buffer] = end
         return end
 
     def _wait_for_credit(self, end: BufferEnd) -> None:
@@ -287,6 +292,7 @@ class KernelRun:
             self.simulation.perhaps_switch(self)
         roles = self.net_roles.get(net)
         if roles is None:
+            self.net_roles = self.net_roles or {}
             roles = self.net_roles[net] = self.simulation.nets.find(net).roles(self)
         return roles
 

@@ -25,6 +25,7 @@ from ttl.trace import Recorder
 
 from .blas import one_blas_thread
 from .buffer import NodeBuffer
+from .garbage import rare_collections
 from .kernel import KernelPlan, KernelRun
 from .leftovers import leftovers
 from .padding import Padding
@@ -64,7 +65,13 @@ def run(
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     check_semaphores(program.semaphores, target)
     # numpy's error state is a context variable: the kernels' contexts are copied inside.
-    with repaired(program), one_blas_thread(), np.errstate(all="ignore"), language_print():
+    with (
+        repaired(program),
+        one_blas_thread(),
+        rare_collections(),
+        language_print(),
+        np.errstate(all="ignore"),
+    ):
         for tensor in program.tensors.values():
             tensor.storage.keep_float32(float32)
         simulation = Simulation(program, recorder, seed, float32)
