@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from headers.check import check_folder
 
 ROOT = Path(__file__).resolve().parents[2]
