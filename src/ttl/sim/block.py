@@ -174,8 +174,8 @@ class SimBlock(Block):
             end.released += 1
             other = end.other
             other.credits += 1
-            if other.sleeper is not None:
-                kernel.ready.append(other.sleeper)
+            if other.sleeper is not None:  # next, while the block is in the processor's cache
+                kernel.ready.appendleft(other.sleeper)
                 other.sleeper = None
 
     def release(self) -> None:
@@ -203,7 +203,7 @@ class SimBlock(Block):
         other = end.other
         other.credits += 1
         if other.sleeper is not None:
-            self.kernel.ready.append(other.sleeper)
+            self.kernel.ready.appendleft(other.sleeper)
             other.sleeper = None
         if self.kernel.recorder is not None:
             self.kernel.record_buffer(end.release_kind, end)
