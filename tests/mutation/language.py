@@ -153,7 +153,7 @@ MUTANTS = (
         "    return prod(shape[-2:]) * unit_bytes // 2\n",
     ),
     Mutant(
-        "store-converts",
+        "fp32-dest",
         "semantics/dtypes.py",
         "    return values.astype(dtype.storage).astype(_SINGLE)\n",
         "    return values.astype(_SINGLE)\n",
@@ -163,6 +163,12 @@ MUTANTS = (
         RULES,
         "value.dtype not in (None, block.dtype) and not block.dtype",
         "value.dtype is False and not block.dtype",
+    ),
+    Mutant(
+        "store-converts",
+        "semantics/dtypes.py",
+        "        array[...] = values  # numpy rounds",
+        "        array.view('u2')[...] = values.view('u4') >> 16  # numpy rounds",
     ),
     Mutant(
         "store-into-waited",
@@ -226,7 +232,7 @@ MUTANTS = (
         "copy-shapes",
         TENSORS,
         "    if [size for size in sizes if size != 1] != [size for",
-        "    if len(sizes) != 1 and [size for size in sizes if size != 1] != [size for",
+        "    if len(block) > 2 and [size for size in sizes if size != 1] != [size for",
     ),
     Mutant(
         "slice-bounds",
