@@ -401,3 +401,79 @@ def test_blocks_held_over_the_edge_of_the_buffer() -> None:
         return kernel
 
     assert numbers(read, 8, blocks=3) == [0, 8, 1, 9, 2, 10, 3, 11]
+
+
+def nested_returns(i, flag):
+    """Each `elif` is an `if` in an `else`: what follows the outer one belongs to all paths."""
+    if flag:
+        if i == 1:
+            return 3
+    if i == 2:
+        i = 40
+    elif i == 3:
+        if flag:
+            return 5
+        i = 41
+    else:
+        i = i + 7
+    return i + 1
+
+
+def sent_on_some_paths(dfb, a, i):
+    if i == 0:
+        send(dfb, a, 10)
+        return
+    elif i == 1:
+        send(dfb, a, 11)
+        return
+    if i == 2:
+        if i > 5:
+            return
+        send(dfb, a, 12)
+    send(dfb, a, 20 + i)
+
+
+def test_what_follows_a_return_in_a_nested_branch() -> None:
+    def read(a, dfb):
+        def kernel():
+            for i in range(5):
+                send(dfb, a, nested_returns(i, True))
+                send(dfb, a, nested_returns(i, i > 9))
+                sent_on_some_paths(dfb, a, i)
+
+        return kernel
+
+    expected = []
+    for i in range(5):
+        expected += [nested_returns(i, True), nested_returns(i, False)]
+        expected += {0: [10], 1: [11], 2: [12, 22]}.get(i, [20 + i])
+    assert numbers(read, len(expected)) == expected
+
+
+def test_a_kernel_that_returns_on_a_nested_path() -> None:
+    def read(a, dfb):
+        def kernel():
+            if ttl.grid_size(dims=1) > 3:
+                if ttl.node(dims=1) == 5:
+                    return
+            send(dfb, a, 33)
+            if ttl.node(dims=1) > 0:
+                return
+            elif ttl.node(dims=1) < 0:
+                return
+            send(dfb, a, 34)
+
+        return kernel
+
+    assert numbers(read, 2) == [33, 34]
+
+
+def test_the_integer_part_of_a_float_used_twice() -> None:
+    def read(a, dfb):
+        def kernel():
+            for i in range(3):
+                send(dfb, a, int((i + 0.5) * 4))
+
+        return kernel
+
+    assert numbers(read, 3) == [2, 6, 10]

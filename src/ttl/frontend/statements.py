@@ -50,10 +50,16 @@ def function_body(builder: KernelBuilder, tree: Definition) -> None:
         statements(builder, tree.body)
 
 
-def statements(builder: KernelBuilder, body: Sequence[ast.stmt]) -> bool:
-    """Is the end of these statements never reached?"""
+def statements(
+    builder: KernelBuilder, body: Sequence[ast.stmt], after: Sequence[ast.stmt] = ()
+) -> bool:
+    """Is nothing left to do behind these statements: they return, or have done `after` as well?
+
+    `after` is all that follows them in the function. A branch that may return takes it along, so
+    that the other branch does it and the returning one does not.
+    """
     for position, statement in enumerate(body):
-        rest = body[position + 1 :]
+        rest = [*body[position + 1 :], *after]
         try:
             with builder.at(statement):
                 if isinstance(statement, ast.If):
@@ -198,7 +204,7 @@ def if_statement(builder: KernelBuilder, node: ast.If, rest: Sequence[ast.stmt])
 
 
 def _path(builder: KernelBuilder, body: list[ast.stmt], rest: list[ast.stmt]) -> bool:
-    return statements(builder, body) or statements(builder, rest)
+    return statements(builder, body, rest) or statements(builder, rest)
 
 
 def _ignore(returned: bool) -> None:

@@ -59,15 +59,16 @@ class _FileMaker:
         self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
         self.values: dict[SSAValue, SSAValue] = {}
         self.escaping: dict[SSAValue, SSAValue] = {}  # variables of values that leave a scope
-        self.needs_floor_divide = False
+        self.helpers: set[str] = set()  # functions that the kernel's text defines
 
     def make(self) -> emitc.FileOp:
         body = Block()
         make = Maker(InsertPoint.at_end(body), self.kernel)
         self.convert_block(self.kernel.body.block, make)
         make.add(emitc.ReturnOp.create())
-        if self.needs_floor_divide:
-            verbatim(Maker(InsertPoint.at_start(body), self.kernel), FLOOR_DIVIDE)
+        start = Maker(InsertPoint.at_start(body), self.kernel)
+        for name in sorted(self.helpers):
+            verbatim(start, HELPERS[name])
         function = emitc.FuncOp.create(
             properties={
                 "sym_name": StringAttr("kernel_main"),
@@ -105,7 +106,13 @@ class _FileMaker:
 
     def convert_call(self, op: ttkernel.CallOp, make: Maker) -> None:
         self.includes.add(ttkernel.includes_of(op, self.thread))
-        properties: dict[str, Attribute] = {"callee": StringAttr(op.name.removeprefix("ttkernel."))}
+        name = op.name.removeprefix("ttkernel.")
+        if name == ttkernel.PAGE_ADDRESS:
+            self.page_address(op, make)
+            return
+        if name in HELPERS:
+            self.helpers.add(name)
+        properties: dict[str, Attribute] = {"callee": StringAttr(name)}
         if op.template is not None:
             properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(op.template)])
         operands = [self.values[value] for value in op.arguments]
@@ -119,6 +126,18 @@ class _FileMaker:
         make.add(call)
         for old, new in zip(op.results, call.results, strict=True):
             self.name(old, new)
+
+    def page_address(self, op: ttkernel.CallOp, make: Maker) -> None:
+        """A method of the accessor."""
+        accessor = self.values[op.arguments[0]].owner
+        assert isinstance(accessor, emitc.LiteralOp)
+        callee = StringAttr(f"{accessor.value.data}.get_noc_addr")
+        call = emitc.CallOpaqueOp.create(
+            operands=[self.values[value] for value in op.arguments[1:]],
+            properties={"callee": callee},
+            result_types=[scalar_type(op.results[0].type)],
+        )
+        self.name(op.results[0], make.value(call))
 
     def declare(self, name: str) -> str:
         declared = emitc.unique_identifier(name, self.declared)
@@ -138,8 +157,8 @@ class _FileMaker:
                 load_all(self, [result], [variable], make)
 
     def is_renamed(self, op: Operation) -> bool:
-        """Is it another name for its operand?"""
-        if not isinstance(op, arith.IndexCastOp):
+        """Is it another name for its operand, which has one of its own?"""
+        if not isinstance(op, arith.IndexCastOp) or op.input not in self.values:
             return False
         self.values[op.result] = self.values[op.input]
         return True
@@ -164,11 +183,18 @@ class _FileMaker:
         return make.value(op)
 
 
-# Python rounds a quotient down, C++ to zero.
-FLOOR_DIVIDE = (
-    "const auto floor_divide = [](int32_t a, int32_t b) -> int32_t "
-    "{ return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };"
-)
+HELPERS = {
+    # Python rounds a quotient down, C++ to zero.
+    "floor_divide": "const auto floor_divide = [](int32_t a, int32_t b) -> int32_t "
+    "{ return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };",
+    # Within L1, where the NoC could not: byte by byte, the places may overlap.
+    ttkernel.MOVE_BYTES: "const auto move_bytes = [](uint32_t to, uint32_t from, uint32_t bytes) "
+    "{ invalidate_l1_cache(); "
+    "auto* const t = reinterpret_cast<volatile tt_l1_ptr uint8_t*>((uintptr_t)to); "
+    "auto* const f = reinterpret_cast<volatile tt_l1_ptr uint8_t*>((uintptr_t)from); "
+    "if (to < from) { for (uint32_t i = 0; i < bytes; ++i) { t[i] = f[i]; } } "
+    "else { for (uint32_t i = bytes; i > 0; --i) { t[i - 1] = f[i - 1]; } } };",
+}
 
 
 def _float_text(value: float) -> str:
@@ -243,7 +269,7 @@ def arithmetic(self: _FileMaker, op: Operation, make: Maker) -> None:
     expression, leaves = expression_of(op)
     expression.operands = [self.values[leaf] for leaf in leaves]
     if any(isinstance(each, arith.FloorDivSIOp) for each in tree_of(op)):
-        self.needs_floor_divide = True
+        self.helpers.add("floor_divide")
     if not is_condition(op):
         expression.properties["do_not_inline"] = UnitAttr()
     self.name(op.results[0], make.value(expression))
@@ -382,6 +408,39 @@ def signpost(self: _FileMaker, op: ttkernel.SignpostOp, make: Maker) -> None:
     verbatim(make, f'DeviceZoneScopedN("{zone_name(op.region_name.data)}");')
 
 
+def dprint(self: _FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
+    """The format is a C++ string, the rest are scalars or C++ texts about a buffer."""
+    self.includes.add(ttkernel.DPRINT)
+    if thread := op.processor.data:
+        self.includes.add(ttkernel.arguments_include(self.thread))
+    arguments = [self.values[value] for value in op.values]
+    if op.literals is not None:
+        owner = arguments[0].owner
+        assert isinstance(owner, emitc.LiteralOp)
+        name = owner.value.data
+        arguments = [
+            self.literal(text.data.replace("%", name), make) for text in op.literals
+        ]
+    text = self.literal(_cpp_string(op.format.data), make)
+    callee = f"DPRINT_{thread}" if thread else "DPRINT"
+    make.add(
+        emitc.CallOpaqueOp.create(
+            operands=[text, *arguments],
+            properties={"callee": StringAttr(callee)},
+            result_types=[],
+        )
+    )
+
+
+def _cpp_string(text: str) -> str:
+    """In octal escapes what is not printable ASCII: they end after three digits."""
+    shown = {"\n": "\\n", '"': '\\"', "\\": "\\\\", "?": "\\?"}
+    return '"' + "".join(
+        shown.get(chr(byte)) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
+        for byte in text.encode()
+    ) + '"'
+
+
 def _escaping(start: ttkernel.SignpostOp) -> list[SSAValue]:
     """Scalars that are made before the end of the signpost and used behind it."""
     inside: dict[Operation, None] = {}
@@ -411,6 +470,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttkernel.RuntimeArgOp: runtime_arg,
     ttkernel.TensorAccessorOp: tensor_accessor,
     ttkernel.SignpostOp: signpost,
+    ttkernel.DprintOp: dprint,
     arith.ConstantOp: constant,
     **dict.fromkeys(ARITHMETIC, arithmetic),
     scf.ForOp: loop,
