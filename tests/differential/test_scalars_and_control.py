@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ttl
-from differential.moves import COLUMNS, agree
+from differential.moves import COLUMNS, agree, mover, run
+from ttl.diagnostics import KernelFault
 
 SIZE = 3
 TABLE = (5, 2, 7)
@@ -457,9 +458,7 @@ def test_a_kernel_that_returns_on_a_nested_path() -> None:
                 if ttl.node(dims=1) == 5:
                     return
             send(dfb, a, 33)
-            if ttl.node(dims=1) > 0:
-                return
-            elif ttl.node(dims=1) < 0:
+            if ttl.node(dims=1) > 0 or ttl.node(dims=1) < 0:
                 return
             send(dfb, a, 34)
 
@@ -477,3 +476,20 @@ def test_the_integer_part_of_a_float_used_twice() -> None:
         return kernel
 
     assert numbers(read, 3) == [2, 6, 10]
+
+
+def test_an_int_beyond_32_bits_is_a_fault_and_not_another_number(monkeypatch) -> None:
+    """Python's ints have no end, the chip's have: the executor says so."""
+
+    def read(a, dfb):
+        def kernel():
+            x = 1 + ttl.node(dims=1)
+            for _ in range(25):
+                x = x * 3
+            send(dfb, a, x // 1000000000)
+
+        return kernel
+
+    monkeypatch.setenv("TTL_BACKEND", "host")
+    with pytest.raises(KernelFault, match="leaves its 32 bits"):
+        run(mover(read, 1), 1)

@@ -49,6 +49,9 @@ _KERNEL_FLAGS = (
     "-O1",
     # Exported static data of the same name would be one object for all operations of a process.
     "-fvisibility=hidden",
+    # An int that leaves its 32 bits is a fault, not another number than the simulator's.
+    "-fsanitize=signed-integer-overflow",
+    "-fsanitize-undefined-trap-on-error",
     # The chip's build treats these as errors; here they keep kernels honest.
     "-Werror=sign-compare",
     "-Werror=unused-value",

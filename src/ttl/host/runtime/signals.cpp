@@ -66,7 +66,8 @@ bool is_in_guard(const Fiber& fiber, uintptr_t address) {
     leave(fiber, static_cast<TtlStatus>(fiber.run->program->stop), line);
   }
   if (diverted_signal == SIGFPE) fault(line, "the kernel divides by zero after this call");
-  if (diverted_signal == SIGILL) fault(line, "the kernel cannot go on after this call");
+  if (diverted_signal == SIGILL)
+    fault(line, "an int of the kernel leaves its 32 bits after this call");
   if (is_in_guard(fiber, diverted_address))
     fault(line, "the kernel needs more than the %zu bytes of its stack", stack_bytes);
   fault(line, "the kernel uses address 0x%llx, which is not in the L1 of its node",
