@@ -406,7 +406,7 @@ def test_blocks_held_over_the_edge_of_the_buffer() -> None:
 
 def nested_returns(i, flag):
     """Each `elif` is an `if` in an `else`: what follows the outer one belongs to all paths."""
-    if flag:
+    if flag:  # noqa: SIM102 - nested on purpose
         if i == 1:
             return 3
     if i == 2:
@@ -454,7 +454,7 @@ def test_what_follows_a_return_in_a_nested_branch() -> None:
 def test_a_kernel_that_returns_on_a_nested_path() -> None:
     def read(a, dfb):
         def kernel():
-            if ttl.grid_size(dims=1) > 3:
+            if ttl.grid_size(dims=1) > 3:  # noqa: SIM102 - nested on purpose
                 if ttl.node(dims=1) == 5:
                     return
             send(dfb, a, 33)
