@@ -493,3 +493,18 @@ def test_an_int_beyond_32_bits_is_a_fault_and_not_another_number(monkeypatch) ->
     monkeypatch.setenv("TTL_BACKEND", "host")
     with pytest.raises(KernelFault, match="leaves its 32 bits"):
         run(mover(read, 1), 1)
+
+
+def test_the_variable_of_a_loop_behind_it() -> None:
+    def read(a, dfb):
+        def kernel():
+            for i in range(2, 9, 3):
+                send(dfb, a, i)
+            send(dfb, a, i + 20)
+            for i in range(5, 0, -2):
+                send(dfb, a, i)
+            send(dfb, a, i + 30)
+
+        return kernel
+
+    assert numbers(read, 8) == [2, 5, 8, 28, 5, 3, 1, 31]

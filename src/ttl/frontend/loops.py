@@ -299,6 +299,8 @@ def loop_over(
         builder.emit(scf.YieldOp(*yielded))
     loop = builder.emit(scf.ForOp(lower, upper, step, carried.start, Region(block)))
     carried.finish(list(loop.results), unusable)
+    if not is_run_time(bounds) and builder.variable(target.id) not in assigned(builder, node.body):
+        builder.assign(target.id, range(*bounds)[-1])  # as Python leaves it
 
 
 def _upward(builder: KernelBuilder, steps: RangeValue) -> tuple[SSAValue, SSAValue, SSAValue]:
