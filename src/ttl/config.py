@@ -11,6 +11,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 
+KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 SCHEDULERS = ("greedy", "fair")
 
 
@@ -34,14 +35,17 @@ class Config:
     json: bool = False  # TTL_JSON=1: notes as JSON, one a line
     trace: str | None = None  # TTL_TRACE=FILE: run events as JSON lines
     trace_events: tuple[str, ...] | None = None  # TTL_TRACE_EVENTS=kernel,copy: only these
+    counts: bool = False  # TTL_COUNTS=1: count the calls of compiled kernels on this machine
     dry_run: bool = False  # TTL_DRY_RUN=1: run and check, but leave the tensors as they were
     compile_to: str | None = None  # TTL_COMPILE_TO=DIR: compile each operation into this folder
+    kernel_dumps: str | None = None  # TTLANG_KERNEL_DUMPS=DIR, or 1: compiled operations go there
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
 
     @property
     def wants_artifact(self) -> bool:
         """Is there anything that only a compilation gives?"""
-        dumps = (self.initial_mlir, self.final_mlir, self.verbose_passes, self.compile_to)
+        files = (self.initial_mlir, self.final_mlir, self.compile_to, self.kernel_dumps)
+        dumps = (*files, self.verbose_passes)
         return self.backend in ("host", "device") or self.compile_only or any(dumps)
 
     @classmethod
@@ -95,14 +99,24 @@ def _read(environment: Mapping[str, str]) -> Config:
         json=_flag(environment, "TTL_JSON"),
         trace=environment.get("TTL_TRACE"),
         trace_events=_names(environment, "TTL_TRACE_EVENTS"),
+        counts=_flag(environment, "TTL_COUNTS"),
         dry_run=_flag(environment, "TTL_DRY_RUN"),
         compile_to=environment.get("TTL_COMPILE_TO"),
+        kernel_dumps=_kernel_dumps(environment),
         cache_dir=_cache_dir(environment),
     )
 
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:
     return environment.get(name, "0").lower() not in ("", "0", "false", "no", "off")
+
+
+def _kernel_dumps(environment: Mapping[str, str]) -> str | None:
+    """A folder, or a flag for the one that the public compiler has."""
+    given = environment.get("TTLANG_KERNEL_DUMPS", "0")
+    if not _flag(environment, "TTLANG_KERNEL_DUMPS"):
+        return None
+    return KERNEL_DUMPS if given.lower() in ("1", "true", "yes", "on") else given
 
 
 def _number(environment: Mapping[str, str], name: str) -> int | None:

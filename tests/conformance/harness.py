@@ -130,43 +130,142 @@ def computing(
     """
     inputs = [tensor(array, dtype) for array in arrays]
     result = empty(*(out_shape or np.shape(arrays[0])), dtype=out_dtype or dtype)
+    operation = COMPUTING[len(arrays)](statement, fp32)
+    padded = [*inputs, *[result] * (3 - len(inputs)), result]
+    return operation, padded
 
+
+# Kernels have no comprehensions: one operation for each number of operands.
+
+
+def _of_none(statement: Callable[..., Any], fp32: bool | None) -> Any:
     @ttl.operation(grid=(1, 1), fp32_dest_acc_en=fp32)
     def operation(a, b, c, y):  # type: ignore[no-untyped-def]
-        given = (a, b, c)[: len(arrays)]
-        buffers = [ttl.make_dataflow_buffer_like(x, shape=in_tiles(x.shape)) for x in given]
-        y_dfb = ttl.make_dataflow_buffer_like(y, shape=in_tiles(y.shape))
+        y_dfb, of_y = _whole_buffer(y), whole(y)
 
         @ttl.compute()
         def compute() -> None:
-            blocks = [buffer.wait() for buffer in buffers]
             y_blk = y_dfb.reserve()
-            statement(y_blk, *blocks)
-            for block in blocks:
-                block.pop()
+            statement(y_blk)
             y_blk.push()
-
-        @ttl.datamovement()
-        def read() -> None:
-            for source, buffer in zip(given, buffers, strict=True):
-                with buffer.reserve() as block:
-                    ttl.copy(whole(source), block).wait()
 
         @ttl.datamovement()
         def write() -> None:
             with y_dfb.wait() as block:
-                ttl.copy(block, whole(y)).wait()
+                ttl.copy(block, y[of_y]).wait()
 
-    padded = [*inputs, *[result] * (3 - len(inputs)), result]
-    return operation, padded
+    return operation
+
+
+def _of_one(statement: Callable[..., Any], fp32: bool | None) -> Any:
+    @ttl.operation(grid=(1, 1), fp32_dest_acc_en=fp32)
+    def operation(a, b, c, y):  # type: ignore[no-untyped-def]
+        a_dfb, y_dfb = _whole_buffer(a), _whole_buffer(y)
+        of_a, of_y = whole(a), whole(y)
+
+        @ttl.compute()
+        def compute() -> None:
+            a_blk = a_dfb.wait()
+            y_blk = y_dfb.reserve()
+            statement(y_blk, a_blk)
+            a_blk.pop()
+            y_blk.push()
+
+        @ttl.datamovement()
+        def read() -> None:
+            with a_dfb.reserve() as block:
+                ttl.copy(a[of_a], block).wait()
+
+        @ttl.datamovement()
+        def write() -> None:
+            with y_dfb.wait() as block:
+                ttl.copy(block, y[of_y]).wait()
+
+    return operation
+
+
+def _of_two(statement: Callable[..., Any], fp32: bool | None) -> Any:
+    @ttl.operation(grid=(1, 1), fp32_dest_acc_en=fp32)
+    def operation(a, b, c, y):  # type: ignore[no-untyped-def]
+        a_dfb, b_dfb, y_dfb = _whole_buffer(a), _whole_buffer(b), _whole_buffer(y)
+        of_a, of_b, of_y = whole(a), whole(b), whole(y)
+
+        @ttl.compute()
+        def compute() -> None:
+            a_blk = a_dfb.wait()
+            b_blk = b_dfb.wait()
+            y_blk = y_dfb.reserve()
+            statement(y_blk, a_blk, b_blk)
+            a_blk.pop()
+            b_blk.pop()
+            y_blk.push()
+
+        @ttl.datamovement()
+        def read() -> None:
+            with a_dfb.reserve() as block:
+                ttl.copy(a[of_a], block).wait()
+            with b_dfb.reserve() as block:
+                ttl.copy(b[of_b], block).wait()
+
+        @ttl.datamovement()
+        def write() -> None:
+            with y_dfb.wait() as block:
+                ttl.copy(block, y[of_y]).wait()
+
+    return operation
+
+
+def _of_three(statement: Callable[..., Any], fp32: bool | None) -> Any:
+    @ttl.operation(grid=(1, 1), fp32_dest_acc_en=fp32)
+    def operation(a, b, c, y):  # type: ignore[no-untyped-def]
+        a_dfb, b_dfb = _whole_buffer(a), _whole_buffer(b)
+        c_dfb, y_dfb = _whole_buffer(c), _whole_buffer(y)
+        of_a, of_b, of_c, of_y = whole(a), whole(b), whole(c), whole(y)
+
+        @ttl.compute()
+        def compute() -> None:
+            a_blk = a_dfb.wait()
+            b_blk = b_dfb.wait()
+            c_blk = c_dfb.wait()
+            y_blk = y_dfb.reserve()
+            statement(y_blk, a_blk, b_blk, c_blk)
+            a_blk.pop()
+            b_blk.pop()
+            c_blk.pop()
+            y_blk.push()
+
+        @ttl.datamovement()
+        def read() -> None:
+            with a_dfb.reserve() as block:
+                ttl.copy(a[of_a], block).wait()
+            with b_dfb.reserve() as block:
+                ttl.copy(b[of_b], block).wait()
+            with c_dfb.reserve() as block:
+                ttl.copy(c[of_c], block).wait()
+
+        @ttl.datamovement()
+        def write() -> None:
+            with y_dfb.wait() as block:
+                ttl.copy(block, y[of_y]).wait()
+
+    return operation
+
+
+COMPUTING = {0: _of_none, 1: _of_one, 2: _of_two, 3: _of_three}
+
+
+def _whole_buffer(source: Any) -> Any:
+    """A buffer whose block is all of a tensor."""
+    return ttl.make_dataflow_buffer_like(source, shape=in_tiles(source.shape))
 
 
 def in_tiles(elements: Any) -> Shape:
     return (*elements[:-2], *(-(-size // TILE) for size in elements[-2:]))
 
 
-def whole(source: Any) -> Any:
-    return source[tuple(slice(None) for _ in source.shape)]
+def whole(source: Any) -> tuple[slice, ...]:
+    """The items that take all of a tensor."""
+    return tuple(slice(None) for _ in source.shape)
 
 
 def statement(body: Callable[..., Any], *arrays: Any, **options: Any) -> Array:

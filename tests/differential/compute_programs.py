@@ -21,6 +21,7 @@ from ttl import ttnn
 DEVICE = ttnn.open_device(device_id=0)
 
 TEMPLATE = """import ttl
+import ttnn
 
 
 @ttl.operation(grid=(1, 1){options})
@@ -89,11 +90,13 @@ class ComputeProgram:
         streams = (rows * self.steps, columns)
         shapes = [(streams, self.values), (streams, self.b_values or self.values)]
         shapes.append(((columns, columns), self.values))
+        if not self.dtype.is_float:
+            return [generator.integers(*values, shape, np.int64) for shape, values in shapes]
         return [generator.uniform(*values, shape).astype(np.float32) for shape, values in shapes]
 
     def inputs(self) -> list[np.ndarray]:
         """As they are in the tensors."""
-        return [ttnn.to_numpy(tensor).astype(np.float32) for tensor in self._tensors()[:3]]
+        return [_numbers(tensor) for tensor in self._tensors()[:3]]
 
     def _tensors(self) -> list[ttnn.Tensor]:
         tensors = [ttnn.from_numpy(x, dtype=self.dtype, device=DEVICE) for x in self.arrays()]
@@ -109,11 +112,15 @@ class ComputeProgram:
             patch.setenv("TTL_BACKEND", backend)
             load_file(Path(file.name)).operation(*tensors)
         Path(file.name).unlink()
-        return np.split(ttnn.to_numpy(tensors[3]).astype(np.float32), self.count)
+        return np.split(_numbers(tensors[3]), self.count)
 
     def both(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The blocks of y, as simulated and as computed by the compiled program."""
         return list(zip(self.run("sim"), self.run("host"), strict=True))
+
+
+def _numbers(tensor: ttnn.Tensor) -> np.ndarray:
+    return ttnn.to_numpy(tensor).astype(tensor.dtype.carrier)
 
 
 def stores(expressions: list[str], uses_w: bool = False) -> str:

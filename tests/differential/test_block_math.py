@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.operators_page import API, has_meaning
 from differential.compute_programs import ComputeProgram, assert_close, assert_equal, stores
 from ttl import ttnn
-from ttl.semantics.ops import BLOCK_OPS, BlockOp
+from ttl.diagnostics import TTLError
+from ttl.frontend.module import COMPILED_DTYPES
+from ttl.semantics.ops import BLOCK_OPS, BlockOp, Domain
 
 SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
@@ -32,6 +35,8 @@ NUMBERS: dict[str, dict[str, float]] = {
     "selu": {"scale": 1.05, "alpha": 1.67},
     "round": {"decimals": 1},
     "clamp": {"min": -0.3, "max": 1.7},
+    "threshold": {"threshold": 0.3, "value": 1.7},
+    "softplus": {"beta": 1.5, "beta_reciprocal": 0.6666667, "threshold": 4.0},
 }
 # Functions that have no value everywhere get the other block, of numbers between these.
 SOMEWHERE = ("log", "logp1", "sqrt", "rsqrt", "recip", "asin", "acos", "atanh", "tan")
@@ -40,14 +45,26 @@ ELSEWHERE = {"acosh": (1.1, 4.0)}
 
 
 def compiled_operations() -> list[BlockOp]:
-    return [op for op in BLOCK_OPS.values() if op.tile and op.name != "matmul"]
+    """On every element; those of shapes are in test_shape_operations.py."""
+    views = ("squeeze", "unsqueeze")
+    ops = [op for op in BLOCK_OPS.values() if op.elementwise and op.name not in views]
+    return [op for op in ops if op.tile]
 
 
-def text_of(op: BlockOp) -> str:
+# What stands for the operands where two blocks are not what it works on.
+OPERANDS = {
+    "where": ["ttl.math.frac(a_blk) * (a_blk > b_blk)", "a_blk", "b_blk"],
+    "mask": ["a_blk", "(b_blk > 0.5)"],
+    "mask_posinf": ["a_blk", "(b_blk > 0.5)"],
+}
+
+
+def text_of(op: BlockOp, numbers_of: dict[str, dict[str, Any]] = NUMBERS) -> str:
     operands = ["a_blk", "b_blk"] if op.operands == 2 else [f"{block_of(op)}_blk"]
     if op.operator and op.operands == 2:
         return f" {op.operator} ".join(operands)
-    numbers = [f"{name}={value}" for name, value in NUMBERS.get(op.name, {}).items()]
+    operands = OPERANDS.get(op.name, operands)
+    numbers = [f"{name}={value}" for name, value in numbers_of.get(op.name, {}).items()]
     return f"ttl.math.{op.name}({', '.join(operands + numbers)})"
 
 
@@ -58,11 +75,23 @@ def block_of(op: BlockOp) -> str:
 def batches() -> list[tuple[BlockOp, ...]]:
     """Many operations a program: what takes time is compiling the C++."""
     ops = [op for op in compiled_operations() if op.name not in ELSEWHERE]
-    return [tuple(ops[i::2]) for i in range(2)]
+    floats = [op for op in ops if op.domain is not Domain.INTEGERS and op.name != "typecast"]
+    return [tuple(floats[i::2]) for i in range(2)]
 
 
 def test_every_operation_with_numbers_is_given_some() -> None:
-    assert {op.name for op in compiled_operations() if op.parameters} == set(NUMBERS)
+    with_numbers = {op.name for op in compiled_operations() if op.parameters}
+    assert with_numbers == {*NUMBERS, "typecast"}
+
+
+def test_every_operation_is_compiled_for_every_type_it_has_a_meaning_for() -> None:
+    """Of float16 and uint8 there are no buffers yet."""
+    for op in BLOCK_OPS.values():
+        if not op.elementwise or op.name in ("fill", "squeeze", "unsqueeze"):
+            continue
+        for dtype in COMPILED_DTYPES:
+            forms = op.tile[API].of(dtype)
+            assert (forms is not None) is has_meaning(op, dtype), (op.name, dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -90,7 +119,7 @@ def check_operations(
         if op.bound is None:
             np.testing.assert_array_equal(compiled, simulated, op.name)
             continue
-        operands = [inputs["a"], inputs["b"]] if op.operands == 2 else [inputs[block_of(op)]]
+        operands = [inputs["a"], inputs["b"]] if op.operands > 1 else [inputs[block_of(op)]]
         allowed = allowance(op, operands, dtype, simulated)
         assert (np.abs(compiled - simulated) <= allowed).all(), op.name
 
@@ -103,6 +132,223 @@ def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.nd
     numbers = {name: np.float32(v) if name not in ("n", "decimals") else v
                for name, v in NUMBERS.get(op.name, {}).items()}  # fmt: skip
     return 2 * bound(spacing, *operands, **numbers) + spacing * np.abs(result)
+
+
+# Integers -----------------------------------------------------------------------------------------
+
+WHOLE_NUMBERS: dict[str, dict[str, Any]] = {
+    "pow": {"n": 3},
+    "relu_max": {"upper": 700},
+    "relu_min": {"lower": 60},
+    "hardtanh": {"min": 5, "max": 900},
+    "clamp": {"min": 5, "max": 900},
+    "threshold": {"threshold": 300, "value": 17},
+}
+RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
+    # numbers of a, and of b, by which is divided
+    "int32": [
+        (ttnn.int32, (-(2**31), 2**31), (-999, 0)),
+        (ttnn.int32, (-1000, 1000), (1, 99)),
+    ],
+    "uint32": [
+        (ttnn.uint32, (0, 2**32), (1, 2**32)),
+        (ttnn.uint32, (2**31, 2**32), (1, 999)),
+    ],
+    "uint16": [(ttnn.uint16, (0, 2**16), (1, 999)), (ttnn.uint16, (0, 300), (1, 2**16))],
+}
+WHOLE_OPERANDS = {"mask": "ttl.math.mask(a_blk, (b_blk > a_blk))",
+                  "where": "ttl.math.where(a_blk - b_blk, a_blk, b_blk)"}  # fmt: skip
+
+
+def whole_operations() -> list[BlockOp]:
+    ops = [op for op in compiled_operations() if op.domain is not Domain.FLOATS]
+    return [op for op in ops if op.name != "typecast"]
+
+
+def whole_batches() -> list[tuple[BlockOp, ...]]:
+    return [tuple(whole_operations()[i::3]) for i in range(3)]
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7)], ids=lambda shape: "x".join(map(str, shape)))
+@pytest.mark.parametrize("batch", whole_batches(), ids=lambda batch: f"{batch[0].name}...")
+def test_integers(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
+    texts = [WHOLE_OPERANDS.get(op.name) or text_of(op, WHOLE_NUMBERS) for op in batch]
+    texts += ["3 - a_blk * 5", "a_blk ** 0 + b_blk"]
+    body = stores(texts)
+    for element_type, values, b_values in RANGES[dtype]:
+        program = ComputeProgram(
+            body, shape, 1, len(texts), dtype=element_type, values=values, b_values=b_values
+        )
+        for text, (simulated, compiled) in zip(texts, program.both(), strict=True):
+            np.testing.assert_array_equal(compiled, simulated, text)
+
+
+CARRIED = """
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    total = a_blk - b_blk
+    for i in range(4):
+        if i > 1:
+            total = total * a_blk + 3
+        else:
+            total = ttl.math.max(total, b_blk) ^ 9
+    with y_dfb.reserve() as y_blk:
+        for i in range(3):
+            y_blk += total // b_blk
+    with y_dfb.reserve() as y_blk:
+        y_blk.store(total + 1)
+        y_blk.store(y_blk * y_blk)
+    kept = total % b_blk
+with y_dfb.reserve() as y_blk:
+    y_blk.store(kept)
+"""
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_integers_that_live_on(dtype: str) -> None:
+    element_type, values, b_values = RANGES[dtype][0]
+    assert_equal(
+        ComputeProgram(
+            CARRIED, (3, 3), 1, 3, dtype=element_type, values=values, b_values=b_values
+        )
+    )
+
+
+NOT_NUMBERS = {
+    "a_blk + 2.5": ttnn.int32,
+    "a_blk * 70000": ttnn.uint16,
+    "ttl.math.clamp(a_blk, -1, 5)": ttnn.uint32,
+    "ttl.math.threshold(a_blk, 3, 10000000000)": ttnn.int32,
+    "a_blk - ttl.math.fill(0.5, shape=(1, 1))": ttnn.int32,
+}
+
+
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_numbers_that_an_integer_type_does_not_have(text: str) -> None:
+    program = ComputeProgram(stores([f"{text} + b_blk"]), dtype=NOT_NUMBERS[text], values=(1, 9))
+    messages = []
+    for backend in ("sim", "host"):
+        with pytest.raises(TTLError) as caught:
+            program.run(backend)
+        messages.append(caught.value.diagnostics[0].message)
+        assert caught.value.diagnostics[0].code.code == "TTL1003"
+    assert messages[0] == messages[1]
+
+
+MOVES = [
+    "ttl.math.transpose(a_blk)",
+    "ttl.math.transpose(a_blk * b_blk) + b_blk",
+    "ttl.math.broadcast(a_blk, dims=[-1], shape=(1, 1)) - b_blk",
+    "ttl.math.broadcast(a_blk + 1, dims=[-2], shape=(1, 1)) - b_blk",
+    "ttl.block.squeeze(ttl.block.unsqueeze(a_blk, 0), 0) * b_blk",
+]
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_integers_that_are_moved(dtype: str) -> None:
+    element_type, values, _ = RANGES[dtype][0]
+    assert_equal(
+        ComputeProgram(stores(MOVES), (1, 1), 1, len(MOVES), dtype=element_type, values=values)
+    )
+
+
+# Numbers that are not like others -----------------------------------------------------------------
+
+SPECIAL = np.array(
+    [0.0, -0.0, 1, -1, 2.5, -2.5, 0.3, 1e-3, -1e-3, 3e38, np.inf, -np.inf, np.nan, 1e-30, -7, 100],
+    np.float32,
+)
+ON_SPECIAL = [
+    *(f"a_blk {sign} b_blk" for sign in ("%", "//", "<", "<=", ">", ">=", "==", "!=")),
+    "ttl.math.threshold(a_blk, 0.3, 1.7)",
+    "ttl.math.where(a_blk, a_blk, b_blk)",
+    "ttl.math.where(a_blk >= b_blk, 1 + a_blk, b_blk)",
+    "ttl.math.mask(a_blk, b_blk)",
+    "ttl.math.mask_posinf(a_blk, b_blk)",
+]
+
+
+class SpecialProgram(ComputeProgram):
+    """Every number with every other."""
+
+    def arrays(self) -> list[np.ndarray]:
+        others = np.repeat(SPECIAL, len(SPECIAL))
+        return [np.resize(values, (32, 32)) for values in (SPECIAL, others, SPECIAL)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_zeros_infinities_and_nan(dtype: str) -> None:
+    program = SpecialProgram(stores(ON_SPECIAL), count=len(ON_SPECIAL), dtype=DTYPES[dtype])
+    for text, (simulated, compiled) in zip(ON_SPECIAL, program.both(), strict=True):
+        np.testing.assert_array_equal(compiled, simulated, text)
+
+
+# Several formats in one kernel --------------------------------------------------------------------
+
+CASTS = {
+    # element types of a and b (one), and of y: expressions
+    "bfloat16 to float32": (ttnn.bfloat16, ttnn.float32, [
+        "a_blk * b_blk + ttl.math.typecast(a_blk, ttnn.bfloat16)",
+        "ttl.math.typecast(a_blk * b_blk, ttnn.bfloat8_b)",
+        "ttl.math.typecast(a_blk * b_blk, ttnn.bfloat16)",
+        "ttl.math.typecast(ttl.math.typecast(a_blk, ttnn.bfloat4_b), ttnn.bfloat16) - b_blk",
+        "ttl.math.typecast(ttl.math.typecast(a_blk * 100, ttnn.int32) % 7, ttnn.float32)",
+        "ttl.math.typecast(a_blk * 100, ttnn.uint16) + 7",
+    ]),
+    "float32 to bfloat16": (ttnn.float32, ttnn.bfloat16, [
+        "a_blk + b_blk",
+        "ttl.math.typecast(a_blk, ttnn.bfloat16) * ttl.math.typecast(b_blk, ttnn.bfloat16)",
+    ]),
+    "bfloat8_b to bfloat16": (ttnn.bfloat8_b, ttnn.bfloat16, [
+        "a_blk * b_blk", "ttl.math.where(a_blk > b_blk, a_blk, -b_blk)",
+    ]),
+    "bfloat16 to bfloat4_b": (ttnn.bfloat16, ttnn.bfloat4_b, ["a_blk + b_blk"]),
+    "bfloat4_b to bfloat8_b": (ttnn.bfloat4_b, ttnn.bfloat8_b, ["a_blk - b_blk"]),
+    "float32 to int32": (ttnn.float32, ttnn.int32, [
+        "ttl.math.typecast(a_blk * 1000, ttnn.int32) - ttl.math.typecast(b_blk, ttnn.int32)",
+        "ttl.math.typecast(ttl.math.typecast(a_blk * 1e6, ttnn.uint16), ttnn.int32)",
+        "ttl.math.typecast(ttl.math.typecast(a_blk * 1e9, ttnn.uint32), ttnn.int32)",
+        "ttl.math.typecast(ttl.math.typecast(a_blk * 1e9, ttnn.int32), ttnn.int32) * 3",
+        "ttl.math.typecast(a_blk * 1e12, ttnn.int32)",
+    ]),
+    "bfloat16 to uint16": (ttnn.bfloat16, ttnn.uint16, [
+        "ttl.math.typecast(a_blk * 1000.5, ttnn.uint16)",
+        "ttl.math.typecast(ttl.math.typecast(b_blk * 1e5, ttnn.int32), ttnn.uint16)",
+    ]),
+    "uint16 to float32": (ttnn.uint16, ttnn.float32, [
+        "a_blk - b_blk", "ttl.math.typecast(a_blk, ttnn.float32) / 2",
+    ]),
+    "int32 to bfloat16": (ttnn.int32, ttnn.bfloat16, [
+        "a_blk * b_blk", "ttl.math.typecast(a_blk, ttnn.bfloat16) + 0.5",
+    ]),
+    "uint32 to uint16": (ttnn.uint32, ttnn.uint16, [
+        "ttl.math.typecast(a_blk * b_blk, ttnn.uint16)",
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASTS)
+def test_formats(name: str) -> None:
+    dtype, out_dtype, texts = CASTS[name]
+    values = (-4.0, 4.0) if dtype.is_float else (0, 200)
+    assert_equal(
+        ComputeProgram(
+            stores(texts), (2, 3), 1, len(texts), dtype=dtype, out_dtype=out_dtype, values=values
+        )
+    )
+
+
+FILLS = [
+    "ttl.math.fill(a_blk, 3) * b_blk",
+    "ttl.math.fill(1) + ttl.math.fill(0.3)",
+    "(ttl.math.square(ttl.math.fill(0.3)) - 2) * a_blk",
+    "ttl.math.typecast(ttl.math.fill(1.37), ttnn.float32) * ttl.math.typecast(b_blk, ttnn.float32)",
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fills(dtype: str) -> None:
+    assert_equal(ComputeProgram(stores(FILLS), (2, 2), 1, len(FILLS), dtype=DTYPES[dtype]))
 
 
 PRODUCTS = [

@@ -62,7 +62,9 @@ _CLANG_FLAGS = (
     "-D__constinit=__attribute__((require_constant_initialization))",
 )  # fmt: skip
 
-_ELEMENT_BYTES = {"bfloat16": 2, "float32": 4, "int32": 4, "uint32": 4, "uint16": 2, "uint8": 1}
+_ELEMENT_BYTES = {
+    "bfloat16": 2, "float16": 2, "float32": 4, "int32": 4, "uint32": 4, "uint16": 2, "uint8": 1,
+}  # fmt: skip
 _TILE_BYTES = {"bfloat8_b": 1088, "bfloat4_b": 576}
 _ACCESSOR_IN_DRAM = 2  # first word of an interleaved tensor's accessor arguments
 

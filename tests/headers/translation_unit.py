@@ -87,8 +87,8 @@ _COMMON = (
 
 # The numbers by which the chip knows the formats of PAGE_BYTES (enum DataFormat in tensix_types.h).
 _FORMAT_NUMBERS = {
-    "Float32": 0, "BFloat16": 5, "BFP_BFloat8": 6, "BFP_BFloat4": 7, "Int32": 8, "UInt16": 9,
-    "UInt32": 24, "UInt8": 30,
+    "Float32": 0, "Float16": 1, "Tf32": 4, "BFloat16": 5, "BFP_BFloat8": 6, "BFP_BFloat4": 7,
+    "Int32": 8, "UInt16": 9, "UInt32": 24, "UInt8": 30,
 }  # fmt: skip
 _UNUSED_FORMAT, _UNUSED_TILE_BYTES = 255, 1088
 _FIDELITY_NUMBERS = {"LoFi": 0, "HiFi2": 2, "HiFi3": 3, "HiFi4": 4}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import operators_page, report, ttnn_page
+from conformance import counts_page, operators_page, report, ttnn_page
 
 
 def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
@@ -23,6 +23,25 @@ def test_the_page_of_operators_is_up_to_date() -> None:
 
 def test_the_page_of_ttnn_is_up_to_date() -> None:
     assert ttnn_page.is_up_to_date(), "run python tests/conformance/ttnn_page.py"
+
+
+def test_the_page_of_counts_is_up_to_date() -> None:
+    assert counts_page.is_up_to_date(), "run python tests/conformance/counts_page.py"
+
+
+@pytest.mark.parametrize("example", counts_page.PUBLIC)
+def test_no_example_makes_more_calls_than_the_public_compiler_emits(example: str) -> None:
+    public = counts_page.PUBLIC[example]
+    _, counts = counts_page.measured(example)
+    blocks = counts.result_pages / public.block_pages
+    assert blocks > 0
+    for (column, count), theirs in zip(counts.columns.items(), public.calls, strict=True):
+        assert count <= theirs * blocks, column
+
+
+def test_every_example_is_counted() -> None:
+    examples = {path.stem for path in (counts_page.ROOT / "examples").glob("*.py")}
+    assert examples - {"sample_inputs"} == set(counts_page.PUBLIC)
 
 
 def test_every_section_has_a_folder() -> None:

@@ -300,9 +300,9 @@ MUTANTS = (
     ),
     Mutant(
         "print-one-object",
-        "sim/printing.py",
-        "if sum(map(_is_language_object, values)) > 1:",
-        "if sum(map(_is_language_object, values)) > 2:",
+        "semantics/printing.py",
+        "if object_count > 1:",
+        "if object_count > 2:",
     ),
     # Operators
     Mutant(

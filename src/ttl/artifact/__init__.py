@@ -1,5 +1,6 @@
 """The compiled operation, in memory and on disk."""
 
+from .bundle import check_includes, write_bundle
 from .manifest import read_folder, write_folder
 from .operation import (
     PAGE_BYTES,
@@ -25,6 +26,8 @@ __all__ = [
     "Operand",
     "Semaphore",
     "ThreadKind",
+    "check_includes",
     "read_folder",
+    "write_bundle",
     "write_folder",
 ]

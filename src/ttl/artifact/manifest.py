@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable
+from ttl.target import TARGETS
 
 from .operation import (
+    PAGE_BYTES,
     Buffer,
     CompiledOperation,
     ComputeConfig,
@@ -37,6 +39,8 @@ MLIR_NAMES = {
     "uint16": "ui16",
     "uint8": "ui8",
 }
+BLOCK_FLOATS = ("bfloat8_b", "bfloat4_b")
+LAYOUTS = ("TILE", "ROW_MAJOR")
 _NAMES = {mlir: name for name, mlir in MLIR_NAMES.items()}
 
 
@@ -63,6 +67,8 @@ def read_folder(folder: Path) -> CompiledOperation:
 
 
 def _with_text_of_file(kernel: Kernel, folder: Path) -> Kernel:
+    if not kernel.name.isidentifier():  # it could lead out of the folder
+        raise _not_an_artifact(f"{kernel.name!r} is not the name of a kernel")
     text = (folder / _kernel_file(kernel)).read_text(encoding="utf-8")
     return replace(kernel, cpp_source=text)
 
@@ -163,6 +169,7 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
                 "name": buffer.name,
                 "compiler_allocated": buffer.compiler_allocated,
                 "unpack_to_dest_fp32": buffer.unpack_to_dest_fp32,
+                "is_row_major": buffer.row_bytes is not None,
                 "span": _span_to_json(buffer.span) if buffer.span else None,
             }
             for buffer in compiled.buffers
@@ -186,6 +193,7 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
             {"core": list(arguments.core), "args": list(arguments.args)}
             for arguments in kernel.runtime_args
         ],
+        "signposts": [list(pair) for pair in kernel.signposts],
         "source_map": [[line, _span_to_json(span)] for line, span in kernel.source_map],
     }
 
@@ -205,11 +213,26 @@ def from_json(manifest: Any) -> CompiledOperation:
     if version not in FORMAT_VERSIONS:
         raise _not_an_artifact(f"format_version is {version!r}, and not 1 or 2")
     try:
-        return _operation(manifest)
+        compiled = _operation(manifest)
+        _check_names(compiled)
+        return compiled
     except KeyError as missing:
         raise _not_an_artifact(f"it has no {missing.args[0]!r}") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise _not_an_artifact(f"its parts do not fit together: {error}") from None
+
+
+def _check_names(compiled: CompiledOperation) -> None:
+    """ValueError if the operation speaks of a chip, a type or a format that nobody knows."""
+    known = {
+        "target": (TARGETS, {compiled.target}),
+        "data format": (PAGE_BYTES, {buffer.data_format for buffer in compiled.buffers}),
+        "element type": ((*MLIR_NAMES, *BLOCK_FLOATS), {each.dtype for each in compiled.operands}),
+        "layout": (LAYOUTS, {each.layout for each in compiled.operands}),
+    }
+    for kind, (names, used) in known.items():
+        if unknown := sorted(used - set(names)):
+            raise ValueError(f"there is no {kind} {unknown[0]!r}")
 
 
 def _operation(manifest: dict[str, Any]) -> CompiledOperation:
@@ -248,6 +271,7 @@ def _kernel(kernel: dict[str, Any], own: dict[str, Any]) -> Kernel:
         config=ComputeConfig(**settings) if thread is ThreadKind.COMPUTE else None,
         source_map=tuple((line, Span(*span)) for line, span in own["source_map"]),
         runtime_arg_names=tuple(own["runtime_arg_names"]),
+        signposts=tuple((zone, name) for zone, name in own.get("signposts", ())),
         runtime_args=tuple(
             CoreArguments(_coordinate(arguments["core"]), tuple(arguments["args"]))
             for arguments in own["runtime_args"]
@@ -266,6 +290,7 @@ def _buffer(buffer: dict[str, Any], own: dict[str, Any]) -> Buffer:
         unpack_to_dest_fp32=own["unpack_to_dest_fp32"],
         span=Span(*own["span"]) if own["span"] else None,
         compiler_allocated=own["compiler_allocated"],
+        row_bytes=buffer["page_size"] if own.get("is_row_major") else None,
     )
 
 

@@ -53,6 +53,7 @@ class Kernel:
     source_map: tuple[tuple[int, Span], ...] = ()  # (C++ line, Python span), ascending
     runtime_arg_names: tuple[str, ...] = ()  # what get_arg_val(0), get_arg_val(1), ... are
     runtime_args: tuple[CoreArguments, ...] = ()  # of every core, or of none
+    signposts: tuple[tuple[str, str], ...] = ()  # (the profiler's name, the program's)
 
     @property
     def uses_tensor_accessors(self) -> bool:
@@ -81,10 +82,11 @@ class Buffer:
     unpack_to_dest_fp32: bool = False
     span: Span | None = None
     compiler_allocated: bool = False  # not one of the program's own
+    row_bytes: int | None = None  # where a page is a row, not a tile: with the room behind it
 
     @property
     def page_bytes(self) -> int:
-        return PAGE_BYTES[self.data_format]
+        return PAGE_BYTES[self.data_format] if self.row_bytes is None else self.row_bytes
 
     @property
     def total_bytes(self) -> int:

@@ -18,6 +18,7 @@ from ttl.artifact import (
 )
 from ttl.dialects import emitc, ttl
 from ttl.dialects.locations import span_of
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.target import load
 
 from .cpp import print_file
@@ -54,6 +55,16 @@ def _kernel(file: emitc.FileOp, cores: Sequence[Coordinate]) -> Kernel:
         source_map=printed.source_map,
         runtime_arg_names=names,
         runtime_args=arguments,
+        signposts=_signposts(file),
+    )
+
+
+def _signposts(file: emitc.FileOp) -> tuple[tuple[str, str], ...]:
+    zones = file.attributes.get("ttl.signposts")
+    if not isinstance(zones, DictionaryAttr):
+        return ()
+    return tuple(
+        (zone, name.data) for zone, name in zones.data.items() if isinstance(name, StringAttr)
     )
 
 
@@ -82,6 +93,8 @@ def _config(file: emitc.FileOp) -> ComputeConfig:
 
 def _buffer(declaration: ttl.DeclareBufferOp) -> Buffer:
     assert declaration.index is not None
+    is_row_major = declaration.type.tile.layout is ROW_MAJOR_LAYOUT
+    has_room = declaration.row_room is not None
     return Buffer(
         name=declaration.sym_name.data,
         index=declaration.index.value.data,
@@ -91,6 +104,7 @@ def _buffer(declaration: ttl.DeclareBufferOp) -> Buffer:
         unpack_to_dest_fp32=bool(declaration.unpack_to_dest_fp32),
         span=span_of(declaration.location),
         compiler_allocated=declaration.compiler_allocated is not None,
+        row_bytes=declaration.type.page_bytes(has_room) if is_row_major else None,
     )
 
 

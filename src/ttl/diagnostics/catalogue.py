@@ -255,6 +255,12 @@ DEVICE_REFUSED = _code(
     """The program was handed to the device through `ttnn.generic_op`, and ttnn refused it. The
     message is ttnn's own.""",
 )
+INCLUDE_REFUSED = _code(
+    "TTL6006", "include-refused", Blame.USER,
+    """A kernel of a folder that is replayed includes a file by an absolute path, by a path that
+    leads upward, or by a macro. What is replayed may come from anywhere: it includes the
+    headers of the device API by their names, and no other files by their paths.""",
+)
 
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET,

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, bf16, f32, i64
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    i64,
+)
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 
-from ttl.semantics.dtypes import DType, bfloat16, float32
+from ttl.semantics.dtypes import DTYPES, DType, bfloat4_b, bfloat8_b, bfloat16, float16, float32
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE, BlockType, Shape
 
-_ELEMENTS: dict[str, Attribute] = {bfloat16.name: bf16, float32.name: f32}
-_DTYPES = {element: dtype for dtype in (bfloat16, float32) for element in (_ELEMENTS[dtype.name],)}
+
+@irdl_attr_definition
+class BlockFloatType(ParametrizedAttribute, TypeAttribute):
+    """A float that shares its exponent with its neighbours."""
+
+    name = "ttcore.block_float"
+    bits: IntegerAttr = param_def()
+
+
+def _integer(dtype: DType) -> IntegerType:
+    sign = Signedness.UNSIGNED if dtype.name.startswith("u") else Signedness.SIGNED
+    return IntegerType(dtype.element_bytes * 8, sign)
+
+
+_ELEMENTS: dict[str, Attribute] = {
+    bfloat16.name: bf16,
+    float16.name: f16,
+    float32.name: f32,
+    bfloat8_b.name: BlockFloatType(IntegerAttr(8, i64)),
+    bfloat4_b.name: BlockFloatType(IntegerAttr(4, i64)),
+    **{dtype.name: _integer(dtype) for dtype in DTYPES.values() if not dtype.is_float},
+}
+_DTYPES = {element: DTYPES[name] for name, element in _ELEMENTS.items()}
 
 
 @irdl_attr_definition
 class TileType(ParametrizedAttribute, TypeAttribute):
-    """A tile of 32x32 elements: the unit the chip computes on."""
+    """A tile of 32x32 elements, the unit the chip computes on; of one in row-major layout."""
 
     name = "ttcore.tile"
     rows: IntegerAttr = param_def()
@@ -23,24 +54,29 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     element: Attribute = param_def()
 
     @classmethod
-    def of(cls, dtype: DType) -> TileType:
-        size = IntegerAttr(TILE_SIZE, i64)
+    def of(cls, dtype: DType, layout: Layout = TILE_LAYOUT) -> TileType:
+        size = IntegerAttr(TILE_SIZE if layout is TILE_LAYOUT else 1, i64)
         return cls(size, size, _ELEMENTS[dtype.name])
+
+    @property
+    def layout(self) -> Layout:
+        return ROW_MAJOR_LAYOUT if self.rows.value.data == 1 else TILE_LAYOUT
 
     @property
     def dtype(self) -> DType:
         return _DTYPES[self.element]
 
 
-def tensor_of(shape: Shape, dtype: DType) -> TensorType[TileType]:
-    """Tiles of a tensor or of a block."""
-    return TensorType(TileType.of(dtype), shape)
+def tensor_of(shape: Shape, dtype: DType, layout: Layout = TILE_LAYOUT) -> TensorType[TileType]:
+    """Tiles of a tensor or of a block, or its elements in row-major layout."""
+    return TensorType(TileType.of(dtype, layout), shape)
 
 
 def block_type(type: Attribute) -> BlockType:
     """The language's view of a block value's IR type."""
     assert isinstance(type, TensorType) and isinstance(type.element_type, TileType)
-    return BlockType(tuple(type.get_shape()), type.element_type.dtype)
+    tile = type.element_type
+    return BlockType(tuple(type.get_shape()), tile.dtype, tile.layout)
 
 
-TTCore = Dialect("ttcore", [], [TileType])
+TTCore = Dialect("ttcore", [], [BlockFloatType, TileType])

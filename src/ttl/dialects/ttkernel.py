@@ -24,11 +24,16 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ttl.semantics.ops import BLOCK_OPS, COPY, DUPLICATE, FILL, TileCall
+from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, TILE_OPS, TileCall
 
 DATAFLOW = "api/dataflow/dataflow_api.h"
 PROFILER = "api/debug/kernel_profiler.hpp"
+DPRINT = "api/debug/dprint.h"
 COMPUTE = "api/compute/"
+
+# Not functions of the chip's: a method of the accessor, and one that the kernel's text defines.
+PAGE_ADDRESS = "page_noc_addr"  # accessor, page, byte in it
+MOVE_BYTES = "move_bytes"  # L1 addresses of destination and source, bytes
 
 
 @irdl_attr_definition
@@ -83,6 +88,17 @@ class SignpostOp(IRDLOperation):
 
 
 @irdl_op_definition
+class DprintOp(IRDLOperation):
+    """DPRINT on one processor; `literals` are arguments in C++, `%` in them is the buffer."""
+
+    name = "ttkernel.dprint"
+    format = prop_def(StringAttr)
+    processor = prop_def(StringAttr)
+    literals = opt_prop_def(ArrayAttr[StringAttr])
+    values = var_operand_def()
+
+
+@irdl_op_definition
 class TensorAccessorOp(IRDLOperation):
     """The accessor of tensor `tensor` of the operation, address in common argument `argument`."""
 
@@ -126,16 +142,21 @@ def _table_calls() -> dict[str, tuple[int, str]]:
     add(COPY, 3, 1)
     add(FILL, 2, 0)
     add(DUPLICATE, 2, 0)
-    for op in BLOCK_OPS.values():
-        for forms in op.tile.values():
+    add(FILL_WHOLE, 2, 0)
+    for op in TILE_OPS.values():
+        of_integers = [form for forms in op.tile.values() for form in forms.integers.values()]
+        for forms in (*op.tile.values(), *of_integers):
             if forms.from_buffers:
                 add(forms.from_buffers, *((9, 6) if op.name == "matmul" else (5, 2)))
+            for call in forms.by_dims.values():
+                is_scaled = op.operands == 2 and call is not COPY
+                add(call, *((5, 3) if is_scaled else (3, 1)))
             for reuse in (forms.left_in_dst, forms.right_in_dst):
                 if reuse:
                     add(reuse, 3, 1)
             if call := forms.in_dst:
                 registers = op.operands + 1 if op.operands > 1 else 1
-                add(call, registers + _literals(call, len(op.parameters)), 0)
+                add(call, registers + _literals(call, len(op.parameters) or 1), 0)
                 if call.then:
                     add(call.then, 1 + _literals(call.then, 1), 0)
     return calls
@@ -160,6 +181,7 @@ _FIXED = {
     "tile_regs_release": (0, "reg_api.h"),
     "pack_tile": (3, "pack.h"),
     "pack_reconfig_l1_acc": (1, "pack.h"),
+    "reduce_uninit": (0, "reduce.h"),
 }
 _DATAFLOW = {
     "get_absolute_logical_x": 0,
@@ -168,10 +190,13 @@ _DATAFLOW = {
     "get_read_ptr": 1,
     "get_noc_addr": 1,
     "noc_async_read": 3,
+    "noc_async_write": 3,
     "noc_async_read_page": 3,
     "noc_async_write_page": 3,
     "noc_async_read_barrier": 0,
     "noc_async_write_barrier": 0,
+    PAGE_ADDRESS: 3,
+    MOVE_BYTES: 3,
 }
 
 class _Calls(dict[str, type[CallOp]]):
@@ -230,6 +255,7 @@ def make_dialect() -> Dialect:
         CompileTimeArgOp,
         RuntimeArgOp,
         SignpostOp,
+        DprintOp,
         TensorAccessorOp,
         *CALLS.all(),
     ]

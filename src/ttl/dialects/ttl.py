@@ -44,8 +44,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import RuleBroken
 from ttl.semantics.dtypes import DType
-from ttl.semantics.ops import BLOCK_OPS, BlockOp, store_type
-from ttl.semantics.types import Shape, tile_count
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
+from ttl.semantics.ops import TILE_OPS, BlockOp, Kind, store_type
+from ttl.semantics.types import Shape, row_page_bytes, tile_count
 
 from .ttcore import TileType, block_type, tensor_of
 
@@ -58,18 +59,31 @@ class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
     block_count: IntegerAttr = param_def()
 
     @classmethod
-    def of(cls, shape: Shape, dtype: DType, block_count: int) -> DataflowBufferType:
+    def of(
+        cls, shape: Shape, dtype: DType, block_count: int, layout: Layout = TILE_LAYOUT
+    ) -> DataflowBufferType:
         sizes = ArrayAttr([IntegerAttr(size, i64) for size in shape])
-        return cls(sizes, TileType.of(dtype), IntegerAttr(block_count, i64))
+        return cls(sizes, TileType.of(dtype, layout), IntegerAttr(block_count, i64))
+
+    @property
+    def sizes(self) -> Shape:
+        return tuple(size.value.data for size in self.shape)
 
     @property
     def block(self) -> TensorType[TileType]:
         """The type of one of its blocks."""
-        return tensor_of(tuple(size.value.data for size in self.shape), self.tile.dtype)
+        return tensor_of(self.sizes, self.tile.dtype, self.tile.layout)
 
     @property
     def block_tiles(self) -> int:
-        return tile_count(tuple(size.value.data for size in self.shape))
+        """The pages of a block: tiles, or rows in row-major layout."""
+        is_row_major = self.tile.layout is ROW_MAJOR_LAYOUT
+        return tile_count(self.sizes[:-1] if is_row_major else self.sizes)
+
+    def page_bytes(self, has_room: bool) -> int:
+        if self.tile.layout is ROW_MAJOR_LAYOUT:
+            return row_page_bytes(self.sizes[-1], self.tile.dtype, has_room)
+        return self.tile.dtype.tile_bytes
 
 
 @irdl_attr_definition
@@ -108,6 +122,7 @@ class DeclareBufferOp(IRDLOperation):
     index = opt_prop_def(IntegerAttr)
     unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
     compiler_allocated = opt_prop_def(UnitAttr)  # holds values of expressions, not of the user
+    row_room = opt_prop_def(UnitAttr)  # row-major: is there room behind each row? set likewise
     traits = traits_def(SymbolOpInterface())
 
 
@@ -118,6 +133,7 @@ class BindBufferOp(IRDLOperation):
     name = "ttl.bind_dfb"
     buffer = prop_def(SymbolRefAttr)
     index = opt_prop_def(IntegerAttr)
+    row_room = opt_prop_def(UnitAttr)
     result = result_def(DataflowBufferType)
 
 
@@ -286,6 +302,24 @@ class SignpostOp(IRDLOperation):
         return cls.create(properties={"region_name": StringAttr(name), **end})
 
 
+@irdl_op_definition
+class PrintOp(IRDLOperation):
+    """print(): a format with the scalars, and what `shows` says of one object behind `before`.
+
+    The object stands among the values behind the scalars of `before`: a block, a dataflow buffer,
+    or a tensor, behind which comes a buffer for its pages.
+    """
+
+    name = "ttl.print"
+    before = prop_def(StringAttr)
+    after = prop_def(StringAttr)
+    shows = opt_prop_def(StringAttr)
+    position = prop_def(IntegerAttr)
+    num_pages = prop_def(IntegerAttr)
+    heading = opt_prop_def(StringAttr)
+    values = var_operand_def()
+
+
 # Block math, from the op table --------------------------------------------------------------------
 
 
@@ -306,19 +340,39 @@ class BlockMathOp(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         try:
-            expected = self.ENTRY.type_rule(*(block_type(v.type) for v in self.inputs))
+            expected = self.ENTRY.type_rule(
+                *(block_type(v.type) for v in self.inputs), **self.given_types()
+            )
         except RuleBroken as broken:
             raise VerifyException(broken.message) from None
         if block_type(self.result.type) != expected:
             raise VerifyException(f"the result of {self.name} has type {expected}")
 
+    def given_types(self) -> dict[str, Any]:
+        """An element type or a shape that was asked for is that of the result."""
+        result = block_type(self.result.type)
+        asked = {Kind.DTYPE: result.dtype, Kind.SHAPE: result.shape}
+        parameters = self.ENTRY.parameters
+        found: dict[str, Any] = {p.name: asked[p.kind] for p in parameters if p.kind in asked}
+        return found | {p.name: self._dims(p.name) for p in parameters if p.kind is Kind.DIMS}
+
+    def _dims(self, name: str) -> Shape:
+        given = self.parameters.data.get(name) if self.parameters is not None else None
+        if not isinstance(given, ArrayAttr):
+            raise VerifyException(f"{self.name} needs `{name}`")
+        return tuple(dim.value.data for dim in given)
+
 
 class TileMathOp(IRDLOperation, ABC):
-    """The same on every tile, operands in buffers (tensor) or in registers (!ttl.dst)."""
+    """The same on every tile, operands in buffers (tensor) or in registers (!ttl.dst).
+
+    `element_type` is that of integer operands.
+    """
 
     inputs = var_operand_def()
     result = result_def(DstType)
     parameters = opt_prop_def(DictionaryAttr)
+    element_type = opt_prop_def(StringAttr)
     ENTRY: ClassVar[BlockOp]
 
     @property
@@ -340,11 +394,11 @@ class _MathClasses(dict[str, Any]):
         self.base, self.prefix = base, prefix
 
     def __missing__(self, name: str) -> Any:
-        made = self[name] = _math_class(self.base, self.prefix, BLOCK_OPS[name])
+        made = self[name] = _math_class(self.base, self.prefix, TILE_OPS[name])
         return made
 
     def all(self) -> list[Any]:
-        return [self[name] for name, op in BLOCK_OPS.items() if op.tile]
+        return [self[name] for name, op in TILE_OPS.items() if op.tile]
 
 
 BLOCK_MATH = _MathClasses(BlockMathOp, "")
@@ -418,6 +472,7 @@ class TileCallOp(IRDLOperation):
     action = prop_def(StringAttr)
     value = opt_prop_def(FloatAttr)
     parameters = opt_prop_def(DictionaryAttr)
+    element_type = opt_prop_def(StringAttr)  # of integers
     sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
     left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
@@ -431,6 +486,12 @@ def buffer_of(block: SSAValue) -> SSAValue:
     """The dataflow buffer a block was acquired from."""
     assert isinstance(block.owner, AcquireOp)
     return block.owner.buffer
+
+
+def page_bytes_of(buffer: SSAValue) -> int:
+    """Of a buffer that a kernel has bound: the bytes of a tile, or from one row to the next."""
+    assert isinstance(buffer.owner, BindBufferOp)
+    return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
 
 
 def is_block_value(type: Attribute) -> bool:
@@ -455,6 +516,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     GroupAddOp,
     GroupWaitOp,
     SignpostOp,
+    PrintOp,
     FillOp,
     TileFillOp,
     TileCopyOp,

@@ -8,9 +8,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, write_folder
+from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
 from ttl.diagnostics import (
@@ -34,6 +34,9 @@ from .compile import compile_operation
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
 
+if TYPE_CHECKING:
+    from ttl.host import CallCounts
+
 
 class Driver:
     """Runs operations; what it compiled once it keeps."""
@@ -41,6 +44,8 @@ class Driver:
     def __init__(self) -> None:
         self.compiled: dict[Hashable, CompiledOperation] = {}
         self.folders: dict[Path, str] = {}
+        self.dumped: set[tuple[int, Path]] = set()
+        self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -78,7 +83,13 @@ class Driver:
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
         if not config.compile_only:
-            _run(program, compiled if config.backend != "sim" else None, target, config)
+            counts = self._counts_of(program) if config.counts else None
+            _run(program, compiled if config.backend != "sim" else None, target, config, counts)
+
+    def _counts_of(self, program: Program) -> CallCounts:
+        from ttl.host import CallCounts
+
+        return self.counts.setdefault(program.operation.__name__, CallCounts())
 
     def _supply(self, program: Program, config: Config) -> None:
         """Say once for each operation which releases and waits are supplied, or refuse them."""
@@ -105,7 +116,16 @@ class Driver:
             self.compiled[key] = compile_operation(program, target, config)
             if config.compile_to:
                 self._write(self.compiled[key], Path(config.compile_to))
+        if config.kernel_dumps:
+            self._dump(self.compiled[key], Path(config.kernel_dumps))
         return self.compiled[key]
+
+    def _dump(self, compiled: CompiledOperation, place: Path) -> None:
+        """Once for each operation and place."""
+        if (id(compiled), place) not in self.dumped:
+            self.dumped.add((id(compiled), place))
+            folder = write_bundle(compiled, place)
+            print(f"ttl: `{compiled.name}` compiled into {folder}", file=sys.stderr)
 
     def _write(self, compiled: CompiledOperation, folder: Path) -> None:
         """The first operation goes into the folder itself, others into folders of their names."""
@@ -116,7 +136,11 @@ class Driver:
 
 
 def _run(
-    program: Program, compiled: CompiledOperation | None, target: Target, config: Config
+    program: Program,
+    compiled: CompiledOperation | None,
+    target: Target,
+    config: Config,
+    counts: CallCounts | None,
 ) -> None:
     recorder = Recorder(config.trace_events) if config.trace else None
     if recorder is not None:
@@ -124,7 +148,7 @@ def _run(
         recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
     try:
         with _unchanged(program) if config.dry_run else nullcontext():
-            _run_kernels(program, compiled, target, config, recorder)
+            _run_kernels(program, compiled, target, config, recorder, counts)
     finally:
         if recorder is not None and config.trace is not None:
             recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
@@ -147,6 +171,7 @@ def _run_kernels(
     target: Target,
     config: Config,
     recorder: Recorder | None,
+    counts: CallCounts | None,
 ) -> None:
     if compiled is None:
         from ttl import sim
@@ -173,6 +198,7 @@ def _run_kernels(
             cache_dir=config.cache_dir,
             recorder=recorder,
             seed=config.seed,
+            counts=counts,
         )
 
 

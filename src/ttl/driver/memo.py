@@ -11,6 +11,7 @@ from ttl.language import DataflowBuffer
 from ttl.language.implicit_sync import reachable_functions
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.tensors import row_page_elements
 from ttl.target import Target
 
 # Modules whose attributes a kernel may use and that do not change; a user's own may.
@@ -72,7 +73,8 @@ def _part(value: Any, tensors: Mapping[int, int] = MappingProxyType({})) -> Hash
     if id(value) in tensors:
         return "tensor", tensors[id(value)]
     if isinstance(value, DataflowBuffer):
-        return value.index, value.name, value.shape, value.dtype, value.block_count, value.span
+        like = value.shape, value.dtype, value.layout
+        return value.index, value.name, *like, value.block_count, value.span
     if isinstance(value, FunctionType):
         return value.__code__
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES:
@@ -81,6 +83,6 @@ def _part(value: Any, tensors: Mapping[int, int] = MappingProxyType({})) -> Hash
         return tuple(_part(item, tensors) for item in value)
     if value is None or isinstance(value, (int, float, str, bool)):
         return type(value), value
-    if hasattr(value, "dtype"):
-        return tuple(value.shape), value.dtype, str(value.layout)
+    if hasattr(value, "dtype") and hasattr(value, "layout"):
+        return tuple(value.shape), value.dtype, str(value.layout), row_page_elements(value)
     raise TypeError(f"{value!r} may change between calls")

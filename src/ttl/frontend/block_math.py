@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, UnitAttr, f32, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    UnitAttr,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.language import DataflowBuffer
+from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import (
     BLOCK_OPS,
@@ -19,12 +29,16 @@ from ttl.semantics.ops import (
     BlockOp,
     Kind,
     bind,
+    is_complete,
     is_number,
+    operand_dtype,
     result_type,
     store_type,
 )
+from ttl.semantics.ops.rules import normal_dims
 from ttl.semantics.types import BlockType, Shape
 
+from .block_shapes import completed, fits_scaler_tile
 from .builder import KernelBuilder, Value, describe, not_yet
 
 
@@ -34,6 +48,16 @@ class Fill:
     def __init__(self, value: float, shape: Shape | None):
         self.value = value
         self.type = BlockType(shape, None)
+
+
+class FillExpression(Fill):
+    """An operation on fills alone, which is made where it meets what they have not met."""
+
+    def __init__(
+        self, op: BlockOp, operands: list[Value], type: BlockType, parameters: dict[str, Value]
+    ):
+        self.op, self.operands, self.parameters = op, operands, parameters
+        self.type = type
 
 
 def is_block(value: Value) -> bool:
@@ -70,7 +94,7 @@ def block_math(
     op: BlockOp,
     operands: list[Value],
     parameters: dict[str, Value] | None = None,
-) -> SSAValue:
+) -> Value:
     """An operation of the op table; its type rule is the table's."""
     builder.require(KernelKind.COMPUTE, f"`{op.operator or op.name}` on blocks")
     if builder.device_api not in op.tile:
@@ -80,16 +104,84 @@ def block_math(
     if len(operands) != op.operands:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{op.name} takes {op.operands} operands")
     operands = [_number_as_fill(op, *given) for given in zip(op.names, operands, strict=True)]
-    result = result_type(op, [operand_type(operand) for operand in operands], parameters or {})
+    types = [operand_type(operand) for operand in operands]
+    result = result_type(op, types, parameters or {})
+    _require_tiles(builder, op, operand_dtype(types) or result.dtype)
     if result.shape is None or result.dtype is None:
-        raise not_yet("expressions of fills alone")
+        return FillExpression(op, operands, result, parameters or {})
+    if op.name in REDUCTIONS:
+        return _reduction(builder, op, operands, result, parameters or {})
+    return _emit(builder, op, operands, result, parameters)
+
+
+def _require_tiles(builder: KernelBuilder, op: BlockOp, dtype: DType | None) -> None:
+    if dtype is not None and op.tile[builder.device_api].of(dtype) is None:
+        raise not_yet(f"`{op.operator or op.spelling}` on blocks of {dtype}")
+
+
+def _emit(
+    builder: KernelBuilder,
+    op: BlockOp,
+    operands: list[Value],
+    result: BlockType,
+    parameters: dict[str, Value] | None = None,
+) -> SSAValue:
+    assert result.shape is not None and result.dtype is not None
     values = [block_operand(builder, operand, result) for operand in operands]
     type = tensor_of(result.shape, result.dtype)
-    properties = {"parameters": _attributes(op, parameters)} if parameters else {}
+    attributes = _attributes(op, parameters or {}, block_type(values[0].type).dtype)
+    properties = {"parameters": DictionaryAttr(attributes)} if attributes else {}
     return builder.value(
         ttl.BLOCK_MATH[op.name].create(
             operands=values, result_types=[type], properties=properties
         )
+    )
+
+
+REDUCTIONS = ("reduce_sum", "reduce_max")
+
+
+def _reduction(
+    builder: KernelBuilder,
+    op: BlockOp,
+    operands: list[Value],
+    result: BlockType,
+    parameters: dict[str, Value],
+) -> Value:
+    """A scaler that the reduction itself cannot apply is multiplied by afterwards."""
+    x, scaler = operands
+    number = _constant(scaler)
+    assert result.shape is not None
+    rank = len(result.shape)
+    inner_dims = [dim for dim in normal_dims(parameters["dims"], rank, op.name) if dim >= rank - 2]
+    is_inside = number is not None and fits_scaler_tile(
+        number, op.name == "reduce_sum", len(inner_dims)
+    )
+    in_tile = Fill(number if is_inside and number is not None else 1.0, (1, 1))
+    reduced = _emit(builder, op, [x, in_tile], result, parameters)
+    if is_inside:
+        return reduced
+    factor = Fill(number, None) if number is not None else _everywhere(builder, scaler, result)
+    return block_math(builder, BLOCK_OPS["mul"], [reduced, factor])
+
+
+def _constant(scaler: Value) -> float | None:
+    """The number a scaler is, if it is known."""
+    if isinstance(scaler, Fill) and not isinstance(scaler, FillExpression):
+        return float(_float32(scaler.value).value.data)
+    is_fill = isinstance(scaler, SSAValue) and isinstance(scaler.owner, ttl.FillOp)
+    return float(scaler.owner.value.value.data) if is_fill else None
+
+
+def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Value:
+    """Element (0, 0) of a scaler block in all places of the result."""
+    assert result.shape is not None
+    outer = list(range(len(result.shape) - 2))
+    if outer:
+        scaler = block_math(builder, BLOCK_OPS["unsqueeze"], [scaler], {"dim": tuple(outer)})
+    dims = tuple(range(len(result.shape)))
+    return block_math(
+        builder, BLOCK_OPS["broadcast"], [scaler], {"dims": dims, "shape": result.shape}
     )
 
 
@@ -99,15 +191,22 @@ def _number_as_fill(op: BlockOp, name: str, operand: Value) -> Value:
     return Fill(float(operand), None) if is_scalar else operand
 
 
-def _attributes(op: BlockOp, parameters: dict[str, Value]) -> DictionaryAttr:
+def _attributes(
+    op: BlockOp, parameters: dict[str, Value], dtype: DType | None
+) -> dict[str, Attribute]:
     found: dict[str, Attribute] = {}
-    for parameter in op.parameters:
+    for parameter in op.parameters if parameters else ():
         value = parameters[parameter.name]
+        if parameter.kind is Kind.DIMS:
+            found[parameter.name] = ArrayAttr([IntegerAttr(dim, i64) for dim in value])
+            continue
+        if parameter.kind in (Kind.SHAPE, Kind.DTYPE):
+            continue  # it is that of the result
         if isinstance(value, SSAValue) or parameter.kind.decides_types:
             raise not_yet(f"`{parameter.name}` of {op.spelling} given in this way")
         is_float = parameter.kind is Kind.NUMBER
-        found[parameter.name] = _float32(value) if is_float else IntegerAttr(value, i64)
-    return DictionaryAttr(found)
+        found[parameter.name] = _number(value, dtype) if is_float else IntegerAttr(value, i64)
+    return found
 
 
 def operand_type(operand: Value) -> BlockType:
@@ -115,23 +214,60 @@ def operand_type(operand: Value) -> BlockType:
         return operand.type
     if isinstance(operand, SSAValue) and ttl.is_block_value(operand.type):
         return block_type(operand.type)
-    raise not_yet(f"{describe(operand)} as an operand of a block operation")
+    if isinstance(operand, SSAValue):
+        raise not_yet(f"{describe(operand)} as an operand of a block operation")
+    raise RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"operations on blocks take blocks, block expressions and numbers, not {describe(operand)}",
+        helps=("write a block, a number or ttl.math.fill(value)",),
+    )
 
 
 def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) -> SSAValue:
     """The operand as an IR value; a fill takes what it lacks from its context."""
+    if isinstance(operand, FillExpression):
+        return _made_of_fills(builder, operand, context)
     if isinstance(operand, Fill):
         shape, dtype = operand.type.shape or context.shape, context.dtype
         assert shape is not None and dtype is not None
         return builder.value(
             ttl.FillOp.create(
-                properties={"value": _float32(operand.value)},
+                properties={"value": _number(operand.value, dtype)},
                 result_types=[tensor_of(shape, dtype)],
             )
         )
     if not isinstance(operand, SSAValue) or not ttl.is_block_value(operand.type):
         raise not_yet(f"{describe(operand)} as a block value")
+    if context.shape is not None and is_complete(context.shape):
+        return completed(operand, context.shape)
     return operand
+
+
+def _made_of_fills(
+    builder: KernelBuilder, made: FillExpression, context: BlockType
+) -> SSAValue:
+    """Among fills alone numbers are floats."""
+    if made.type.dtype is None and context.dtype is not None and not context.dtype.is_float:
+        raise not_yet(f"an expression of fills alone as {context.dtype}")
+    type = BlockType(made.type.shape or context.shape, made.type.dtype or context.dtype)
+    return _emit(builder, made.op, made.operands, type, made.parameters)
+
+
+def _number(value: float, dtype: DType | None) -> FloatAttr:
+    """A number of the element type; every integer that is one is a double too."""
+    if dtype is None or dtype.is_float:
+        return _float32(value)
+    limits = np.iinfo(dtype.name)
+    is_whole = float(value).is_integer()
+    if not is_whole or not limits.min <= value <= limits.max:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{int(value) if is_whole else value} is not a number of {dtype}",
+            helps=(
+                f"write a number that {dtype} has, or convert with ttl.math.typecast(x, dtype)",
+            ),
+        )
+    return FloatAttr(float(value), f64)
 
 
 def _float32(value: float) -> FloatAttr:
@@ -144,17 +280,48 @@ def math_function(op: BlockOp) -> Callable[..., Value]:
     def made(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
         if builder.device_api not in op.tile:
             raise not_yet(f"`ttl.{op.namespaces[0]}.{op.name}()`")
+        if op.name == "broadcast":
+            args, kwargs = _out_blk_as_shape(args, kwargs)
         operands, parameters = bind(op, args, kwargs)
         return block_math(builder, op, list(operands), dict(parameters))
 
     return made
 
 
+def _out_blk_as_shape(
+    args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """`broadcast(x, out_blk, dims)`: only the shape of the block counts."""
+    kwargs = dict(kwargs)
+    if len(args) > 1 and _is_acquired(args[1]):
+        kwargs["out_blk"], args = args[1], (args[0], *args[2:])
+    if _is_acquired(kwargs.get("out_blk")):
+        kwargs["shape"] = block_type(kwargs.pop("out_blk").type).shape
+    return args, kwargs
+
+
+def _is_acquired(value: Value) -> bool:
+    return isinstance(value, SSAValue) and isinstance(value.owner, ttl.AcquireOp)
+
+
+def _fill_as_shape(
+    args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """`fill(out_blk, value)`: only the shape of the block counts."""
+    kwargs = dict(kwargs)
+    if args and isinstance(args[0], SSAValue) and is_block(args[0]):
+        kwargs["out_blk"], args = args[0], args[1:]
+    if isinstance(kwargs.get("out_blk"), SSAValue) and is_block(kwargs["out_blk"]):
+        kwargs["shape"] = block_type(kwargs.pop("out_blk").type).shape
+    return args, kwargs
+
+
 def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     """A fill with a shape takes its element type from the kernel's buffers, which agree."""
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
+    args, kwargs = _fill_as_shape(args, kwargs)
     if any(isinstance(given, SSAValue) for given in (*args, *kwargs.values())):
-        raise not_yet("`ttl.math.fill()` of a block or of run-time values")
+        raise not_yet("`ttl.math.fill()` of run-time values")
     _, given = bind(FILL_BLOCK, args, kwargs)
     value, shape = given["value"], given["shape"]
     made = Fill(float(value), shape)

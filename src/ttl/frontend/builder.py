@@ -27,7 +27,8 @@ from ttl.language.operation import KernelFunction
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.implicit_sync import RepairKind
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
-from ttl.semantics.types import tiles_of
+from ttl.semantics.layout import layout_of
+from ttl.semantics.tensors import TensorSlice, shape_in_units
 
 from .environment import MISSING, Environment, RuntimeArgument
 from .source import node_span
@@ -96,7 +97,7 @@ class KernelBuilder:
         self.diagnostics: list[Diagnostic] = []
         self.values: dict[Variable, Value] = {}
         self.naturals: set[SSAValue] = set()  # run-time integers that are never negative
-        self.slices: dict[SSAValue, tuple[Value, ...]] = {}  # the indices of tensor slices
+        self.slices: dict[SSAValue, TensorSlice] = {}  # as written; where they start is run time's
         self.loop_depth = 0
         self.frame_count = 0
         self.number_count = 0
@@ -105,6 +106,7 @@ class KernelBuilder:
         own = frozenset({*code.co_varnames, *code.co_cellvars})
         self.frame = self.new_frame(code.co_filename, own, environment=environment)
         self.buffers: dict[str, SSAValue] = {}
+        self.page_buffers: dict[str, SSAValue] = {}  # for pages of tensors that are printed
         self.arguments: dict[RuntimeArgument, SSAValue] = {}
         self.tensor_names = {id(tensor): name for name, tensor in tensors.items()}
         self.tensors: dict[str, SSAValue] = {}
@@ -265,7 +267,7 @@ class KernelBuilder:
                 result_types=[buffer_type(buffer)],
             )
             bind.result.name_hint = value_name(buffer.name)
-            self._insert_first(bind)
+            self.insert_first(bind)
             self.buffers[buffer.name] = bind.result
         return self.buffers[buffer.name]
 
@@ -287,7 +289,7 @@ class KernelBuilder:
             result_types=[type],
         )
         op.result.name_hint = value_name(name)
-        self._insert_first(op)
+        self.insert_first(op)
         self.arguments[argument] = op.result
         if isinstance(type, IndexType) and all(word < 2**31 for word in argument.words):
             self.naturals.add(op.result)
@@ -306,7 +308,7 @@ class KernelBuilder:
             value.owner.properties["index"] = IntegerAttr(number, i64)  # type: ignore[union-attr]
         self.arguments = used
 
-    def _insert_first(self, op: Operation) -> None:
+    def insert_first(self, op: Operation) -> None:
         """Behind the other handles and arguments, in front of everything else."""
         following = self.entry.first_op
         while isinstance(following, (ttl.BindBufferOp, ttl.RuntimeArgOp)):
@@ -330,7 +332,7 @@ class KernelBuilder:
         if name not in self.tensors:
             dtype = dtype_of(tensor)
             assert dtype is not None
-            type = tensor_of(tiles_of(tuple(tensor.shape)), dtype)
+            type = tensor_of(shape_in_units(tensor), dtype, layout_of(tensor))
             argument = self.entry.insert_arg(type, len(self.entry.args))
             argument.name_hint = value_name(name)
             self.tensors[name] = argument
@@ -352,7 +354,9 @@ def value_name(name: str) -> str:
 
 
 def buffer_type(buffer: DataflowBuffer) -> ttl.DataflowBufferType:
-    return ttl.DataflowBufferType.of(buffer.shape, buffer.dtype, buffer.block_count)
+    return ttl.DataflowBufferType.of(
+        buffer.shape, buffer.dtype, buffer.block_count, buffer.layout
+    )
 
 
 def not_yet(what: str) -> RuleBroken:

@@ -23,6 +23,7 @@ from ttl.semantics.ops import NAMESPACES
 from .block_math import fill, math_function, store
 from .builder import KernelBuilder, Value, describe, not_yet
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
+from .printing import print_values
 from .scalars import is_run_time
 
 
@@ -44,7 +45,7 @@ def call_method(owner: Value, name: str) -> Callable[..., Value] | None:
 def acquire(kind: type[ttl.AcquireOp]) -> Callable[..., Value]:
     def made(builder: KernelBuilder, buffer: DataflowBuffer, name: Value = None) -> Value:
         handle = builder.buffer(buffer)
-        block = tensor_of(buffer.shape, buffer.dtype)
+        block = tensor_of(buffer.shape, buffer.dtype, buffer.layout)
         return builder.value(kind.create(operands=[handle], result_types=[block]))
 
     return made
@@ -120,5 +121,6 @@ CALLS |= {
     language_copy: copy,
     language_signpost: signpost,
     GroupTransfer: group,
+    print: print_values,
 }
 CALLS[math.fill] = CALLS[block_functions.fill] = fill

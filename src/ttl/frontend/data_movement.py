@@ -2,73 +2,93 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.language.pipes import Pipe, PipeIdentity
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.tensors import TensorSlice, check_copy_shapes
-from ttl.semantics.types import BlockType, tiles_of
+from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
+from ttl.semantics.tensors import (
+    TensorSlice,
+    check_copy_layouts,
+    check_copy_shapes,
+    shape_in_units,
+)
+from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder, Value, describe, not_yet
 
 
-def tensor_slice(builder: KernelBuilder, tensor: Any, index: Value) -> SSAValue:
+def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
     builder.require(KernelKind.DATAMOVEMENT, "slicing a tensor")
-    items = index if isinstance(index, tuple) else (index,)
-    sizes = tiles_of(tuple(tensor.shape))
+    items = given if isinstance(given, tuple) else (given,)
+    sizes = shape_in_units(tensor)
     if len(items) != len(sizes):
         raise RuleBroken(
             codes.SLICE_OUT_OF_RANGE,
             f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
             helps=("give one index or slice for each dimension",),
         )
-    pairs = [_start_and_extent(*pair) for pair in zip(items, sizes, strict=True)]
+    layout = layout_of(tensor)
+    pairs = [_start_and_extent(*pair, layout) for pair in zip(items, sizes, strict=True)]
     starts, extents = zip(*pairs, strict=True)
-    dtype = dtype_of(tensor)
-    assert dtype is not None
     part = builder.value(
         ttl.TensorSliceOp.create(
             operands=[builder.tensor(tensor), *(builder.index(start) for start in starts)],
-            result_types=[tensor_of(extents, dtype)],
+            result_types=[tensor_of(extents, dtype_of(tensor), layout)],
         )
     )
-    builder.slices[part] = items
+    builder.slices[part] = TensorSlice(tensor, items, (0,) * len(extents), extents)
     return part
 
 
-def _start_and_extent(item: Value, size: int) -> tuple[Value, int]:
+def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, int]:
     if not isinstance(item, slice):
-        _check_extent(item, 1, size)
-        return item, 1
-    if item.step not in (None, 1):
-        raise _slice_out_of_range("a slice of a tensor has no step")
-    start = 0 if item.start is None else item.start
-    stop = size if item.stop is None else item.stop
-    extent = constant_difference(stop, start)
-    _check_extent(start, extent, size)
+        start, extent = _bound(item, layout), 1
+    elif item.step not in (None, 1):
+        raise _slice_out_of_range("a slice of a tensor has no step", layout)
+    else:
+        start = 0 if item.start is None else _bound(item.start, layout)
+        extent = constant_difference(
+            size if item.stop is None else _bound(item.stop, layout), start
+        )
+    first = start if isinstance(start, int) else 0  # as far as it is known before the run
+    if extent < 1 or first < 0 or first + extent > size:
+        place = f" from {start} on" if isinstance(start, int) else ""
+        message = f"a slice of {extent} {layout.unit}{place} is not in 0:{size}"
+        raise _slice_out_of_range(message, layout)
     return start, extent
 
 
-def _check_extent(start: Value, extent: int, size: int) -> None:
-    """As far as it is known before the run."""
-    first = start if isinstance(start, int) else 0
-    if extent < 1 or first < 0 or first + extent > size:
-        place = f" from {start} on" if isinstance(start, int) else ""
-        raise _slice_out_of_range(f"a slice of {extent} tiles{place} is not in 0:{size}")
+def _bound(item: Value, layout: Layout) -> Value:
+    """A run-time integer, or an int; numpy has such too."""
+    if isinstance(item, SSAValue) and isinstance(item.type, IndexType):
+        return item
+    try:
+        if isinstance(item, bool):
+            raise TypeError
+        return index(item)
+    except TypeError:
+        raise _slice_out_of_range(
+            f"{describe(item)} is neither an index nor a slice of whole {layout.unit}", layout
+        ) from None
 
 
-def _slice_out_of_range(message: str) -> RuleBroken:
+def _slice_out_of_range(message: str, layout: Layout) -> RuleBroken:
+    tiles = "tiles in the two innermost dimensions"
+    counts = tiles if layout is TILE_LAYOUT else layout.unit
     return RuleBroken(
         codes.SLICE_OUT_OF_RANGE,
         message,
-        helps=("slices count tiles in the two innermost dimensions, start before stop",),
+        helps=(f"slices count {counts}, start before stop",),
     )
 
 
@@ -119,18 +139,29 @@ def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
     ends = (_copy_end(source), _copy_end(destination))
     if ends not in COPIES:
-        raise not_yet(f"copies from {describe(source)} to {describe(destination)}")
+        raise _cannot_copy(source, destination)
     if ends == ("block", "block"):
         _check_blocks(block_type(source.type), block_type(destination.type))
     else:
         part, block = (source, destination) if ends[0] == "slice" else (destination, source)
-        _check_copy(builder.slices[part], block_type(part.type), block_type(block.type))
+        _check_copy(builder.slices[part], block_type(block.type))
     return builder.value(
         ttl.CopyOp.create(
             operands=[source, destination],
             result_types=[ttl.TransferType(StringAttr(COPIES[ends]))],
         )
     )
+
+
+def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
+    ends = f"from {describe(source)} to {describe(destination)}"
+    if any(isinstance(end, (Pipe, PipeIdentity)) for end in (source, destination)):
+        return not_yet(f"copies {ends}")
+    whole_tensor = any(hasattr(end, "layout") for end in (source, destination))
+    help_text = "copy between a tensor slice and a block, or between two blocks"
+    if whole_tensor:
+        help_text = "slice the tensor, for example tensor[0:2, 0:2]"
+    return RuleBroken(codes.WRONG_ARGUMENT, f"ttl.copy() {ends}", helps=(help_text,))
 
 
 # Which barrier completes a copy: between blocks of a node the destination reads.
@@ -144,14 +175,14 @@ def _copy_end(value: Value) -> str:
     return "block" if isinstance(owner, ttl.AcquireOp) else "other"
 
 
-def _check_copy(items: tuple[Value, ...], part: BlockType, block: BlockType) -> None:
-    assert part.shape is not None and block.shape is not None
-    starts = (0,) * len(part.shape)
-    check_copy_shapes(TensorSlice(None, items, starts, part.shape), block.shape)
-    if part.dtype != block.dtype:
+def _check_copy(part: TensorSlice, block: BlockType) -> None:
+    assert block.shape is not None
+    check_copy_layouts(part, block.layout)
+    check_copy_shapes(part, block.shape)
+    if dtype_of(part.tensor) != block.dtype:
         raise RuleBroken(
             codes.DTYPE_MISMATCH,
-            f"a copy connects a {part.dtype} tensor with a {block.dtype} block",
+            f"a copy connects a {dtype_of(part.tensor)} tensor with a {block.dtype} block",
             helps=("make the dataflow buffer like the tensor it is copied from or to",),
         )
 
@@ -160,7 +191,10 @@ def _check_blocks(source: BlockType, destination: BlockType) -> None:
     if source == destination:
         return
     code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
-    if source.shape != destination.shape:
+    if source.layout is not destination.layout:
+        layouts = (source.layout.name, destination.layout.name)
+        code, texts = codes.LAYOUT_MISMATCH, (f"{layouts[0]} layout", f"{layouts[1]} layout")
+    elif source.shape != destination.shape:
         code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
     raise RuleBroken(
         code,

@@ -27,6 +27,7 @@ from .data_movement import tensor_slice
 from .environment import NodeFunctions, NodeObjects
 from .functions import LocalFunction, local_function
 from .loops import RangeValue, range_value
+from .printing import RunTimeText
 from .scalars import is_run_time
 
 
@@ -74,17 +75,32 @@ def slice_display(builder: KernelBuilder, node: ast.Slice) -> Value:
 
 
 def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
-    """An f-string of constants."""
-    pieces = []
+    """An f-string; only print() takes one with run-time values."""
+    pieces: list[str | tuple[SSAValue, str]] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            value = expression(builder, part.value)
-            if is_run_time(value) or part.format_spec is not None or part.conversion != -1:
-                raise not_in_kernels("text with run-time values or formats")
-            pieces.append(str(value))
+            pieces += _formatted(builder, part)
         else:
             pieces.append(str(expression(builder, part)))
-    return "".join(pieces)
+    if any(isinstance(piece, tuple) for piece in pieces):
+        return RunTimeText(tuple(pieces))
+    return "".join(map(str, pieces))
+
+
+def _formatted(
+    builder: KernelBuilder, part: ast.FormattedValue
+) -> list[str | tuple[SSAValue, str]]:
+    value = expression(builder, part.value)
+    spec = "" if part.format_spec is None else expression(builder, part.format_spec)
+    if isinstance(value, RunTimeText):
+        return list(value.parts)
+    if part.conversion != -1 or not isinstance(spec, str):
+        raise not_in_kernels("conversions, and formats that are known only at run time, in texts")
+    if not is_run_time(value):
+        return [_folded("this text", format, value, spec)]
+    if scalars.kind_of(value) is None:
+        raise not_in_kernels(f"text with {describe(value)}")
+    return [(value, spec)]
 
 
 def named_expression(builder: KernelBuilder, node: ast.NamedExpr) -> Value:

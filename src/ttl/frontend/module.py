@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -13,6 +14,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Region
@@ -22,9 +24,20 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
-from ttl.semantics.dtypes import DType, bfloat16, dtype_of, float32
+from ttl.semantics.dtypes import (
+    DType,
+    bfloat4_b,
+    bfloat8_b,
+    bfloat16,
+    dtype_of,
+    float32,
+    int32,
+    uint16,
+    uint32,
+)
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
+from ttl.semantics.tensors import row_page_elements
 from ttl.target import Target
 
 from .builder import KernelBuilder, buffer_type, not_yet
@@ -55,11 +68,15 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     if budget := program.options.get("ttl-l1-budget"):
         attributes["ttl.l1_budget"] = IntegerAttr(budget, i64)
     declarations = [_declare(buffer) for buffer in program.buffers]
+    declarations += _page_buffers(kernels, program)
     return ModuleOp([*declarations, *kernels], attributes)
 
 
+COMPILED_DTYPES = (bfloat16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16)
+
+
 def _uncompiled_types(program: Program) -> list[Diagnostic]:
-    """Tensors and buffers of types and layouts that have no lowering yet."""
+    """Tensors and buffers of types that have no lowering yet."""
     tensors = [
         not_yet(f"{wanting} of argument `{name}`").at(None)
         for name, tensor in program.tensors.items()
@@ -75,8 +92,8 @@ def _uncompiled_types(program: Program) -> list[Diagnostic]:
 
 def _not_compiled(dtype: DType, layout: Layout) -> str | None:
     if layout is not TILE_LAYOUT:
-        return f"the {layout.name} layout"
-    return None if dtype in (bfloat16, float32) else f"the element type {dtype}"
+        return None  # nothing is computed with it
+    return None if dtype in COMPILED_DTYPES else f"the element type {dtype}"
 
 
 def _unsupported_grid(program: Program) -> RuleBroken:
@@ -104,6 +121,25 @@ def _declare(buffer: DataflowBuffer) -> ttl.DeclareBufferOp:
     if buffer.span is not None:
         declaration.location = location_of(buffer.span)
     return declaration
+
+
+def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.DeclareBufferOp]:
+    """The buffers that kernels have for themselves, to print tensors."""
+    known = {buffer.name for buffer in program.buffers}
+    binds = [
+        op for kernel in kernels for op in kernel.walk() if isinstance(op, ttl.BindBufferOp)
+    ]
+    return [
+        ttl.DeclareBufferOp.create(
+            properties={
+                "sym_name": bind.buffer.root_reference,
+                "type": bind.result.type,
+                "compiler_allocated": UnitAttr(),
+            }
+        )
+        for bind in binds
+        if bind.buffer.root_reference.data not in known
+    ]
 
 
 def _build_function(
@@ -143,6 +179,9 @@ def _attributes(
         "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in program.tensors]),
         "ttl.base_cta_index": IntegerAttr(len(program.buffers), i64),
     }
+    pages = [_sharded_row(tensor) for tensor in program.tensors.values()]
+    if any(pages):
+        attributes["ttl.page_elements"] = _integers(pages)
     if builder.arguments:
         attributes["ttl.runtime_args"] = DictionaryAttr(
             {argument.name: _integers(argument.words) for argument in builder.arguments}
@@ -155,6 +194,12 @@ def _attributes(
         if operation.math_fidelity is not None:
             attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
     return attributes
+
+
+def _sharded_row(tensor: Any) -> int:
+    """The elements of a page of a row-major tensor whose rows are cut by shards, else 0."""
+    elements = row_page_elements(tensor)
+    return 0 if elements in (None, tuple(tensor.shape)[-1]) else elements
 
 
 def _integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:

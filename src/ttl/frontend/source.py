@@ -7,17 +7,29 @@ from collections.abc import Callable
 
 from ttl.diagnostics import RuleBroken, Span, codes
 from ttl.diagnostics.span import character_column
-from ttl.semantics.function_source import definition_of
+from ttl.semantics.function_source import definition_of, lambda_of
 
 
-def function_tree(function: Callable[..., object]) -> ast.FunctionDef:
-    """The definition of `function`; RuleBroken if its source is not available."""
-    code = function.__code__
-    if (found := definition_of(code)) is not None:
+def kernel_tree(kernel: Callable[..., object]) -> ast.FunctionDef:
+    """The definition of a kernel; RuleBroken if its source is not available."""
+    if (found := definition_of(kernel.__code__)) is not None:
         return found
-    raise RuleBroken(
+    raise _no_source(kernel)
+
+
+def function_tree(function: Callable[..., object]) -> ast.FunctionDef | ast.Lambda:
+    """The definition of a function that a kernel calls."""
+    code = function.__code__
+    found = lambda_of(code) if code.co_name == "<lambda>" else definition_of(code)
+    if found is None:
+        raise _no_source(function)
+    return found
+
+
+def _no_source(function: Callable[..., object]) -> RuleBroken:
+    return RuleBroken(
         codes.NO_SOURCE,
-        f"the source of `{code.co_name}` is not available",
+        f"the source of `{function.__code__.co_name}` is not available",
         helps=("put the operation in a file or a notebook cell",),
     )
 

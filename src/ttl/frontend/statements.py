@@ -24,7 +24,7 @@ from .expressions import binary, expression, steps_of
 from .functions import RETURNED, Definition, inline, local_function, shared_names
 from .loops import loop_over, loop_while, stored_names
 from .scalars import truth
-from .source import function_tree
+from .source import kernel_tree
 
 
 def build_kernel(builder: KernelBuilder) -> None:
@@ -33,7 +33,7 @@ def build_kernel(builder: KernelBuilder) -> None:
         builder, function, arguments, keywords, function_body
     )
     try:
-        tree = function_tree(builder.kernel.function)
+        tree = kernel_tree(builder.kernel.function)
     except RuleBroken as broken:
         builder.report(broken)
         return

@@ -1,6 +1,7 @@
 """Runs compiled operations on this machine's CPU."""
 
+from .counts import CallCounts, counts_table
 from .launcher import launch
 from .memory import PagedTensor
 
-__all__ = ["PagedTensor", "launch"]
+__all__ = ["CallCounts", "PagedTensor", "counts_table", "launch"]

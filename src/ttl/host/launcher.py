@@ -15,8 +15,10 @@ from ttl.trace import Recorder
 
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
+from .counts import CallCounts, counted_calls
 from .execution import execute
-from .memory import PagedTensor, TensorMemory, tensor_memories
+from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
+from .printed import printed_lines
 from .program import (
     Program,
     ProgramStruct,
@@ -43,6 +45,7 @@ def launch(
     recorder: Recorder | None = None,
     step_budget: int = STEP_BUDGET,
     seed: int | None = None,
+    counts: CallCounts | None = None,
 ) -> None:
     """Runs every kernel on every node; the tensors then hold what the kernels wrote.
 
@@ -50,19 +53,26 @@ def launch(
     steps without letting others run, or data is left in a buffer; the tensors keep what was written
     until then, as they do after a KeyboardInterrupt. UsageError without a compiler or for a format
     that the runtime does not know, InternalError where the compiler rejects a kernel. Transfers
-    land as late as the barriers allow, in an order that a seed shuffles.
+    land as late as the barriers allow, in an order that a seed shuffles. The calls are added to
+    `counts`, if it is given.
     """
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
     plans = [
-        plan_tensor(position, tensor.page_bytes, tensor.memory, target)
+        plan_tensor(position, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
         for position, tensor in enumerate(tensors)
     ]
-    runtime, entries = _load(compiled, plans, cache_dir)
+    counted = None if counts is None else counted_calls(compiled)
+    runtime, kernels, entries = _load(compiled, plans, cache_dir, counted)
     memories = tensor_memories(tensors)
     options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
     program = make_program(compiled, target, plans, memories, entries, options)
-    _run(runtime, program, compiled, tensors, memories, recorder)
+    try:
+        _run(runtime, program, compiled, tensors, memories, recorder)
+    finally:
+        if counts is not None and counted is not None:
+            counts.take(kernels, counted)
+            counts.result_pages += sum(each.pages for each in program.tensors if each.written)
 
 
 def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
@@ -75,9 +85,12 @@ def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: 
 
 
 def _load(
-    compiled: CompiledOperation, plans: Sequence[TensorPlan], cache_dir: Path
-) -> tuple[ctypes.CDLL, list[int]]:
-    unit = translation_unit(compiled, plans)
+    compiled: CompiledOperation,
+    plans: Sequence[TensorPlan],
+    cache_dir: Path,
+    counted: Sequence[str] | None,
+) -> tuple[ctypes.CDLL, ctypes.CDLL, list[int]]:
+    unit = translation_unit(compiled, plans, counted)
     try:
         kernels, runtime = _libraries(unit, cache_dir, compiled.device_api)
     except CompilerRejected as rejection:
@@ -87,7 +100,7 @@ def _load(
         address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
         assert address is not None
         entries.append(address)
-    return runtime, entries
+    return runtime, kernels, entries
 
 
 @lru_cache(maxsize=512)
@@ -129,6 +142,8 @@ def _run(
         for tensor, memory, plan in zip(tensors, memories, program.tensors, strict=True):
             if plan.written:
                 memory.write_back(tensor)
+        for line in printed_lines(compiled, report) if report.printed_bytes else ():
+            print(line)
         if recorder is not None:
             record_events(compiled, report, recorder)
         if interruption is not None:

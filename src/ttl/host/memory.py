@@ -27,6 +27,12 @@ class PagedTensor(Protocol):
     def write_pages(self, pages: np.ndarray) -> None: ...
 
 
+def shard_words_of(tensor: PagedTensor) -> tuple[int, ...]:
+    """What accessors are told of a tensor's shards; nothing where it has none."""
+    words: tuple[int, ...] = getattr(tensor, "shard_words", ())
+    return words
+
+
 @dataclass(frozen=True, slots=True)
 class TensorMemory:
     """Pages of bytes, one a row, or the matrix of elements of which each page is a tile."""

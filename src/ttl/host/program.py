@@ -139,6 +139,9 @@ class ReportStruct(ctypes.Structure):
         ("events", POINTER(EventStruct)),
         ("waiting", POINTER(WaitingStruct)),
         ("leftovers", POINTER(LeftoverStruct)),
+        ("printed_bytes", c_uint32),
+        ("unused", c_uint32),
+        ("printed", POINTER(c_uint8)),
         ("message", c_char * 512),
     ]
 
@@ -151,14 +154,22 @@ class TensorPlan:
     aligned_page_bytes: int
     in_dram: bool
     address: int
+    shard_words: tuple[int, ...] = ()
 
     @property
-    def accessor_words(self) -> tuple[int, int]:
-        """The compile-time words of TensorAccessorArgs: kind and aligned page bytes."""
-        return (2 if self.in_dram else 0, self.aligned_page_bytes)
+    def accessor_words(self) -> tuple[int, ...]:
+        """The compile-time words of TensorAccessorArgs: kind, aligned page bytes, shards."""
+        kind = (2 if self.in_dram else 0) | bool(self.shard_words)
+        return (kind, self.aligned_page_bytes, *self.shard_words)
 
 
-def plan_tensor(position: int, page_bytes: int, memory: str, target: Target) -> TensorPlan:
+def plan_tensor(
+    position: int,
+    page_bytes: int,
+    memory: str,
+    target: Target,
+    shard_words: tuple[int, ...] = (),
+) -> TensorPlan:
     in_dram = memory == "dram"
     alignment = target.dram_alignment_bytes if in_dram else target.l1_alignment_bytes
     return TensorPlan(
@@ -166,6 +177,7 @@ def plan_tensor(position: int, page_bytes: int, memory: str, target: Target) -> 
         aligned_page_bytes=-(-page_bytes // alignment) * alignment,
         in_dram=in_dram,
         address=FIRST_TENSOR_ADDRESS + position * TENSOR_ADDRESS_STEP,
+        shard_words=shard_words,
     )
 
 

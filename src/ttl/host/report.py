@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 from ttl.artifact import CompiledOperation, Kernel, ThreadKind
@@ -40,8 +41,11 @@ _EVENT_KINDS = (
     EventKind.BUFFER_POP,
     EventKind.COPY_START,
     EventKind.COPY_END,
+    EventKind.SIGNPOST_BEGIN,
+    EventKind.SIGNPOST_END,
 )
 _COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
+_SIGNPOST_EVENTS = (EventKind.SIGNPOST_BEGIN, EventKind.SIGNPOST_END)
 _KERNEL_EVENTS = (EventKind.KERNEL_START, EventKind.KERNEL_END)
 
 
@@ -69,10 +73,14 @@ def record_events(compiled: CompiledOperation, report: ReportStruct, recorder: R
     for event in report.events[: report.event_count]:
         kind = _EVENT_KINDS[event.kind]
         kernel = compiled.kernels[event.kernel]
-        subject = _subject(compiled, kind, event.subject)
+        value = event.value
+        if kind in _SIGNPOST_EVENTS:
+            subject, value = _signpost(kernel, value), 0
+        else:
+            subject = _subject(compiled, kind, event.subject)
         span = kernel.span_of(event.line) if event.line else None
         line = span.line if span is not None else 0
-        recorder.record(kind, nodes[event.node], kernel.name, subject, event.value, line)
+        recorder.record(kind, nodes[event.node], kernel.name, subject, value, line)
 
 
 def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
@@ -94,6 +102,12 @@ def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
             facts={"compiler_output": output},
         )
     )
+
+
+def _signpost(kernel: Kernel, address: int) -> str:
+    """The program's name; of a kernel from elsewhere, the profiler's."""
+    zone = ctypes.string_at(address).decode(errors="replace")
+    return dict(kernel.signposts).get(zone, zone)
 
 
 def _subject(compiled: CompiledOperation, kind: EventKind, subject: int) -> str:

@@ -13,17 +13,25 @@ from collections.abc import Iterator, Sequence
 from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, ThreadKind
 from ttl.target import load as load_target
 
+from .counts import counting_lines
 from .program import TensorPlan
 
 _BURST_BYTES = {"wormhole_b0": 8192, "blackhole": 16384}
 _INCLUDE = re.compile(r"^\s*#\s*include\b")
 
 
-def translation_unit(compiled: CompiledOperation, tensors: Sequence[TensorPlan]) -> str:
-    """C++ that exports ttl_kernel_0, ttl_kernel_1, ... in the order of `compiled.kernels`."""
+def translation_unit(
+    compiled: CompiledOperation, tensors: Sequence[TensorPlan], counted: Sequence[str] | None = None
+) -> str:
+    """C++ that exports ttl_kernel_0, ttl_kernel_1, ... in the order of `compiled.kernels`.
+
+    With `counted` it exports ttl_unit_counts, how often each of these calls was made.
+    """
     lines = list(_prelude(compiled))
     for kernel in compiled.kernels:
         lines += _hoisted_includes(kernel)
+    if counted is not None:
+        lines += counting_lines(counted)
     for position, kernel in enumerate(compiled.kernels):
         arguments = compile_time_arguments(compiled, kernel, tensors)
         lines += _kernel_scope(kernel, position, arguments)

@@ -123,7 +123,9 @@ class _Namer:
 
     def rounded(self, value: SSAValue, block: SSAValue, before: Operation) -> SSAValue:
         """rule ROUND; in registers of the block's own format there is nothing to round."""
-        if block_type(block.type).dtype == self.dtype or isinstance(value.owner, ttl.AcquireOp):
+        dtype = block_type(block.type).dtype
+        is_whole = dtype is not None and not dtype.is_float
+        if is_whole or dtype == self.dtype or isinstance(value.owner, ttl.AcquireOp):
             return value
         if is_rounding(value.owner) and value.type == block.type:
             return value

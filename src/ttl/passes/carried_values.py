@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
-from ttl.semantics.ops import MATMUL
 from ttl.semantics.types import Shape
 
+from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
 from .module_pass import Maker, erase
 from .section_builder import is_block, is_rounding
@@ -71,17 +71,20 @@ def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
             shapes.add(shape_of(op.result))
         if is_rounding(op):
             return None
-        is_product = isinstance(op, ttl.BlockMathOp) and op.ENTRY is MATMUL
-        if is_product and any(places(factor, True) is None for factor in op.operands):
+        if is_view(op) or is_masked(op):
             return None
+        if isinstance(op, ttl.BlockMathOp):
+            way = reads_by_matrix_unit(op)
+            if any(places(operand, way) is None for operand in operands_in_buffers(op)):
+                return None
     if len(shapes) != 1:
         return None
     (shape,) = shapes
     is_batch = any(size != 1 for size in shape[:-2])
-    has_product = any(
-        isinstance(op, ttl.BlockMathOp) and op.ENTRY is MATMUL for op in loop.walk()
+    is_by_place = any(
+        isinstance(op, ttl.BlockMathOp) and operands_in_buffers(op) for op in loop.walk()
     )
-    return None if is_batch and has_product else shape
+    return None if is_batch and is_by_place else shape
 
 
 # Sums ---------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import DType, float32
+from ttl.semantics.dtypes import DType, float32, int32, uint16
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.types import Shape
 
@@ -40,6 +40,14 @@ class CompilerBuffers:
     @property
     def dtype(self) -> DType:
         return dest_dtype(bool(self.kernel.attributes[FP32]), buffer_dtypes(self.kernel))
+
+    def dtype_of(self, value: SSAValue) -> DType:
+        """What a value is in the registers: integers keep their type, but for their width."""
+        dtype = block_type(value.type.block if isinstance(value.type, ttl.DstType) else value.type)
+        found = dtype.dtype
+        if found is None or found.is_float:
+            return self.dtype
+        return int32 if found == uint16 else found
 
     def make(
         self,

@@ -10,9 +10,21 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import bfloat16, float32, round_to
-from ttl.semantics.ops import BLOCK_OPS, COPY, DUPLICATE, FILL, TileCall
+from ttl.semantics.dtypes import DTYPES, bfloat16, float32, round_to
+from ttl.semantics.ops import (
+    BLOCK_OPS,
+    COPY,
+    DUPLICATE,
+    FILL,
+    FILL_WHOLE,
+    REGISTER_FORMATS,
+    TILE_OPS,
+    TileCall,
+    TileForms,
+    all_words,
+)
 
+from .arranged_tiles import form_of
 from .compiler_buffers import FP32
 from .kernel_calls import KernelConverter, call
 from .module_pass import Maker
@@ -22,6 +34,8 @@ def section_step(self: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
     step = op.step.data
     if step in SUMMING:
         call(make, "pack_reconfig_l1_acc", make.index(SUMMING[step]))
+    elif step == "unmask":
+        call(make, "reduce_uninit")
     else:
         call(make, f"tile_regs_{step}")
 
@@ -37,13 +51,15 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":
         assert op.value is not None
-        call(make, FILL.call, registers[0]).properties["value"] = op.value
+        _fill(self, op, registers[0], make)
     elif action == "duplicate":
-        call(make, f"{DUPLICATE.call}<DataFormat::{_dst_format(self)}>", *registers)
+        call(make, f"{DUPLICATE.call}<DataFormat::{_format(self, op)}>", *registers)
     elif action == "matmul":
         sizes = [make.index(size) for size in _matmul_sizes(op)]
         form = _form(self, action, from_buffers=True)
         call(make, form.call, *buffers, *tiles, registers[0], make.index(0), *sizes)
+    elif (arranged := _arranged_form(self, op)) is not None:
+        call(make, arranged.call, *buffers, *tiles, registers[-1])
     elif len(buffers) == 2:
         form = _form(self, action, from_buffers=True)
         call(make, form.call, *buffers, *tiles, registers[-1])
@@ -53,9 +69,8 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
         assert reuse is not None
         call(make, reuse.call, buffers[0], tiles[0], registers[-1])
     else:
-        form = _form(self, action, from_buffers=False)
-        used = registers if BLOCK_OPS[action].operands > 1 else registers[:1]
-        _call_in_dst(self, form, used, op, make)
+        used = registers if TILE_OPS[action].operands > 1 else registers[:1]
+        _call_in_dst(self, _form_in_dst(self, op), used, op, make)
 
 
 def _call_in_dst(
@@ -65,25 +80,58 @@ def _call_in_dst(
     op: ttl.TileCallOp,
     make: Maker,
 ) -> None:
-    made = call(make, form.call, *registers)
+    made = call(make, _spelled(self, form, op), *registers)
     if form.arguments is not None:
         literals = form.arguments(**_parameters(self, op))
         made.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
     if form.then is not None:
-        following = call(make, form.then.call, registers[-1])
+        following = call(make, _spelled(self, form.then, op), registers[-1])
         literals = form.then.arguments() if form.then.arguments else ()
         following.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+
+
+def _fill(
+    self: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker
+) -> None:
+    assert op.value is not None
+    if op.element_type is None:
+        call(make, FILL.call, register).properties["value"] = op.value
+        return
+    made = call(make, _spelled(self, FILL_WHOLE, op), register)
+    literals = all_words(value=op.value.value.data)
+    made.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+
+
+def _spelled(self: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
+    if "{format}" not in form.call:
+        return form.call
+    return form.call.replace("{format}", _format(self, op))
+
+
+def _format(self: KernelConverter, op: ttl.TileCallOp) -> str:
+    """Of the operand in a register."""
+    if op.element_type is None:
+        return _dst_format(self)
+    return REGISTER_FORMATS[op.element_type.data]
+
+
+def _form_in_dst(self: KernelConverter, op: ttl.TileCallOp) -> TileCall:
+    forms: TileForms | None = TILE_OPS[op.action.data].tile[self.api]
+    if forms is not None and op.element_type is not None:
+        forms = forms.of(DTYPES[op.element_type.data])
+    assert forms is not None and forms.in_dst is not None
+    return forms.in_dst
 
 
 def _parameters(self: KernelConverter, op: ttl.TileCallOp) -> dict[str, float]:
     """Of an exact operation numbers are rounded to the format of the registers, which changes
     nothing of its results: the chip would cut the numbers off."""
     found: dict[str, float] = {}
-    is_exact = BLOCK_OPS[op.action.data].bound is None
+    is_exact = TILE_OPS[op.action.data].bound is None
     dtype = bfloat16 if is_exact and _dst_format(self) != "Float32" else float32
     for name, value in (op.parameters.data if op.parameters else {}).items():
         number = value.value.data  # type: ignore[attr-defined]
-        if isinstance(value, FloatAttr):
+        if isinstance(value, FloatAttr) and op.element_type is None:
             number = float(round_to(np.array(number, np.float32), dtype))
         found[name] = number
     return found
@@ -99,6 +147,11 @@ def _form(self: KernelConverter, action: str, from_buffers: bool) -> TileCall:
     form = forms.from_buffers if from_buffers else forms.in_dst
     assert form is not None
     return form
+
+
+def _arranged_form(self: KernelConverter, op: ttl.TileCallOp) -> TileCall | None:
+    entry = BLOCK_OPS.get(op.action.data)
+    return form_of(entry.tile[self.api], op.parameters) if entry else None
 
 
 def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:

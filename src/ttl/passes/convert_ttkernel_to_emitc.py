@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DictionaryAttr,
     FunctionType,
     IntegerAttr,
     ModuleOp,
@@ -60,6 +61,7 @@ class _FileMaker:
         self.values: dict[SSAValue, SSAValue] = {}
         self.escaping: dict[SSAValue, SSAValue] = {}  # variables of values that leave a scope
         self.helpers: set[str] = set()  # functions that the kernel's text defines
+        self.zones: dict[str, str] = {}  # the names of signposts by those of the profiler
 
     def make(self) -> emitc.FileOp:
         body = Block()
@@ -79,10 +81,14 @@ class _FileMaker:
         function.location = self.kernel.location
         file = emitc.FileOp.create(
             properties={"id": self.kernel.sym_name},
-            attributes=dict(self.kernel.attributes),
+            attributes=dict(self.kernel.attributes) | self.zone_attribute(),
             regions=[Region(Block([*self.make_includes(), function]))],
         )
         return file
+
+    def zone_attribute(self) -> dict[str, Attribute]:
+        names: dict[str, Attribute] = {zone: StringAttr(name) for zone, name in self.zones.items()}
+        return {"ttl.signposts": DictionaryAttr(names)} if names else {}
 
     def make_includes(self) -> list[Operation]:
         standard = {"include": StringAttr("cstdint"), "is_standard_include": UnitAttr()}
@@ -138,6 +144,14 @@ class _FileMaker:
             result_types=[scalar_type(op.results[0].type)],
         )
         self.name(op.results[0], make.value(call))
+
+    def zone(self, name: str) -> str:
+        """The profiler's name of a signpost, another one for each."""
+        zone, number = zone_name(name), 1
+        while self.zones.setdefault(zone, name) != name:
+            number += 1
+            zone = f"{zone_name(name)}_{number}"
+        return zone
 
     def declare(self, name: str) -> str:
         declared = emitc.unique_identifier(name, self.declared)
@@ -405,7 +419,7 @@ def signpost(self: _FileMaker, op: ttkernel.SignpostOp, make: Maker) -> None:
     for value, variable in zip(escaping, declare_variables(self, escaping, make), strict=True):
         self.escaping[value] = variable
     verbatim(make, "{")
-    verbatim(make, f'DeviceZoneScopedN("{zone_name(op.region_name.data)}");')
+    verbatim(make, f'DeviceZoneScopedN("{self.zone(op.region_name.data)}");')
 
 
 def dprint(self: _FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:

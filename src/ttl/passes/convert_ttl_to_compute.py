@@ -5,8 +5,11 @@ operation that forces them:
 rule STORE   a store is carried out before its block is pushed, before blocks it reads are popped
              and before a loop or branch. Stores that share values share a section.
 rule KEEP    a value that is needed again when its section has ended, when the blocks it reads are
-             popped, inside a loop or branch, or as an operand of a matrix product, goes to a
-             compiler buffer.
+             popped, inside a loop or branch, or as an operand of a matrix product, a reduction, a
+             broadcast or a transposition, goes to a compiler buffer.
+rule MASK    a reduction goes to a block before anything is computed with it: the packer clears
+             what is not part of the result.
+rule SCALER  the scalers of reductions are made once, before all loops.
 rule LOOP    values that a loop carries stay in registers if they and all the loop computes fit;
              the section then spans the loop. Otherwise see rule SUM and rule RING.
 rule SUM     a loop-carried value that is only added to stands in a buffer, and the packer adds.
@@ -31,10 +34,17 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import float32
-from ttl.semantics.ops import MATMUL
+from ttl.semantics.ops import is_complete
 from ttl.target import Target
 
 from . import compiler_buffers as buffers
+from .arranged_tiles import (
+    is_arranged,
+    is_masked,
+    is_view,
+    operands_in_buffers,
+    reads_by_matrix_unit,
+)
 from .block_values import name_block_values, share_common_values
 from .carried_values import (
     drop_block_math,
@@ -57,6 +67,8 @@ class ConvertTtlToCompute(ModulePass):
         target = target_of(op)
         for kernel in kernels(op, "compute"):
             decide_fp32(kernel)
+            _drop_open(kernel)
+            _hoist_scalers(kernel)
             name_block_values(kernel)
             share_common_values(kernel.body.block)
             _Placer(op, kernel, target).place()
@@ -149,6 +161,8 @@ class _Placer:
             self.region(op)
         elif op.next_op is None:
             self.end_of_block(op, yields)
+        elif isinstance(op, ttl.PrintOp):
+            self.show(op)
         else:
             if self.forces_values(op):
                 self.flush(op, self.read_by_popped(op))
@@ -162,6 +176,20 @@ class _Placer:
             users = self.pending_users(op)
             return bool(self.read_by_popped(op)) or any(s in users for s in self.scope.stores)
         return isinstance(op, ttl.AcquireOp) and self.open is not None and self.outlives(op)
+
+    def show(self, op: ttl.PrintOp) -> None:
+        """What is printed is in a buffer: its stores are carried out, a computed value is kept."""
+        blocks = [value for value in op.values if is_block(value)]
+        computed = [value for value in blocks if not isinstance(value.owner, ttl.AcquireOp)]
+        if computed or any(store.view in blocks for store in self.scope.stores):
+            self.flush(op, computed)
+        for position, value in enumerate(op.operands):
+            if value in computed:
+                place = self.place_of(value, matrix=False)
+                assert place is not None
+                op.operands[position] = place
+        self.done.add(op)
+        self.move_into_open(op)
 
     def move_into_open(self, op: Operation) -> None:
         """What comes between a loop and the stores of what it carried runs inside the section."""
@@ -253,8 +281,8 @@ class _Placer:
         for inner in op.walk():
             for value in inner.operands if inner is not op else ():
                 owner = value.owner
-                is_computed = isinstance(owner, ttl.BlockMathOp) and not self.is_kept(value)
-                if is_computed and not op.is_ancestor(owner):
+                is_computed = isinstance(owner, ttl.BlockMathOp) or _is_scaler(value, inner)
+                if is_computed and not self.is_kept(value) and not op.is_ancestor(owner):
                     used[value] = None
         return list(used)
 
@@ -262,7 +290,8 @@ class _Placer:
         carried = [position for position, v in enumerate(loop.iter_args) if is_block(v)]
         if carried and self.loop_in_registers(loop):
             return
-        sums = {p: found for p in carried if (found := find_sum(loop, p)) is not None}
+        floats = [p for p in carried if self.buffers.dtype_of(loop.iter_args[p]).is_float]
+        sums = {p: found for p in floats if (found := find_sum(loop, p)) is not None}
         rings: list[SSAValue | None] = [None] * len(loop.iter_args)
         pending: list[tuple[SSAValue, SSAValue]] = []
         for position in carried:
@@ -274,7 +303,9 @@ class _Placer:
                 sum_by_packer(loop, position, view)  # rule SUM
                 self.scope.stores.append(_store_before(loop, start, view))
             else:
-                rings[position] = self.buffers.make(shape_of(start), result.name_hint, 2)
+                rings[position] = self.buffers.make(
+                    shape_of(start), result.name_hint, 2, self.buffers.dtype_of(start)
+                )
         roots = [
             Root(start, buffer=ring)
             for start, ring in zip(loop.iter_args, rings, strict=True)
@@ -287,6 +318,8 @@ class _Placer:
 
     def loop_in_registers(self, loop: scf.ForOp) -> bool:
         """rule LOOP; if it does not fit, nothing has changed."""
+        if any(isinstance(op, ttl.PrintOp) for op in loop.walk()):
+            return False  # prints show what is in buffers
         shape = fits_one_section(loop, self.place_of)
         if shape is None or prod(shape) > self.most_registers():
             return False
@@ -364,7 +397,11 @@ class _Placer:
 
     def branches(self, op: scf.IfOp) -> None:
         results = [
-            self.buffers.make(shape_of(result), result.name_hint) if is_block(result) else None
+            self.buffers.make(
+                shape_of(result), result.name_hint, dtype=self.buffers.dtype_of(result)
+            )
+            if is_block(result)
+            else None
             for result in op.results
         ]
         for region in op.regions:
@@ -409,7 +446,7 @@ class _Placer:
             if (ring := self.scope.rings.get(value)) is not None:
                 self.scope.handed_on.add(value)
                 return [Root(value, buffer=ring)]
-        factors = [isinstance(user, ttl.BlockMathOp) and user.ENTRY is MATMUL for user in users]
+        factors = [reads_by_matrix_unit(user) for user in users]
         ways = [False] * (not all(factors)) + [True] * any(factors) if self.fp32 else [False]
         return [Root(value, for_matrix=way) for way in ways if (value, way) not in self.homes]
 
@@ -418,6 +455,7 @@ class _Placer:
     ) -> None:
         if missing := self.missing_factors(roots):
             self.evaluate(missing, before)
+        roots = [root for root in roots if not self.is_there(root)]
         self.done |= set(ended)
         roots = self.with_values_needed_later(roots)
         if self.open is not None:
@@ -425,19 +463,37 @@ class _Placer:
         for group in self.groups(roots):
             self.section(group, before)
 
+    def is_there(self, root: Root) -> bool:
+        """Was it kept when what it is an operand of was looked at?"""
+        is_kept = root.store is None and root.buffer is None
+        return is_kept and (root.value, root.for_matrix) in self.homes
+
     def missing_factors(self, roots: list[Root]) -> list[Root]:
-        """Operands that must stand in buffers and do not: those of matrix products where the
-        matrix unit can read them, and rounded values."""
-        found = {(root.value, False): Root(root.value) for root in roots if self.is_unrounded(root)}
+        """Operands that must stand in buffers and do not: those of matrix products and reductions
+        where the matrix unit can read them, of broadcasts and transpositions, rounded values, and
+        reductions."""
+        found = {
+            (root.value, False): Root(root.value)
+            for root in roots
+            if self.is_unrounded(root) or self.is_added_unmasked(root)
+        }
         for op in self.computed_by(roots):
-            is_product = op.ENTRY is MATMUL
+            way = self.fp32 and reads_by_matrix_unit(op)
+            in_buffers = operands_in_buffers(op)
             for operand in op.inputs:
-                if (is_product or is_rounding(operand.owner)) and (
-                    self.place_of(operand, is_product) is None
-                ):
-                    way = is_product and self.fp32
+                is_needed = operand in in_buffers or (
+                    not is_arranged(op)
+                    and (is_rounding(operand.owner) or is_masked(operand.owner))
+                )
+                if is_needed and self.place_of(operand, way) is None:
                     found[operand, way] = Root(operand, for_matrix=way)
         return list(found.values())
+
+    def is_added_unmasked(self, root: Root) -> bool:
+        """rule MASK, where the packer adds"""
+        is_added = root.store is not None and root.store.accumulate is not None
+        value = root.value
+        return is_added and is_masked(value.owner) and self.place_of(value, False) is None
 
     def is_unrounded(self, root: Root) -> bool:
         """Would a rounded value be stored without being rounded?"""
@@ -469,7 +525,7 @@ class _Placer:
             if self.place_of(value, for_factor) is not None:
                 return
             for operand in op.inputs:
-                visit(operand, op.ENTRY is MATMUL)
+                visit(operand, reads_by_matrix_unit(op))
             found[op] = None
 
         for root in roots:
@@ -543,7 +599,9 @@ class _Placer:
             buffer = root.buffer
             if buffer is None:
                 value = root.value
-                dtype = block_type(value.type).dtype if is_rounding(value.owner) else None
+                dtype = self.buffers.dtype_of(value)
+                if is_rounding(value.owner):
+                    dtype = block_type(value.type).dtype or dtype
                 buffer = self.buffers.make(shape_of(value), value.name_hint, dtype=dtype)
             views[root] = buffers.reserve(buffer, make)
         return views
@@ -553,6 +611,9 @@ class _Placer:
     ) -> None:
         for root in roots:
             value = builder.compute(root.value, root.store)
+            if root.store is not None:
+                builder.make.origin = root.store
+                value = builder.packed(value, root.value)
             made = ttl.TileStoreOp.create(operands=[value, views[root]])
             if root.store is not None:
                 builder.make.origin = root.store
@@ -640,6 +701,8 @@ class _Placer:
         way = matrix and self.fp32
         if (value, way) in self.homes:
             return self.homes[value, way]
+        if is_view(value.owner):
+            return self.place_of(value.owner.inputs[0], matrix)  # type: ignore[union-attr]
         if not isinstance(value.owner, ttl.WaitOp):
             return None
         is_wide = block_type(value.type).dtype == float32
@@ -655,10 +718,36 @@ def _copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
         if isinstance(op, ttl.AcquireOp):
             for use in op.block.uses:
                 user = use.operation
-                is_factor = isinstance(user, ttl.BlockMathOp) and user.ENTRY is MATMUL
+                is_factor = reads_by_matrix_unit(user)
                 if not is_factor and (not isinstance(user, ttl.StoreOp) or use.index == 0):
                     found.add(op.buffer)
     return found
+
+
+def _drop_open(kernel: func.FuncOp) -> None:
+    """Values of which a size was not known have been made again where it was."""
+    for op in reversed(list(kernel.walk())):
+        if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)) and not is_complete(shape_of(op.result)):
+            if list(op.result.uses):
+                raise not_yet("a broadcast here without a shape", op, "give it one: shape=(2, 2)")
+            erase(op)
+
+
+def _hoist_scalers(kernel: func.FuncOp) -> None:
+    """rule SCALER"""
+    start = kernel.body.block.first_op
+    while isinstance(start, ttl.BindBufferOp):
+        start = start.next_op
+    assert start is not None
+    for op in list(kernel.walk()):
+        scaler = op.operands[1].owner if is_masked(op) else None
+        if isinstance(scaler, ttl.FillOp) and scaler is not start:
+            Operation.detach(scaler)
+            kernel.body.block.insert_op_before(scaler, start)
+
+
+def _is_scaler(value: SSAValue, user: Operation) -> bool:
+    return isinstance(value.owner, ttl.FillOp) and is_masked(user)
 
 
 def _transitive_users(value: SSAValue) -> set[Operation]:

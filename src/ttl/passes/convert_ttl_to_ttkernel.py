@@ -24,8 +24,10 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
 from .compute_calls import COMPUTE_CONVERSIONS
-from .kernel_calls import KernelConverter, block_tiles, call
+from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
 from .module_pass import Maker, erase, kernels, target_of
+from .print_calls import print_calls
+from .row_copies import RowCopy, copy_rows, rows_of
 
 
 class ConvertTtlToTtkernel(ModulePass):
@@ -127,6 +129,10 @@ def copy(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     block = op.destination if part is op.source else op.source
     address = block_address(self, op, block, make)
     tensor_shape = block_type(slice_op.tensor.type).shape or ()
+    if rows := rows_of(op, self.kernel):
+        stride = ttl.page_bytes_of(ttl.buffer_of(block))
+        copy_rows(RowCopy(rows, self.accessors[slice_op.tensor], address, stride), make)
+        return
     first = first_page(make, list(slice_op.starts), tensor_shape)
     accessor = self.accessors[slice_op.tensor]
     function = "noc_async_read_page" if part is op.source else "noc_async_write_page"
@@ -145,9 +151,7 @@ def _copy_block(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
 
 
 def _block_bytes(block: SSAValue) -> int:
-    dtype = block_type(block.type).dtype
-    assert dtype is not None
-    return block_tiles(block) * dtype.tile_bytes
+    return block_tiles(block) * ttl.page_bytes_of(ttl.buffer_of(block))
 
 
 def block_address(
@@ -218,37 +222,6 @@ def _copy_tiles(
     dimension(make, 0, [])
 
 
-def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
-    """Tiles are numbered row by row over all dimensions."""
-    page = starts[0]
-    for start, size in zip(starts[1:], shape[1:], strict=True):
-        number = constant_of(page)
-        if number is not None:
-            row = make.index(number * size)
-        else:
-            row = make.value(arith.MuliOp(page, make.index(size)))
-        page = add(make, row, start, "first_page")
-    return page
-
-
-def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
-    """The sum; what is known now is not calculated later."""
-    numbers = constant_of(left), constant_of(right)
-    if numbers[0] is not None and numbers[1] is not None:
-        return make.index(numbers[0] + numbers[1])
-    for number, other in ((numbers[0], right), (numbers[1], left)):
-        if number == 0:
-            return other
-    return make.value(arith.AddiOp(left, right), hint)
-
-
-def constant_of(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
-
-
 def wait_transfer(self: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
     _barrier(op, [op.transfer], make)
 
@@ -287,6 +260,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     **COMPUTE_CONVERSIONS,
     ttl.RuntimeArgOp: runtime_arg,
     ttl.SignpostOp: signpost,
+    ttl.PrintOp: print_calls,
     ttl.NodeIndexOp: node_index,
     ttl.TensorSliceOp: drop,
     ttl.CopyOp: copy,

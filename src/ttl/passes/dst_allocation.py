@@ -23,6 +23,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.ops import MATMUL
 from ttl.semantics.types import Shape, tile_count
 
+from .arranged_tiles import form_of
 from .module_pass import Maker
 
 
@@ -211,7 +212,8 @@ class _Scan:
             return False
         if op.ENTRY is MATMUL:
             return len(op.inputs) == 2
-        form = op.ENTRY.tile[self.api].from_buffers
+        forms = op.ENTRY.tile[self.api]
+        form = form_of(forms, op.parameters) or forms.from_buffers
         return form is not None and form.accumulates
 
     def loop(self, loop: scf.ForOp) -> None:

@@ -29,7 +29,10 @@ def spill(
     first, second = _new_section(section), _new_section(section)
     kept = _kept_values(ops, position)
     homes = {
-        value: buffers.make(_shape(value), value.name_hint, is_copied=True) for value in kept
+        value: buffers.make(
+            _shape(value), value.name_hint, dtype=buffers.dtype_of(value), is_copied=True
+        )
+        for value in kept
     }
     make = Maker.before(section)
     views = {value: reserve(homes[value], make) for value in kept}

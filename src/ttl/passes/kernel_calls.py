@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
+from ttl.semantics.types import Shape
 
 from .held_blocks import HeldBlocks
 from .module_pass import Maker, not_yet
@@ -57,3 +58,34 @@ def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) ->
         result_types=[IndexType()] if returns else [],
     )
     return make.add(op)
+
+
+def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
+    """Tiles are numbered row by row over all dimensions."""
+    page = starts[0]
+    for start, size in zip(starts[1:], shape[1:], strict=True):
+        number = constant_of(page)
+        if number is not None:
+            row = make.index(number * size)
+        else:
+            row = make.value(arith.MuliOp(page, make.index(size)))
+        page = add(make, row, start, "first_page")
+    return page
+
+
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
+    """The sum; what is known now is not calculated later."""
+    numbers = constant_of(left), constant_of(right)
+    if numbers[0] is not None and numbers[1] is not None:
+        return make.index(numbers[0] + numbers[1])
+    for number, other in ((numbers[0], right), (numbers[1], left)):
+        if number == 0:
+            return other
+    return make.value(arith.AddiOp(left, right), hint)
+
+
+def constant_of(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

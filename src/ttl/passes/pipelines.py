@@ -22,6 +22,7 @@ SYNCHRONIZE = (
 
 # Block math to tiles, registers and loops.
 COMPUTE = (
+    "ttl-expand-compositions",  # first: what follows sees only operations that the chip has
     "convert-ttl-to-compute",
     "ttl-set-compute-kernel-config",  # after sections exist: their size decides full sync
     "ttl-assign-dst",  # after the configuration: it gives the capacity

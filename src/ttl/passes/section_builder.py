@@ -8,6 +8,8 @@ rule ONCE     a call that accumulates needs registers that are still zero, which
 rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
               bits: the matrix unit reads both, and no register is needed for the first.
 rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
+rule WHOLE    a uint16 is an int32 in a register: it is converted when it is copied there, and back
+              before it is packed.
 rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
 rule ORDER    of two operands the one that needs more registers is computed first (Sethi, Ullman).
 """
@@ -17,14 +19,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FloatAttr, TensorType, f32
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, TensorType, f32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import bfloat16
+from ttl.semantics.dtypes import bfloat16, float32, uint16
 from ttl.semantics.ops import MATMUL
 
+from .arranged_tiles import (
+    COMBINING,
+    arrangements,
+    is_arranged,
+    is_view,
+    operands_in_buffers,
+    reads_by_matrix_unit,
+)
 from .module_pass import Maker
 
 # The block in a buffer that holds a value, for the matrix unit or for the other ways; or None.
@@ -55,7 +65,7 @@ class SectionBuilder:
         self.make.origin = user or self.make.origin
         if (block := self.place(value)) is not None:
             copy = ttl.TileCopyOp.create(operands=[block], result_types=[dst_type(value)])
-            return self.add(copy, value)
+            return self.widened(self.add(copy, value), block)
         op = value.owner
         if isinstance(op, ttl.FillOp):
             fill = ttl.TileFillOp.create(
@@ -65,6 +75,26 @@ class SectionBuilder:
         assert isinstance(op, ttl.BlockMathOp), f"{value} is nowhere"
         made = self.values[value] = self.math(op)
         return made
+
+    def widened(self, value: SSAValue, block: SSAValue) -> SSAValue:
+        """rule WHOLE"""
+        if block_type(block.type).dtype != uint16:
+            return value
+        return self.step("uint16_to_int32", value)
+
+    def packed(self, value: SSAValue, block: SSAValue) -> SSAValue:
+        """rule WHOLE: what can be packed into a block of the user."""
+        if block_type(block.type).dtype != uint16:
+            return value
+        return self.step("int32_to_uint16", value)
+
+    def step(self, name: str, value: SSAValue) -> SSAValue:
+        op = ttl.TILE_MATH[name].create(
+            operands=[value],
+            result_types=[value.type],
+            properties={"element_type": StringAttr(uint16.name)},
+        )
+        return self.make.value(op, value.name_hint)
 
     def add(self, op: Operation, value: SSAValue) -> SSAValue:
         if isinstance(value.owner, (ttl.FillOp, ttl.BlockMathOp)):
@@ -79,6 +109,10 @@ class SectionBuilder:
     def math(self, op: ttl.BlockMathOp) -> SSAValue:
         if is_rounding(op):
             return self.compute(op.inputs[0])  # the packer rounds
+        if is_view(op) or self.is_nothing(op):
+            return self.compute(op.inputs[0])
+        if is_arranged(op):
+            return self.arranged(op)
         if op.ENTRY is MATMUL:
             return self.product(op, self.zeros(op), op)
         if (product := self.product_to_accumulate(op)) is not None:
@@ -96,10 +130,18 @@ class SectionBuilder:
         parameters: dict[str, Attribute] = {}
         if op.parameters is not None:
             parameters["parameters"] = op.parameters
+        dtype = block_type(op.inputs[0].type).dtype
+        if dtype is not None and not dtype.is_float:
+            parameters["element_type"] = StringAttr(dtype.name)
         tile = ttl.TILE_MATH[op.ENTRY.name].create(
             operands=operands, result_types=[dst_type(op.result)], properties=parameters
         )
         return self.add(tile, op.result)
+
+    def is_nothing(self, op: ttl.BlockMathOp) -> bool:
+        dtype = block_type(op.inputs[0].type).dtype
+        forms = op.ENTRY.tile[self.api].of(dtype) if dtype is not None else None
+        return op.ENTRY.name == "typecast" or (forms is not None and forms.is_nothing)
 
     def register_operands(self, op: ttl.BlockMathOp) -> list[SSAValue]:
         """rule ORDER"""
@@ -135,6 +177,30 @@ class SectionBuilder:
 
     def is_narrow(self, block: SSAValue | None) -> bool:
         return block is not None and block_type(block.type).dtype == bfloat16
+
+    # Reductions, broadcasts, transposition --------------------------------------------------------
+
+    def arranged(self, op: ttl.BlockMathOp) -> SSAValue:
+        """Outer dimensions alone are reduced by combining copies of their tiles."""
+        way = reads_by_matrix_unit(op)
+        blocks = [self.places(self.others.get(v, v), way) for v in operands_in_buffers(op)]
+        assert all(block is not None for block in blocks), f"{op.name} of a value in registers"
+        first, *others = (self.arranged_part(op, blocks, where) for where in arrangements(op))
+        result = self.add(first, op.result)
+        for other in others:
+            combine = ttl.TILE_MATH[COMBINING[op.ENTRY.name]].create(
+                operands=[result, self.add(other, op.result)], result_types=[result.type]
+            )
+            result = self.add(combine, op.result)
+        return result
+
+    def arranged_part(
+        self, op: ttl.BlockMathOp, blocks: list[SSAValue | None], where: DictionaryAttr
+    ) -> Operation:
+        made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
+            operands=blocks, result_types=[dst_type(op.result)], properties={"parameters": where}
+        )
+        return made
 
     # Matrix products ------------------------------------------------------------------------------
 
@@ -182,7 +248,7 @@ class SectionBuilder:
         op = value.owner
         needed = 1
         is_computed = isinstance(op, ttl.BlockMathOp) and self.place(value) is None
-        if isinstance(op, ttl.BlockMathOp) and is_computed and op.ENTRY is not MATMUL:
+        if isinstance(op, ttl.BlockMathOp) and is_computed and not operands_in_buffers(op):
             reused = self.reused_operand(op)
             operands = list(op.inputs) if reused is None else [op.inputs[reused]]
             counts = sorted((self.needs(operand) for operand in operands), reverse=True)
@@ -263,7 +329,9 @@ def _has_one_use(value: SSAValue) -> bool:
 
 def is_rounding(op: Operation | Block) -> bool:
     """Rounding to another format happens on the way to a buffer of that format."""
-    return isinstance(op, ttl.BlockMathOp) and op.ENTRY.name == "typecast"
+    if not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "typecast":
+        return False
+    return block_type(op.result.type).dtype != float32  # which holds what any register does
 
 
 def is_block(value: SSAValue) -> bool:

@@ -6,6 +6,7 @@ certain settings; a setting is emitted only where it may differ from what holds 
 rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
 rule HOIST    a setting that everything in a loop agrees on is made before the loop.
 rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
+rule MASK     reduce_init masks the packer until reduce_uninit, behind which it is needed again.
 rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
 """
 
@@ -22,7 +23,15 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
-from ttl.semantics.ops import BLOCK_OPS, COPY, DUPLICATE, FILL, MATMUL, TileCall
+from ttl.semantics.ops import (
+    COPY,
+    DUPLICATE,
+    FILL,
+    FILL_WHOLE,
+    MATMUL,
+    TILE_OPS,
+    TileCall,
+)
 
 from .module_pass import Maker, kernels, target_of
 
@@ -32,11 +41,12 @@ RECONFIGURE = {
     SRCB: "reconfig_data_format_srcb",
     PACK: "pack_reconfig_data_format",
 }
+REDUCE, UNMASK = "ttkernel.reduce_tile", "ttkernel.reduce_uninit"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`unit` is set up for `key` by a call of `function`."""
+    """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty."""
 
     unit: str
     key: object
@@ -56,8 +66,9 @@ class TtkernelInsertInits(ModulePass):
 
 def _tile_calls(api: str) -> dict[str, TileCall]:
     """The table's tile calls by their name in the dialect, and by their template if it matters."""
-    forms = [op.tile[api] for op in BLOCK_OPS.values() if api in op.tile]
-    calls = [COPY, FILL, DUPLICATE, *(call for form in forms for call in form.calls)]
+    forms = [op.tile[api] for op in TILE_OPS.values() if api in op.tile]
+    others = [COPY, FILL, FILL_WHOLE, DUPLICATE]
+    calls = [*others, *(call for form in forms for call in form.calls)]
     found: dict[str, TileCall] = {}
     for call in calls:
         name = f"ttkernel.{call.call}"
@@ -163,6 +174,8 @@ def _ensure(setting: Setting, holds: dict[str, object], before: Operation) -> No
     if holds.get(setting.unit) == setting.key:
         return
     holds[setting.unit] = setting.key
+    if not setting.function:
+        return
     make = Maker(InsertPoint.before(before), setting.origin)
     arguments = [_available(value, before) for value in setting.arguments]
     template = ttkernel.template_of(setting.function)
@@ -190,23 +203,54 @@ def _needs(op: Operation, calls: dict[str, TileCall]) -> Iterator[Setting]:
     if op.name == "ttkernel.pack_tile":
         yield _format(PACK, op.operands[1], op)
         return
+    if op.name == UNMASK:
+        yield Setting(UNPACK, UNMASK, "", (), op)
+        return
     call = _call_of(op, calls)
     if call is None:
         return
     buffers = [v for v in op.operands if isinstance(v.type, ttkernel.CBType)]
     is_matmul = _is_product(call)
-    sources = reversed(buffers) if is_matmul else buffers
+    positions = [position for position in call.sources if position < len(buffers)]
+    sources = buffers[::-1] if is_matmul else [buffers[position] for position in positions]
     units = (SRCB,) if "DEST_TO_SRCA" in call.call else (SRCA, SRCB)
     for unit, buffer in zip(units, sources, strict=False):
         yield _format(unit, buffer, op)
     if not buffers:
-        yield Setting(SFPU, call.init, call.init, (), op)
+        init = _spelled(call.init, op)
+        yield Setting(SFPU, init, init, (), op)
     elif is_matmul:
         arguments = (*buffers, *op.operands[5:])
         yield Setting(UNPACK, (call.init, *_numbers(op)), call.init, arguments, op)
+    elif op.name == REDUCE:
+        formats = tuple(buffer.type for buffer in buffers)
+        output = _next_pack(op).operands[1]
+        yield Setting(UNPACK, (call.init, formats), call.init, (*buffers, output), op)
     else:
         formats = tuple(buffer.type for buffer in buffers)
         yield Setting(UNPACK, (call.init, formats), call.init, tuple(buffers), op)
+
+
+def _spelled(init: str, op: Operation) -> str:
+    """An init that names a data format names that of the call."""
+    template = op.properties.get("template")
+    if "{format}" not in init or not isinstance(template, StringAttr):
+        return init
+    return f"{init.partition('<')[0]}<{template.data}>"
+
+
+def _next_pack(op: Operation) -> Operation:
+    """The pack of what a reduction gives: the first behind it."""
+    following: Operation | None = op
+    while following is not None:
+        after = following.next_op
+        while after is not None:
+            for inner in after.walk():
+                if inner.name == "ttkernel.pack_tile":
+                    return inner
+            after = after.next_op
+        following = following.parent_op()
+    raise AssertionError("a reduction that is not packed")
 
 
 def _is_product(call: TileCall) -> bool:

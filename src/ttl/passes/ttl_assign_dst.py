@@ -2,7 +2,8 @@
 
 The attribute `dst_slot` of an operation has one entry for each of its results. The attribute
 `subblock` of a section says how much of a block it works on at a time: a number of tiles, or rows
-and columns of tiles where a matrix product asks for both; what is left over is a smaller sub-block.
+and columns of tiles where a matrix product, a reduction, a broadcast or a transposition asks for
+both; what is left over is a smaller sub-block.
 A register is slot * (tiles of the sub-block) + tile.
 rule WHOLE   a section with a loop in it works on whole blocks: its inputs pass by once.
 rule SPILL   a section that needs more slots than there are registers is cut in two; what the second
@@ -25,6 +26,7 @@ from ttl.dialects import ttl
 from ttl.semantics.ops import MATMUL
 from ttl.target import Target
 
+from .arranged_tiles import is_arranged
 from .compiler_buffers import FP32, CompilerBuffers
 from .dst_allocation import Allocation, allocate, has_loop, section_shape
 from .dst_spilling import spill
@@ -68,7 +70,7 @@ def _assign(
                 section,
                 "use smaller blocks, or leave dst_full_sync_en to the compiler",
             )
-        whole = shape if has_product(section) else (prod(shape),)
+        whole = shape if is_by_place(section) else (prod(shape),)
         _annotate(section, allocation, whole)
         return
     if allocation.size > capacity:  # rule SPILL
@@ -76,14 +78,18 @@ def _assign(
             _assign(part, api, capacity, buffers)
         return
     tiles = capacity // max(allocation.size, 1)
-    if has_product(section):
+    if is_by_place(section):
         _annotate(section, allocation, best_rectangle(shape[-2], shape[-1], tiles))
     else:
         _annotate(section, allocation, (even_part(prod(shape), tiles),))
 
 
-def has_product(section: ttl.ComputeOp) -> bool:
-    return any(isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL for op in section.walk())
+def is_by_place(section: ttl.ComputeOp) -> bool:
+    """Does a tile depend on its row and column?"""
+    return any(
+        isinstance(op, ttl.TileMathOp) and (op.ENTRY is MATMUL or is_arranged(op))
+        for op in section.walk()
+    )
 
 
 def even_part(size: int, most: int) -> int:

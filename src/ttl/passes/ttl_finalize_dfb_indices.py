@@ -2,6 +2,7 @@
 
 The user's are numbered in order of declaration, the compiler's behind them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
+rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies).
 rule LIMITS  all together must be no more than the chip has, and fit in L1.
 """
 
@@ -10,17 +11,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.dtypes import DType
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.semantics.limits import check_limits
 from ttl.semantics.types import Shape
 
 from .module_pass import erase, kernels, target_of
+from .row_copies import rows_of
 
 L1_BUDGET = "ttl.l1_budget"
 
@@ -36,13 +39,34 @@ class TtlFinalizeDfbIndices(ModulePass):
         for declaration in declarations:
             index = IntegerAttr(len(indices), i64)
             declaration.properties["index"] = indices[declaration.sym_name.data] = index
+        roomy = _buffers_with_room(op)
+        for declaration in declarations:
+            if declaration.sym_name.data in roomy:
+                declaration.properties["row_room"] = UnitAttr()
         for bind in op.walk():
             if isinstance(bind, ttl.BindBufferOp):
-                bind.properties["index"] = indices[bind.buffer.root_reference.data]
+                name = bind.buffer.root_reference.data
+                bind.properties["index"] = indices[name]
+                if name in roomy:
+                    bind.properties["row_room"] = UnitAttr()
         compiler = [d for d in declarations if d.compiler_allocated is not None]
         if compiler:
             _move_accessor_arguments(op, len(declarations))
+        if compiler or any(d.type.tile.layout is ROW_MAJOR_LAYOUT for d in declarations):
             _check_limits(op, declarations)
+
+
+def _buffers_with_room(module: ModuleOp) -> set[str]:
+    """rule ROOM"""
+    found = set()
+    for kernel in kernels(module):
+        for op in kernel.walk():
+            if isinstance(op, ttl.CopyOp) and (rows := rows_of(op, kernel)) and rows.need_room:
+                block = op.destination if rows.is_read else op.source
+                bind = ttl.buffer_of(block).owner
+                assert isinstance(bind, ttl.BindBufferOp)
+                found.add(bind.buffer.root_reference.data)
+    return found
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
@@ -132,6 +156,6 @@ def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
         tuple(size.value.data for size in type.shape),
         blocks,
         type.tile.dtype,
-        blocks * type.block_tiles * type.tile.dtype.tile_bytes,
+        blocks * type.block_tiles * type.page_bytes(declaration.row_room is not None),
         span_of(declaration.location),
     )

@@ -35,8 +35,9 @@ from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
 
+from .arranged_tiles import is_arranged, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes
-from .dst_allocation import is_register_value, section_shape
+from .dst_allocation import is_register_value, section_shape, value_shape
 from .module_pass import Maker, erase, kernels
 from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
@@ -55,7 +56,7 @@ def _round_fills(kernel: func.FuncOp) -> None:
     """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
     dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in kernel.walk():
-        if isinstance(op, ttl.TileFillOp):
+        if isinstance(op, ttl.TileFillOp) and element_type_of(op) is None:
             value = round_to(np.array(op.value.value.data, np.float32), dtype)
             op.properties["value"] = FloatAttr(float(value), f32)
 
@@ -81,6 +82,7 @@ class Part:
     row_constant: int = 0
     column: tuple[tuple[SSAValue, int], ...] = ()
     column_constant: int = 0
+    leading: tuple[SSAValue, ...] = ()  # the place in each leading dimension that is not 1
 
     @property
     def tiles(self) -> int:
@@ -127,21 +129,22 @@ def _rectangles(
     """Sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
     row_count, column_count = shape[-2:]
 
-    def scaled(terms: Terms, factor: int) -> Terms:
-        return tuple((variable, stride * factor) for variable, stride in terms)
+    sizes = [size for size in shape[:-2] if size != 1] or [1]
 
-    def matrix(outer: Maker, batch: Terms) -> None:
+    def matrix(outer: Maker, leading: tuple[SSAValue, ...]) -> None:
+        batch = tuple((v, prod(sizes[dim + 1 :])) for dim, v in enumerate(leading))
+
         def rows(inner: Maker, row: Terms, first_row: int, height: int) -> None:
             def columns(most: Maker, column: Terms, first_column: int, width: int) -> None:
                 origin = (
-                    *scaled(batch, row_count * column_count),
-                    *scaled(row, column_count),
+                    *_scaled(batch, row_count * column_count),
+                    *_scaled(row, column_count),
                     *column,
                 )
                 constant = first_row * column_count + first_column
                 place = Part(
                     origin, constant, height, width, column_count,
-                    batch, row, first_row, column, first_column,
+                    batch, row, first_row, column, first_column, leading,
                 )  # fmt: skip
                 _Section(section, most, place).lower()
 
@@ -149,7 +152,14 @@ def _rectangles(
 
         _ranges(outer, row_count, part[0], "subblock_row", rows)
 
-    make.loop(prod(shape[:-2]), "matrix", lambda inner, i: matrix(inner, ((i, 1),)))
+    def each(outer: Maker, leading: tuple[SSAValue, ...]) -> None:
+        if len(leading) == len(sizes):
+            matrix(outer, leading)
+            return
+        size = sizes[len(leading)]
+        outer.loop(size, "matrix", lambda inner, i: each(inner, (*leading, i)))
+
+    each(make, ())
 
 
 # One section --------------------------------------------------------------------------------------
@@ -180,6 +190,8 @@ class _Section:
             self.protocol(step)
         self.packs([op for op in body.ops if isinstance(op, ttl.TileStoreOp)])
         self.make.origin = self.section
+        if any(is_masked(op) for op in body.ops):
+            self.protocol("unmask")
         self.protocol("release")
 
     def protocol(self, step: str) -> None:
@@ -193,6 +205,8 @@ class _Section:
                 self.loop(op, make)
             elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
                 self.matmul(op, make)
+            elif isinstance(op, ttl.TileMathOp) and is_arranged(op):
+                self.arranged(op, make)
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
             elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
@@ -311,6 +325,47 @@ class _Section:
 
         make.loop(steps, "k_tile", step)
 
+    def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
+        """Tile for tile of the result; of a reduction, one call for each tile it combines."""
+        part = self.part
+        blocks = [self.value(operand) for operand in op.inputs]
+        *leading, row_stride, column_stride = self.strides(op)
+        terms = [*zip(part.leading, leading, strict=False), *_scaled(part.row, row_stride)]
+        terms += _scaled(part.column, column_stride)
+        constant = numbers_of(op, "offset")[0]
+        constant += part.row_constant * row_stride + part.column_constant * column_stride
+        counts = numbers_of(op, "steps")
+        steps = list(zip(counts[::2], counts[1::2], strict=True))
+        self.used.add(self.slot(op.result))
+        first = self.first(op.result)
+
+        def tile(inner: Maker, i: SSAValue, j: SSAValue) -> None:
+            register = inner.affine(((i, part.columns), (j, 1)), first, "dst")
+            here = [*terms, (i, row_stride), (j, column_stride)]
+
+            def read(most: Maker, more: list[tuple[SSAValue, int]]) -> None:
+                where = [(v, stride) for v, stride in (*here, *more) if stride]
+                tiles = [most.affine(where, constant, "tile_of_operand")]
+                tiles += [most.index(0) for _ in blocks[1:]]  # the scaler
+                call(most, action_of(op), blocks, tiles, [register], op)
+
+            _nested(inner, steps, [], read)
+
+        make.loop(
+            part.rows,
+            "tile_row",
+            lambda outer, i: outer.loop(
+                part.columns, "tile_column", lambda inner, j: tile(inner, i, j)
+            ),
+        )
+
+    def strides(self, op: ttl.TileMathOp) -> list[int]:
+        """Without those of leading dimensions of size 1, which values of a section differ in."""
+        shape, strides = value_shape(op.result), numbers_of(op, "strides")
+        pairs = list(zip(shape, strides, strict=True))
+        kept = [stride for size, stride in pairs[:-2] if size != 1]
+        return [*kept, *strides[-2:]]
+
     def packs(self, stores: list[ttl.TileStoreOp]) -> None:
         """In order; the packer adds only while it packs what is to be added."""
         is_summing = False
@@ -334,8 +389,44 @@ class _Section:
         self.each_tile(self.make, tile, needs_place=True)
 
 
+def _scaled(terms: Terms, factor: int) -> Terms:
+    return tuple((variable, stride * factor) for variable, stride in terms)
+
+
+Steps = list[tuple[SSAValue, int]]
+
+
+def _nested(
+    make: Maker,
+    steps: list[tuple[int, int]],
+    outer: Steps,
+    body: Callable[[Maker, Steps], None],
+) -> None:
+    """`body` in a loop for each of the counts, with the variables and their strides."""
+    if len(outer) == len(steps):
+        body(make, outer)
+        return
+    count, stride = steps[len(outer)]
+    make.loop(
+        count,
+        "step",
+        lambda inner, k: _nested(inner, steps, [*outer, (k, stride)], body),
+    )
+
+
 def action_of(op: Operation) -> str:
     return op.name.removeprefix("ttl.tile_")
+
+
+def element_type_of(op: Operation) -> StringAttr | None:
+    """Of integers: that of the operands, or of what is filled or copied."""
+    given = op.properties.get("element_type")
+    if isinstance(given, StringAttr) or isinstance(op, ttl.TileMathOp):
+        return given if isinstance(given, StringAttr) else None
+    if not op.results or not isinstance(type := op.results[0].type, ttl.DstType):
+        return None
+    dtype = block_type(type.block).dtype
+    return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
 
 
 def call(
@@ -355,6 +446,8 @@ def call(
         found = origin.properties.get(name)
         if isinstance(found, kind):
             properties[name] = found
+    if (element_type := element_type_of(origin)) is not None:
+        properties["element_type"] = element_type
     if sizes:
         properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
     places = [tile for tile in tiles if tile is not None]

@@ -20,6 +20,7 @@ from ttl.semantics.dtypes import float32
 from ttl.semantics.kernel_config import needs_fp32_dest
 from ttl.semantics.ops import MATMUL
 
+from .arranged_tiles import is_arranged, is_masked
 from .compiler_buffers import FP32, buffer_dtypes
 from .dst_allocation import allocate, has_loop, section_shape
 from .module_pass import kernels, not_yet, target_of
@@ -85,7 +86,8 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
             copied.add(_buffer_name(op.source))
         elif isinstance(op, ttl.TileMathOp):
             blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
-            multiplied |= {_buffer_name(block) for block in blocks}
+            is_copied = is_arranged(op) and not is_masked(op)
+            (copied if is_copied else multiplied).update(map(_buffer_name, blocks))
     for declaration in module.ops:
         if not isinstance(declaration, ttl.DeclareBufferOp):
             continue

@@ -20,10 +20,28 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
     return None
 
 
-@lru_cache(maxsize=32)
+def lambda_of(code: CodeType) -> ast.Lambda | None:
+    """The lambda that a function was made by: several may stand in a line, so by its body."""
+    places = set(code.co_positions())
+    for node in _lambdas("".join(linecache.getlines(code.co_filename))):
+        body = node.body
+        if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in places:
+            return node
+    return None
+
+
 def _definitions(source: str) -> tuple[ast.FunctionDef, ...]:
+    return tuple(node for node in _functions(source) if isinstance(node, ast.FunctionDef))
+
+
+def _lambdas(source: str) -> tuple[ast.Lambda, ...]:
+    return tuple(node for node in _functions(source) if isinstance(node, ast.Lambda))
+
+
+@lru_cache(maxsize=32)
+def _functions(source: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # the file has changed since it was run
         return ()
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return tuple(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda)))

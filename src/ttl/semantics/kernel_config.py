@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import CodeType, FunctionType
 
-from .dtypes import DType, bfloat16, float16, float32, int32, uint32
+from .dtypes import DType, bfloat16, float16, float32, int32, uint16, uint32
 
-WIDE = (float32, int32, uint32)
+# An integer is 32 bits wide in a register, whatever its type.
+WIDE = (float32, int32, uint32, uint16)
 
 
 def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:
-    """An explicit choice wins; a matmul or any 32-bit buffer of the kernel asks for 32 bits.
+    """An explicit choice wins; a matmul, and any buffer of f32 or integers, asks for 32 bits.
 
     So do float16 and bfloat16 (or block float) buffers together: neither format holds the other.
     """

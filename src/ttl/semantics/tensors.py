@@ -87,6 +87,26 @@ def shape_in_units(tensor: TensorLike) -> Shape:
     return tiles_of(shape) if layout_of(tensor) is TILE_LAYOUT else shape
 
 
+SHARDED_ROWS = ("WIDTH_SHARDED", "BLOCK_SHARDED", "ND_SHARDED")
+
+
+def row_page_elements(tensor: Any) -> int | None:
+    """How many elements of a row a page of a row-major tensor has: all, or those of a shard.
+
+    None for tensors of tiles. The last page of a row may have fewer.
+    """
+    if layout_of(tensor) is TILE_LAYOUT:
+        return None
+    row = int((1, *tensor.shape)[-1])  # a tensor without dimensions has one element
+    config = getattr(tensor, "memory_config", lambda: None)()
+    if getattr(getattr(config, "memory_layout", None), "name", "") not in SHARDED_ROWS:
+        return row
+    if (spec := getattr(config, "shard_spec", None)) is not None:
+        return min(row, int(tuple(spec.shape)[-1]))
+    spec = getattr(config, "nd_shard_spec", None)
+    return row if spec is None else min(row, int(tuple(spec.shard_shape)[-1]))
+
+
 def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tuple[int, int]:
     """Start and stop, inside the tensor."""
     start, stop = _asked(item, size, tensor)

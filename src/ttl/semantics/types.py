@@ -47,6 +47,20 @@ def block_bytes(shape: Shape, dtype: DType, layout: Layout) -> int:
     return prod(shape) * unit_bytes
 
 
+# Of every chip: what a read from DRAM wants of both of its ends.
+ROW_ALIGNMENT_BYTES = 64
+
+
+def row_page_bytes(elements: int, dtype: DType, has_room: bool) -> int:
+    """The L1 memory of a row of a row-major block, in compiled kernels.
+
+    Rows begin aligned. A transfer from an unaligned place brings along what is in front of it: for
+    that there is room behind the row.
+    """
+    units = -(-elements * dtype.element_bytes // ROW_ALIGNMENT_BYTES)
+    return (units + has_room) * ROW_ALIGNMENT_BYTES
+
+
 def tile_count(shape: Shape) -> int:
     return prod(shape)
 

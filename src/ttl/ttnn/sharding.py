@@ -235,6 +235,29 @@ def l1_bytes_per_core(
     return -(-shards // spec.num_cores()) * pages * page
 
 
+def accessor_words(config: MemoryConfig, padded: Sizes, layout: Layout) -> tuple[int, ...]:
+    """What kernels are told about shards; nothing for an interleaved tensor.
+
+    Rank, number of cores, the tensor's and the shard's shape in pages, the cores two in a word.
+    """
+    spec: ShardSpec | NdShardSpec | None = config.shard_spec or config.nd_shard_spec
+    if spec is None:
+        return ()
+    tensor = padded if isinstance(spec, NdShardSpec) else tuple(matrix_of(padded))
+    shard = (1,) * (len(tensor) - len(spec.shard_shape)) + tuple(spec.shard_shape)
+    inner = (TILE_SIZE, TILE_SIZE) if layout is TILE_LAYOUT else (1, min(shard[-1], tensor[-1]))
+    page = (1,) * (len(tensor) - 2) + inner[-len(tensor) :]
+    in_pages = [
+        -(-size // part)
+        for sizes in (tensor, shard)
+        for size, part in zip(sizes, page, strict=True)
+    ]
+    cores = [core.x << 8 | core.y for core in spec.grid.cores()]
+    seconds = [*cores[1::2], 0][: len(cores[::2])]
+    pairs = [first << 16 | second for first, second in zip(cores[::2], seconds, strict=True)]
+    return len(tensor), len(cores), *in_pages, *pairs
+
+
 def _pages(sizes: Sizes, dtype: DType, layout: Layout, alignment: int) -> tuple[int, int]:
     """How many pages, and the bytes of each: tiles, or rows."""
     if layout is TILE_LAYOUT:

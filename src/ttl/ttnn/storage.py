@@ -26,7 +26,9 @@ class Storage:
     copies them faster than bfloat16, which it does not know.
     """
 
-    __slots__ = ("_elements", "_logical", "dtype", "is_ragged", "memory", "units", "words")
+    __slots__ = (
+        "_elements", "_logical", "dtype", "is_ragged", "memory", "shard_words", "units", "words",
+    )  # fmt: skip
 
     def __init__(self, shape: Shape, dtype: DType, padded: Shape, units: Shape):
         self.dtype = dtype
@@ -35,6 +37,7 @@ class Storage:
         self.is_ragged = False
         self._logical = shape
         self.memory = "dram"  # or "l1": where kernels find the pages
+        self.shard_words: tuple[int, ...] = ()  # what their accessors know of its shards
 
     @property
     def elements(self) -> Array:
@@ -132,12 +135,13 @@ def make_storage(shape: Shape, dtype: DType, layout: Layout) -> Storage:
 
 
 class RowMajorStorage(Storage):
-    """Rows one behind the other, without padding. A page is a row."""
+    """Rows one behind the other, without padding. A page is a row, or what a shard has of it."""
 
-    __slots__ = ()
+    __slots__ = ("page_elements",)
 
     def __init__(self, shape: Shape, dtype: DType):
         super().__init__(shape, dtype, shape, shape)
+        self.page_elements = shape[-1] if shape else 1
 
     @property
     def logical(self) -> Array:
@@ -145,7 +149,11 @@ class RowMajorStorage(Storage):
 
     @property
     def page_bytes(self) -> int:
-        return (self._logical[-1] if self._logical else 1) * self.dtype.element_bytes
+        return self.page_elements * self.dtype.element_bytes
+
+    @property
+    def _row_pages(self) -> int:
+        return -(-(self._logical[-1] if self._logical else 1) // max(1, self.page_elements))
 
     def _region(self, part: TensorSlice) -> Array:
         sizes = zip(part.starts, part.shape, strict=True)
@@ -161,11 +169,21 @@ class RowMajorStorage(Storage):
         return self.elements.reshape(-1, self._logical[-1])[:count]
 
     def read_pages(self) -> NDArray[np.uint8]:
-        rows: Array = self.elements.astype(self.dtype.storage).reshape(-1)
-        return rows.view(np.uint8).reshape(-1, self.page_bytes)
+        if self._row_pages == 1:
+            rows: Array = self.elements.astype(self.dtype.storage).reshape(-1)
+            return rows.view(np.uint8).reshape(-1, self.page_bytes)
+        row = self._logical[-1]
+        padded = np.zeros((self.elements.size // row, self._row_pages * self.page_elements),
+                          self.dtype.storage)  # fmt: skip
+        padded[:, :row] = self.elements.reshape(-1, row)
+        return padded.view(np.uint8).reshape(-1, self.page_bytes)
 
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
-        self.elements[...] = self.dtype.from_bytes(pages).reshape(self.elements.shape)
+        elements = self.dtype.from_bytes(pages)
+        if self._row_pages > 1:
+            rows = elements.reshape(-1, self._row_pages * self.page_elements)
+            elements = rows[:, : self._logical[-1]]
+        self.elements[...] = elements.reshape(self.elements.shape)
 
 
 class TileStorage(Storage):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
+from ttl.semantics.tensors import row_page_elements
 
 from .layout import Layout
 from .memory_config import DRAM_MEMORY_CONFIG, BufferType, MemoryConfig
 from .operations.operators import Operators
 from .shape import Shape
-from .sharding import l1_bytes_per_core, padded_shape
-from .storage import NoStorage, Storage, make_storage
+from .sharding import accessor_words, l1_bytes_per_core, padded_shape
+from .storage import NoStorage, RowMajorStorage, Storage, make_storage
 
 if TYPE_CHECKING:
     from .device import Device
@@ -43,6 +44,10 @@ class Tensor(Operators):
         self.memory_config = memory_config
         self.storage = make_storage(tuple(shape), dtype, layout)
         self.storage.memory = "l1" if memory_config.buffer_type is BufferType.L1 else "dram"
+        if isinstance(self.storage, RowMajorStorage):
+            self.storage.page_elements = row_page_elements(self) or 1
+        if memory_config.is_sharded():
+            self.storage.shard_words = accessor_words(memory_config, self.padded_shape, layout)
         self._device = device
 
     @property

@@ -32,6 +32,7 @@ WRITE = Kernel(
     (1, 0),
     runtime_arg_names=("start", "scale"),
     runtime_args=(CoreArguments((1, 2), (0, 7)), CoreArguments((2, 2), (8, 0xFFFFFFFF))),
+    signposts=(("a_b", "a b"), ("load", "load")),
 )
 EVERYTHING = CompiledOperation(
     name="everything",
@@ -42,6 +43,7 @@ EVERYTHING = CompiledOperation(
         Buffer("a_dfb", 5, "BFP_BFloat8", 6, 3, True, SPAN),
         Buffer("b", 6, "Int32", 1, 1),
         Buffer("spilled", 7, "Float32", 4, 2, compiler_allocated=True),
+        Buffer("rows", 8, "UInt8", 3, 2, row_bytes=128),
     ),
     operands=(
         Operand("a", (1, 64, 32), "bfloat16", "TILE"),

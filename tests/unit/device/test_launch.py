@@ -170,7 +170,7 @@ EMBEDDED = embedded_ttnn.zeros((256, 256), embedded_ttnn.bfloat16, device=EMBEDD
         ({}, tensors(None), "TTL1015.*argument `a` of multiply_add_exp is a host tensor"),
         ({}, tensors(Device("QUASAR")), "TTL1015.*on a chip called quasar"),
         ({}, tensors(Device(), dtype=DataType.FP8_E4M3), "TTL1005.*is a Tensor, not a ttnn tensor"),
-        ({}, tensors(Device(), layout=Layout.ROW_MAJOR), "TTL1011|TTL7001"),
+        ({}, tensors(Device(), layout=Layout.ROW_MAJOR), "TTL2007"),
         (
             {},
             [*tensors(Device())[:3], *tensors(Device(number=1), count=1)],

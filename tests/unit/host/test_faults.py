@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ttl.artifact import ThreadKind
+from ttl.artifact import PAGE_BYTES, ThreadKind
 from ttl.diagnostics import InternalError, KernelFault, UsageError, codes
 from ttl.host import launch
 
@@ -271,10 +271,11 @@ def test_the_compiler_rejects_what_the_chips_compiler_would(tiny, cache_dir, tex
         assert diagnostic.primary.span.line == (2 if not body else 4)
 
 
-def test_unknown_formats_and_too_large_buffers(tiny, cache_dir):
+def test_unknown_formats_and_too_large_buffers(tiny, cache_dir, monkeypatch):
+    monkeypatch.setitem(PAGE_BYTES, "Tf32", 4096)
     kernel = tiny.make_kernel("compute", ThreadKind.COMPUTE, "void kernel_main() {}")
-    unknown = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 1, 1, "UInt8")], 0)
-    with pytest.raises(UsageError, match="does not run UInt8 buffers yet"):
+    unknown = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 1, 1, "Tf32")], 0)
+    with pytest.raises(UsageError, match="does not run Tf32 buffers yet"):
         launch(unknown, [], cache_dir=cache_dir)
     large = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 717)], 0)
     with pytest.raises(UsageError, match="TTL4001"):

@@ -12,7 +12,12 @@ from headers.metal_headers import find_headers
 from ttl.host.build import RUNTIME_FOLDER
 
 INCLUDE = RUNTIME_FOLDER / "include"
-DETAIL = re.compile(r"namespace detail \{.*?\n\}(?:  // namespace detail)?\n", re.S)
+# What the runtime has for itself is in namespaces that the real headers do not have.
+DETAIL = re.compile(
+    r"namespace detail \{.*?\n\}(?:  // namespace detail)?\n"
+    r"|namespace ttl_print \{.*?\n\}  // namespace ttl_print\n",
+    re.S,
+)
 DECLARED = re.compile(
     r"\b(?:void|bool|float|coord_t|u?int(?:8|32|64)_t|uintptr_t)\s+(\w+)\("
     r"|^(?:TTL_WIDE )?TTL_(?:OF_SLOT[12S]?|PLAIN_INIT|VECTOR_INIT|SHARED_INIT)\((\w+)",

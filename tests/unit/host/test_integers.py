@@ -41,6 +41,7 @@ PLAIN = ("add_int_tile", "sub_int_tile", "rsub_int_tile")
 HEADERS = (
     "add_int_sfpu.h", "sub_int_sfpu.h", "mul_int_sfpu.h", "div_int32_floor.h", "binary_comp.h",
     "binary_bitwise_sfpu.h", "binary_max_min.h", "binary_remainder.h", "binary_fmod.h",
+    "binary_shift.h",
 )  # fmt: skip
 ANY_FORMAT = {
     "add_int_tile": np.add, "sub_int_tile": np.subtract, "rsub_int_tile": lambda a, b: b - a,
@@ -84,6 +85,30 @@ def test_two_operands(run_compute, data_format):
     for result, (name, meaning) in zip(results, meanings.items(), strict=True):
         wanted = meaning(*wide).astype(np.int64).astype(dtype)
         np.testing.assert_array_equal(result, wanted, err_msg=str(name))
+
+
+SHIFTED = {  # data format: numbers, shifted by, the bits that are left
+    "Int32": ([-1, -1, 12, 5, 1], [28, 0, 2, 32, -1], [15, -1, 3, 0, 0]),
+    "UInt32": ([4294967295, 12, 5], [31, 2, 32], [1, 3, 0]),
+    "UInt16": ([65535, 12, 5], [15, 2, 16], [1, 3, 0]),
+}
+
+
+@pytest.mark.parametrize("data_format", SHIFTED)
+def test_a_logical_shift(run_compute, data_format):
+    dtype = np.dtype(data_format.lower())
+    a, b, wanted = (np.resize(np.array(x).astype(dtype), 1024) for x in SHIFTED[data_format])
+    name = "binary_logical_right_shift_tile"
+    result = run_compute(
+        kernel_of([f"binary_shift_tile_init();{name}<DataFormat::{data_format}>{SLOTS}"], 2),
+        [[a], [b]],
+        output_tiles=1,
+        formats=[data_format] * 2,
+        output_format=data_format,
+        headers=HEADERS,
+        fp32_dest_acc_en=data_format != "UInt16",
+    )
+    np.testing.assert_array_equal(result[0], wanted)
 
 
 UNARY = {

@@ -124,6 +124,38 @@ def test_pages_of_a_row_major_tensor_are_its_rows() -> None:
     assert np.array_equal(ttnn.to_numpy(copy), values)
 
 
+@pytest.mark.parametrize(("strategy", "width"), [("HEIGHT", 12), ("WIDTH", 6), ("BLOCK", 6)])
+def test_shards_cut_the_rows_of_a_row_major_tensor_into_pages(strategy: str, width: int) -> None:
+    grid = ttnn.CoreGrid(y=1, x=2) if strategy != "BLOCK" else ttnn.CoreGrid(y=2, x=2)
+    memory = ttnn.create_sharded_memory_config((4, 12), grid, getattr(ttnn.ShardStrategy, strategy))
+    values = np.arange(4 * 12, dtype=np.uint16).reshape(4, 12)
+    device = ttnn.open_device(device_id=0)
+    tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
+                             memory_config=memory)  # fmt: skip
+    pages = tensor.storage.read_pages()
+    assert np.array_equal(pages.view(np.uint16), values.reshape(-1, width))
+    copy = ttnn.zeros_like(tensor)
+    copy.storage.write_pages(pages)
+    assert np.array_equal(ttnn.to_numpy(copy), values)
+
+
+def test_the_last_page_of_a_row_is_padded() -> None:
+    spec = ttnn.ShardSpec(ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 0))]), (2, 4),
+                          ttnn.ShardOrientation.ROW_MAJOR)  # fmt: skip
+    memory = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.BufferType.L1, spec)
+    values = np.arange(1, 15, dtype=np.uint16).reshape(2, 7)
+    device = ttnn.open_device(device_id=0)
+    tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
+                             memory_config=memory)  # fmt: skip
+    pages = tensor.storage.read_pages()
+    expected = [[1, 2, 3, 4], [5, 6, 7, 0], [8, 9, 10, 11], [12, 13, 14, 0]]
+    assert pages.view(np.uint16).tolist() == expected
+    tensor.storage.write_pages(pages)
+    assert np.array_equal(ttnn.to_numpy(tensor), values)
+    # Rank, cores, tensor and shard in pages, both cores in a word.
+    assert tensor.storage.shard_words == (2, 2, 2, 2, 2, 1, 0x0000_0100)
+
+
 def test_the_first_pages_to_look_at() -> None:
     tiles, values = numbered(2, 40, 64), np.arange(2 * 40 * 64).reshape(2, 40, 64)
     pages = tiles.storage.page_views(3)

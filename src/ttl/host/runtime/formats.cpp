@@ -30,6 +30,42 @@ void pack_uint16(const float* values, uint8_t* tile) {
   for (uint32_t i = 0; i < tile_values; ++i) halves[i] = static_cast<uint16_t>(bits_of(values[i]));
 }
 
+void unpack_uint8(const uint8_t* tile, float* values) {
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(tile[i]);
+}
+
+void pack_uint8(const float* values, uint8_t* tile) {
+  for (uint32_t i = 0; i < tile_values; ++i) tile[i] = static_cast<uint8_t>(bits_of(values[i]));
+}
+
+// The exponent of a half has a bias of 15, that of a float one of 127.
+void unpack_float16(const uint8_t* tile, float* values) {
+  const uint16_t* halves = reinterpret_cast<const uint16_t*>(tile);
+  for (uint32_t i = 0; i < tile_values; ++i) {
+    const uint32_t sign = (halves[i] & 0x8000u) << 16, magnitude = (halves[i] & 0x7fffu) << 13;
+    const bool is_finite = magnitude < 0x0f800000u;
+    // As a float the magnitude is 2^112 too small, subnormal ones too.
+    const uint32_t bits = is_finite ? bits_of(float_of(magnitude) * 0x1p112f)
+                                    : 0x7f800000u | (magnitude & 0x007fffffu);
+    values[i] = float_of(sign | bits);
+  }
+}
+
+uint16_t half_of(float value) {
+  const uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds too far
+  if (magnitude < 0x38800000u)  // subnormal: the sum has the steps of a half as its last places
+    return static_cast<uint16_t>(sign | (bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u));
+  const uint32_t even = magnitude >> 13 & 1u;
+  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + even) >> 13));
+}
+
+void pack_float16(const float* values, uint8_t* tile) {
+  uint16_t* halves = reinterpret_cast<uint16_t*>(tile);
+  for (uint32_t i = 0; i < tile_values; ++i) halves[i] = half_of(values[i]);
+}
+
 // Block floats: 16 values of a face row share an exponent; all exponents stand before the
 // mantissas. The rules, by letter, are those of ttl.semantics.block_float.
 constexpr uint32_t group_values = 16, groups = tile_values / group_values;
@@ -109,6 +145,8 @@ const TileFormat tile_formats[] = {
     {"Int32", 4096, true, false, unpack_words, pack_words},
     {"UInt32", 4096, true, false, unpack_words, pack_words},
     {"UInt16", 2048, true, true, unpack_uint16, pack_uint16},
+    {"UInt8", 1024, true, true, unpack_uint8, pack_uint8},
+    {"Float16", 2048, false, false, unpack_float16, pack_float16},
 };
 
 }  // namespace

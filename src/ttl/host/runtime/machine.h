@@ -181,7 +181,7 @@ struct Run {
   uint64_t resumed_calls;  // program->calls when the running fiber was resumed
   uint64_t idle_yields;    // since anything happened but that kernels let others run
   uint64_t random;
-  uint32_t event_capacity;
+  uint32_t event_capacity, printed_capacity;
 };
 
 constexpr uint32_t semaphore_bytes = 16;

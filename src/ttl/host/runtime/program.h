@@ -71,6 +71,8 @@ enum TtlEventKind : uint32_t {
   TTL_BUFFER_POP,
   TTL_COPY_START,
   TTL_COPY_END,
+  TTL_SIGNPOST_BEGIN,  // value: the address of its name
+  TTL_SIGNPOST_END,
 };
 
 struct TtlEvent {
@@ -115,6 +117,8 @@ struct TtlReport {
   TtlEvent* events;
   TtlWaiting* waiting;
   TtlLeftover* leftovers;
+  uint32_t printed_bytes, unused;
+  uint8_t* printed;  // records of printing.cpp
   char message[512];
 };
 

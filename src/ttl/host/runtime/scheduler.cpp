@@ -316,7 +316,9 @@ void ttl_free_report(TtlReport* report) {
   free(report->events);
   free(report->waiting);
   free(report->leftovers);
+  free(report->printed);
   report->events = nullptr;
   report->waiting = nullptr;
   report->leftovers = nullptr;
+  report->printed = nullptr;
 }

@@ -7,6 +7,7 @@
 #include "api/compute/binary_fmod.h"
 #include "api/compute/binary_max_min.h"
 #include "api/compute/binary_remainder.h"
+#include "api/compute/binary_shift.h"
 #include "api/compute/compute_kernel_api.h"
 #include "api/compute/div_int32_floor.h"
 #include "api/compute/eltwise_unary/binop_with_scalar.h"
@@ -174,6 +175,10 @@ WITH_SCALAR(bitwise_and_tile, x & p)
 WITH_SCALAR(bitwise_or_tile, x | p)
 WITH_SCALAR(bitwise_xor_tile, x ^ p)
 OF_SLOT(bitwise_not_tile, none, Int32, ~x)
+
+// api/compute/binary_shift.h: zeros come in from above, and by 32 or more nothing is left.
+OF_FORMAT(binary_logical_right_shift_tile, none,
+          b < 0 || b >= 32 ? 0 : static_cast<int64_t>(wrapped(a) >> b))
 
 // api/compute/binary_comp.h
 OF_FORMAT(eq_int_tile, none, a == b)

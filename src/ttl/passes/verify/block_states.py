@@ -20,6 +20,7 @@ from ttl.diagnostics import CompileError, Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import Event, Life, State
+from ttl.semantics.printing import check_printed_block
 
 from ..module_pass import cannot_compile, kernels
 from ..paths import Facts, decided, with_fact
@@ -171,6 +172,13 @@ class _Walk:
             return
         held.step(Event.READ)
 
+    def show(self, op: ttl.PrintOp) -> None:
+        """Printing changes nothing; there must be something to print."""
+        for value in op.values:
+            held = self.blocks.get(value)
+            if held is not None:
+                check_printed_block(held, held.life.state)
+
     def acquire(self, op: ttl.AcquireOp) -> None:
         state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
         held = self.blocks[op.block] = _Held(op, Life(state))
@@ -296,6 +304,7 @@ _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.PushOp: _Walk.release,
     ttl.PopOp: _Walk.release,
     ttl.StoreOp: _Walk.store,
+    ttl.PrintOp: _Walk.show,
     ttl.CopyOp: _Walk.start_copy,
     ttl.WaitTransferOp: _Walk.wait_transfer,
     ttl.GroupOp: _Walk.make_group,

@@ -5,14 +5,17 @@ from .arguments import Parameters, bind, is_number
 from .matmul import MATMUL
 from .rules import is_complete, operand_dtype, refuse_row_major, result_type, store_type
 from .select import FILL_BLOCK
+from .steps import STEPS
 from .table import REQUIRED, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
-from .tiles import COPY, DUPLICATE, FILL
+from .tiles import COPY, DUPLICATE, FILL, FILL_WHOLE, REGISTER_FORMATS, all_words
 
 _GROUPS = (elementwise, trigonometric, activations, reduce, shape, rounding, select)
 
 BLOCK_OPS: dict[str, BlockOp] = {
     op.name: op for op in (*(op for group in _GROUPS for op in group.OPS), MATMUL)
 }
+# What stands in registers: the operations that compositions are made of have tile columns too.
+TILE_OPS: dict[str, BlockOp] = BLOCK_OPS | STEPS
 BY_OPERATOR: dict[str, BlockOp] = {op.operator: op for op in BLOCK_OPS.values() if op.operator}
 NAMESPACES: dict[str, dict[str, BlockOp]] = {
     namespace: {op.name: op for op in BLOCK_OPS.values() if namespace in op.namespaces}
@@ -27,10 +30,13 @@ __all__ = [
     "DUPLICATE",
     "FILL",
     "FILL_BLOCK",
+    "FILL_WHOLE",
     "FUNCTIONS",
     "MATMUL",
     "NAMESPACES",
+    "REGISTER_FORMATS",
     "REQUIRED",
+    "TILE_OPS",
     "BlockOp",
     "Domain",
     "Kind",
@@ -38,6 +44,7 @@ __all__ = [
     "Parameters",
     "TileCall",
     "TileForms",
+    "all_words",
     "bind",
     "is_complete",
     "is_number",

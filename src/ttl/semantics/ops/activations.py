@@ -7,9 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from . import compositions
 from .meanings import in_double, unary
 from .table import Domain, Kind, Parameter
-from .tiles import all_bits, bits, vector
+from .tiles import (
+    NOT_NEGATIVE,
+    SIGNED,
+    UNCHANGED,
+    all_bits,
+    all_words,
+    bits,
+    composed,
+    one_call,
+    vector,
+    whole_composed,
+    with_integers,
+)
 
 _ROOT_OF_HALF = math.sqrt(0.5)
 _erfc = np.frompyfunc(math.erfc, 1, 1)  # of float64, one by one: numpy has none
@@ -57,6 +70,16 @@ def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
     return np.where(x * beta > threshold, x, beta_reciprocal * np.log1p(np.exp(beta * x)))
 
 
+def _softplus_bound(
+    spacing: float, x: Any, beta: Any, beta_reciprocal: Any, threshold: Any
+) -> Any:
+    """Of its five steps the first is magnified by exp, and all are rounded."""
+    scaled = np.float64(x) * beta
+    steep = _sigmoid(scaled) * (np.abs(scaled) + 2)
+    value = _softplus(np.float64(x), beta, beta_reciprocal, threshold)
+    return spacing * (np.abs(beta_reciprocal) * steep + 2 * np.abs(value))
+
+
 def _hardsigmoid(x: Any) -> Any:
     return np.clip(x / 6 + 0.5, 0, 1)
 
@@ -88,7 +111,11 @@ OPS = (
         "x where x > 0, else 0",
         domain=Domain.ALL,
         exact=True,
-        tile=vector("relu", _RELU),
+        tile=with_integers(
+            vector("relu", _RELU),
+            one_call((SIGNED,), "relu_tile_int32", _RELU, init="relu_tile_init"),
+            UNCHANGED,
+        ),
     ),
     unary(
         "relu_max",
@@ -98,7 +125,10 @@ OPS = (
         aliases={"upper_limit": "upper"},
         domain=Domain.ALL,
         exact=True,
-        tile=vector("relu_max", _RELU, arguments=all_bits),
+        tile=with_integers(
+            vector("relu_max", _RELU, arguments=all_bits),
+            whole_composed(compositions.whole_relu_max),
+        ),
     ),
     unary(
         "relu_min",
@@ -109,7 +139,10 @@ OPS = (
         domain=Domain.ALL,
         exact=True,
         # The chip's is max(x, lower), without the relu.
-        tile=vector("relu_min", _RELU, arguments=lambda lower: (bits(max(lower, 0.0)),)),
+        tile=with_integers(
+            vector("relu_min", _RELU, arguments=lambda lower: (bits(max(lower, 0.0)),)),
+            whole_composed(compositions.whole_relu_min),
+        ),
     ),
     unary(
         "leaky_relu",
@@ -156,6 +189,8 @@ OPS = (
         in_double(_softplus),
         "beta_reciprocal * log(1 + exp(beta * x)), or x where beta * x > threshold",
         parameters=_numbers("beta", "beta_reciprocal", "threshold"),
+        bound=_softplus_bound,
+        tile=composed(compositions.softplus),
     ),
     unary(
         "softsign",
@@ -178,7 +213,17 @@ OPS = (
         aliases={"min_val": "min", "max_val": "max"},
         domain=Domain.ALL,
         exact=True,
-        tile=vector("hardtanh", "eltwise_unary/hardtanh.h", arguments=all_bits),
+        tile=with_integers(
+            vector("hardtanh", "eltwise_unary/hardtanh.h", arguments=all_bits),
+            one_call(
+                (SIGNED,),
+                "clamp_tile_int32",
+                "eltwise_unary/clamp.h",
+                init="clamp_tile_init",
+                arguments=all_words,
+            ),
+            whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
+        ),
     ),
     unary(
         "selu",

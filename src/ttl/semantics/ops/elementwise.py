@@ -9,6 +9,7 @@ import numpy as np
 from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import Array, DType, round_to
+from . import compositions
 from .meanings import (
     MATH,
     binary,
@@ -20,7 +21,23 @@ from .meanings import (
     with_dtype,
 )
 from .table import BlockOp, Domain, Kind, Parameter
-from .tiles import NEAREST, arithmetic, binary_vector, vector
+from .tiles import (
+    COMPUTE_API,
+    NEAREST,
+    NOT_NEGATIVE,
+    SHORT,
+    SIGNED,
+    UNCHANGED,
+    UNSIGNED,
+    arithmetic,
+    binary_vector,
+    composed,
+    one_call,
+    vector,
+    whole,
+    whole_composed,
+    with_integers,
+)
 
 
 def _exp_bound(spacing: float, x: Array) -> Array:
@@ -38,6 +55,12 @@ def _remainder(a: Any, b: Any) -> Any:
     _refuse_zero(b, "%")
     rest = np.fmod(a, b)
     return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+
+
+def _remainder_bound(spacing: float, a: Array, b: Array) -> Array:
+    """Exact but for the sum of a rest with another sign and b, which is near b."""
+    bound: Array = spacing * np.abs(b)
+    return bound
 
 
 def _floor_divide(a: Any, b: Any) -> Any:
@@ -79,6 +102,17 @@ def _typecast(x: Array, dtype: DType) -> Array:
     return round_to(x, dtype)
 
 
+_FORMAT = "<DataFormat::{format}>"
+
+
+def _larger_or_smaller(name: str) -> Any:
+    """The calls name their type; a uint16 is a small int32."""
+    include = "binary_max_min.h"
+    signed = one_call((SIGNED, SHORT), f"binary_{name}_int32_tile", include)
+    unsigned = one_call((UNSIGNED,), f"binary_{name}_uint32_tile", include)
+    return with_integers(vector(f"binary_{name}", include), signed, unsigned)
+
+
 def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
     return binary(
         name,
@@ -86,14 +120,28 @@ def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
         f"1 where a {sign} b, else 0",
         sign,
         namespaces=MATH,
-        tile=binary_vector(name),
+        tile=with_integers(
+            binary_vector(name),
+            whole(f"{name}_int", "binary_comp.h", init=f"{name}_int_tile_init{_FORMAT}"),
+        ),
     )
 
 
+def _with_whole(floats: Any, name: str, init: str | None = None) -> Any:
+    header = f"{name.removeprefix('r')}_int_sfpu.h"
+    return with_integers(floats, whole(f"{name}_int", header, init=init, wraps=True))
+
+
 _BINARY = (
-    binary("add", np.add, "a + b", "+", tile=arithmetic("add")),
-    binary("sub", np.subtract, "a - b", "-", tile=arithmetic("sub")),
-    binary("mul", np.multiply, "a * b", "*", tile=arithmetic("mul", template="")),
+    binary("add", np.add, "a + b", "+", tile=_with_whole(arithmetic("add"), "add")),
+    binary("sub", np.subtract, "a - b", "-", tile=_with_whole(arithmetic("sub"), "sub")),
+    binary(
+        "mul",
+        np.multiply,
+        "a * b",
+        "*",
+        tile=_with_whole(arithmetic("mul", template=""), "mul", f"mul_int_tile_init{_FORMAT}"),
+    ),
     binary(
         "div",
         np.divide,
@@ -108,7 +156,12 @@ _BINARY = (
         _remainder,
         "the remainder of a // b, with the sign of b",
         "%",
-        bound=relative_bound(_remainder),
+        bound=_remainder_bound,
+        tile=with_integers(
+            composed(compositions.remainder),
+            one_call((SIGNED, SHORT), "remainder_int32_tile", "binary_remainder.h"),
+            one_call((UNSIGNED,), "remainder_uint32_tile", "binary_remainder.h"),
+        ),
     ),
     binary(
         "floordiv",
@@ -116,32 +169,52 @@ _BINARY = (
         "a / b rounded down",
         "//",
         bound=relative_bound(_floor_divide),
+        tile=with_integers(
+            composed(compositions.floor_divide),
+            one_call((SIGNED, SHORT), "div_int32_floor_tile", "div_int32_floor.h"),
+            whole_composed(compositions.unsigned_floor_divide, (UNSIGNED,)),
+        ),
     ),
-    binary("xor", np.bitwise_xor, "the bits in which a and b differ", "^", domain=Domain.INTEGERS),
+    binary(
+        "xor",
+        np.bitwise_xor,
+        "the bits in which a and b differ",
+        "^",
+        domain=Domain.INTEGERS,
+        tile=with_integers(
+            {},
+            whole(
+                "bitwise_xor_binary", "binary_bitwise_sfpu.h", init="binary_bitwise_tile_init"
+            ),
+        ),
+    ),
     binary(
         "max",
         np.maximum,
         "the larger of a and b",
         namespaces=MATH,
-        tile=vector("binary_max", "binary_max_min.h"),
+        tile=_larger_or_smaller("max"),
     ),
     binary(
         "min",
         np.minimum,
         "the smaller of a and b",
         namespaces=MATH,
-        tile=vector("binary_min", "binary_max_min.h"),
+        tile=_larger_or_smaller("min"),
     ),
     binary(
         "rsub",
         lambda a, b: np.subtract(b, a),
         "b - a",
         namespaces=MATH,
-        tile=vector(
-            "rsub_binary",
-            "eltwise_binary_sfpu.h",
-            init="rsub_binary_tile_init",
-            template=NEAREST,
+        tile=_with_whole(
+            vector(
+                "rsub_binary",
+                "eltwise_binary_sfpu.h",
+                init="rsub_binary_tile_init",
+                template=NEAREST,
+            ),
+            "rsub",
         ),
     ),
 )
@@ -157,7 +230,16 @@ _COMPARISONS = (
 
 _UNARY = (
     unary(
-        "abs", np.abs, "x without its sign", domain=Domain.ALL, exact=True, tile=vector("abs")
+        "abs",
+        np.abs,
+        "x without its sign",
+        domain=Domain.ALL,
+        exact=True,
+        tile=with_integers(
+            vector("abs"),
+            one_call((SIGNED,), "abs_tile_int32", COMPUTE_API, init="abs_tile_init"),
+            UNCHANGED,
+        ),
     ),
     unary(
         "neg",
@@ -165,7 +247,16 @@ _UNARY = (
         "-x",
         domain=Domain.ALL,
         exact=True,
-        tile=vector("negative", "eltwise_unary/negative.h"),
+        tile=with_integers(
+            vector("negative", "eltwise_unary/negative.h"),
+            one_call(
+                (SIGNED,),
+                "negative_tile_int32",
+                "eltwise_unary/negative.h",
+                init="negative_tile_init",
+            ),
+            whole_composed(compositions.whole_negative, NOT_NEGATIVE),
+        ),
     ),
     unary(
         "pow",
@@ -174,7 +265,10 @@ _UNARY = (
         parameters=(Parameter("n", Kind.NATURAL),),
         domain=Domain.ALL,
         operator="**",
-        tile=vector("power_iterative", arguments=lambda n: (f"{n}u",)),
+        tile=with_integers(
+            vector("power_iterative", arguments=lambda n: (f"{n}u",)),
+            whole_composed(compositions.whole_power),
+        ),
         bound=_power_bound,
     ),
     unary(
@@ -196,7 +290,14 @@ _UNARY = (
     unary(
         "sqrt", np.sqrt, "the square root of x", tile=vector("sqrt", "eltwise_unary/sqrt.h")
     ),
-    unary("square", np.square, "x * x", domain=Domain.ALL, exact=True, tile=vector("square")),
+    unary(
+        "square",
+        np.square,
+        "x * x",
+        domain=Domain.ALL,
+        exact=True,
+        tile=with_integers(vector("square"), whole_composed(compositions.whole_square)),
+    ),
     unary(
         "rsqrt",
         in_double(lambda x: 1 / np.sqrt(x)),
@@ -212,6 +313,9 @@ _UNARY = (
         domain=Domain.ALL,
         exact=True,
         type_rule=with_dtype,
+        tile=with_integers(
+            composed(compositions.typecast), whole_composed(compositions.whole_typecast)
+        ),
     ),
 )
 

@@ -17,7 +17,8 @@ from ..dtypes import Array
 from ..types import TILE_SIZE, BlockType, Shape
 from .meanings import MATH, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
-from .table import Arguments, BlockOp, Kind, Parameter
+from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
+from .tiles import API, COPY
 
 
 def _type_rule(call: str) -> Callable[..., BlockType]:
@@ -93,6 +94,29 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return args, kwargs
 
 
+def _tile(pool: str) -> dict[str, TileForms]:
+    """Outer dimensions alone are reduced element by element: tiles are copied and combined."""
+
+    def call(dim: str) -> TileCall:
+        template = f"<PoolType::{pool}, ReduceDim::{dim}>"
+        is_swapped = (pool, dim) == ("SUM", "REDUCE_ROW")
+        return TileCall(
+            f"reduce_tile{template}",
+            f"reduce_init{template}",
+            "reduce.h",
+            accumulates=True,
+            sources=(1, 0) if is_swapped else (0, 1),
+        )
+
+    by_dims = {
+        (): COPY,
+        (-1,): call("REDUCE_ROW"),
+        (-2,): call("REDUCE_COL"),
+        (-2, -1): call("REDUCE_SCALAR"),
+    }
+    return {API: TileForms(by_dims=by_dims)}
+
+
 def _reduction(
     name: str, what: str, reduction: Callable[..., Any], bound: Callable[..., Array]
 ) -> BlockOp:
@@ -103,6 +127,7 @@ def _reduction(
         _meaning(reduction),
         f"the {what} over dimensions of x, times scaler",
         namespaces=MATH,
+        tile=_tile("SUM" if reduction is _sum else "MAX"),
         bound=bound,
         operand_names=("x", "scaler"),
         operand_defaults={"scaler": 1},

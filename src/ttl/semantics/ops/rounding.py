@@ -6,9 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from . import compositions
 from .meanings import one_where, unary
 from .table import Domain, Kind, Parameter, TileCall
-from .tiles import all_bits, bits, rounding, vector
+from .tiles import (
+    NOT_NEGATIVE,
+    SIGNED,
+    all_bits,
+    all_words,
+    bits,
+    composed,
+    one_call,
+    rounding,
+    vector,
+    whole_composed,
+    with_integers,
+)
 
 
 def _round(x: Any, decimals: int) -> Any:
@@ -20,6 +33,15 @@ def _round(x: Any, decimals: int) -> Any:
     rounded = np.rint(wide * scale) / scale
     # A number with so many digits that scaling it overflows has no fraction to round.
     return np.float32(np.where(np.isfinite(wide * scale), rounded, wide))
+
+
+def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
+    """Where scaling brings a number to a tie, or away from one, it may go the other way."""
+    step = 10.0 ** -decimals
+    scaled = np.abs(np.float64(x)) / step
+    from_tie = np.abs(scaled - np.floor(scaled) - 0.5)
+    is_near = (from_tie <= spacing * scaled) & (decimals != 0)
+    return spacing * np.abs(_round(x, decimals)) + np.where(is_near, step, 0.0)
 
 
 def _clamp(x: Any, min: Any, max: Any) -> Any:
@@ -57,6 +79,7 @@ OPS = (
         "the nearest number to x with so many decimals, halves to even",
         parameters=(Parameter("decimals", Kind.INTEGER, 0),),
         tile=rounding("round", arguments=lambda decimals: (str(decimals),)),
+        bound=_round_bound,
     ),
     unary(
         "floor", np.floor, "the largest whole number up to x", exact=True, tile=rounding("floor")
@@ -71,7 +94,17 @@ OPS = (
         parameters=(Parameter("min", Kind.NUMBER), Parameter("max", Kind.NUMBER)),
         domain=Domain.ALL,
         exact=True,
-        tile=vector("clamp", "eltwise_unary/clamp.h", arguments=all_bits),
+        tile=with_integers(
+            vector("clamp", "eltwise_unary/clamp.h", arguments=all_bits),
+            one_call(
+                (SIGNED,),
+                "clamp_tile_int32",
+                "eltwise_unary/clamp.h",
+                init="clamp_tile_init",
+                arguments=all_words,
+            ),
+            whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
+        ),
     ),
     unary(
         "threshold",
@@ -80,6 +113,9 @@ OPS = (
         parameters=(Parameter("threshold", Kind.NUMBER), Parameter("value", Kind.NUMBER)),
         domain=Domain.ALL,
         exact=True,
+        tile=with_integers(
+            composed(compositions.threshold), whole_composed(compositions.whole_threshold)
+        ),
     ),
     unary(
         "sign",
@@ -87,7 +123,11 @@ OPS = (
         "-1, 0 or 1, as x is less than 0, 0 or more",
         domain=Domain.ALL,
         exact=True,
-        tile=vector("sign"),
+        tile=with_integers(
+            vector("sign"),
+            whole_composed(compositions.whole_sign, (SIGNED,)),
+            whole_composed(compositions.is_not_zero, NOT_NEGATIVE),
+        ),
     ),
     unary(
         "signbit",
@@ -96,6 +136,8 @@ OPS = (
         domain=Domain.ALL,
         exact=True,
         # The chip's is C's; 1 less that is the language's.
-        tile=vector("signbit", then=_ONE_LESS),
+        tile=with_integers(
+            vector("signbit", then=_ONE_LESS), whole_composed(compositions.is_not_negative)
+        ),
     ),
 )

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..types import BlockType, Shape
+from . import compositions
 from .arguments import block_as_shape, is_value
 from .meanings import BOTH
 from .rules import same_type
 from .table import Arguments, BlockOp, Domain, Kind, Parameter
+from .tiles import composed, whole_composed, with_integers
 
 
 def _fill_type(shape: Shape | None) -> BlockType:
@@ -65,6 +67,7 @@ OPS = (
         _mask,
         "x, or 0 where m is 1",
         namespaces=BOTH,
+        tile=with_integers(composed(compositions.mask), whole_composed(compositions.whole_mask)),
         operand_names=("x", "m"),
         aliases={"mask": "m", "mask_blk": "m"},
     ),
@@ -75,6 +78,7 @@ OPS = (
         _mask_posinf,
         "x, or infinity where m is 1",
         namespaces=BOTH,
+        tile=composed(compositions.mask_posinf),
         operand_names=("x", "m"),
         aliases={"mask": "m", "mask_blk": "m"},
         domain=Domain.FLOATS,
@@ -86,6 +90,9 @@ OPS = (
         _where,
         "a, or b where c is 0",
         namespaces=BOTH,
+        tile=with_integers(
+            composed(compositions.where), whole_composed(compositions.whole_where)
+        ),
         operand_names=("c", "a", "b"),
         aliases={"condition": "c", "true_value": "a", "false_value": "b"},
     ),

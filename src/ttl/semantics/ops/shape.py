@@ -17,7 +17,8 @@ from ..types import BlockType, Shape
 from .arguments import block_as_shape, is_value
 from .meanings import BOTH
 from .rules import OPEN, meet, normal_dims, whole_shape
-from .table import Arguments, BlockOp, Kind, Parameter
+from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
+from .tiles import COPY, for_integers_too
 
 _BROADCAST, _TRANSPOSE = "ttl.math.broadcast()", "ttl.math.transpose()"
 _SQUEEZE, _UNSQUEEZE = "ttl.math.squeeze()", "ttl.math.unsqueeze()"
@@ -117,6 +118,28 @@ def _unsqueeze(x: Array, dim: Shape) -> Array:
     return x if x.ndim == 0 else np.expand_dims(x, dim)
 
 
+def _broadcast_call(type: str) -> TileCall:
+    """The tile comes through source B; from a buffer that is unpacked to DST, through source A."""
+    template = f"<BroadcastType::{type}>"
+    return TileCall(
+        f"unary_bcast{template}", f"unary_bcast_init{template}", "bcast.h", sources=(0, 0)
+    )
+
+
+_BROADCAST_TILES = TileForms(
+    by_dims={
+        (): COPY,
+        (-1,): _broadcast_call("COL"),
+        (-2,): _broadcast_call("ROW"),
+        (-2, -1): _broadcast_call("SCALAR"),
+    }
+)
+_TRANSPOSE_TILES = TileForms(
+    by_dims={(-2, -1): TileCall("transpose_tile", "transpose_init", "transpose.h")}
+)
+_VIEW = for_integers_too(TileForms(is_view=True))
+
+
 OPS = (
     BlockOp(
         "broadcast",
@@ -125,6 +148,7 @@ OPS = (
         _broadcast,
         "x expanded in dimensions of size 1, inside the tile too",
         namespaces=BOTH,
+        tile=for_integers_too(_BROADCAST_TILES),
         parameters=(Parameter("dims", Kind.DIMS), Parameter("shape", Kind.SHAPE, None)),
         elementwise=False,
         rearrange=_broadcast_arguments,
@@ -140,6 +164,7 @@ OPS = (
         np.transpose,
         "rows and columns of x exchanged",
         namespaces=BOTH,
+        tile=for_integers_too(_TRANSPOSE_TILES),
         elementwise=False,
     ),
     BlockOp(
@@ -149,6 +174,7 @@ OPS = (
         _squeeze,
         "x without a leading dimension of size 1",
         namespaces=BOTH,
+        tile=_VIEW,
         parameters=(Parameter("dim", Kind.DIMS),),
         aliases={"dims": "dim"},
     ),
@@ -159,6 +185,7 @@ OPS = (
         _unsqueeze,
         "x with a leading dimension of size 1 more, at `dim` of the result",
         namespaces=BOTH,
+        tile=_VIEW,
         parameters=(Parameter("dim", Kind.DIMS),),
         aliases={"dims": "dim"},
     ),

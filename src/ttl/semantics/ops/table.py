@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from ..dtypes import Array
-from ..types import BlockType
+from ..dtypes import Array, DType
+from ..types import BlockType, Shape
 
 REQUIRED: Any = object()  # a parameter without a default
 
@@ -17,10 +17,11 @@ REQUIRED: Any = object()  # a parameter without a default
 class TileCall:
     """One call of the chip's compute interface and the init that must come before it.
 
-    `call` and `init` may end in template arguments. `include` is relative to api/compute/. A call
+    `call` and `init` may end in template arguments, in which {format} is the data format of the
+    operand in a register. `include` is relative to api/compute/. A call
     that `accumulates` adds to what the register holds, so it needs one that is still zero.
     `arguments` gives C++ texts behind the registers from the operation's parameters. `then` is a
-    call on the result.
+    call on the result. `sources` says which buffers feed source A and source B.
     """
 
     call: str
@@ -29,6 +30,7 @@ class TileCall:
     accumulates: bool = False
     arguments: Callable[..., tuple[str, ...]] | None = None
     then: TileCall | None = None
+    sources: tuple[int, ...] = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +40,40 @@ class TileForms:
     `from_buffers`: the matrix unit reads both operands from buffers. `in_dst`: the vector unit
     works on DST registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
     reads one operand from a register, which gets the result, and the other from a buffer.
+    `by_dims`: operands in buffers, the call chosen by those of the dimensions -2 and -1 that the
+    operation is about. `is_view`: the result has the tiles of the operand, in their order.
+    `composition`: no call does it; it makes the value of other operations (see compositions.py).
+    `is_nothing`: the result is the operand, bit for bit. These are the forms for floats; integers,
+    which are 32 bits wide in a register, have their own, by element type.
     """
 
     from_buffers: TileCall | None = None
     in_dst: TileCall | None = None
     left_in_dst: TileCall | None = None
     right_in_dst: TileCall | None = None
+    by_dims: Mapping[Shape, TileCall] = field(default_factory=dict)
+    is_view: bool = False
+    composition: Callable[..., Any] | None = None
+    is_nothing: bool = False
+    integers: Mapping[str, TileForms] = field(default_factory=dict)
+
+    def of(self, dtype: DType) -> TileForms | None:
+        """The forms for operands of this element type; None if there are none."""
+        found = self if dtype.is_float else self.integers.get(dtype.name)
+        return found if found is not None and found.is_there else None
+
+    @property
+    def is_there(self) -> bool:
+        ways = (self.from_buffers, self.in_dst, self.composition)
+        is_arranged = self.is_view or bool(self.by_dims)
+        return self.is_nothing or is_arranged or any(way is not None for way in ways)
 
     @property
     def calls(self) -> list[TileCall]:
         found = [self.from_buffers, self.in_dst, self.left_in_dst, self.right_in_dst]
-        return [call for first in found if first for call in _with_following(first)]
+        found += self.by_dims.values()
+        calls = [call for first in found if first for call in _with_following(first)]
+        return calls + [call for forms in self.integers.values() for call in forms.calls]
 
 
 def _with_following(call: TileCall) -> list[TileCall]:

@@ -5,8 +5,10 @@ Spellings are those of device API 0.81. A number reaches the chip as the bits of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from struct import pack
+from typing import Any
 
 from .table import TileCall, TileForms
 
@@ -26,7 +28,13 @@ def all_bits(**numbers: float) -> tuple[str, ...]:
     return tuple(bits(number) for number in numbers.values())
 
 
+def all_words(**numbers: float) -> tuple[str, ...]:
+    """The same of integers, in two's complement."""
+    return tuple(f"{int(number) % 2**32}u" for number in numbers.values())
+
+
 Encoding = Callable[..., tuple[str, ...]]
+Tiles = dict[str, TileForms]
 
 
 def vector(
@@ -89,6 +97,67 @@ def rounding(name: str, arguments: Encoding | None = None) -> dict[str, TileForm
     )
 
 
+# Integers -----------------------------------------------------------------------------------------
+
+# A uint16 is an int32 in a register, so its arithmetic has to be cut off.
+SIGNED, UNSIGNED, SHORT = "int32", "uint32", "uint16"
+REGISTER_FORMATS = {SIGNED: "Int32", UNSIGNED: "UInt32", SHORT: "Int32"}
+WRAP = TileCall(
+    "bitwise_and_tile<DataFormat::{format}>",
+    "bitwise_and_tile_init",
+    "eltwise_unary/bitwise.h",
+    arguments=lambda: ("65535u",),
+)
+
+
+def composed(composition: Callable[..., Any]) -> Tiles:
+    return {API: TileForms(composition=composition)}
+
+
+def with_integers(floats: Tiles, *groups: Mapping[str, TileForms]) -> Tiles:
+    """The column of an operation that integers have too, by element type."""
+    forms = floats.get(API, TileForms())
+    return {API: replace(forms, integers={k: v for group in groups for k, v in group.items()})}
+
+
+def for_integers_too(forms: TileForms) -> Tiles:
+    """The column of an operation that moves elements, whatever they are."""
+    return {API: replace(forms, integers=dict.fromkeys(REGISTER_FORMATS, forms))}
+
+
+def whole(
+    name: str, include: str, *, init: str | None = None, short: bool = True,
+    wraps: bool = False, **columns: Any,
+) -> dict[str, TileForms]:  # fmt: skip
+    """A call with the data format as its template, for all integers."""
+    call = TileCall(
+        f"{name}_tile<DataFormat::{{format}}>", init or f"{name}_tile_init", include, **columns
+    )
+    found = {dtype: TileForms(in_dst=call) for dtype in (SIGNED, UNSIGNED)}
+    if short:
+        found[SHORT] = TileForms(in_dst=replace(call, then=WRAP) if wraps else call)
+    return found
+
+
+def one_call(
+    dtypes: tuple[str, ...], call: str, include: str, *, init: str | None = None, **columns: Any
+) -> dict[str, TileForms]:
+    forms = TileForms(in_dst=TileCall(call, init or f"{call}_init", include, **columns))
+    return dict.fromkeys(dtypes, forms)
+
+
+def whole_composed(
+    composition: Callable[..., Any], dtypes: tuple[str, ...] = (SIGNED, UNSIGNED, SHORT)
+) -> dict[str, TileForms]:
+    return dict.fromkeys(dtypes, TileForms(composition=composition))
+
+
+NOT_NEGATIVE = (UNSIGNED, SHORT)
+UNCHANGED = dict.fromkeys(NOT_NEGATIVE, TileForms(is_nothing=True))
+
+FILL_WHOLE = TileCall(
+    "fill_tile_int<DataFormat::{format}>", "fill_tile_init", "eltwise_unary/fill.h"
+)
 FILL = TileCall("fill_tile", "fill_tile_init", "eltwise_unary/fill.h")
 COPY = TileCall("copy_tile", "copy_init", "tile_move_copy.h")
 DUPLICATE = TileCall("copy_dest_values", "copy_dest_values_init", "copy_dest_values.h")

@@ -15,6 +15,7 @@ from .program import split_program_arguments
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
     "compile": "compile the operations a program calls to C++ kernels",
+    "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
     "stats": "tables of what a trace has recorded",
     "explain": "explain a diagnostic code",

@@ -29,12 +29,18 @@ SWITCHES = {
     "float32": ("TTL_FLOAT32", "1"),
     "no_float32_promotion": ("TTL_FLOAT32", "0"),
     "dry_run": ("TTL_DRY_RUN", "1"),
+    "counts": ("TTL_COUNTS", "1"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     parser.add_argument("--host", action="store_true", help="run the compiled kernels on this CPU")
+    parser.add_argument(
+        "--counts", action="store_true",
+        help="with --host: behind the program's output, how often each operation's kernels called "
+        "each unit of the chip",
+    )
     precision = parser.add_mutually_exclusive_group()
     precision.add_argument(
         "--float32", action="store_true", help="the simulator keeps all floats in f32"
@@ -121,13 +127,27 @@ def _categories(text: str) -> tuple[str, ...]:
 
 def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """What the parser cannot say by itself."""
+    if options.counts and not options.host:
+        parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
 
 
 def run(options: argparse.Namespace) -> int:
-    return run_program(options.file, options.arguments, run_environment(options))
+    environment = run_environment(options)
+    try:
+        return run_program(options.file, options.arguments, environment)
+    finally:
+        if options.counts:
+            _print_counts()
+
+
+def _print_counts() -> None:
+    from ttl.driver import PROCESS_DRIVER
+    from ttl.host import counts_table
+
+    print(counts_table(PROCESS_DRIVER.counts))
 
 
 def run_environment(options: argparse.Namespace) -> dict[str, str]:

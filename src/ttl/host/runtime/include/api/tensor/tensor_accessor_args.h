@@ -1,5 +1,7 @@
-// api/tensor/tensor_accessor_args.h, for interleaved tensors: two compile-time words, the kind
-// (0 in L1, 2 in DRAM) and the aligned page bytes.
+// api/tensor/tensor_accessor_args.h: compile-time words. Two for an interleaved tensor, the kind
+// (0 in L1, 2 in DRAM) and the aligned page bytes. For a sharded one the kind is odd, and behind the
+// page bytes come the rank, the number of banks, the shapes of the tensor and of a shard in pages,
+// and the coordinates of the banks, two in a word.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +20,21 @@ template <typename Arguments, std::size_t CTA_OFFSET, std::size_t CRTA_OFFSET>
 struct TensorAccessorArgsOf {
   static_assert(CTA_OFFSET + 1 < Arguments::size, "Index out of range");
   static constexpr uint32_t kind = Arguments::values[CTA_OFFSET];
-  static_assert(kind == 0 || kind == 2, "the host runtime knows interleaved tensors only");
-  static constexpr bool is_sharded = false;
-  static constexpr bool is_dram = kind == 2;
+  static_assert(kind < 4, "the host runtime knows accessors without runtime arguments only");
+  static constexpr bool is_sharded = (kind & 1) != 0;
+  static constexpr bool is_dram = (kind & 2) != 0;
   static constexpr uint32_t AlignedPageSize = Arguments::values[CTA_OFFSET + 1];
 
-  static constexpr uint32_t num_compile_time_args() { return 2; }
-  static constexpr uint32_t next_compile_time_args_offset() { return CTA_OFFSET + 2; }
+  static constexpr uint32_t word(std::size_t index) {
+    return is_sharded ? Arguments::values[CTA_OFFSET + index] : 0;
+  }
+  static constexpr uint32_t num_compile_time_args() {
+    // The top bit of the number of banks says how shards are dealt out to them.
+    return is_sharded ? 4 + 2 * word(2) + ((word(3) & 0x7fffffffu) + 1) / 2 : 2;
+  }
+  static constexpr uint32_t next_compile_time_args_offset() {
+    return CTA_OFFSET + num_compile_time_args();
+  }
   constexpr uint32_t num_common_runtime_args() const { return 0; }
   constexpr uint32_t next_common_runtime_args_offset() const {
     return CRTA_OFFSET == tensor_accessor::UNKNOWN ? 0 : static_cast<uint32_t>(CRTA_OFFSET);

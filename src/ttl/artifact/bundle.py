@@ -1,0 +1,68 @@
+"""Compiled operations as folders of one place, ttlang_kernel_dumps/program_<hash>, to be replayed.
+
+A bundle is data until it is asked to be compiled. Its C++ may include the headers of the device
+API by their names, and nothing else of the machine it is compiled on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+
+from .manifest import to_json, write_folder
+from .operation import CompiledOperation, Kernel
+
+# Wherever it stands, in texts and comments too: what is none for us may be one for a compiler.
+_INCLUDE = re.compile(
+    r"(?:#|%:)(?:\s|/\*(?s:.*?)\*/)*(?:include|include_next|import|embed)\b(.*)$", re.M
+)
+_COMMENT = re.compile(r"/\*.*?\*/|//.*")
+_NAME = re.compile(r'\s*(?:"([^"]+)"|<([^>]+)>)\s*')
+
+
+def bundle_name(compiled: CompiledOperation) -> str:
+    text = json.dumps(to_json(compiled), sort_keys=True)
+    return f"program_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def write_bundle(compiled: CompiledOperation, place: Path) -> Path:
+    """The folder of the operation in `place`; the same operation always has the same one."""
+    folder = place / bundle_name(compiled)
+    write_folder(compiled, folder)
+    return folder
+
+
+def check_includes(compiled: CompiledOperation) -> None:
+    """UsageError if a kernel includes anything but names of headers."""
+    for kernel in compiled.kernels:
+        for operand in _included(kernel.cpp_source):
+            if not _is_header(operand):
+                raise _refused(kernel, operand)
+
+
+def _included(text: str) -> list[str]:
+    spliced = re.sub(r"\\[ \t]*\r?\n", "", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return [operand.strip() for operand in _INCLUDE.findall(spliced)]
+
+
+def _is_header(operand: str) -> bool:
+    found = _NAME.fullmatch(_COMMENT.sub("", operand))
+    if found is None:  # a macro, which could be any path
+        return False
+    name = found[1] or found[2]
+    is_absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).anchor
+    return not is_absolute and ".." not in re.split(r"[/\\]", name) and "~" not in name
+
+
+def _refused(kernel: Kernel, operand: str) -> UsageError:
+    broken = RuleBroken(
+        codes.INCLUDE_REFUSED,
+        f"kernel `{kernel.name}` includes {operand}, which is not the name of a device header",
+        notes=(f"in kernels/{kernel.name}.cpp",),
+        helps=('include headers by their names, as in #include "api/dataflow/dataflow_api.h"',),
+    )
+    return UsageError(broken.at(None))

@@ -1,0 +1,191 @@
+"""print() in a kernel: strings, scalars, and at most one tensor, block or dataflow buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.language import DataflowBuffer
+from ttl.semantics.dtypes import DType, dtype_of
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.layout import TILE_LAYOUT, layout_of
+from ttl.semantics.printing import (
+    block_heading,
+    buffer_text,
+    check_print,
+    expression_heading,
+    tensor_heading,
+)
+
+from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
+from .scalars import is_run_time, kind_of
+
+POINTERS = ("rd_ptr", "wr_ptr", "wr_tile_ptr", "filled")
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeText:
+    """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
+
+    parts: tuple[str | tuple[SSAValue, str], ...]
+
+
+class _Line:
+    """The format of DPRINT, and the values of its fields."""
+
+    def __init__(self) -> None:
+        self.format = ""
+        self.values: list[SSAValue] = []
+
+    def add(self, builder: KernelBuilder, value: Value) -> None:
+        if isinstance(value, RunTimeText):
+            for part in value.parts:
+                if isinstance(part, str):
+                    self.format += escaped(part)
+                else:
+                    self._field(*part)
+        elif isinstance(value, (tuple, list)) and is_run_time(value):
+            self._items(builder, value)
+        elif isinstance(value, SSAValue):
+            self._field(value)
+        else:
+            self.format += escaped(str(value))
+
+    def _items(self, builder: KernelBuilder, items: tuple[Value, ...] | list[Value]) -> None:
+        """A tuple or list as Python shows it."""
+        brackets = "()" if isinstance(items, tuple) else "[]"
+        self.format += brackets[0]
+        for number, item in enumerate(items):
+            self.format += ", " if number else ""
+            self.add(builder, item if is_run_time(item) else repr(item))
+        self.format += "," if isinstance(items, tuple) and len(items) == 1 else ""
+        self.format += brackets[1]
+
+    def _field(self, value: SSAValue, spec: str = "") -> None:
+        if kind_of(value) is None:
+            raise RuleBroken(codes.WRONG_ARGUMENT, f"print() inside a text of {describe(value)}")
+        self.format += f"{{:{spec}}}" if spec else "{}"
+        self.values.append(value)
+
+
+def escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def print_values(builder: KernelBuilder, *values: Value, **options: Value) -> None:
+    num_pages = options.pop("num_pages", 1)
+    if options:
+        raise not_in_kernels(
+            f"print() with {', '.join(f'{name}=' for name in options)}",
+            "give print() values, and num_pages= beside a tensor",
+        )
+    positions = [n for n, value in enumerate(values) if _is_object(builder, value)]
+    if is_run_time(num_pages):
+        raise not_in_kernels("num_pages= that is known only at run time")
+    check_print(len(positions), num_pages)
+    position = positions[0] if positions else len(values)
+    before = _line(builder, values[:position])
+    after = _line(builder, values[position + 1 :])
+    shown = _shown(builder, values[position], num_pages) if positions else {}
+    if positions:
+        before.format += " " if position else ""
+        after.format = (" " if after.format else "") + after.format
+    objects = shown.pop("values", [])
+    builder.emit(
+        ttl.PrintOp.create(
+            operands=[*before.values, *objects, *after.values],
+            properties={
+                "before": StringAttr(before.format),
+                "after": StringAttr(after.format),
+                "position": IntegerAttr(len(before.values), i64),
+                "num_pages": IntegerAttr(num_pages, i64),
+                **{name: StringAttr(text) for name, text in shown.items()},
+            },
+        )
+    )
+
+
+def _line(builder: KernelBuilder, values: tuple[Value, ...]) -> _Line:
+    line = _Line()
+    for number, value in enumerate(values):
+        line.format += " " if number else ""
+        line.add(builder, value)
+    return line
+
+
+def _is_object(builder: KernelBuilder, value: Value) -> bool:
+    if isinstance(value, SSAValue):
+        return kind_of(value) is None
+    return isinstance(value, DataflowBuffer) or builder.is_tensor(value)
+
+
+def _shown(builder: KernelBuilder, value: Value, num_pages: int) -> dict[str, Any]:
+    if isinstance(value, DataflowBuffer):
+        return _buffer(builder, value)
+    if builder.is_tensor(value):
+        return _tensor(builder, value, num_pages)
+    if isinstance(value.owner, ttl.AcquireOp):
+        return _block(builder, value)
+    if ttl.is_block_value(value.type) and not isinstance(value.owner, ttl.TensorSliceOp):
+        heading = expression_heading(block_type(value.type))
+        return {"shows": "block", "heading": heading, "values": [value]}
+    raise not_yet(f"print() of {describe(value)}")
+
+
+def _block(builder: KernelBuilder, block: SSAValue) -> dict[str, Any]:
+    type = block_type(block.type)
+    if type.layout is not TILE_LAYOUT:
+        raise not_yet("print() of a row-major block")
+    assert isinstance(block.owner, ttl.AcquireOp)
+    name = next(n for n, handle in builder.buffers.items() if handle is block.owner.buffer)
+    return {"shows": "block", "heading": block_heading(name, type), "values": [block]}
+
+
+def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
+    pages = buffer.block_tiles * buffer.block_count
+    fields: dict[str, Any] = {
+        "size": buffer.size_bytes,
+        "page_size": buffer.size_bytes // pages,
+        "num_pages": pages,
+        **dict.fromkeys(POINTERS, "{}"),
+    }
+    heading = buffer_text(buffer.name, fields)
+    return {"shows": "buffer", "heading": heading, "values": [builder.buffer(buffer)]}
+
+
+def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, Any]:
+    if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
+        raise RuleBroken(
+            codes.WRONG_KERNEL_KIND,
+            "a compute kernel cannot print a tensor: it reaches no memory but its node's",
+            helps=("print it in a data movement kernel, or print a block",),
+        )
+    dtype = dtype_of(tensor)
+    assert dtype is not None
+    if layout_of(tensor) is not TILE_LAYOUT:
+        raise not_yet("print() of a row-major tensor")
+    return {
+        "shows": "tensor",
+        "heading": tensor_heading(tensor.shape, tensor.dtype),
+        "values": [builder.tensor(tensor), _page_buffer(builder, dtype)],
+    }
+
+
+def _page_buffer(builder: KernelBuilder, dtype: DType) -> SSAValue:
+    """A page of L1 of this kernel's own, where it can look at a page of a tensor."""
+    name = f"{builder.kernel.name}_{dtype.name}_page"
+    if name not in builder.page_buffers:
+        type = ttl.DataflowBufferType.of((1, 1), dtype, 1)
+        bind = ttl.BindBufferOp.create(
+            properties={"buffer": SymbolRefAttr(name)}, result_types=[type]
+        )
+        bind.result.name_hint = name
+        builder.insert_first(bind)
+        builder.page_buffers[name] = bind.result
+    return builder.page_buffers[name]

@@ -1,0 +1,112 @@
+"""How often the kernels of a run call the chip, unit by unit.
+
+A unit of kernels that is to be counted is another text: behind the includes each of its calls
+becomes a macro that counts and calls. A unit that is not counted has none of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ttl.artifact import CompiledOperation
+
+SECTIONS, UNPACK, MATH, PACK, INIT, NOC, BARRIERS = COLUMNS = (
+    "DST sections", "unpack", "math", "pack", "init", "NoC", "barriers",
+)  # fmt: skip
+
+# The first that fits says what a call is. The matrix unit works on what it unpacks.
+_RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"get_\w+", ()),
+    (r"tile_regs_acquire|acquire_dst", (SECTIONS,)),
+    (r"\w*_barrier\w*|\w*_flushed\w*", (BARRIERS,)),
+    (r"noc_(async|inline|semaphore_inc|semaphore_set_remote|semaphore_set_multicast)\w*", (NOC,)),
+    (r"\w*reconfig\w*|compute_kernel_hw_startup|(\w*_)?(un)?init(_\w+)?", (INIT,)),
+    (r"pack_(tile|block|untilize)\w*", (PACK,)),
+    (r"copy_(tile|block_matmul_partials)|(add|sub|mul)_tiles\w*|unary_bcast", (UNPACK, MATH)),
+    (r"(reduce|transpose|transpose_wh|matmul)_(tiles?|block)", (UNPACK, MATH)),
+    (r"binary_dest_reuse_tiles", (UNPACK, MATH)),
+    (r"\w+_tile(_\w+)?|copy_dest_values|transpose\w*_dest", (MATH,)),
+)
+_CALL = re.compile(r"\b([a-z_]\w*)(?:<[^;{}()]*>)?\(")
+
+
+def columns_of(call: str) -> tuple[str, ...]:
+    """The columns in which a call counts; none for what is not counted."""
+    for pattern, columns in _RULES:
+        if re.fullmatch(pattern, call):
+            return columns
+    return ()
+
+
+def counted_calls(compiled: CompiledOperation) -> tuple[str, ...]:
+    names = {
+        name for kernel in compiled.kernels for name in _CALL.findall(_code(kernel.cpp_source))
+    }
+    return tuple(sorted(name for name in names if columns_of(name)))
+
+
+def _code(text: str) -> str:
+    """Without comments, texts and includes."""
+    return re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"|^\s*#.*$', "", text, flags=re.M)
+
+
+def counting_lines(calls: Iterable[str]) -> list[str]:
+    """C++ for the place between the includes and the kernels."""
+    calls = tuple(calls)
+    return [
+        f"static uint64_t ttl_counts[{max(len(calls), 1)}];",
+        "static inline void ttl_counted(uint32_t call) { ++ttl_counts[call]; }",
+        'extern "C" __attribute__((visibility("default")))',
+        "uint64_t* ttl_unit_counts() { return ttl_counts; }",
+        *(f"#define {call} ttl_counted({number}), {call}" for number, call in enumerate(calls)),
+    ]
+
+
+@dataclass(slots=True)
+class CallCounts:
+    """Of all runs of an operation: the calls by name, and the pages of the tensors written."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    result_pages: int = 0
+
+    @property
+    def columns(self) -> dict[str, int]:
+        totals = dict.fromkeys(COLUMNS, 0)
+        for call, count in self.calls.items():
+            for column in columns_of(call):
+                totals[column] += count
+        return totals
+
+    def take(self, kernels: ctypes.CDLL, calls: tuple[str, ...]) -> None:
+        """What was counted since the last time."""
+        kernels.ttl_unit_counts.restype = ctypes.POINTER(ctypes.c_uint64)
+        counted = kernels.ttl_unit_counts()
+        for number, call in enumerate(calls):
+            self.calls[call] += counted[number]
+            counted[number] = 0
+
+
+def counts_table(counts: dict[str, CallCounts]) -> str:
+    """Calls of each operation, and how many there are for a page of its results."""
+    rows: list[tuple[str, ...]] = [("operation", *COLUMNS)]
+    for name, counted in counts.items():
+        totals = counted.columns
+        rows.append((name, *(str(totals[column]) for column in COLUMNS)))
+        if pages := counted.result_pages:
+            rows.append(("  per result page", *(per_page(totals[c], pages) for c in COLUMNS)))
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if n else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def per_page(count: int, pages: int) -> str:
+    return f"{count / pages:.4g}"

@@ -1,0 +1,127 @@
+"""Operations that read the tiles of their operand in another order than they make those of the
+result: reductions, broadcasts, transposition.
+
+Their operand stands in a buffer. The `parameters` of such a tile operation say where it reads:
+`dims`     the dimensions inside the tile that it is about, of -2 and -1
+`strides`  for each dimension of the result, the distance of the tiles that its neighbours read
+`offset`   what the first tile of the result reads
+`steps`    of a reduction, for each dimension: how many tiles are combined, and their distance
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.ops import MATMUL, TileCall, TileForms
+from ttl.semantics.ops.rules import normal_dims
+from ttl.semantics.types import Shape
+
+# What combines tiles where a reduction leaves the inside of the tile alone.
+COMBINING = {"reduce_sum": "add", "reduce_max": "max"}
+
+
+def is_arranged(op: object) -> bool:
+    return isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and any(
+        forms.by_dims for forms in op.ENTRY.tile.values()
+    )
+
+
+def is_view(op: object) -> bool:
+    """Does the result have the tiles of the operand, under another shape?"""
+    return isinstance(op, ttl.BlockMathOp) and any(
+        forms.is_view for forms in op.ENTRY.tile.values()
+    )
+
+
+def is_masked(op: object) -> bool:
+    """Is only a part of each result tile right until the packer has cleared the rest?"""
+    return is_arranged(op) and op.ENTRY.name in COMBINING and bool(inner_dims(op))  # type: ignore[attr-defined, arg-type]
+
+
+def reads_by_matrix_unit(op: object) -> bool:
+    is_product = isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and op.ENTRY is MATMUL
+    return is_product or is_masked(op)
+
+
+def operands_in_buffers(op: ttl.BlockMathOp) -> list[SSAValue]:
+    """The operands that can be read in a buffer only."""
+    if op.ENTRY is MATMUL or is_masked(op):
+        return list(op.inputs)
+    return [op.inputs[0]] if is_arranged(op) else []
+
+
+# The dimensions -----------------------------------------------------------------------------------
+
+
+def inner_dims(op: ttl.BlockMathOp | ttl.TileMathOp) -> Shape:
+    """Those of the dimensions -2 and -1 that the operation is about."""
+    if isinstance(op, ttl.TileMathOp):
+        return numbers_of(op, "dims")
+    if op.ENTRY.name == "transpose":
+        return (-2, -1)
+    rank = len(_shape(op.inputs[0]))
+    return tuple(dim - rank for dim in _dims(op) if dim >= rank - 2)
+
+
+def _dims(op: ttl.BlockMathOp) -> Shape:
+    return normal_dims(numbers_of(op, "dims"), len(_shape(op.inputs[0])), op.name)
+
+
+def _shape(value: SSAValue) -> Shape:
+    return block_type(value.type).shape or ()
+
+
+def numbers_of(op: Operation, name: str) -> Shape:
+    parameters = op.properties["parameters"]
+    assert isinstance(parameters, DictionaryAttr)
+    numbers = parameters.data.get(name, ArrayAttr([]))
+    assert isinstance(numbers, ArrayAttr)
+    return tuple(number.value.data for number in numbers)
+
+
+def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | None:
+    """The call of an arranged tile operation."""
+    if not forms.by_dims or parameters is None:
+        return None
+    return forms.by_dims[tuple(dim.value.data for dim in parameters.data["dims"])]  # type: ignore[attr-defined]
+
+
+# Where it reads -----------------------------------------------------------------------------------
+
+
+def arrangements(op: ttl.BlockMathOp) -> list[DictionaryAttr]:
+    """One for each value that is to be combined: of most operations, one."""
+    source = _shape(op.inputs[0])
+    strides = [prod(source[dim + 1 :]) for dim in range(len(source))]
+    inner = inner_dims(op)
+    if op.ENTRY.name == "transpose":
+        return [_parameters(inner, [1, strides[0]])]
+    dims = _dims(op)
+    kept = [0 if dim in dims else stride for dim, stride in enumerate(strides)]
+    if op.ENTRY.name not in COMBINING:
+        return [_parameters(inner, kept)]
+    steps = [(source[dim], strides[dim]) for dim in dims]
+    if inner:
+        return [_parameters(inner, kept, steps=steps)]
+    places = product(*(range(0, count * stride, stride) for count, stride in steps))
+    return [_parameters(inner, kept, sum(place)) for place in places]
+
+
+def _parameters(
+    dims: Shape,
+    strides: Sequence[int],
+    offset: int = 0,
+    steps: Sequence[tuple[int, int]] = (),
+) -> DictionaryAttr:
+    flat = [number for step in steps for number in step]
+    lists = {"dims": dims, "strides": strides, "offset": [offset], "steps": flat}
+    return DictionaryAttr(
+        {name: ArrayAttr([IntegerAttr(n, i64) for n in found]) for name, found in lists.items()}
+    )

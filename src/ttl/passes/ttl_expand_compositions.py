@@ -1,0 +1,171 @@
+"""ttl-expand-compositions: operations that no call of the chip does become some that there are.
+
+What they are made of is the op table's. A value of integers that is stored into a block of floats
+is converted first. Integers need registers of 32 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, f32, f64, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.semantics.dtypes import DType, int32, uint16
+from ttl.semantics.ops import TILE_OPS, Kind, TileForms
+from ttl.semantics.types import BlockType
+
+from .compiler_buffers import FP32
+from .module_pass import Maker, erase, kernels, not_yet, target_of
+from .ttl_set_compute_kernel_config import decide_fp32
+
+TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+class TtlExpandCompositions(ModulePass):
+    name = "ttl-expand-compositions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        api = target_of(op).device_api
+        for kernel in kernels(op, "compute"):
+            decide_fp32(kernel)
+            for inner in list(kernel.walk()):
+                if isinstance(inner, ttl.BlockMathOp):
+                    _check_width(kernel, inner)
+                    _expand(inner, api)
+                elif isinstance(inner, ttl.StoreOp):
+                    _convert_stored(inner, api)
+
+
+def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
+    types = [block_type(value.type).dtype for value in (*op.inputs, op.result)]
+    if bool(kernel.attributes[FP32]) or all(dtype is None or dtype.is_float for dtype in types):
+        return
+    raise not_yet(
+        "integers in DST registers of 16 bits",
+        op,
+        "write @ttl.operation(..., fp32_dest_acc_en=True)",
+    )
+
+
+def _expand(op: ttl.BlockMathOp, api: str) -> None:
+    do = Expansion(Maker.before(op), api)
+    forms = do.forms(op.ENTRY.name, op.inputs[0])
+    if forms.by_dims and do.dtype(op.inputs[0]) == uint16:
+        _move_as_words(op, do)
+    if forms.composition is None:
+        return
+    dtype = block_type(op.result.type).dtype
+    assert dtype is not None
+    source = do.dtype(op.inputs[0])
+    if op.ENTRY.name == "typecast" and source.is_float and dtype.is_float:
+        return  # rounded on the way to a buffer, if at all
+    parameters: dict[str, Any] = {
+        name: value.value.data  # type: ignore[attr-defined]
+        for name, value in (op.parameters.data if op.parameters else {}).items()
+    } | op.given_types()
+    value = forms.composition(do, *op.inputs, **parameters)
+    if value not in op.inputs:
+        value.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
+    """A tile of uint16 must be converted before it is moved in another way than by a copy."""
+    type = block_type(op.result.type)
+    assert type.shape is not None
+    moved = ttl.BLOCK_MATH[op.ENTRY.name].create(
+        operands=[do("as_int32", op.inputs[0]), *op.inputs[1:]],
+        result_types=[tensor_of(type.shape, int32)],
+        properties=dict(op.properties),
+    )
+    value = do("as_uint16", do.make.value(moved, op.result.name_hint))
+    op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _convert_stored(store: ttl.StoreOp, api: str) -> None:
+    dtype = block_type(store.view.type).dtype
+    do = Expansion(Maker.before(store), api)
+    if do.dtype(store.value).is_float or dtype is None or not dtype.is_float:
+        return
+    store.operands[0] = do("typecast", store.value, dtype=dtype)
+
+
+class Expansion:
+    """Makes the operations of a composition; see semantics/ops/compositions.py."""
+
+    def __init__(self, make: Maker, api: str):
+        self.make = make
+        self.api = api
+
+    def __call__(self, name: str, *operands: SSAValue, **parameters: Any) -> SSAValue:
+        composition = self.forms(name, operands[0]).composition
+        if composition is not None:
+            made: SSAValue = composition(self, *operands, **parameters)
+            return made
+        entry = TILE_OPS[name]
+        result = entry.type_rule(*(block_type(operand.type) for operand in operands))
+        return self.add(name, operands, result, self.attributes(name, operands[0], parameters))
+
+    def add(
+        self,
+        name: str,
+        operands: tuple[SSAValue, ...],
+        result: BlockType,
+        parameters: dict[str, Attribute],
+    ) -> SSAValue:
+        assert result.shape is not None and result.dtype is not None
+        properties = {"parameters": DictionaryAttr(parameters)} if parameters else {}
+        op: Operation = ttl.BLOCK_MATH[name].create(
+            operands=operands,
+            result_types=[tensor_of(result.shape, result.dtype)],
+            properties=properties,
+        )
+        return self.make.value(op)
+
+    def attributes(
+        self, name: str, operand: SSAValue, parameters: dict[str, Any]
+    ) -> dict[str, Attribute]:
+        found: dict[str, Attribute] = {}
+        for parameter in TILE_OPS[name].parameters:
+            value = parameters[parameter.name]
+            is_number = parameter.kind is Kind.NUMBER
+            found[parameter.name] = (
+                self.float_attribute(value, operand) if is_number else IntegerAttr(value, i64)
+            )
+        return found
+
+    def float_attribute(self, value: float, like: SSAValue) -> FloatAttr:
+        """A double holds every integer that a register can."""
+        return FloatAttr(float(value), f32 if self.dtype(like).is_float else f64)
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        fill = ttl.FillOp.create(
+            properties={"value": self.float_attribute(value, like)}, result_types=[like.type]
+        )
+        return self.make.value(fill)
+
+    def rounded(self, value: SSAValue, dtype: DType) -> SSAValue:
+        result = BlockType(block_type(value.type).shape, dtype)
+        return self.add("typecast", (value,), result, {})
+
+    def dtype(self, value: SSAValue) -> DType:
+        dtype = block_type(value.type).dtype
+        assert dtype is not None
+        return dtype
+
+    def is_truth(self, value: SSAValue) -> bool:
+        op = value.owner
+        return isinstance(op, ttl.BlockMathOp) and op.ENTRY.name in TRUTHS
+
+    def forms(self, name: str, operand: SSAValue) -> TileForms:
+        forms = TILE_OPS[name].tile[self.api].of(self.dtype(operand))
+        assert forms is not None, f"{name} of {self.dtype(operand)}"
+        return forms

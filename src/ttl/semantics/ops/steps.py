@@ -1,0 +1,143 @@
+"""Operations of the chip that users cannot write: compositions and conversions are made of them.
+
+They stand in registers only, so what they mean in arrays is nowhere needed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ..dtypes import DType, float32, int32, uint16, uint32
+from ..types import BlockType
+from .meanings import with_dtype
+from .rules import same_type, unchanged
+from .table import BlockOp, Kind, Parameter, TileForms
+from .tiles import (
+    SHORT,
+    SIGNED,
+    UNSIGNED,
+    WRAP,
+    Tiles,
+    all_bits,
+    one_call,
+    vector,
+    whole,
+    with_integers,
+)
+
+
+def _meaningless(*values: Any, **parameters: Any) -> Any:
+    raise AssertionError("a step has a meaning on the chip only")
+
+
+def _step(name: str, operands: int, tile: Tiles, summary: str, **columns: Any) -> BlockOp:
+    rule = unchanged if operands == 1 else same_type
+    columns = {"type_rule": rule, **columns}
+    return BlockOp(
+        name, operands, meaning=_meaningless, summary=summary, tile=tile, **columns
+    )
+
+
+def _with_number(name: str, call: str, include: str, init: str, summary: str) -> BlockOp:
+    """Of a block and a number, which keeps all digits of a float32."""
+    parameter = Parameter("factor" if name == "scaled" else "value", Kind.NUMBER)
+    tile = vector(call, include, init=init, arguments=all_bits)
+    keeps_digits = {"bound": _meaningless}  # the number is not rounded to the registers' format
+    return _step(name, 1, tile, summary, parameters=(parameter,), **keeps_digits)
+
+
+def _comparison(name: str, sign: str) -> BlockOp:
+    call = f"unary_{name}"
+    names = {"gt": "greater_than", "lt": "less_than", "eq": "equal_to", "ne": "differs_from"}
+    include = "eltwise_unary/comp.h"
+    return _with_number(
+        names[name], call, include, f"{call}_tile_init", f"1 where x {sign} value, else 0"
+    )
+
+
+def _conversion(name: str, source: str, target: str, dtype: DType) -> BlockOp:
+    template = f"<(uint32_t)DataFormat::{source}, (uint32_t)DataFormat::{target}>"
+    tile = vector("typecast", "eltwise_unary/typecast.h", template=template)
+    form = next(iter(tile.values()))
+    tile = with_integers(tile, dict.fromkeys((SIGNED, UNSIGNED, SHORT), form))
+    rule: Any = partial(_converted, dtype=dtype)
+    return _step(name, 1, tile, f"{source} as {target}", type_rule=rule)
+
+
+def _same_bits(name: str, dtype: DType) -> BlockOp:
+    forms = dict.fromkeys((SIGNED, UNSIGNED, SHORT), TileForms(is_nothing=True))
+    rule: Any = partial(_converted, dtype=dtype)
+    return _step(name, 1, with_integers({}, forms), f"the bits of x as {dtype}", type_rule=rule)
+
+
+def _converted(operand: BlockType, dtype: DType) -> BlockType:
+    return with_dtype(operand, dtype)
+
+
+def _select() -> Tiles:
+    call, include = "where", "eltwise_unary/where.h"
+    floats = vector(call, include, template="<DataFormat::{format}>", init="where_tile_init")
+    return with_integers(floats, whole(call, include, init="where_tile_init"))
+
+
+_SCALAR = "eltwise_unary/binop_with_scalar.h"
+
+STEPS: dict[str, BlockOp] = {
+    op.name: op
+    for op in (
+        _comparison("gt", ">"),
+        _comparison("lt", "<"),
+        _comparison("eq", "=="),
+        _comparison("ne", "!="),
+        _with_number(
+            "scaled", "mul_unary", _SCALAR, "binop_with_scalar_tile_init", "x * factor"
+        ),
+        _step("fmod", 2, vector("fmod_binary", "binary_fmod.h"), "the rest, with a's sign"),
+        _step("select", 3, _select(), "a, or b where all bits of c are 0"),
+        _step(
+            "right_shift",
+            2,
+            with_integers(
+                {},
+                whole(
+                    "binary_logical_right_shift",
+                    "binary_shift.h",
+                    init="binary_shift_tile_init",
+                ),
+            ),
+            "the bits of a, b places down",
+        ),
+        _step(
+            "signed_quotient",
+            2,
+            with_integers({}, one_call((UNSIGNED,), "div_int32_floor_tile", "div_int32_floor.h")),
+            "a // b of numbers below 2**31",
+        ),
+        _step(
+            "low_16_bits",
+            1,
+            with_integers(
+                {},
+                one_call(
+                    (SIGNED, UNSIGNED, SHORT),
+                    WRAP.call,
+                    WRAP.include,
+                    init=WRAP.init,
+                    arguments=WRAP.arguments,
+                ),
+            ),
+            "x modulo 2**16",
+            type_rule=partial(_converted, dtype=uint16),
+        ),
+        _same_bits("as_int32", int32),
+        _same_bits("as_uint32", uint32),
+        _same_bits("as_uint16", uint16),
+        _conversion("float_to_int32", "Float32", "Int32", int32),
+        _conversion("float_to_uint32", "Float32", "UInt32", uint32),
+        _conversion("int32_to_float", "Int32", "Float32", float32),
+        _conversion("uint32_to_float", "UInt32", "Float32", float32),
+        _conversion("uint16_to_int32", "UInt16", "Int32", int32),
+        _conversion("int32_to_uint16", "Int32", "UInt16", int32),
+    )
+}

@@ -1,0 +1,97 @@
+"""What print() in a kernel shows, and the rules for its arguments: the same words everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .block_protocol import State
+
+PRECISION = 6  # digits behind the point
+THRESHOLD = 64  # of more elements only those at the edges are shown
+EDGE_ITEMS = 2
+
+
+def check_print(object_count: int, num_pages: Any) -> None:
+    """The arguments that print() takes beside strings and scalars."""
+    if object_count > 1:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "print() takes at most one tensor, block or dataflow buffer",
+            helps=("print them one by one",),
+        )
+    if isinstance(num_pages, bool) or not isinstance(num_pages, int) or num_pages < 1:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"num_pages={num_pages!r}: print() shows one or more pages of a tensor",
+            helps=("write for example print(tensor, num_pages=2)",),
+        )
+
+
+READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
+
+
+def check_printed_block(block: object, state: State) -> None:
+    if state not in READABLE:
+        raise RuleBroken(
+            codes.BLOCK_STATE,
+            f"{block} cannot be printed now: it holds no data",
+            helps=("print it after it was written, and before it is released",),
+        )
+
+
+def block_heading(buffer: str, type: Any) -> str:
+    return f"the block of `{buffer}` {type}:"
+
+
+def expression_heading(type: Any) -> str:
+    return f"{type}:"
+
+
+def tensor_heading(shape: Sequence[int], dtype: Any) -> str:
+    return f"tensor {tuple(shape)} {dtype}, "
+
+
+def page_heading(number: int) -> str:
+    return f"page {number}:"
+
+
+def buffer_text(name: str, fields: dict[str, Any]) -> str:
+    """The fields of the chip's circular buffer; pointers count tiles from the buffer's start."""
+    listed = " ".join(f"{field}={value}" for field, value in fields.items())
+    return f"dataflow buffer `{name}`: {listed}"
+
+
+def array_text(array: Any, **options: Any) -> str:
+    return np.array2string(
+        np.asarray(array),
+        precision=PRECISION,
+        threshold=THRESHOLD,
+        edgeitems=EDGE_ITEMS,
+        **options,
+    )
+
+
+def array_pattern(shape: Sequence[int]) -> str:
+    """The text of an array with `<n>` in the place of element n, counted row by row."""
+    count = 1
+    for size in shape:
+        count *= size
+    numbers = np.arange(count, dtype=np.int64).reshape(tuple(shape))
+    return array_text(numbers, formatter={"int": lambda number: f"<{number}>"})
+
+
+def number_texts(numbers: Any) -> list[str]:
+    """The elements as `array_text` writes them in one array, all of the same width."""
+    flat = np.asarray(numbers).reshape(-1)
+    if not flat.size:
+        return []
+    text = np.array2string(
+        flat, precision=PRECISION, threshold=flat.size + 1, max_line_width=1 << 30
+    )[1:-1]
+    step = (len(text) + 1) // flat.size
+    return [text[start : start + step - 1] for start in range(0, len(text), step)]

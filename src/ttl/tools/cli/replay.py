@@ -1,0 +1,134 @@
+"""ttl replay DIR"""
+
+from __future__ import annotations
+
+import argparse
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttl import ttnn
+from ttl.artifact import CompiledOperation, Operand, check_includes, read_folder
+from ttl.config import Config
+from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.host import CallCounts, counts_table, launch
+from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.printing import array_text
+
+LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
+DESCRIPTION = (
+    "Run a compiled operation on this machine: a folder that `ttl compile` or "
+    "TTLANG_KERNEL_DUMPS has written. The C++ in it is compiled and run with your rights: replay "
+    "only what you would run."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = DESCRIPTION
+    parser.add_argument("folder", metavar="DIR", help="the folder with manifest.json and kernels/")
+    parser.add_argument(
+        "--inputs", metavar="FILE.npz",
+        help="arrays by the names of the tensors; tensors that are not there are random",
+    )
+    parser.add_argument(
+        "--outputs", metavar="FILE.npz", help="write all tensors here, and not to the terminal"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the random tensors (default: 0)"
+    )
+    parser.add_argument(
+        "--counts", action="store_true",
+        help="how often the kernels called each unit of the chip",
+    )
+    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+
+
+def run(options: argparse.Namespace) -> int:
+    compiled = read_folder(Path(options.folder))
+    check_includes(compiled)
+    given = _read_arrays(options.inputs, compiled) if options.inputs else {}
+    tensors = _tensors(compiled, given, options.seed)
+    counts = CallCounts() if options.counts else None
+    launch(
+        compiled,
+        [tensor.storage for tensor in tensors],
+        cache_dir=Config.from_environment().cache_dir,
+        counts=counts,
+    )
+    _hand_over(compiled, tensors, options.outputs)
+    if counts is not None:
+        print(counts_table({compiled.name: counts}))
+    return 0
+
+
+def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> list[Any]:
+    device = ttnn.open_device(device_id=0)
+    generator = np.random.default_rng(seed)
+    tensors = []
+    for operand in compiled.operands:
+        random = _random(operand, generator)  # drawn for all, so that one more input changes one
+        values = given.get(operand.name, random)
+        tensors.append(
+            ttnn.from_numpy(
+                values,
+                dtype=DTYPES[operand.dtype],
+                layout=LAYOUTS[operand.layout],
+                device=device,
+            )
+        )
+    return tensors
+
+
+def _random(operand: Operand, generator: np.random.Generator) -> Any:
+    if DTYPES[operand.dtype].is_float:
+        return generator.uniform(-2, 2, operand.shape).astype(np.float32)
+    return generator.integers(0, 100, operand.shape)
+
+
+def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except OSError as error:
+        if error.strerror is None:
+            raise _wrong(f"{file}: {error}") from None
+        raise file_not_usable(file, error) from None
+    except (ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise _wrong(f"{file} is no archive of arrays: {error}") from None
+    shapes = {operand.name: operand.shape for operand in compiled.operands}
+    for name, array in arrays.items():
+        if name not in shapes:
+            raise _wrong(f"{file}: the operation has no tensor `{name}`, but {', '.join(shapes)}")
+        if array.shape != shapes[name]:
+            raise _wrong(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
+    return arrays
+
+
+def _wrong(message: str) -> UsageError:
+    helps = ("write it with numpy.savez(FILE, name=array, ...)",)
+    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(None))
+
+
+def _hand_over(compiled: CompiledOperation, tensors: list[Any], file: str | None) -> None:
+    arrays = {
+        operand.name: ttnn.to_numpy(tensor).astype(_plain(operand))
+        for operand, tensor in zip(compiled.operands, tensors, strict=True)
+    }
+    if file is None:
+        for operand in compiled.operands:
+            heading = f"{operand.name} {operand.shape} {operand.dtype}:"
+            print(f"{heading}\n{array_text(arrays[operand.name])}")
+        return
+    try:
+        with Path(file).open("wb") as out:
+            np.savez(out, **arrays)  # type: ignore[arg-type]
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+
+
+def _plain(operand: Operand) -> Any:
+    """A type that numpy can write: bfloat16 and block floats are not among them."""
+    dtype = DTYPES[operand.dtype]
+    return np.float32 if dtype.is_float else dtype.storage

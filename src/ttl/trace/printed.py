@@ -1,0 +1,72 @@
+"""What kernels print, as the executor gets it: pieces of text with numbers and parts of tiles.
+
+A line of print() is one piece or more; the last one ends with a newline. The numbers of an array
+have one width, so a text is put together when all its pieces are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.printing import number_texts
+
+_FIELD = re.compile(r"\{\{|\}\}|\{(?::([^{}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A format as std::format has it, and its arguments: scalars, or rows of elements."""
+
+    format: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def has_rows(self) -> bool:
+        return any(_is_row(given) for given in self.arguments)
+
+
+def printed_text(pieces: Iterable[Piece]) -> str:
+    """The text of one print(), as the simulator writes it."""
+    return "".join(
+        "".join(_with_rows(list(run))) for _, run in groupby(pieces, lambda piece: piece.has_rows)
+    )
+
+
+def _with_rows(pieces: list[Piece]) -> Iterator[str]:
+    """Pieces that follow one another and show parts of tiles show one array."""
+    rows = [given for piece in pieces for given in piece.arguments if _is_row(given)]
+    texts = iter(number_texts([element for row in rows for element in row]))
+    shown = iter([" ".join(next(texts) for _ in row) for row in rows])
+    for piece in pieces:
+        yield _filled(piece, shown)
+
+
+def _filled(piece: Piece, rows: Iterator[str]) -> str:
+    arguments = iter(piece.arguments)
+
+    def field(found: re.Match[str]) -> str:
+        if found[0] in ("{{", "}}"):
+            return found[0][0]
+        value = next(arguments)
+        return next(rows) if _is_row(value) else format(value, found[1] or "")
+
+    return _FIELD.sub(field, piece.format)
+
+
+def elements_of_page(data_format: str, page: NDArray[np.uint8]) -> NDArray[np.generic]:
+    """The 32x32 elements of a tile as the chip holds it, in four faces."""
+    dtype = next(dtype for dtype in DTYPES.values() if dtype.data_format == data_format)
+    faces = dtype.from_bytes(page.reshape(1, -1)).astype(dtype.carrier).reshape(2, 2, 16, 16)
+    return faces.transpose(0, 2, 1, 3).reshape(32, 32)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, tuple)

@@ -1,0 +1,165 @@
+"""`ttl replay`, the folders it takes, and `--counts`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE = EXAMPLES / "elementwise.py"
+WITHOUT_COMPILER = """
+import sys
+for name in ("xdsl", "ttl.frontend", "ttl.passes", "ttl.codegen", "ttl.dialects"):
+    sys.modules[name] = None
+from ttl.tools.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def bundle(run: Any, tmp_path: Path) -> Path:
+    done = run("ttl", "run", EXAMPLE, TTLANG_KERNEL_DUMPS="1")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "ttlang_kernel_dumps").iterdir()
+    return folder
+
+
+def test_the_same_operation_has_the_same_bundle(run: Any, bundle: Path, tmp_path: Path) -> None:
+    assert bundle.name.startswith("program_")
+    assert {path.name for path in (bundle / "kernels").iterdir()} == {
+        "compute.cpp", "read.cpp", "write.cpp",
+    }  # fmt: skip
+    again = run("ttl", "run", "--host", EXAMPLE, TTLANG_KERNEL_DUMPS=str(tmp_path / "there"))
+    assert again.returncode == 0, again.stderr
+    assert [path.name for path in (tmp_path / "there").iterdir()] == [bundle.name]
+
+
+def test_nothing_is_written_unless_asked(run: Any, tmp_path: Path) -> None:
+    assert run("ttl", "run", "--host", EXAMPLE, TTLANG_KERNEL_DUMPS="0").returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replay_runs_without_the_frontend(bundle: Path, tmp_path: Path) -> None:
+    generator = np.random.default_rng(5)
+    arrays = {name: generator.uniform(-1, 1, (256, 256)).astype(np.float32) for name in "abc"}
+    np.savez(tmp_path / "in.npz", **arrays)
+    command = [sys.executable, "-c", WITHOUT_COMPILER, "replay", str(bundle)]
+    files = ["--inputs", str(tmp_path / "in.npz"), "--outputs", str(tmp_path / "out.npz")]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with np.load(tmp_path / "out.npz") as written:
+        assert set(written.files) == {"a", "b", "c", "y"}
+        expected = arrays["a"] * arrays["b"] + np.exp(arrays["c"])
+        np.testing.assert_allclose(written["y"], expected, rtol=0.03, atol=0.03)
+
+
+def test_random_inputs_depend_on_the_seed(run: Any, bundle: Path) -> None:
+    first, again, other = (
+        run("ttl", "replay", bundle, "--seed", seed).stdout for seed in ("1", "1", "2")
+    )
+    assert first == again != other
+    assert first.startswith("a (256, 256) bfloat16:\n[[")
+
+
+def test_an_edited_kernel_is_the_one_that_runs(run: Any, bundle: Path) -> None:
+    kernel = bundle / "kernels" / "compute.cpp"
+    text = kernel.read_text()
+    kernel.write_text(
+        text.replace("kernel_main() {", 'kernel_main() {\n  DPRINT_MATH("edited\\n");')
+        .replace("#include <cstdint>", '#include <cstdint>\n#include "api/debug/dprint.h"')
+    )  # fmt: skip
+    done = run("ttl", "replay", bundle)
+    assert done.returncode == 0, done.stderr
+    assert "(0, 0) compute: edited\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "include",
+    [
+        '#include "/etc/passwd"',
+        "#include </etc/passwd>",
+        '  #  include "../../secret.h"',
+        '#inc\\\nlude "/etc/passwd"',
+        '/* a */ #include "/etc/passwd"',
+        '%:include "/etc/passwd"',
+        '#define FILE "/etc/passwd"\n#include FILE',
+        '#include "C:\\\\secret.h"',
+        '#include_next "/etc/passwd"',
+        '/*\n#include "/etc/passwd"\n*/',
+        '# /* */ /*\n*/ include "/etc/passwd"',
+        '#include /*\n*/ "/etc/passwd"',
+        """char c = '"'; const char* s = "/*";\n/**/ #include "/etc/passwd"\n// */""",
+    ],
+)
+def test_includes_that_are_refused(run: Any, bundle: Path, include: str) -> None:
+    kernel = bundle / "kernels" / "read.cpp"
+    kernel.write_text(f"{include}\n{kernel.read_text()}")
+    done = run("ttl", "replay", bundle)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "error[TTL6006]: kernel `read` includes" in done.stderr
+    assert "root:" not in done.stderr
+
+
+def test_headers_may_be_included_with_comments(run: Any, bundle: Path) -> None:
+    kernel = bundle / "kernels" / "read.cpp"
+    kernel.write_text(f"#include <cstdint> // a\n#include <cstddef>  /* b */\n{kernel.read_text()}")
+    assert run("ttl", "replay", bundle).returncode == 0
+
+
+WRONG_MANIFESTS: dict[str, Any] = {
+    "name that leads out": lambda m: m["pyttl"]["kernels"][0].update(name="../../compute"),
+    "unknown chip": lambda m: m["pyttl"].update(target="grayskull"),
+    "unknown type": lambda m: m["operand_metadata"].update(dtypes=["f8"] * 4),
+    "unknown layout": lambda m: m["operand_metadata"].update(layouts=["COLUMNS"] * 4),
+    "unknown format": lambda m: m["cb_configs"][0].update(data_format="Tf32"),
+    "no kernels": lambda m: m.pop("kernels"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_MANIFESTS)
+def test_wrong_manifests(run: Any, bundle: Path, name: str) -> None:
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    WRONG_MANIFESTS[name](manifest)
+    (bundle / "manifest.json").write_text(json.dumps(manifest))
+    done = run("ttl", "replay", bundle)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[TTL6004]: ") and "Traceback" not in done.stderr
+
+
+def test_wrong_inputs(run: Any, bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("nothing")
+    np.savez(tmp_path / "unknown.npz", z=np.zeros(3))
+    np.savez(tmp_path / "shape.npz", a=np.zeros((3, 3)))
+    cases = {
+        "text.npz": "no archive of arrays",
+        "unknown.npz": "the operation has no tensor `z`",
+        "shape.npz": "`a` has shape (3, 3), not (256, 256)",
+        "missing.npz": "No such file",
+    }
+    for file, message in cases.items():
+        done = run("ttl", "replay", bundle, "--inputs", file)
+        assert done.returncode == 1 and message in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_help_says_that_it_compiles_and_runs(run: Any) -> None:
+    text = " ".join(run("ttl", "replay", "--help").stdout.split())
+    assert "compiled and run with your rights" in text
+
+
+def test_counts_of_the_command_line(run: Any, bundle: Path) -> None:
+    done = run("ttl", "run", "--host", "--counts", EXAMPLE)
+    assert done.returncode == 0, done.stderr
+    *_, head, calls, pages = done.stdout.splitlines()
+    assert head.split()[0] == "operation" and calls.split()[0] == "multiply_add_exp"
+    assert pages.split()[:3] == ["per", "result", "page"]
+    replayed = run("ttl", "replay", bundle, "--counts", "--outputs", "o.npz").stdout.splitlines()
+    in_all = [int(word) for word in calls.split()[1:]]
+    assert [4 * int(word) for word in replayed[1].split()[1:]] == in_all  # it is called 4 times
+    assert run("ttl", "run", "--counts", EXAMPLE).returncode == 2

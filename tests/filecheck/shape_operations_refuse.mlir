@@ -1,0 +1,14 @@
+// RUN: not ttl opt %s 2>&1 | filecheck %s
+
+!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!block = tensor<2x3x!tile>
+!column = tensor<2x1x!tile>
+
+builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
+  func.func @wrong(%a : !block, %s : !block) attributes {ttl.kernel_thread = "compute"} {
+    %r = "ttl.reduce_sum"(%a, %s) <{parameters = {dims = [-1 : i64]}}> : (!block, !block) -> !column
+    func.return
+  }
+}
+
+// CHECK: error[TTL8001]: {{.*}}the scaler of {{.*}} is a number or a block of shape (1, 1), not of shape (2, 3)

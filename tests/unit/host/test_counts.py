@@ -1,0 +1,78 @@
+"""Counting the calls of kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from ttl.artifact import ThreadKind
+from ttl.host import CallCounts, counts_table, launch
+from ttl.host.counts import BARRIERS, INIT, MATH, NOC, PACK, SECTIONS, UNPACK, columns_of
+
+HEAD = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
+
+
+@pytest.mark.parametrize(
+    ("call", "columns"),
+    [
+        ("tile_regs_acquire", (SECTIONS,)),
+        ("tile_regs_commit", ()),
+        ("copy_tile", (UNPACK, MATH)),
+        ("add_tiles", (UNPACK, MATH)),
+        ("mul_tiles_bcast", (UNPACK, MATH)),
+        ("matmul_block", (UNPACK, MATH)),
+        ("reduce_tile", (UNPACK, MATH)),
+        ("exp_tile", (MATH,)),
+        ("add_binary_tile", (MATH,)),
+        ("typecast_tile", (MATH,)),
+        ("pack_tile", (PACK,)),
+        ("pack_block", (PACK,)),
+        ("exp_tile_init", (INIT,)),
+        ("add_init", (INIT,)),
+        ("reduce_uninit", (INIT,)),
+        ("matmul_block_init", (INIT,)),
+        ("binary_op_init_common", (INIT,)),
+        ("compute_kernel_hw_startup", (INIT,)),
+        ("reconfig_data_format", (INIT,)),
+        ("pack_reconfig_data_format", (INIT,)),
+        ("noc_async_read_page", (NOC,)),
+        ("noc_semaphore_inc", (NOC,)),
+        ("noc_async_read_barrier", (BARRIERS,)),
+        ("noc_semaphore_wait", ()),
+        ("get_tile_size", ()),
+        ("cb_wait_front", ()),
+        ("kernel_main", ()),
+    ],
+)
+def test_what_a_call_is(call, columns):
+    assert columns_of(call) == columns
+
+
+def operation(tiny, body):
+    kernel = tiny.make_kernel("read", ThreadKind.READER, f"{HEAD}{body}\n}}\n")
+    return tiny.make_operation([kernel], [tiny.make_buffer("a", 0, 1)], 0, corner=(1, 0))
+
+
+def test_calls_are_counted_where_they_are_made(tiny, cache_dir):
+    """Also without braces, in comments not at all, on every node, and again in the next run."""
+    body = """
+  // noc_async_atomic_barrier();
+  int k_tile = 0;
+  for (k_tile = 0; k_tile < 3; ++k_tile) noc_async_read_barrier();
+  if (k_tile > 100) noc_async_write_barrier(); else noc_async_full_barrier();"""
+    compiled = operation(tiny, body)
+    counts = CallCounts()
+    launch(compiled, [], cache_dir=cache_dir, counts=counts)
+    expected = {"noc_async_read_barrier": 6, "noc_async_full_barrier": 2}
+    assert {call: count for call, count in counts.calls.items() if count} == expected
+    launch(compiled, [], cache_dir=cache_dir)  # not counted
+    launch(compiled, [], cache_dir=cache_dir, counts=counts)
+    assert counts.columns[BARRIERS] == 16
+
+
+def test_the_table():
+    counts = CallCounts()
+    counts.calls.update({"exp_tile": 6, "copy_tile": 3, "pack_tile": 4})
+    counts.result_pages = 4
+    table = [line.split() for line in counts_table({"f": counts}).splitlines()]
+    assert table[1] == ["f", "0", "3", "9", "4", "0", "0", "0"]
+    assert table[2] == ["per", "result", "page", "0", "0.75", "2.25", "1", "0", "0", "0"]
