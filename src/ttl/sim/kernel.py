@@ -38,12 +38,20 @@ if TYPE_CHECKING:
 
 
 MUST_WRITE, MUST_READ = State.MUST_WRITE, State.MUST_READ
-# References to a block that only its buffer has: the list, a local variable and the argument of
-# getrefcount(). Such a block can be used again for the next acquire; one that the user still has
-# is left to him, so that using it after its release is noticed.
-UNSHARED = 3
 
 
+def _unshared() -> int:
+    """References to a block that only its buffer has: the list, a local variable and what
+    getrefcount() adds. Counted as in reserve(), because versions of Python differ.
+    """
+    blocks = [object()]
+    block = blocks[0]
+    return getrefcount(block)
+
+
+# A block with no more can be used again for the next acquire; one that the user still has is left
+# to him, so that using it after its release is noticed.
+UNSHARED = _unshared()
 NOTHING: dict[Any, Any] = {}
 
 
