@@ -21,7 +21,7 @@ ALL_SHAPES = pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
 ALL_DTYPES = pytest.mark.parametrize("dtype", DTYPES)
 SPACING = {"bfloat16": 2.0**-7, "float32": 2.0**-23}
-TOLERANCE = {"bfloat16": 2.0**-4, "float32": 2.0**-15}
+TOLERANCE = {"bfloat16": 2.0**-7, "float32": 2.0**-20}
 REDUCTIONS = ("reduce_sum", "reduce_max")
 
 

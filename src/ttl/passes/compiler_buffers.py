@@ -133,16 +133,5 @@ def pop(buffer: SSAValue, make: Maker) -> None:
     make.add(ttl.PopOp.create(operands=[buffer]))
 
 
-def is_compiler_buffer(buffer: SSAValue, module: ModuleOp) -> bool:
-    bind = buffer.owner
-    assert isinstance(bind, ttl.BindBufferOp)
-    return any(
-        isinstance(op, ttl.DeclareBufferOp)
-        and op.sym_name == bind.buffer.root_reference
-        and op.compiler_allocated is not None
-        for op in module.ops
-    )
-
-
 def shape_of(value: SSAValue) -> Shape:
     return block_type(value.type).shape or ()

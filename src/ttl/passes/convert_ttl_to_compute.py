@@ -21,7 +21,6 @@ rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
@@ -56,6 +55,18 @@ from .carried_values import (
 from .compiler_buffers import FP32, CompilerBuffers, shape_of
 from .dst_allocation import allocate
 from .module_pass import Maker, erase, kernels, not_yet, target_of
+from .placed_values import (
+    Computed,
+    Home,
+    Memo,
+    Root,
+    Scope,
+    copied_buffers,
+    effective,
+    stand_in,
+    store_before,
+    transitive_users,
+)
 from .section_builder import SectionBuilder, is_block, is_rounding
 from .ttl_set_compute_kernel_config import FULL_SYNC, decide_fp32
 
@@ -74,47 +85,6 @@ class ConvertTtlToCompute(ModulePass):
             _Placer(op, kernel, target).place()
 
 
-@dataclass(slots=True, eq=False)
-class Root:
-    """A value that is to be packed: into a block of the user (`store`), or to be kept.
-
-    What is kept goes to `buffer`, of which a loop or branch hands it on, or to one of its own,
-    from which it can be read.
-    """
-
-    value: SSAValue
-    store: ttl.StoreOp | None = None
-    buffer: SSAValue | None = None
-    for_matrix: bool = False
-
-
-@dataclass(slots=True)
-class Home:
-    """A compiler buffer that holds a value, until nothing needs it any more."""
-
-    value: SSAValue
-    buffer: SSAValue
-
-
-@dataclass(slots=True)
-class Scope:
-    """One block of the kernel while it is walked.
-
-    `rings` are the buffers of values that its terminator hands on, until they are there.
-    """
-
-    end: Operation | None = None
-    rings: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    handed_on: set[SSAValue] = field(default_factory=set)
-    seen: set[Operation] = field(default_factory=set)
-    stores: list[ttl.StoreOp] = field(default_factory=list)
-    homes: list[Home] = field(default_factory=list)
-
-
-Memo = dict[SSAValue, bool]
-Computed = dict[ttl.BlockMathOp, None]
-
-
 class _Placer:
     def __init__(self, module: ModuleOp, kernel: func.FuncOp, target: Target):
         self.kernel = kernel
@@ -122,7 +92,7 @@ class _Placer:
         self.buffers = CompilerBuffers(module, kernel)
         self.fp32 = bool(kernel.attributes[FP32])
         self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
-        self.copied = _copied_buffers(kernel)
+        self.copied = copied_buffers(kernel)
         self.done: set[Operation] = set()  # what needs its operands no more
         self.open: SectionBuilder | None = None  # a section that spans a loop, and goes on
         self.open_results: list[SSAValue] = []
@@ -205,7 +175,7 @@ class _Placer:
         while end is not None and not isinstance(end, ttl.ReleaseOp) and not end.regions:
             before.add(end)
             end = end.next_op
-        users = _transitive_users(op.block)
+        users = transitive_users(op.block)
         return any(block.find_ancestor_op_in_block(user) not in before for user in users)
 
     def read_by_popped(self, op: Operation) -> list[SSAValue]:
@@ -301,7 +271,7 @@ class _Placer:
                 view = self.block_to_sum_in(loop, result)
                 pending.append((result, view))
                 sum_by_packer(loop, position, view)  # rule SUM
-                self.scope.stores.append(_store_before(loop, start, view))
+                self.scope.stores.append(store_before(loop, start, view))
             else:
                 rings[position] = self.buffers.make(
                     shape_of(start), result.name_hint, 2, self.buffers.dtype_of(start)
@@ -426,7 +396,7 @@ class _Placer:
         Operations that have `ended` need their operands no more.
         """
         stores, self.scope.stores = self.scope.stores, []
-        all_roots = [Root(store.value, store) for store in _effective(stores)]
+        all_roots = [Root(store.value, store) for store in effective(stores)]
         all_roots += roots
         for value in kept:
             all_roots += self.keep(value, [use.operation for use in value.uses])
@@ -659,7 +629,7 @@ class _Placer:
         """False if the section does not fit with these roots; then nothing has changed."""
         block = builder.section.body.block
         last, values = block.last_op, dict(builder.values)
-        stand_ins = {root: _stand_in(root.value) for root in roots}
+        stand_ins = {root: stand_in(root.value) for root in roots}
         self.store(roots, stand_ins, builder)
         if not self.fits(builder, shape_of(self.open_results[0])):
             while (op := block.last_op) is not last and op is not None:
@@ -711,19 +681,6 @@ class _Placer:
         return value
 
 
-def _copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
-    """The buffers of which blocks are read by anything but matrix products."""
-    found: set[SSAValue] = set()
-    for op in kernel.walk():
-        if isinstance(op, ttl.AcquireOp):
-            for use in op.block.uses:
-                user = use.operation
-                is_factor = reads_by_matrix_unit(user)
-                if not is_factor and (not isinstance(user, ttl.StoreOp) or use.index == 0):
-                    found.add(op.buffer)
-    return found
-
-
 def _drop_open(kernel: func.FuncOp) -> None:
     """Values of which a size was not known have been made again where it was."""
     for op in reversed(list(kernel.walk())):
@@ -748,36 +705,3 @@ def _hoist_scalers(kernel: func.FuncOp) -> None:
 
 def _is_scaler(value: SSAValue, user: Operation) -> bool:
     return isinstance(value.owner, ttl.FillOp) and is_masked(user)
-
-
-def _transitive_users(value: SSAValue) -> set[Operation]:
-    found: set[Operation] = set()
-    todo = [value]
-    while todo:
-        for use in todo.pop().uses:
-            if use.operation not in found:
-                found.add(use.operation)
-                if isinstance(use.operation, ttl.BlockMathOp):
-                    todo.append(use.operation.result)
-    return found
-
-
-def _effective(stores: list[ttl.StoreOp]) -> list[ttl.StoreOp]:
-    """A store that another one overwrites does nothing."""
-    found: list[ttl.StoreOp] = []
-    for store in stores:
-        if store.accumulate is None:
-            found = [earlier for earlier in found if earlier.view is not store.view]
-        found.append(store)
-    return found
-
-
-def _store_before(op: Operation, value: SSAValue, view: SSAValue) -> ttl.StoreOp:
-    store = ttl.StoreOp.create(operands=[value, view])
-    Maker.before(op).add(store)
-    return store
-
-
-def _stand_in(value: SSAValue) -> SSAValue:
-    """A block to store into while it is tried whether a section fits."""
-    return ttl.ReserveOp.create(operands=[], result_types=[value.type]).block

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.ops import MATMUL
-from ttl.semantics.types import Shape, tile_count
+from ttl.semantics.types import Shape
 
 from .arranged_tiles import form_of
 from .module_pass import Maker
@@ -45,10 +45,6 @@ def allocate(section: ttl.ComputeOp, api: str) -> Allocation:
     scan = _Scan(api, _last_uses(section.body.block))
     scan.block(section.body.block)
     return scan.allocation
-
-
-def value_tiles(value: SSAValue) -> int:
-    return tile_count(value_shape(value))
 
 
 def value_shape(value: SSAValue) -> tuple[int, ...]:

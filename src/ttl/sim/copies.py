@@ -68,7 +68,7 @@ class Load(TensorTransfer):
         self.is_done = True
         part, block, kernel = self.part, self.block, self.kernel
         block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
-        block.values = block.transfer = None
+        block.values = block.transfer = None  # it was the only transfer
         if self.is_alike:
             block.words[...] = part.region
         else:
@@ -93,10 +93,10 @@ class Save(TensorTransfer):
         self.check_owner()
         self.is_done = True
         part, block, kernel = self.part, self.block, self.kernel
-        block.transfer = None
         if block.transfers_reading == 1:  # as end_reading() does
             block.state = READ_WRITE
             block.transfers_reading = 0
+            block.transfer = None
         else:
             block.end_reading()
         if self.is_alike and not part.tensor.storage.is_ragged:

@@ -75,6 +75,37 @@ class KernelPlan(NamedTuple):
 class KernelRun:
     """Runs a kernel function on a node and is its engine (ttl.language.engine.Engine)."""
 
+    __slots__ = (
+        "broken",
+        "coordinate",
+        "copies",
+        "dest",
+        "exiting",
+        "function",
+        "greenlet",
+        "grid",
+        "inexact",
+        "is_compute",
+        "is_finished",
+        "is_observed",
+        "is_polling",
+        "is_shuffled",
+        "kind",
+        "name",
+        "net_roles",
+        "ready",
+        "recorder",
+        "reserving",
+        "shapeless",
+        "simulation",
+        "steps",
+        "times_ended",
+        "transfers",
+        "types",
+        "waiting",
+        "waiting_for",
+    )
+
     def __init__(self, simulation: Simulation, plan: KernelPlan, coordinate: Shape):
         self.simulation = simulation
         self.grid = simulation.program.grid
@@ -402,9 +433,11 @@ class KernelRun:
 
 
 def _notice(broken: RuleBroken) -> None:
+    """Remember the first error of the running kernel; hasattr() may ask for any name."""
     kernel = ENGINE.get(None)
-    if isinstance(kernel, KernelRun) and kernel.broken is None:
-        kernel.broken = broken if broken.code.severity is Severity.ERROR else None
+    is_error = broken.code.severity is Severity.ERROR and broken.code is not codes.UNKNOWN_NAME
+    if is_error and isinstance(kernel, KernelRun) and kernel.broken is None:
+        kernel.broken = broken
 
 
 RuleBroken.observer = staticmethod(_notice)

@@ -58,7 +58,8 @@ class SimTransfer(Transfer):
         self.is_done = True
         self.group = None
         self.complete()
-        self.block.transfer = None  # no cycle is left to the garbage collector
+        if self.block.transfers_reading == 0:  # no cycle is left to the garbage collector
+            self.block.transfer = None
         kernel = self.kernel
         del kernel.transfers[self]
         if kernel.recorder is not None:

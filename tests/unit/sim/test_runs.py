@@ -231,3 +231,36 @@ def test_a_captured_tensor_is_checked_as_arguments_are() -> None:
     other = ttnn.zeros((32, 32), device=ttnn.open_device(device_id=1))
     with pytest.raises(UsageError, match="is on device 1, argument `y` on device 0"):
         capturing(other)(tensor())
+
+
+def test_asking_whether_a_name_exists_is_no_mistake() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def read():
+            assert not hasattr(ttl, "nope")
+            assert getattr(ttl.math, "nope", 3) == 3
+
+    operation(tensor())
+
+
+def test_the_transfer_that_is_still_under_way_is_shown() -> None:
+    """Two transfers read a block; the second is waited for, the first is not."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+                first = ttl.copy(block, y[0, 0])
+                ttl.copy(block, y[0, 0]).wait()
+                block.push()
+                first.wait()
+
+    with pytest.raises(KernelFault, match="a transfer that reads it has not been waited") as raised:
+        operation(tensor(), tensor())
+    labels = [label.text for label in raised.value.diagnostics[0].secondary]
+    assert "the transfer started here" in labels
