@@ -45,6 +45,8 @@ from .builder import KernelBuilder, Value, describe, not_yet
 class Fill:
     """A fill that has not met a shape yet, or not its element type."""
 
+    described = "a fill without a shape"
+
     def __init__(self, value: float, shape: Shape | None):
         self.value = value
         self.type = BlockType(shape, None)

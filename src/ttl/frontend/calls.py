@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer, GroupTransfer, block_functions, math
@@ -21,7 +21,7 @@ from ttl.language.operation import check_dims, flatten_size
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store
-from .builder import KernelBuilder, Value, describe, not_yet
+from .builder import FlowBroken, KernelBuilder, Value, describe, not_yet
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .printing import print_values
 from .scalars import is_run_time
@@ -33,10 +33,9 @@ def call_method(owner: Value, name: str) -> Callable[..., Value] | None:
         return BUFFER_METHODS.get(name)
     if not isinstance(owner, SSAValue):
         return None
-    methods = METHODS.get(type(owner.type), BLOCK_METHODS)
-    if name not in methods:
-        raise not_yet(f"`.{name}()` of {describe(owner)}")
-    return methods[name]
+    if ttl.is_block_value(owner.type):
+        return BLOCK_METHODS.get(name)
+    return METHODS.get(type(owner.type), {}).get(name)
 
 
 # Buffers and blocks -------------------------------------------------------------------------------
@@ -55,7 +54,7 @@ def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
     def made(builder: KernelBuilder, block: SSAValue) -> Value:
         acquire = block.owner
         if not isinstance(acquire, ttl.AcquireOp):
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
+            raise FlowBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
         number = acquire.attributes.setdefault("number", builder.next_number())
         op = builder.emit(kind.create(operands=[acquire.buffer]))
         op.attributes["number"] = number
