@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -320,6 +321,33 @@ class PrintOp(IRDLOperation):
     values = var_operand_def()
 
 
+# Scalars: what arith has not ----------------------------------------------------------------------
+
+
+class FloatDivisionOp(IRDLOperation, ABC):
+    """Division of floats as in Python: the quotient is rounded down."""
+
+    lhs = operand_def(Float64Type)
+    rhs = operand_def(Float64Type)
+    result = result_def(Float64Type)
+
+    @classmethod
+    def of(cls, one: SSAValue, other: SSAValue) -> FloatDivisionOp:
+        return cls.create(operands=[one, other], result_types=[one.type])
+
+
+@irdl_op_definition
+class FloorDivideOp(FloatDivisionOp):
+    name = "ttl.floor_divide"
+
+
+@irdl_op_definition
+class RemainderOp(FloatDivisionOp):
+    """What the rounded quotient leaves; it has the sign of the divisor."""
+
+    name = "ttl.remainder"
+
+
 # Block math, from the op table --------------------------------------------------------------------
 
 
@@ -517,6 +545,8 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     GroupWaitOp,
     SignpostOp,
     PrintOp,
+    FloorDivideOp,
+    RemainderOp,
     FillOp,
     TileFillOp,
     TileCopyOp,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,8 +38,9 @@ from .changing import (
     zipped,
 )
 from .containers import Contents
+from .data_movement import known_difference
 from .environment import MISSING, is_same
-from .scalars import SPECULATED, TYPES, common_kind, kind_of, truth
+from .scalars import SPECULATED, TYPES, arithmetic, common_kind, kind_of, truth
 
 Path = Callable[[], None]
 
@@ -143,6 +145,8 @@ class _Join:
         """`by_value`: a block may be what it holds."""
         if is_same(one, other):
             return one
+        if (bounds := self._range(one, other)) is not None:
+            return bounds
         if (items := zipped(one, other)) is not None:
             templates = [self.value(*pair, by_value) for pair in items]
             return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
@@ -156,6 +160,18 @@ class _Join:
             return MISSING
         self.pairs.append((one, other))
         return Slot(len(self.pairs) - 1)
+
+    def _range(self, one: Value, other: Value) -> RangeTemplate | None:
+        """`slice` objects of one extent: so it stays known."""
+        if not isinstance(one, slice) or not isinstance(other, slice):
+            return None
+        bounds = (one.start, one.stop, other.start, other.stop)
+        if one.step != other.step or any(kind_of(bound) is not int for bound in bounds):
+            return None
+        extent = known_difference(one.stop, one.start)
+        if extent is None or extent != known_difference(other.stop, other.start):
+            return None
+        return RangeTemplate(self.value(one.start, other.start, True), extent, one.step)
 
     def _slice(self, one: Value, other: Value) -> SliceTemplate | None:
         """Slices of one tensor that differ in where they start."""
@@ -173,6 +189,12 @@ class _Join:
     def finished(self, template: Any, results: list[SSAValue]) -> Any:
         if isinstance(template, SliceTemplate):
             return self._made_slice(template, results)
+        if isinstance(template, RangeTemplate):
+            start = filled(template.start, results)
+            stop = arithmetic(self.builder, ast.Add(), start, template.extent)
+            return slice(start, stop, template.step)
+        if isinstance(template, (tuple, list)) and _has_parts(template):
+            return type(template)(self.finished(item, results) for item in template)
         return filled(template, results)
 
     def _made_slice(self, template: SliceTemplate, results: list[SSAValue]) -> SSAValue:
@@ -186,6 +208,19 @@ class _Join:
         )
         self.builder.slices[made] = self.builder.slices[template.like]
         return made
+
+
+def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:
+    return any(isinstance(item, (SliceTemplate, RangeTemplate)) for item in template)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTemplate:
+    """slice(start, start + extent, step) whose start is a result of a branch."""
+
+    start: Any
+    extent: int
+    step: Any
 
 
 @dataclass(frozen=True, slots=True)

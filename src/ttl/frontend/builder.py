@@ -38,6 +38,7 @@ Value = Any  # a Python object or an SSAValue
 Variable = tuple[int, str]  # the number of a frame, and a name in it
 
 
+HANDLES = (ttl.BindBufferOp, ttl.RuntimeArgOp)  # made at the kernel's start when first needed
 MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they hand on
 MOST_PATHS = 64
 
@@ -211,9 +212,12 @@ class KernelBuilder:
     def go_back(self, mark: Mark) -> None:
         """Take back all that was translated since."""
         assert self.block is mark.block
-        while (op := self.block.last_op) is not None and op is not mark.last:
-            op.detach()
-            op.erase(safe_erase=False)
+        op = self.block.last_op
+        while op is not None and op is not mark.last:
+            made, op = op, op.prev_op
+            if not isinstance(made, HANDLES):
+                made.detach()
+                made.erase(safe_erase=False)
         self.values = dict(mark.values)
         self.diagnostics[:] = mark.mistakes
         self.flow_mistakes = mark.flow_mistakes
@@ -374,7 +378,7 @@ class KernelBuilder:
     def insert_first(self, op: Operation) -> None:
         """Behind the other handles and arguments, in front of everything else."""
         following = self.entry.first_op
-        while isinstance(following, (ttl.BindBufferOp, ttl.RuntimeArgOp)):
+        while isinstance(following, HANDLES):
             following = following.next_op
         if following is None:
             self.entry.add_op(op)

@@ -31,7 +31,10 @@ def remove_unused(body: Block) -> None:
 
 
 def _is_calculation(op: Operation) -> bool:
-    return op.name.startswith("arith.") or isinstance(op, (ttl.NodeIndexOp, ttl.TensorSliceOp))
+    return op.name.startswith("arith.") or isinstance(op, CALCULATIONS)
+
+
+CALCULATIONS = (ttl.NodeIndexOp, ttl.TensorSliceOp, ttl.FloatDivisionOp)
 
 
 def _drop_branch_results(op: scf.IfOp) -> bool:

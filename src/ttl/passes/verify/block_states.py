@@ -56,6 +56,7 @@ def _block(block: Block, walks: list[_Walk]) -> list[_Walk]:
         if isinstance(op, scf.IfOp):
             walks = _branch(op, walks)
         elif op.regions:
+            walks = _step(op, walks)
             for region in op.regions:
                 walks = _block(region.block, walks)
         else:
@@ -162,8 +163,8 @@ class _Walk:
         handler = _HANDLERS.get(type(op))
         if handler is not None:
             handler(self, op)
-        elif isinstance(op, ttl.BlockMathOp):
-            for value in op.inputs:
+        elif isinstance(op, READERS):
+            for value in op.operands:
                 self.read(value, op)
 
     def read(self, value: SSAValue, op: Operation) -> None:
@@ -297,6 +298,9 @@ def _release_order(oldest: _Held) -> RuleBroken:
         secondary=oldest.acquired_here(),
     )
 
+
+# What loops and branches hand on is what a block holds.
+READERS = (ttl.BlockMathOp, scf.ForOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
 _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.ReserveOp: _Walk.acquire,
