@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.conditions import with_fact
 from ttl.semantics.tensors import TensorSlice
 
 from .builder import (
@@ -59,8 +60,10 @@ def conditional(
     """An scf.if whose branches are what `then` and `otherwise` emit."""
     before = builder.mark()
     blocks, ends, contents = [], [], []
+    facts = builder.facts
     for path in (then, otherwise):
         block = Block()
+        builder.facts = with_fact(facts, condition, path is then)
         builder.values = dict(before.values)
         builder.unfinished = _copied(before.unfinished)
         builder.containers.go_back(before.mutations)
@@ -70,10 +73,12 @@ def conditional(
                 _finish_path(builder, before.unfinished)
         except CannotCompile:
             builder.values, builder.unfinished = before.values, before.unfinished
+            builder.facts = facts
             raise
         blocks.append(block)
         ends.append(builder.values)
         contents.append(builder.containers.contents(before.mutations))
+    builder.facts = facts
     join = _Join(builder)
     builder.values = {
         variable: join.variable(variable[1], *(end.get(variable, MISSING) for end in ends))

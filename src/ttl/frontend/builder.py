@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
@@ -128,6 +129,7 @@ class KernelBuilder:
         self.containers = Containers()
         self.unrolled_count = 0
         self.path_count = 0
+        self.facts: Facts = {}  # what conditions are decided on this path
         self.frame_count = 0
         self.number_count = 0
         self.inline: Inline = _no_functions

@@ -511,7 +511,7 @@ def called(function: Value) -> str:
 READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
 
 PURE = (
-    abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, id, int,
+    abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, int,
     isinstance, issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
     type,
 )  # fmt: skip

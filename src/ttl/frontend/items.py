@@ -104,7 +104,7 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
         raise FlowBroken(
             codes.NOT_COMPILED_YET,
             f"the compiler does not translate a loop that changes a {type(container).__name__} "
-            "made before it yet, unless it can be unrolled",
+            "made before it yet",
             helps=("give the loop bounds that are known when compiling, or use scalars",),
         )
     try:

@@ -54,7 +54,7 @@ from .scalars import (
     negate,
     truth,
 )
-from .steps import Jump
+from .steps import Jump, reads_first
 
 
 class _Changing(Unusable):
@@ -70,8 +70,8 @@ class _Changing(Unusable):
 class Carried:
     """The variables that a loop changes: their values at its start and in its body."""
 
-    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable]):
-        self.builder = builder
+    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable], loop: FlowLoop):
+        self.builder, self.loop = builder, loop
         self.before = builder.values
         self.start: list[SSAValue] = []
         self.templates: dict[Variable, Any] = {}
@@ -81,21 +81,23 @@ class Carried:
             if value is MISSING or isinstance(value, Unusable):
                 continue
             mark = len(self.start)
-            template = self._template(value)
+            by_value = reads_first(loop.nodes, variable[1])
+            template = self._template(value, by_value)
             if template is MISSING or len(self.start) == mark:
                 del self.start[mark:]
                 self.fixed[variable] = _Changing(variable[1], value)
             else:
                 self.templates[variable] = template
 
-    def _template(self, value: Value) -> Any:
+    def _template(self, value: Value, by_value: bool) -> Any:
+        """`by_value`: a block may be what it holds."""
         if isinstance(value, (tuple, list)):
-            items = [self._template(item) for item in value]
+            items = [self._template(item, by_value) for item in value]
             return MISSING if any(item is MISSING for item in items) else type(value)(items)
         if isinstance(value, slice):
-            items = [None if p is None else self._template(p) for p in parts_of(value)]
+            items = [None if p is None else self._template(p, False) for p in parts_of(value)]
             return MISSING if any(item is MISSING for item in items) else slice(*items)
-        if not changes(value) and not is_readable(value):
+        if not changes(value) and not (by_value and is_readable(value)):
             return MISSING
         kind = kind_of(value)
         self.start.append(value if kind is None else as_kind(self.builder, value, kind))
@@ -190,7 +192,8 @@ def _other_kind(name: str, start: Value, end: Value) -> RuleBroken:
     texts = [names.get(kind_of(v)) or describe(v) for v in (start, end)]  # type: ignore[arg-type]
     return FlowBroken(
         codes.NOT_IN_KERNELS,
-        f"`{name}` is {texts[0]} before the loop and {texts[1]} in it",
+        f"`{name}` is {texts[0]} before the loop and {texts[1]} in it: not part of the language of "
+        "kernels",
         helps=("give it a value of the same kind before the loop, for example 0.0",),
     )
 
@@ -300,18 +303,24 @@ class FlowLoop:
     """A loop being translated that stays a loop; what leaves it early is in `hidden`."""
 
     frame: Frame
+    nodes: tuple[ast.AST, ...]  # its condition and its body
     going_on: Variable
     hidden: frozenset[Variable]
     returned: list[Value] = field(default_factory=list)
 
 
-def new_loop(builder: KernelBuilder, jumps: set[Jump], of_returns: tuple[str, ...]) -> FlowLoop:
+def new_loop(
+    builder: KernelBuilder,
+    nodes: tuple[ast.AST, ...],
+    jumps: set[Jump],
+    of_returns: tuple[str, ...],
+) -> FlowLoop:
     frame = builder.frame
     going_on = (frame.number, f"<going on {len(builder.loops)}>")
     hidden = {going_on} if jumps else set()
     if ast.Return in jumps:
         hidden |= {(frame.number, name) for name in of_returns}
-    return FlowLoop(frame, going_on, frozenset(hidden))
+    return FlowLoop(frame, nodes, going_on, frozenset(hidden))
 
 
 @contextmanager
@@ -355,7 +364,7 @@ def loop_over(
     if loop.hidden:
         _counted_while(builder, steps, target, changed, loop, body)
         return
-    carried = Carried(builder, changed)
+    carried = Carried(builder, changed, loop)
     lower, upper, step = _upward(builder, steps)
     block = Block(arg_types=[IndexType(), *carried.types])
     hint = value_name(target.id).strip("_") or "i"
@@ -463,7 +472,7 @@ def loop_while(
     settle_fills(builder, changed, loop, body)
     if loop.hidden:
         builder.values[loop.going_on] = True
-    carried = Carried(builder, changed | loop.hidden)
+    carried = Carried(builder, changed | loop.hidden, loop)
     test = Block(arg_types=carried.types)
     carried.enter(list(test.args))
     with builder.inside(test):

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import decided
 from ttl.language import signpost
 
 from .block_math import accumulate, is_block
@@ -184,6 +185,8 @@ def delete(builder: KernelBuilder, node: ast.Delete) -> None:
 def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
     """rule REST of steps.py"""
     condition = truth(builder, expression(builder, node.test))
+    if isinstance(condition, SSAValue) and (known := decided(builder.facts, condition)) is not None:
+        condition = known
     if not isinstance(condition, SSAValue):
         return (*(node.body if condition else node.orelse), *rest)
     if jumps := jumps_out([node]):
@@ -244,7 +247,7 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
     mark = builder.mark()
-    _translate_loop(builder, jumps, translate)
+    _translate_loop(builder, tuple(node.body), jumps, translate)
     if not _needs_unrolling(builder, mark, rest):
         return _behind_loop(builder, jumps, rest)
     if count is None or not builder.may_unroll(count):
@@ -302,7 +305,7 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
             lambda: sequence(builder, body),
         )
 
-    _translate_loop(builder, jumps, translate)
+    _translate_loop(builder, (node.test, *node.body), jumps, translate)
     return _behind_loop(builder, jumps, rest)
 
 
@@ -310,21 +313,24 @@ LEFT = "<left>"  # has a loop of this function returned?
 
 
 def _translate_loop(
-    builder: KernelBuilder, jumps: set[Jump], translate: Callable[[FlowLoop], None]
+    builder: KernelBuilder,
+    nodes: tuple[ast.AST, ...],
+    jumps: set[Jump],
+    translate: Callable[[FlowLoop], None],
 ) -> None:
     """A loop that returns a number needs one before it: of the kind that it returns."""
     frame = builder.frame.number
     if ast.Return in jumps:
         builder.values[frame, LEFT] = False
     mark = builder.mark()
-    loop = new_loop(builder, jumps, (LEFT, RETURNED))
+    loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED))
     translate(loop)
     kinds = {kind_of(value) for value in loop.returned}
     if not loop.returned or kinds <= {None} or builder.values.get((frame, RETURNED)) is not None:
         return
     builder.go_back(mark)
     builder.values[frame, RETURNED] = common_kind(*(kind for kind in kinds if kind))(0)
-    translate(new_loop(builder, jumps, (LEFT, RETURNED)))
+    translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED)))
 
 
 def _behind_loop(builder: KernelBuilder, jumps: set[Jump], rest: Steps) -> Steps:

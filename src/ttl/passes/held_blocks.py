@@ -16,9 +16,9 @@ from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.conditions import Facts, decided, with_fact
 
 from .module_pass import not_yet
-from .paths import Facts, decided, with_fact
 
 End = tuple[SSAValue, bool]  # a buffer, and whether it is the reserving end
 

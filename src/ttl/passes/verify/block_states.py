@@ -18,12 +18,12 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import Facts, decided, with_fact
 from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import Event, Life, State
 from ttl.semantics.printing import check_printed_block
 
 from ..module_pass import cannot_compile, kernels
-from ..paths import Facts, decided, with_fact
 
 
 def verify_block_states(module: ModuleOp) -> None:
