@@ -387,10 +387,13 @@ class KernelBuilder:
         else:
             self.entry.insert_op_before(op, following)
 
-    def next_number(self) -> IntegerAttr:
-        """For a block that is released by name: tells which one it was."""
-        self.number_count += 1
-        return IntegerAttr(self.number_count, i64)
+    def number(self, acquire: Operation | Block) -> Attribute:
+        """Tells a release which block it is of."""
+        assert isinstance(acquire, ttl.AcquireOp)
+        if "number" not in acquire.attributes:
+            self.number_count += 1
+            acquire.attributes["number"] = IntegerAttr(self.number_count, i64)
+        return acquire.attributes["number"]
 
     def is_tensor(self, value: Value) -> bool:
         return id(value) in self.tensor_names

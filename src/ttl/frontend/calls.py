@@ -9,10 +9,16 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import SSAValue
 
-from ttl.diagnostics import codes
+from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
-from ttl.language import DataflowBuffer, GroupTransfer, block_functions, math
+from ttl.language import (
+    DataflowBuffer,
+    GroupTransfer,
+    block_functions,
+    make_dataflow_buffer_like,
+    math,
+)
 from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
@@ -55,9 +61,8 @@ def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
         acquire = block.owner
         if not isinstance(acquire, ttl.AcquireOp):
             raise FlowBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
-        number = acquire.attributes.setdefault("number", builder.next_number())
         op = builder.emit(kind.create(operands=[acquire.buffer]))
-        op.attributes["number"] = number
+        op.attributes["number"] = builder.number(acquire)
 
     return made
 
@@ -109,6 +114,14 @@ def signpost(builder: KernelBuilder, name: Value) -> Value:
     return language_signpost(name)
 
 
+def make_buffer(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
+    raise RuleBroken(
+        codes.OUTSIDE_OPERATION,
+        "make_dataflow_buffer_like() works only in the body of an operation",
+        helps=("move the call into a function decorated with @ttl.operation(...)",),
+    )
+
+
 CALLS: dict[Any, Callable[..., Value]] = {
     getattr(module, name): math_function(NAMESPACES[namespace][name])
     for module, namespace in ((math, "math"), (block_functions, "block"))
@@ -121,5 +134,6 @@ CALLS |= {
     language_signpost: signpost,
     GroupTransfer: group,
     print: print_values,
+    make_dataflow_buffer_like: make_buffer,
 }
 CALLS[math.fill] = CALLS[block_functions.fill] = fill

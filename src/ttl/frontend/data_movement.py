@@ -140,19 +140,19 @@ def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> 
     return present, left[1] + right[1] * factor
 
 
-def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
+def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    ends = (_copy_end(source), _copy_end(destination))
+    ends = (_copy_end(src), _copy_end(dst))
     if ends not in COPIES:
-        raise _cannot_copy(source, destination)
+        raise _cannot_copy(src, dst)
     if ends == ("block", "block"):
-        _check_blocks(block_type(source.type), block_type(destination.type))
+        _check_blocks(block_type(src.type), block_type(dst.type))
     else:
-        part, block = (source, destination) if ends[0] == "slice" else (destination, source)
+        part, block = (src, dst) if ends[0] == "slice" else (dst, src)
         _check_copy(builder.slices[part], block_type(block.type))
     return builder.value(
         ttl.CopyOp.create(
-            operands=[source, destination],
+            operands=[src, dst],
             result_types=[ttl.TransferType(StringAttr(COPIES[ends]))],
         )
     )

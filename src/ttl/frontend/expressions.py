@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -19,10 +20,13 @@ from ttl.diagnostics.frames import is_pyttl_file
 from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
+from ttl.language import Block, BlockExpression, Transfer
+from ttl.language.described import public_classes_by_name
+from ttl.language.mistakes import OLD_ARGUMENTS, missing_name, no_attribute
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
-from .block_math import block_math, is_block
+from .block_math import block_math, is_acquired, is_block, operand_type, store
 from .branches import choose
 from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
 from .calls import CALLS, call_method
@@ -195,15 +199,21 @@ def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
         found = error.diagnostics[0]
         raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
     except AttributeError as error:
-        raise RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
+        raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
 
 
 def _block_attribute(owner: SSAValue, name: str) -> Value:
     if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
         return getattr(block_type(owner.type), name)
+    if isinstance(owner.type, ttl.TransferType) and name == "is_completed":
+        return any(isinstance(use.operation, ttl.WaitTransferOp) for use in owner.uses)
     if (method := find_method(owner, name)) is not None:
         return BoundMethod(owner, method)
-    raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `.{name}`")
+    kind = "Block" if ttl.is_block_value(owner.type) else "Transfer"
+    is_known = kind == "Block" or isinstance(owner.type, ttl.TransferType)
+    if is_known and (public := public_classes_by_name().get(kind)) is not None:
+        raise no_attribute(public, name)
+    raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +236,14 @@ def get_attribute(
         if default is MISSING:
             raise
         return default
+
+
+def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
+    raise RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"`{name}` of {describe(owner)} cannot be set in a kernel",
+        helps=("keep the value in a variable of the kernel",),
+    )
 
 
 def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
@@ -441,7 +459,10 @@ def _handled(
         try:
             inspect.signature(handler).bind(builder, *arguments, **keywords)
         except TypeError as error:  # the call itself is wrong, not something in it
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"in this call: {error}") from None
+            called = "Block.store" if handler is store else ""
+            helps = [OLD_ARGUMENTS[called, k] for k in keywords if (called, k) in OLD_ARGUMENTS]
+            message = f"in this call: {error}"
+            raise RuleBroken(codes.WRONG_ARGUMENT, message, helps=tuple(helps)) from None
         raise
 
 
@@ -512,7 +533,7 @@ READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, ty
 
 PURE = (
     abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, int,
-    isinstance, issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
+    issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
     type,
 )  # fmt: skip
 
@@ -520,9 +541,22 @@ PURE = (
 def length(builder: KernelBuilder, value: Value) -> Value:
     if isinstance(value, RangeValue) and value.count is not None:
         return value.count
+    if is_block(value) and (shape := operand_type(value).shape) is not None:
+        return prod(shape)
     if isinstance(value, (SSAValue, RangeValue)) or not hasattr(value, "__len__"):
         raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
     return len(value)
+
+
+def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
+    """isinstance(); of a run-time value as of what it is in Python."""
+    if not isinstance(value, SSAValue):
+        return isinstance(value, kinds)
+    found = scalars.kind_of(value)
+    if found is None:
+        is_transfer = isinstance(value.type, ttl.TransferType)
+        found = Transfer if is_transfer else Block if is_acquired(value) else BlockExpression
+    return issubclass(found, kinds)
 
 
 def absolute(builder: KernelBuilder, value: Value) -> Value:
@@ -625,6 +659,8 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     sorted: in_order,
     getattr: get_attribute,
     hasattr: has_attribute,
+    setattr: set_attribute,
+    isinstance: is_instance,
     min: scalars.minimum,
     max: scalars.maximum,
     abs: absolute,
@@ -639,7 +675,8 @@ PYTHON: dict[Any, Callable[..., Value]] = {
 }
 # Python's own would not see what the items are, or would give what a kernel may not keep.
 ALWAYS = (
-    range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, len,
+    range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, setattr,
+    isinstance, len,
 )  # fmt: skip
 
 

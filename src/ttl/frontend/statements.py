@@ -419,6 +419,8 @@ def with_scope(builder: KernelBuilder, node: ast.With, rest: Steps) -> Steps:
         with builder.at(node):
             for name in reversed(after):
                 _signpost(builder, name, is_end=True)
+            for block in blocks:
+                builder.number(block.owner)
             if blocks:
                 builder.emit(ttl.ScopeEndOp.create(operands=blocks))
             for name in reversed(before):

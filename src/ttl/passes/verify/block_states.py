@@ -183,11 +183,18 @@ class _Walk:
     def acquire(self, op: ttl.AcquireOp) -> None:
         state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
         held = self.blocks[op.block] = _Held(op, Life(state))
-        self.queues.setdefault((op.buffer, type(op)), []).append(held)
+        queue = self.queues.setdefault((op.buffer, type(op)), [])
+        queue.append(held)
+        _check_count(queue)
 
     def release(self, op: ttl.ReleaseOp) -> None:
         is_push = isinstance(op, ttl.PushOp)
         queue = self.queues.get((op.buffer, ttl.ReserveOp if is_push else ttl.WaitOp), [])
+        number = op.attributes.get("number")
+        for held in self.blocks.values():  # one that was released already says so
+            is_it = number is not None and held.acquire.attributes.get("number") == number
+            if is_it and held.life.state is State.RELEASED:
+                held.step(Event.PUSH if is_push else Event.POP)
         if not queue:
             raise RuleBroken(
                 codes.BLOCK_STATE,
@@ -195,7 +202,6 @@ class _Walk:
                 f"{'pushed' if is_push else 'popped'} here",
                 helps=("release each block once, by push() after reserve(), pop() after wait()",),
             )
-        number = op.attributes.get("number")
         if number is not None and queue[0].acquire.attributes.get("number") != number:
             raise _release_order(queue[0])
         queue.pop(0).step(Event.PUSH if is_push else Event.POP)
@@ -288,6 +294,22 @@ class _Walk:
             helps=(f"call {call}() on it, or acquire it in a `with`",),
         )
         return broken.at(span_of(held.acquire.location), "acquired here and never released")
+
+
+def _check_count(queue: Queue) -> None:
+    """A kernel that holds all blocks of a buffer waits for one more for ever."""
+    acquire = queue[-1].acquire
+    assert isinstance(acquire.buffer.type, ttl.DataflowBufferType)
+    count = acquire.buffer.type.block_count.value.data
+    if len(queue) > count:
+        call = "reserve" if isinstance(acquire, ttl.ReserveOp) else "wait"
+        name = acquire.buffer.name_hint
+        raise RuleBroken(
+            codes.DEADLOCK,
+            f"deadlock: `{name}.{call}()` waits for a block while the kernel holds all {count}",
+            helps=("release blocks before, or give the dataflow buffer a larger block_count",),
+            secondary=queue[0].acquired_here(),
+        )
 
 
 def _release_order(oldest: _Held) -> RuleBroken:
