@@ -125,9 +125,10 @@ class _Namer:
         """rule ROUND; in registers of the block's own format there is nothing to round."""
         dtype = block_type(block.type).dtype
         is_whole = dtype is not None and not dtype.is_float
-        if is_whole or dtype == self.dtype or isinstance(value.owner, ttl.AcquireOp):
+        if is_whole or dtype == self.dtype:
             return value
-        if is_rounding(value.owner) and value.type == block.type:
+        is_as_stored = isinstance(value.owner, ttl.AcquireOp) or is_rounding(value.owner)
+        if is_as_stored and value.type == block.type:
             return value
         cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
         return Maker.before(before).value(cast, value.name_hint)
