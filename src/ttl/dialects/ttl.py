@@ -25,7 +25,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -520,6 +527,11 @@ def page_bytes_of(buffer: SSAValue) -> int:
     """Of a buffer that a kernel has bound: the bytes of a tile, or from one row to the next."""
     assert isinstance(buffer.owner, BindBufferOp)
     return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
+
+
+def is_scalar_math(op: Operation) -> bool:
+    """Does it only calculate numbers from numbers?"""
+    return op.name.startswith("arith.") or isinstance(op, (NodeIndexOp, FloatDivisionOp))
 
 
 def is_block_value(type: Attribute) -> bool:

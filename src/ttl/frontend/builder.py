@@ -472,6 +472,8 @@ def describe(value: Value) -> str:
         if isinstance(value.owner, ttl.TensorSliceOp):
             return "a tensor slice"
         return "a block" if isinstance(value.owner, ttl.AcquireOp) else "a block expression"
+    if isinstance(value.type, ttl.GroupType):
+        return "a group of transfers"
     return "a transfer" if isinstance(value.type, ttl.TransferType) else "a run-time value"
 
 

@@ -193,22 +193,34 @@ def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
         taken, behind = _up_to_jumps(rest, jumps)
         _branches(builder, condition, node, taken)
         return behind
-    mark = builder.mark()
-    is_joined = _branches(builder, condition, node, ())
-    count = len(rest)
-    if is_joined:
-        names = not_joined(builder, mark)
-        count = live_steps(rest, {name for name in names if reads_first(rest, name)})
-    if count == 0 or len(builder.diagnostics) > len(mark.mistakes):
-        if not is_joined:
-            builder.report(flow_broken("a list, dict or set that a condition changes"))
-        return rest
-    builder.go_back(mark)
-    builder.count_path()
-    if jumps := jumps_out([step for step in rest[:count] if isinstance(step, ast.stmt)]):
+    return _join_or_split(builder, condition, node, rest)
+
+
+def _join_or_split(
+    builder: KernelBuilder, condition: SSAValue, node: ast.If, rest: Steps
+) -> Steps:
+    """Take along as little of what follows as will do."""
+    mark, count = builder.mark(), 0
+    while True:
+        is_joined = _branches(builder, condition, node, rest[:count])
+        if len(builder.diagnostics) > len(mark.mistakes):
+            return rest[count:]
+        needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
+        if needed == 0:
+            if not is_joined:
+                builder.report(flow_broken("a list, dict or set that a condition changes"))
+            return rest[count:]
+        count += needed
+        jumps = jumps_out([step for step in rest[:count] if isinstance(step, ast.stmt)])
         count = max(count, len(_up_to_jumps(rest, jumps)[0]))
-    _branches(builder, condition, node, rest[:count])
-    return rest[count:]
+        builder.go_back(mark)
+        builder.count_path()
+
+
+def _still_needed(builder: KernelBuilder, mark: Mark, rest: Steps) -> int:
+    """How many of the steps read what was not joined."""
+    names = not_joined(builder, mark)
+    return live_steps(rest, {name for name in names if reads_first(rest, name)})
 
 
 def _up_to_jumps(rest: Steps, jumps: set[Jump]) -> tuple[Steps, Steps]:

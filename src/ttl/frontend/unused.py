@@ -31,10 +31,7 @@ def remove_unused(body: Block) -> None:
 
 
 def _is_calculation(op: Operation) -> bool:
-    return op.name.startswith("arith.") or isinstance(op, CALCULATIONS)
-
-
-CALCULATIONS = (ttl.NodeIndexOp, ttl.TensorSliceOp, ttl.FloatDivisionOp)
+    return ttl.is_scalar_math(op) or isinstance(op, ttl.TensorSliceOp)
 
 
 def _drop_branch_results(op: scf.IfOp) -> bool:

@@ -162,9 +162,16 @@ class _Placer:
         self.move_into_open(op)
 
     def move_into_open(self, op: Operation) -> None:
-        """What comes between a loop and the stores of what it carried runs inside the section."""
-        if self.open is not None:
-            op.detach()
+        """What comes between a loop and the stores of what it carried runs inside the section.
+
+        Scalars come before it: what follows the section may need them too.
+        """
+        if self.open is None:
+            return
+        op.detach()
+        if ttl.is_scalar_math(op):
+            Maker.before(self.open.section).add_as_it_is(op)
+        else:
             self.open.section.body.block.add_op(op)
 
     def outlives(self, op: ttl.AcquireOp) -> bool:

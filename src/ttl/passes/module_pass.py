@@ -105,6 +105,10 @@ class Maker:
         op.location = self.origin.location
         return self.builder.insert(op)
 
+    def add_as_it_is(self, op: Operation) -> None:
+        """It keeps its own location."""
+        self.builder.insert(op)
+
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
         result = self.add(op).results[0]
         result.name_hint = hint
