@@ -167,7 +167,7 @@ def block_address(
     if not distance:
         return pointer
     offset = make.index(distance * _block_bytes(block))
-    if not self.held.goes_over_edge(block):
+    if not self.held.goes_over_edge(op, block):
         return make.value(arith.AddiOp(pointer, offset), f"{name}_address")
     start = _buffer_start(self, buffer, function)
     way = make.value(arith.AddiOp(make.value(arith.SubiOp(pointer, start)), offset))

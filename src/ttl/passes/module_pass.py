@@ -80,6 +80,13 @@ def not_yet(what: str, op: Operation, help_text: str) -> CompileError:
     return cannot_compile(RuleBroken(codes.NOT_COMPILED_YET, message, helps=(help_text,)), op)
 
 
+def constant_of(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
 def _is_zero(value: SSAValue) -> bool:
     """The variable of a loop that was left out because it runs once."""
     owner = value.owner
