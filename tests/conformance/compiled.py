@@ -37,7 +37,6 @@ EXCEPTIONS: dict[str, str] = {
     "test_kernels_capture_constants_tensors_and_objects_of_the_language": PIPES,
     "test_is_src_is_dst_and_is_active_in_kernels_and_bodies": PIPES,
     "test_pipe_identities_and_layouts_are_what_they_name": PIPES,
-    "test_can_reserve_and_can_wait_tell_whether_the_call_would_return_at_once": OPEN,
     "test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help": OPEN,
 }
 

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i1,
     i64,
 )
 from xdsl.ir import (
@@ -188,6 +189,21 @@ class ReserveOp(AcquireOp):
 @irdl_op_definition
 class WaitOp(AcquireOp):
     name = "ttl.dfb_wait"
+
+
+@irdl_op_definition
+class CanAcquireOp(IRDLOperation):
+    """Would a reserve, or a wait, of the buffer return at once?"""
+
+    name = "ttl.dfb_can_acquire"
+    buffer = operand_def(DataflowBufferType)
+    is_wait = opt_prop_def(UnitAttr)
+    result = result_def(i1)
+
+    @classmethod
+    def of(cls, buffer: SSAValue, is_wait: bool) -> CanAcquireOp:
+        properties = {"is_wait": UnitAttr()} if is_wait else {}
+        return cls.create(operands=[buffer], properties=properties, result_types=[i1])
 
 
 @irdl_op_definition
@@ -544,6 +560,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     RuntimeArgOp,
     ReserveOp,
     WaitOp,
+    CanAcquireOp,
     PushOp,
     PopOp,
     ScopeEndOp,

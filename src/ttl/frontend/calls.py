@@ -24,6 +24,7 @@ from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
 from ttl.language.operation import check_dims, flatten_size
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store
@@ -56,6 +57,15 @@ def acquire(kind: type[ttl.AcquireOp]) -> Callable[..., Value]:
     return made
 
 
+def can_acquire(is_wait: bool) -> Callable[..., Value]:
+    def made(builder: KernelBuilder, buffer: DataflowBuffer) -> Value:
+        if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
+            raise not_yet(f"can_{'wait' if is_wait else 'reserve'}() in a compute kernel")
+        return builder.value(ttl.CanAcquireOp.of(builder.buffer(buffer), is_wait))
+
+    return made
+
+
 def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
     def made(builder: KernelBuilder, block: SSAValue) -> Value:
         acquire = block.owner
@@ -67,7 +77,12 @@ def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
     return made
 
 
-BUFFER_METHODS = {"reserve": acquire(ttl.ReserveOp), "wait": acquire(ttl.WaitOp)}
+BUFFER_METHODS = {
+    "reserve": acquire(ttl.ReserveOp),
+    "wait": acquire(ttl.WaitOp),
+    "can_reserve": can_acquire(is_wait=False),
+    "can_wait": can_acquire(is_wait=True),
+}
 BLOCK_METHODS: dict[str, Callable[..., Value]] = {
     "push": release(ttl.PushOp),
     "pop": release(ttl.PopOp),

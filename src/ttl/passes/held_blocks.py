@@ -130,6 +130,9 @@ class HeldBlocks:
     def _step(self, op: Operation, path: _Path) -> None:
         if isinstance(op, ttl.AcquireOp):
             self._acquire(op, path)
+        elif isinstance(op, ttl.CanAcquireOp):
+            count = len(path.queues.get((op.buffer, op.is_wait is None), ())) + 1
+            self._agree(self.count.setdefault(op, count), count, op)
         elif isinstance(op, ttl.ReleaseOp):
             end = op.buffer, isinstance(op, ttl.PushOp)
             path.queues[end] = path.queues.get(end, ())[1:]
