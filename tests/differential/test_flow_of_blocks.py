@@ -202,6 +202,24 @@ def in_branches_of_helpers(x, y, x_dfb, z_dfb, y_dfb):
     return doubled(x_dfb, y_dfb), read, writer(y, y_dfb)
 
 
+def two_then_one(x, y, x_dfb, z_dfb, y_dfb):
+    """Two blocks are held, then one: none of them goes over the edge of its buffer."""
+
+    def compute():
+        with x_dfb.wait() as first, x_dfb.wait() as second:
+            with y_dfb.reserve() as out, y_dfb.reserve() as another:
+                out.store(first - second)
+                another.store(first * second)
+        for _ in range(2):
+            with x_dfb.wait() as only, y_dfb.reserve() as out:
+                out.store(only)
+        for _ in range(1):
+            with x_dfb.wait() as first, x_dfb.wait() as second, y_dfb.reserve() as out:
+                out.store(second - first)
+
+    return compute, reader(x, x_dfb, 6), writer(y, y_dfb, 5)
+
+
 def floats(x, y, x_dfb, z_dfb, y_dfb):
     def read():
         value = 0.3
@@ -219,6 +237,7 @@ PROGRAMS: list[Kernels] = [
     early_ends,
     while_loops,
     in_branches_of_helpers,
+    two_then_one,
     floats,
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
@@ -28,7 +28,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store
-from .builder import FlowBroken, KernelBuilder, Value, describe, not_yet
+from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .printing import print_values
 from .scalars import is_run_time
@@ -70,7 +70,9 @@ def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
     def made(builder: KernelBuilder, block: SSAValue) -> Value:
         acquire = block.owner
         if not isinstance(acquire, ttl.AcquireOp):
-            raise FlowBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
+            if isinstance(acquire, Operation) and not acquire.regions:
+                raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
+            raise flow_broken("the release of a block that a loop or a condition hands on")
         op = builder.emit(kind.create(operands=[acquire.buffer]))
         op.attributes["number"] = builder.number(acquire)
 

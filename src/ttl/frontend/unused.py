@@ -42,7 +42,8 @@ def _drop_branch_results(op: scf.IfOp) -> bool:
         _keep_operands(region.block.last_op, kept)
     types = [op.results[n].type for n in kept]
     then, otherwise = (_moved(region) for region in op.regions)
-    _replace(op, scf.IfOp(op.cond, types, then, otherwise), kept)
+    does_nothing = not types and len(otherwise.block.ops) == 1
+    _replace(op, scf.IfOp(op.cond, types, then, None if does_nothing else otherwise), kept)
     return True
 
 
