@@ -38,7 +38,7 @@ def test_each_call_is_refused_at_its_line() -> None:
         build_module(program, TARGET)
     found = caught.value.diagnostics
     assert {diagnostic.code.code for diagnostic in found} == {"TTL7001"}
-    first = operation.function.__code__.co_firstlineno + 10
+    first = operation.function.__code__.co_firstlineno + 9
     assert [d.primary.span.line - first for d in found if d.primary] == list(range(6))
     assert [d.message.split("'")[1] for d in found] == [
         "PipeNet.if_src",
