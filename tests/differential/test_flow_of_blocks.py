@@ -1,5 +1,5 @@
 """Names that stand for different blocks, transfers and lists by loops, conditions and jumps."""
-# ruff: noqa: F841
+# ruff: noqa: F841, SIM117
 
 from __future__ import annotations
 

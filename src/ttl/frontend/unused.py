@@ -14,7 +14,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 
-FLOW = (scf.IfOp, scf.ForOp, scf.WhileOp)
+# Of loops and branches: how many operands are not starts, and how many arguments of their regions
+# are not what they hand on.
+SHAPES: dict[type[Operation], tuple[int, int]] = {
+    scf.IfOp: (1, 0),
+    scf.ForOp: (3, 1),
+    scf.WhileOp: (0, 0),
+}
+FLOW = tuple(SHAPES)
 
 
 def remove_unused(body: Block) -> None:
@@ -63,17 +70,17 @@ class _Needed:
             return
         loop = owner.parent_op()
         if isinstance(loop, FLOW):
-            first = 1 if isinstance(loop, scf.ForOp) else 0
-            if value.index >= first:  # type: ignore[attr-defined]
-                self._position(loop, value.index - first)  # type: ignore[attr-defined]
+            first = SHAPES[type(loop)][1]
+            position = owner.args.index(value) - first
+            if position >= 0:
+                self._position(loop, position)
 
     def _position(self, op: Operation, position: int) -> None:
         self.add(op.results[position], *(end[position] for end in _handed_on(op)))
-        if not isinstance(op, scf.IfOp):
-            self.add(_starts(op)[position])
-            for region in op.regions:
-                first = 1 if isinstance(op, scf.ForOp) else 0
-                self.add(region.block.args[position + first])
+        if starts := _starts(op):
+            self.add(starts[position])
+            first = SHAPES[type(op)][1]
+            self.add(*(region.block.args[first + position] for region in op.regions))
 
     def positions(self, op: Operation) -> list[int]:
         return [n for n, result in enumerate(op.results) if result in self.values]
@@ -85,8 +92,7 @@ def _is_calculation(op: Operation) -> bool:
 
 def _bounds(op: Operation) -> list[SSAValue]:
     """What a branch or loop itself needs."""
-    count = {scf.IfOp: 1, scf.ForOp: 3, scf.WhileOp: 0}[type(op)]
-    return list(op.operands[:count])
+    return list(op.operands[: SHAPES[type(op)][0]])
 
 
 def _starts(op: Operation) -> list[SSAValue]:
@@ -117,30 +123,27 @@ def _remove(op: Operation, needed: _Needed) -> None:
 
 
 def _rebuilt(op: Operation, kept: list[int]) -> Operation:
-    types = [op.results[n].type for n in kept]
-    starts = [_starts(op)[n] for n in kept] if not isinstance(op, scf.IfOp) else []
+    starts = _starts(op)
     regions = [_moved(region) for region in op.regions]
-    new: Operation
-    if isinstance(op, scf.IfOp):
-        then, otherwise = regions
-        does_nothing = not types and len(otherwise.block.ops) == 1
-        new = scf.IfOp(op.cond, types, then, None if does_nothing else otherwise)
-    elif isinstance(op, scf.ForOp):
-        new = scf.ForOp(op.lb, op.ub, op.step, starts, *regions)
-    else:
-        new = scf.WhileOp(starts, types, *regions)
+    if isinstance(op, scf.IfOp) and not kept and len(regions[1].block.ops) == 1:
+        regions[1] = Region()  # there is nothing to do
+    new = type(op).create(
+        operands=[*_bounds(op), *(starts[n] for n in kept if starts)],
+        properties=dict(op.properties),
+        result_types=[op.results[n].type for n in kept],
+        regions=regions,
+    )
     _replace(op, new, kept)
     return new
 
 
 def _drop_arguments(op: Operation, kept: list[int]) -> None:
-    if isinstance(op, scf.IfOp):
-        return
-    first = 1 if isinstance(op, scf.ForOp) else 0
+    first = SHAPES[type(op)][1]
     for region in op.regions:
-        block = region.block
-        for argument in [a for a in block.args[first:] if a.index - first not in kept]:
-            block.erase_arg(argument)
+        for block in region.blocks:
+            dropped = [a for a in block.args[first:] if a.index - first not in kept]
+            for argument in dropped:
+                block.erase_arg(argument)
 
 
 def _moved(region: Region) -> Region:
