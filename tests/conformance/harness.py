@@ -138,7 +138,7 @@ def computing(
     return operation, padded
 
 
-# Kernels have no comprehensions: one operation for each number of operands.
+# As programs are written: one operation for each number of operands.
 
 
 def _of_none(statement: Callable[..., Any], fp32: bool | None) -> Any:
