@@ -42,14 +42,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in list(items):
-        if here in item.path.parents and _is_left_out(item):
+        if here in item.path.parents and _reason_not_compiled(item) is not None:
             items.remove(item)
 
 
-def _is_left_out(item: pytest.Item) -> bool:
-    """Compiled, and the table says that it does not run compiled."""
+def _reason_not_compiled(item: pytest.Item) -> str | None:
     call = getattr(item, "callspec", None)
     if call is None or call.params.get("way") != "compiled":
-        return False
-    name = item.name.replace("compiled-", "").replace("-compiled", "").replace("[compiled]", "")
-    return reason_not_compiled(item.path.parent.name, name) is not None
+        return None
+    name = item.name.replace("compiled-", "", 1).replace("[compiled]", "")
+    return reason_not_compiled(item.path.parent.name, name)
