@@ -155,6 +155,13 @@ CASES = {
         read="blk = a_blk\n            for i in range(row):\n                [[blk]].push()\n"
         "                blk = a_dfb.reserve()",
     ),
+    "store into a block with another name": Case(
+        "TTL7001",
+        "a store into a block that a condition or a loop gives another name",
+        "n = ttl.node(1)\n            t = a_blk\n            for i in range(1 + n):\n"
+        "                t = t + a_blk\n            [[a_blk.store(t)]]\n"
+        "            y_blk.store(a_blk)",
+    ),
     "arguments of the language": Case(
         "TTL1003",
         "in this call: got an unexpected keyword argument 'dim'",
