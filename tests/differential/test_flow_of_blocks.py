@@ -1,5 +1,5 @@
 """Names that stand for different blocks, transfers and lists by loops, conditions and jumps."""
-# ruff: noqa: F841, SIM117
+# ruff: noqa: F841, SIM108, SIM117
 
 from __future__ import annotations
 
@@ -202,6 +202,31 @@ def in_branches_of_helpers(x, y, x_dfb, z_dfb, y_dfb):
     return doubled(x_dfb, y_dfb), read, writer(y, y_dfb)
 
 
+def released_by_another_name(x, y, x_dfb, z_dfb, y_dfb):
+    def read():
+        for i in range(6):
+            if i % 2:
+                block = x_dfb.reserve()
+            else:
+                block = z_dfb.reserve()
+            ttl.copy(x[0, i], block).wait()
+            block.push()
+
+    def compute():
+        for i in range(3):
+            a, b = x_dfb.wait(), z_dfb.wait()
+            first = a if i == 1 else b
+            with y_dfb.reserve() as out:
+                out.store(first - a + b)
+            first.pop()
+            other = b if i == 1 else a
+            with y_dfb.reserve() as out:
+                out.store(other * other)
+            other.pop()
+
+    return compute, read, writer(y, y_dfb)
+
+
 def two_then_one(x, y, x_dfb, z_dfb, y_dfb):
     """Two blocks are held, then one: none of them goes over the edge of its buffer."""
 
@@ -237,6 +262,7 @@ PROGRAMS: list[Kernels] = [
     early_ends,
     while_loops,
     in_branches_of_helpers,
+    released_by_another_name,
     two_then_one,
     floats,
 ]

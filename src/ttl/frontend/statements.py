@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -46,6 +47,7 @@ from .steps import (
     live_steps,
     reads_first,
     split_behind_end,
+    uses_as_block,
 )
 
 
@@ -116,11 +118,21 @@ def _simple_statement(
     with suppress(CannotCompile):
         with builder.at(node):
             handler(builder, node)
-        return rest
-    if builder.flow_mistakes == mark.flow_mistakes:
+        if not any(_is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])):
+            return rest
+    if len(builder.diagnostics) > len(mark.mistakes) and (
+        builder.flow_mistakes == mark.flow_mistakes
+    ):
         raise CannotCompile
     builder.go_back(mark)
     return statement(builder, by_branches, rest)
+
+
+def _is_value(builder: KernelBuilder, name: str) -> bool:
+    """Is it the value of one block or another, not one of them?"""
+    variable = builder.variable(name)
+    value = builder.values.get(variable) if variable is not None else None
+    return isinstance(value, SSAValue) and is_block(value) and isinstance(value.owner, scf.IfOp)
 
 
 def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:

@@ -125,6 +125,20 @@ def _mentions(node: ast.AST, name: str) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
+def uses_as_block(steps: Steps, name: str) -> bool:
+    """Do the steps release or store into what the variable stands for?"""
+    nodes = [n for step in steps for n in (step.body if isinstance(step, Iteration) else [step])]
+    return any(
+        isinstance(part, ast.Attribute)
+        and part.attr in ("push", "pop", "store")
+        and isinstance(part.value, ast.Name)
+        and part.value.id == name
+        for node in nodes
+        if isinstance(node, ast.AST)
+        for part in ast.walk(node)
+    )
+
+
 def live_steps(steps: Steps, names: set[str]) -> int:
     """How many steps there are up to the last that may read what the variables have now."""
     count = 0
