@@ -23,8 +23,11 @@ def own_dialects() -> list[Dialect]:
 
 def make_context() -> Context:
     """A context that reads all our IR; compiling needs none of it."""
+    from . import stablehlo
+
     context = Context()
-    for dialect in (Builtin, Arith, Affine, Func, Scf, *own_dialects()):
+    upstream = (Builtin, Arith, Affine, Func, Scf)
+    for dialect in (*upstream, *own_dialects(), *stablehlo.make_dialects()):
         context.load_dialect(dialect)
     return context
 
