@@ -282,6 +282,13 @@ MULTI_DEVICE_GRID = _code(
     instead (SPMD).""",
 )
 
+ATEN_OPERATION = _code(
+    "TTL7030", "aten-operation", Blame.UNSUPPORTED,
+    """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
+    not for this element type or for sizes that change from call to call. Common models need
+    elementwise operations, matrix products, reductions and changes of shape, which all have one.""",
+)
+
 IR_SYNTAX = _code(
     "TTL8001", "ir-syntax", Blame.USER,
     """The IR text given to `ttl opt` cannot be parsed or does not verify.""",
