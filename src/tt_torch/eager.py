@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,74 +13,74 @@ from torch.utils import _pytree as pytree
 from .capture import decompositions
 from .executable import Executable
 
-_EXECUTABLES: dict[Any, Executable] = {}
+_CALLS: dict[Any, tuple[Executable, Any]] = {}
 
 
 def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The results of one operation. What it writes into is written."""
     leaves, spec = pytree.tree_flatten((args, kwargs))
+    is_written = _is_written(op, args, kwargs)
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     tensors = [leaves[index] for index in places]
-    written = _written(op, args, kwargs)
-    known = [index for index, each in enumerate(tensors) if any(each is one for one in written)]
-    key = _key(op, leaves, spec, known)
-    outside: dict[str, Any] = {}
-    if key not in _EXECUTABLES:
-        function = _function(op, leaves, spec, places, known, outside)
-        traced = make_fx(
-            torch.func.functionalize(function), decompositions(), tracing_mode="fake"
-        )(*tensors)
-        traced.graph.eliminate_dead_code()
-        _EXECUTABLES[key] = Executable(traced)
-        _STRUCTURES[key] = outside["spec"]
-    results = _EXECUTABLES[key](tensors)
-    for index, value in zip(known, results, strict=False):
+    written = [index for index, place in enumerate(places) if is_written[place]]
+    key = _key(op, leaves, spec)
+    if key not in _CALLS:
+        _CALLS[key] = _call(op, leaves, spec, places, written)
+    executable, structure = _CALLS[key]
+    results = executable(tensors)
+    if not written:
+        return pytree.tree_unflatten(results, structure)
+    for index, value in zip(written, results, strict=True):
         assert value is not None
         tensors[index].copy_(value)
-    if written:
-        return written[0] if len(written) == 1 else tuple(written)
-    return pytree.tree_unflatten(results, _STRUCTURES[key])
+    changed = [tensors[index] for index in written]
+    return changed[0] if len(changed) == 1 else tuple(changed)
 
 
-_STRUCTURES: dict[Any, Any] = {}
-
-
-def _function(
-    op: Any,
-    leaves: Sequence[Any],
-    spec: Any,
-    places: Sequence[int],
-    written: Sequence[int],
-    outside: dict[str, Any],
-) -> Callable[..., list[Any]]:
-    """The operation as a function of its tensors: what it writes into are copies, and returned."""
+def _call(
+    op: Any, leaves: Sequence[Any], spec: Any, places: Sequence[int], written: Sequence[int]
+) -> tuple[Executable, Any]:
+    """The executable, and the structure of what the operation returns."""
+    structure: Any = None
 
     def call(*tensors: Tensor) -> list[Any]:
+        nonlocal structure
+        # What is written into are copies; they are the results then.
         own = [each.clone() if index in written else each for index, each in enumerate(tensors)]
         filled = list(leaves)
         for place, tensor in zip(places, own, strict=True):
             filled[place] = tensor
         args, kwargs = pytree.tree_unflatten(filled, spec)
-        results = op(*args, **kwargs)
-        flat, outside["spec"] = pytree.tree_flatten(results)
+        flat, structure = pytree.tree_flatten(op(*args, **kwargs))
         return [own[index] for index in written] or flat
 
-    return call
+    tensors = [leaves[place] for place in places]
+    trace = make_fx(torch.func.functionalize(call), decompositions(), tracing_mode="fake")
+    traced = trace(*tensors)
+    traced.graph.eliminate_dead_code()
+    return Executable(traced), structure
 
 
-def _written(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-    """The arguments that the operation writes into."""
-    found: list[Tensor] = []
-    for index, argument in enumerate(op._schema.arguments):
-        value = args[index] if index < len(args) else kwargs.get(argument.name)
-        if argument.is_write:
-            found += [each for each in pytree.tree_leaves(value) if isinstance(each, Tensor)]
-    return found
+def _is_written(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[bool]:
+    """For each leaf of the arguments."""
+    writes = [argument.is_write for argument in op._schema.arguments]
+    named = {argument.name: argument.is_write for argument in op._schema.arguments}
+    flags = (
+        tuple(
+            pytree.tree_map(lambda _, flag=flag: flag, value)
+            for value, flag in zip(args, writes, strict=False)
+        ),
+        {
+            name: pytree.tree_map(lambda _, flag=named[name]: flag, value)
+            for name, value in kwargs.items()
+        },
+    )
+    return pytree.tree_leaves(flags)
 
 
-def _key(op: Any, leaves: Sequence[Any], spec: Any, written: Sequence[int]) -> Any:
+def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:
     described = tuple(
         (tuple(leaf.shape), leaf.dtype) if isinstance(leaf, Tensor) else (type(leaf), repr(leaf))
         for leaf in leaves
     )
-    return op, described, str(spec), tuple(written)
+    return op, described, str(spec)

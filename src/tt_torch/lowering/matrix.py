@@ -140,6 +140,18 @@ def var_mean(
     return [emitter.convert(emitter.reshape(each, left), dtype) for each in found]
 
 
+@lowers(aten.var_mean.dim)
+def var_mean_dim(
+    emitter: Emitter,
+    node: fx.Node,
+    x: SSAValue,
+    dims: Any,
+    unbiased: bool = True,
+    keepdim: bool = False,
+) -> list[SSAValue]:
+    return var_mean(emitter, node, x, dims, int(unbiased), keepdim)  # type: ignore[return-value]
+
+
 @lowers(aten.var.correction)
 def var(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any) -> SSAValue:
     return var_mean(emitter, node, x, *args, **kwargs)[0]  # type: ignore[index]
