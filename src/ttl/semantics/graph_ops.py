@@ -139,7 +139,7 @@ def _text(shape: Shape) -> str:
 
 UNARY = (
     "abs", "neg", "exp", "expm1", "log", "log1p", "tanh", "sigmoid", "rsqrt", "sqrt", "sin", "cos",
-    "tan", "floor", "ceil", "sign", "erf", "isfinite", "logical_not",
+    "tan", "floor", "ceil", "round", "sign", "erf", "erfc", "logical_not",
 )  # fmt: skip
 BINARY = (
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "fmod", "logical_and",
