@@ -1,0 +1,108 @@
+"""torch.compile(model, backend="tt") and export: one functional graph of aten operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from functorch.compile import make_boxed_func
+from torch import fx
+from torch._functorch.aot_autograd import aot_module_simplified
+
+from ttl.diagnostics import TTLError
+
+from .executable import Executable
+from .registry import TTLangError
+
+aten = torch.ops.aten
+BACKEND = "tt"
+
+
+@cache
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """What is taken apart before it is lowered: torch's core set, and of that what is composed."""
+    composed = (
+        aten._softmax, aten._log_softmax, aten.native_layer_norm, aten.silu, aten.native_group_norm,
+        aten.linalg_vector_norm, aten.leaky_relu, aten.elu,
+        aten.hardswish, aten.hardsigmoid, aten.softplus, aten.tril, aten.triu, aten.gelu_backward,
+        aten.native_layer_norm_backward, aten._softmax_backward_data, aten.tanh_backward,
+        aten.sigmoid_backward, aten.threshold_backward, aten.silu_backward, aten.rsub,
+        aten._log_softmax_backward_data, aten.native_dropout, aten.lerp, aten.addcmul, aten.addcdiv,
+        aten.stack, aten._safe_softmax,
+    )  # fmt: skip
+    table = dict(torch._decomp.core_aten_decompositions())
+    table.update(torch._decomp.get_decompositions(composed))
+    for packet in (aten.var, aten.var_mean, aten.std):  # lowered, not taken apart into prims
+        for name in packet.overloads():
+            table.pop(getattr(packet, name), None)
+    return table
+
+
+def compile_backend(
+    graph: fx.GraphModule, inputs: Sequence[Any], **_: Any
+) -> Callable[..., Any]:
+    """The backend that dynamo calls with a graph.
+
+    What is wrong with the model is reported by the first call, as it is: dynamo would wrap it.
+    """
+    if any(isinstance(each, torch.SymInt) or _is_dynamic(each) for each in inputs):
+        return _Specializing(graph)
+    try:
+        return _compile(graph, inputs)
+    except (TTLError, TTLangError, NotImplementedError) as error:
+        return _raising(error)
+
+
+def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    return aot_module_simplified(  # type: ignore[no-any-return]
+        graph, inputs, fw_compiler=_executable, decompositions=decompositions()
+    )
+
+
+def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    executable = Executable(graph)
+
+    def run(*tensors: Any) -> list[Any]:
+        return executable(tensors)
+
+    return make_boxed_func(run)  # type: ignore[no-any-return]
+
+
+def _raising(error: Exception) -> Callable[..., Any]:
+    def refuse(*args: Any) -> Any:
+        raise error
+
+    return refuse
+
+
+def _is_dynamic(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and any(
+        not isinstance(size, int) for size in value.shape
+    )
+
+
+class _Specializing:
+    """A graph with sizes that dynamo leaves open, compiled for those of each call."""
+
+    def __init__(self, graph: fx.GraphModule):
+        self.graph = graph
+        self.compiled: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *inputs: Any) -> Any:
+        key = tuple(
+            (tuple(each.shape), each.dtype, each.requires_grad)
+            if isinstance(each, torch.Tensor)
+            else each
+            for each in inputs
+        )
+        if key not in self.compiled:
+            self.compiled[key] = _compile(self.graph, inputs)
+        return self.compiled[key](*inputs)
+
+
+def register() -> None:
+    """Make the backend known to torch.compile."""
+    if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
+        torch._dynamo.register_backend(compile_backend, name=BACKEND)
