@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 
-from ttl.dialects import print_module
 from ttl.diagnostics import file_not_usable
+from ttl.dialects import print_module
 
 from .capture import decompositions
 from .device import NAME

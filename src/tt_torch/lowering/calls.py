@@ -9,12 +9,10 @@ from torch import fx
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import SSAValue
 
+from tt_torch import custom_ops  # defines the operation
 from ttl.dialects.stablehlo import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp
 
-from tt_torch import custom_ops  # defines the operation
-
 from .emitter import Emitter, lowers
-
 
 assert custom_ops.tt_lang_op
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, prod
-from typing import Any, cast
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -101,7 +101,7 @@ class _Conversion:
 
     def _call(self, op: stablehlo.CustomCallOp) -> None:
         made = _tt_lang_op(op)
-        results = list(made.results)
+        results: list[SSAValue] = list(made.results)
         if len(op.outputs) == 1 and isinstance(op.outputs[0].type, TupleType):
             self.tuples[op.outputs[0]] = results
         else:
@@ -336,12 +336,12 @@ def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
 
 
 def _result_types(op: stablehlo.CustomCallOp) -> list[Attribute]:
-    types = [result.type for result in op.outputs]
+    types: list[Attribute] = [result.type for result in op.outputs]
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = list(types[0].types)
     if not all(isinstance(type, TensorType) for type in types):
         raise _wrong_call(op, "its results are not tensors")
-    return cast("list[Attribute]", types)
+    return types
 
 
 def _empty(op: Operation, type: Any) -> SSAValue:

@@ -1,8 +1,8 @@
 """ttnn-lower-tt-lang-to-generic: a resolved TT-Lang operation becomes a ttnn.generic.
 
 Arguments of its kernels:
-* compile-time: the indices of all buffers; for data movement kernels also a marker for each operand,
-  which the runtime replaces by the words of the TensorAccessorArgs of the live buffer;
+* compile-time: the indices of all buffers; for data movement kernels also a marker for each
+  operand, which the runtime replaces by the words of the TensorAccessorArgs of the live buffer;
 * common runtime: the addresses of the kernel's tensors, then of the scratch tensor of its pipes,
   then the global semaphores;
 * runtime, of a core: words.

@@ -48,7 +48,7 @@ def compiled_operations(
     kernels, semaphores = step.program["kernels"], step.program["semaphores"]
     cores = _common_cores(step.program)
     _check_cores(cores, target)
-    if step.semaphores or len(cores) > 1 and semaphores:
+    if step.semaphores or (len(cores) > 1 and semaphores):
         what = "global semaphores" if step.semaphores else "semaphores between rectangles of cores"
         raise Malformed(f"{what} are not known to this runtime")
     buffers = _buffers(step.program["cbs"], debug, target)

@@ -24,10 +24,10 @@ from ttl.ttnn.cores import CoreCoord
 from ttl.ttnn.device import Device
 from ttl.ttnn.tensor import Tensor
 
-from .schema import VERSION
 from .kernels import compiled_operations, target_of
 from .program import FreeStep, GenericStep, Program, Step, TensorDescription, read_program
 from .reader import Malformed, read_binary
+from .schema import VERSION
 
 # The memory of a chip with twelve GiB, or all that this machine has.
 CHIP_BYTES = 12 * 2**30
@@ -180,7 +180,7 @@ def _tensor(value: Any, described: TensorDescription, device: Device, name: str 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
     """64 bits became 32 when the graph was lowered: what does not fit must not wrap around."""
     values = np.asarray(value)
-    limits = np.iinfo(described.dtype.storage)
+    limits = np.iinfo(described.dtype.name)
     if values.size and (values.min() < limits.min or values.max() > limits.max):
         raise _wrong_input(f"{name} has numbers that {described.dtype.name} cannot hold")
 
@@ -205,7 +205,8 @@ def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: D
 def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:
     """What computes the step from its tensors."""
     name, attributes = step.operation, step.attributes
-    place = {"layout": out.layout, "device": device, "memory_config": out.memory_config}
+    config = out.memory_config
+    place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
     if name in REDUCTIONS:
         dims = list(attributes["dim_arg"])
         reduce: Callable[..., Tensor] = getattr(ttnn, name)
@@ -220,7 +221,7 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
         ),
         "typecast": lambda x: ttnn.typecast(x, out.dtype),
         "assign": lambda x: ttnn.clone(x),
-        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=out.memory_config),
+        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
         "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),
         "empty": lambda: ttnn.empty(out.shape, out.dtype, **place),
         "arange": lambda: _tensor(_positions(out.shape, attributes["dim"]), out, device),
