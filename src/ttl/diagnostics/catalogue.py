@@ -294,6 +294,7 @@ ATEN_OPERATION = _code(
     """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
     not for this element type or for sizes that change from call to call. Common models need
     elementwise operations, matrix products, reductions and changes of shape, which all have one.""",
+)
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
