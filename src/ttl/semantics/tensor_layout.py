@@ -17,6 +17,7 @@ from .types import TILE_SIZE, Shape
 
 BUFFER_TYPES = ("dram", "l1", "system_memory")
 MEMORY_LAYOUTS = ("interleaved", "height_sharded", "width_sharded", "block_sharded")
+GRID_COLUMNS = 8  # cores in a row, where a grid of shards does not say which cores they are on
 Rectangle = tuple[tuple[int, int], tuple[int, int]]  # both corners (x, y) belong to it
 
 
@@ -41,6 +42,20 @@ class TensorLayout:
     def shard_elements(self) -> Shape:
         unit = TILE_SIZE if self.is_tiled else 1
         return (*self.shard[:-2], *(size * unit for size in self.shard[-2:]))
+
+    @property
+    def cores(self) -> tuple[Rectangle, ...]:
+        """Those that hold shards: as written, else from (0, 0) on, a block or row by row."""
+        rows, columns = self.grid
+        if self.core_ranges or not self.is_sharded:
+            return self.core_ranges
+        if self.memory_layout == "block_sharded":
+            return (((0, 0), (columns - 1, rows - 1)),)
+        if rows * columns < GRID_COLUMNS:
+            return (((0, 0), (rows * columns - 1, 0)),)
+        full, rest = divmod(rows * columns, GRID_COLUMNS)
+        whole: Rectangle = ((0, 0), (GRID_COLUMNS - 1, full - 1))
+        return (whole, ((0, full), (rest - 1, full))) if rest else (whole,)
 
     def __str__(self) -> str:
         """The text between the angle brackets."""
