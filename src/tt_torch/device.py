@@ -95,6 +95,11 @@ def _item(tensor: Tensor) -> Any:
     return on_host(tensor).item()
 
 
+def _masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
+    """How many there are is known only when they are looked at."""
+    return on_tt(on_host(tensor).masked_select(on_host(mask)))
+
+
 def _random(name: str) -> Callable[..., Tensor]:
     def fill(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         getattr(on_host(tensor), name)(*args, **kwargs)
@@ -113,6 +118,7 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "zero_": lambda tensor: _fill(tensor, 0),
     "fill_.Tensor": _fill,
     "_local_scalar_dense": _item,
+    "masked_select": _masked_select,
     "uniform_": _random("uniform_"),
     "normal_": _random("normal_"),
 }

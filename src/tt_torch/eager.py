@@ -32,6 +32,8 @@ def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return pytree.tree_unflatten(results, structure)
     for index, value in zip(written, results, strict=True):
         assert value is not None
+        if tensors[index].shape != value.shape:  # an `out` that may have any size
+            tensors[index].resize_(value.shape)
         tensors[index].copy_(value)
     changed = [tensors[index] for index in written]
     return changed[0] if len(changed) == 1 else tuple(changed)

@@ -43,6 +43,7 @@ PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
 
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
+    "shlo-inline-calls",
     "shlo-to-ttir",
     "ttnn-layout",  # before ttnn: whose calls say where their results lie
     "ttir-to-ttnn",
