@@ -87,7 +87,7 @@ def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
 
 
 def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
-    """A row of f32 in the L1 of every core."""
+    """A row of f32 in the L1 of every core: counters, which start at 0."""
     aligned = -(-artifact.scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
     shape = (artifact.num_cores, max(1, aligned // 4))
     layout = TensorLayout(
@@ -95,7 +95,8 @@ def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
         artifact.core_ranges,
     )  # fmt: skip
     type = ttnn.with_layout(TensorType(f32, shape), layout)
-    return Maker.before(op).value(ttnn.MATH["empty"].of([], type, shape=list(shape)), "scratch")
+    zeros = ttnn.MATH["full"].of([], type, shape=list(shape), fill_value=0.0)
+    return Maker.before(op).value(zeros, "scratch")
 
 
 def _global_semaphore(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
