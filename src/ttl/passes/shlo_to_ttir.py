@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
-from ttl.dialects.graph import Tensor
+from ttl.dialects.graph import Tensor, as_text
 from ttl.dialects.stablehlo import element_of, ints, shape_of
 
 from .module_pass import Maker, cannot_compile, erase
@@ -326,7 +326,8 @@ def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
 
 def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
     given = op.attributes.get(stablehlo.FRONTEND_ATTRIBUTES)
-    found = given.data if isinstance(given, DictionaryAttr) else {}
+    pairs = given.data.items() if isinstance(given, DictionaryAttr) else ()
+    found = {name: as_text(value) for name, value in pairs}
     for name in _REQUIRED:
         value = found.get(name)
         if not isinstance(value, StringAttr) or not value.data:
