@@ -13,7 +13,7 @@ from ttl.passes import GRAPH, find_pass, run_passes
 
 RESOLVER = "graph_resolver"
 
-# As torch_xla writes it: operations before and behind the kernel, its outputs not among its operands.
+# As torch_xla writes it: operations around the kernel, whose output is not among its operands.
 STITCHED = """
 func.func @main(%arg0: tensor<{0}x{1}xbf16>, %arg1: tensor<{0}x{1}xbf16>, %arg2: tensor<{0}x{1}xbf16>) -> tensor<{0}x{1}xbf16> {{
   %0 = stablehlo.add %arg0, %arg1 : tensor<{0}x{1}xbf16>

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import graph_resolver
 import ml_dtypes
 import numpy as np
 import pytest
 
+import graph_resolver
 import ttl
 from graph_texts import SHARDED, TWO_OUTPUTS, binary, parsed, stitched
 from ttl.integrations.flatbuffer import Runtime, compile_module
@@ -73,8 +73,9 @@ def test_a_set_of_rectangles_runs_on_each() -> None:
         for each in (*program["kernels"], *program["cbs"]):
             each["core_ranges" if "core_ranges" in each else "core_range"]["core_ranges"] = ranges
     a, b, c = (drawn(64, 64, seed=n, dtype=BF16) for n in range(3))
-    runs = [Runtime(data).run([a, b, c]) for data in (binary(stitched(64, 64)), write_binary(value))]
-    assert (runs[0][0] == runs[1][0]).all()
+    files = (binary(stitched(64, 64)), write_binary(value))
+    whole, parts = (Runtime(data).run([a, b, c])[0] for data in files)
+    assert (whole == parts).all()
 
 
 def _generics(value):
