@@ -209,9 +209,9 @@ def _emit_node(
     emitter: Emitter, graph: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]
 ) -> Any:
     if node.op == "placeholder":
-        value = node.meta["val"]
-        if not isinstance(value, Tensor):
-            raise _unsupported(node, f"input `{node.name}` is {type(value).__name__}, no tensor")
+        value = node.meta.get("val")
+        if not isinstance(value, Tensor):  # a number, which the graph has taken in
+            return value
         _check_dtype(node, value)
         return emitter.block.insert_arg(
             tensor_type(value.shape, value.dtype), len(emitter.block.args)
