@@ -79,7 +79,8 @@ def _is_written(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
             for name, value in kwargs.items()
         },
     )
-    return pytree.tree_leaves(flags)
+    found: list[bool] = pytree.tree_leaves(flags)
+    return found
 
 
 def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:

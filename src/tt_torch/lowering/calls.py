@@ -9,12 +9,10 @@ from torch import fx
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import SSAValue
 
+from tt_torch import custom_ops  # defines the operation
 from ttl.dialects.stablehlo import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp
 
-from tt_torch import custom_ops  # defines the operation
-
 from .emitter import Emitter, lowers
-
 
 assert custom_ops.tt_lang_op
 
@@ -30,7 +28,7 @@ def tt_lang_op(
     shard_spec: str,
     out_indices: Sequence[int],
 ) -> list[SSAValue]:
-    """A custom call whose operands are the tensors, "in" before "out"; one result for each "out"."""
+    """A custom call of the tensors, "in" before "out"; one result for each "out"."""
     outs = [tensors[index] for index in out_indices]
     ins = [value for index, value in enumerate(tensors) if index not in out_indices]
     named = {
