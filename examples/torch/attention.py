@@ -119,13 +119,13 @@ def make(length=128, width=64):
         attended = nn.functional.scaled_dot_product_attention(q, k, v)
         joined = attended.transpose(0, 1).reshape(length, width)
         result = joined @ model.join.weight.float().T
-        # An error in q or k moves a score; one of d in all scores moves a mean by 2 d max|v|.
-        sizes = [each.abs().max().item() for each in (q, k, v)]
-        per_row = [each.abs().sum(-1).max().item() for each in (q, k)]
-        moved = HALF_ULP * (sizes[0] * per_row[1] + sizes[1] * per_row[0]) / math.sqrt(q.shape[-1])
-        inner = 2 * moved * sizes[2] + 2 * HALF_ULP * sizes[2]  # v and the mean are rounded
-        weights = model.join.weight.float().abs().sum(1).max().item()
-        bound = inner * weights + HALF_ULP * result.abs().max().item()
+        # q and k are rounded, which moves every score; scores that move by up to d change the mean
+        # of v by at most 2 d times the mean of its sizes. v and the mean are rounded as well.
+        scores = (q.abs() @ k.abs().transpose(-1, -2)) / math.sqrt(q.shape[-1])
+        sizes = nn.functional.scaled_dot_product_attention(q, k, v.abs())
+        inner = HALF_ULP * (2 * 2 * scores.amax(-1, keepdim=True) + 2) * sizes
+        spread = inner.transpose(0, 1).reshape(length, width) @ model.join.weight.float().abs().T
+        bound = (spread + HALF_ULP * result.abs()).max().item()
     return model, (x,), result, bound * (1 + HALF_ULP)
 
 

@@ -1,4 +1,4 @@
-"""The MLP block of a transformer; bias and GELU behind its first product are one TT-Lang operation."""
+"""The MLP block of a transformer; bias and GELU in the middle are one TT-Lang operation."""
 
 import torch
 from compare import HALF_ULP, run_everywhere

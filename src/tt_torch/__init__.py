@@ -1,8 +1,7 @@
 """TT-Lang operations in PyTorch models.
 
-    model = model.to("tt")
-    compiled = torch.compile(model, backend="tt")
-    exported = tt_torch.export(model, args)
+`model.to("tt")` puts a model on device `tt`, `torch.compile(model, backend="tt")` compiles it with
+the kernels of its operations, and `tt_torch.export(model, args)` gives StableHLO and a flatbuffer.
 """
 
 try:

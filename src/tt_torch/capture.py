@@ -40,9 +40,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return table
 
 
-def compile_backend(
-    graph: fx.GraphModule, inputs: Sequence[Any], **_: Any
-) -> Callable[..., Any]:
+def compile_backend(graph: fx.GraphModule, inputs: Sequence[Any], **_: Any) -> Callable[..., Any]:
     """The backend that dynamo calls with a graph.
 
     What is wrong with the model is reported by the first call, as it is: dynamo would wrap it.
@@ -56,9 +54,10 @@ def compile_backend(
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    return aot_module_simplified(  # type: ignore[no-any-return]
+    compiled: Callable[..., Any] = aot_module_simplified(
         graph, inputs, fw_compiler=_executable, decompositions=decompositions()
     )
+    return compiled
 
 
 def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -67,7 +66,8 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
     def run(*tensors: Any) -> list[Any]:
         return executable(tensors)
 
-    return make_boxed_func(run)  # type: ignore[no-any-return]
+    boxed: Callable[..., Any] = make_boxed_func(run)
+    return boxed
 
 
 def _raising(error: Exception) -> Callable[..., Any]:

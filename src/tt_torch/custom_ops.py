@@ -14,7 +14,9 @@ from .registry import OperationEntry, get_registered_operation
 device.register()  # the op names the device
 
 
-@torch.library.custom_op("tt::tt_lang_op", mutates_args=[], device_types=[device.NAME])
+@torch.library.custom_op(  # type: ignore[untyped-decorator]
+    "tt::tt_lang_op", mutates_args=[], device_types=[device.NAME]
+)
 def tt_lang_op(
     tensors: list[Tensor],
     kernel_id: str,
@@ -44,7 +46,7 @@ def check_out_indices(tensors: Sequence[Tensor], out_indices: Sequence[int]) -> 
         raise ValueError(f"an out index is given more than once in {list(out_indices)}")
 
 
-@tt_lang_op.register_fake
+@tt_lang_op.register_fake  # type: ignore[untyped-decorator]
 def _fake(
     tensors: list[Tensor],
     kernel_id: str,
@@ -84,7 +86,7 @@ def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> N
 
 
 def _backward(ctx: Any, grads: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    """The gradients of the "in" tensors; the "out" ones are overwritten, so nothing reaches them."""
+    """The gradients of the "in" tensors. The "out" ones are overwritten: nothing reaches them."""
     entry = _backward_entry(ctx.kernel_id)
     saved = ctx.saved_tensors
     ins, results = saved[: len(ctx.ins)], saved[len(ctx.ins) :]

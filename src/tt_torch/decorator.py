@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -18,7 +18,7 @@ from .registry import (
 )
 
 DEVICE_TYPES = ("xla", "tt")
-Result = torch.Tensor | tuple[torch.Tensor, ...]
+Result: TypeAlias = torch.Tensor | tuple[torch.Tensor, ...]
 
 
 def tt_lang_operation(

@@ -16,7 +16,9 @@ from torch import Tensor
 NAME = "tt"
 _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 # What only moves a tensor's sizes and strides is the same on every device.
-_VIEWS = ("view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset")
+_VIEWS = (
+    "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
+)  # fmt: skip
 
 
 def on_host(tensor: Tensor) -> Tensor:
@@ -24,24 +26,22 @@ def on_host(tensor: Tensor) -> Tensor:
     if tensor.device.type != NAME:
         return tensor
     tensor = tensor.detach()
-    host: torch.UntypedStorage = tensor.untyped_storage()._tt_host  # type: ignore[attr-defined]
+    host = tensor.untyped_storage()._tt_host
     empty = torch.empty(0, dtype=tensor.dtype)
-    return empty.set_(host, tensor.storage_offset(), tensor.size(), tensor.stride())  # type: ignore[call-overload,no-any-return]
+    return empty.set_(host, tensor.storage_offset(), tensor.size(), tensor.stride())
 
 
 def on_tt(host: Tensor) -> Tensor:
     """The same memory as a tensor on `tt`."""
     owner = host.untyped_storage()
     place = torch.device(NAME, 0)
-    storage = torch._C._construct_storage_from_data_pointer(  # type: ignore[attr-defined]
-        owner.data_ptr(), place, owner.nbytes()
-    )
+    storage = torch._C._construct_storage_from_data_pointer(owner.data_ptr(), place, owner.nbytes())
     storage._tt_host = owner  # lives as long as the storage does
     made = torch._C._acc.create_empty_tensor([0], host.dtype)
     torch.ops.aten.set_.source_Storage_storage_offset.redispatch(
         _ON_CPU, made, storage, host.storage_offset(), host.size(), host.stride()
     )
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def _resize(
     tensor: Tensor, size: Sequence[int], memory_format: torch.memory_format | None = None
 ) -> Tensor:
     host = torch.empty(size, dtype=tensor.dtype)
-    return tensor.set_(on_tt(host).untyped_storage(), 0, host.size(), host.stride())  # type: ignore[call-overload,no-any-return]
+    return tensor.set_(on_tt(host).untyped_storage(), 0, host.size(), host.stride())
 
 
 def _fill(tensor: Tensor, value: Any) -> Tensor:

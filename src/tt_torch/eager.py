@@ -11,6 +11,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from .capture import decompositions
+from .device import NAME
 from .executable import Executable
 
 _CALLS: dict[Any, tuple[Executable, Any]] = {}
@@ -56,9 +57,10 @@ def _call(
         flat, structure = pytree.tree_flatten(op(*args, **kwargs))
         return [own[index] for index in written] or flat
 
-    tensors = [leaves[place] for place in places]
+    # Samples, not the tensors: of these two may be one, and of those of the next call not.
+    samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
     trace = make_fx(torch.func.functionalize(call), decompositions(), tracing_mode="fake")
-    traced = trace(*tensors)
+    traced = trace(*samples)
     traced.graph.eliminate_dead_code()
     return Executable(traced), structure
 
@@ -77,7 +79,8 @@ def _is_written(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
             for name, value in kwargs.items()
         },
     )
-    return pytree.tree_leaves(flags)
+    found: list[bool] = pytree.tree_leaves(flags)
+    return found
 
 
 def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:

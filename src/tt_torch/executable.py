@@ -37,9 +37,9 @@ class Executable:
             _RUNTIMES[key] = Runtime(compile_module(module), cache_dir=_config().cache_dir)
         self.runtime = _RUNTIMES[key]
 
-    def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor | None]:
+    def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
-        arrays = [to_numpy(each) for each in inputs]
+        arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
         found = iter(_run(self.runtime, arrays))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 

@@ -73,8 +73,8 @@ class Exported:
 def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -> Exported:
     """Capture a model for such arguments, all of it in one graph.
 
-    A model and arguments on the CPU are captured as if they were on device "tt". `functional` leaves
-    the "out" operands out of the calls of TT-Lang operations, as newer versions of tt-mlir have it.
+    A model and arguments on the CPU are captured as if they were on device "tt". `functional`
+    leaves the "out" operands out of the calls of TT-Lang operations, as newer tt-mlir has it.
     """
     placed = copy.deepcopy(model).to(NAME)
     moved = tuple(each.to(NAME) if isinstance(each, Tensor) else each for each in args)

@@ -66,9 +66,7 @@ def test_a_tensor_in_shards_stays_in_its_shards() -> None:
 def test_a_set_of_rectangles_runs_on_each() -> None:
     """The rows of the grid as two rectangles: the kernels do not talk to each other."""
     value = read_binary(binary(stitched(64, 64)))
-    ranges = [
-        {"start_coord": {"x": 0, "y": y}, "end_coord": {"x": 1, "y": y}} for y in range(2)
-    ]
+    ranges = [{"start_coord": {"x": 0, "y": y}, "end_coord": {"x": 1, "y": y}} for y in range(2)]
     for program in _generics(value):
         for each in (*program["kernels"], *program["cbs"]):
             each["core_ranges" if "core_ranges" in each else "core_range"]["core_ranges"] = ranges

@@ -28,7 +28,7 @@ def tt_lang_op(
     shard_spec: str,
     out_indices: Sequence[int],
 ) -> list[SSAValue]:
-    """A custom call whose operands are the tensors, "in" before "out"; one result for each "out"."""
+    """A custom call of the tensors, "in" before "out"; one result for each "out"."""
     outs = [tensors[index] for index in out_indices]
     ins = [value for index, value in enumerate(tensors) if index not in out_indices]
     named = {

@@ -244,7 +244,9 @@ for _names, _number in (
 ):
     for _each in _names:
         lowers(getattr(aten, _each).default)(_constant(_number))
-lowers(aten.empty.memory_format, aten.empty_strided.default, aten.empty_permuted.default)(_constant(0))
+lowers(aten.empty.memory_format, aten.empty_strided.default, aten.empty_permuted.default)(
+    _constant(0)
+)
 
 
 @lowers(aten.full.default, aten.full_like.default)

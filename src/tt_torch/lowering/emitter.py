@@ -101,7 +101,9 @@ class Emitter:
         if stablehlo.element_of(value) == element:
             return value
         if dtype is torch.bool:
-            return self.compare("NE", value, self.full(stablehlo.shape_of(value), 0, dtype_of(value)))
+            return self.compare(
+                "NE", value, self.full(stablehlo.shape_of(value), 0, dtype_of(value))
+            )
         result = TensorType(element, stablehlo.shape_of(value))
         made = stablehlo.ConvertOp.create(operands=[value], result_types=[result])
         return self.add(made)
@@ -181,9 +183,7 @@ def dtype_of(value: SSAValue) -> torch.dtype:
 # Graphs -------------------------------------------------------------------------------------------
 
 
-def emit_module(
-    graph: fx.GraphModule, name: str = "main", *, functional: bool = False
-) -> ModuleOp:
+def emit_module(graph: fx.GraphModule, name: str = "main", *, functional: bool = False) -> ModuleOp:
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
     `functional` leaves the "out" operands out of the calls of TT-Lang operations.
@@ -209,9 +209,9 @@ def _emit_node(
     emitter: Emitter, graph: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]
 ) -> Any:
     if node.op == "placeholder":
-        value = node.meta["val"]
-        if not isinstance(value, Tensor):
-            raise _unsupported(node, f"input `{node.name}` is {type(value).__name__}, no tensor")
+        value = node.meta.get("val")
+        if not isinstance(value, Tensor):  # a number, which the graph has taken in
+            return value
         _check_dtype(node, value)
         return emitter.block.insert_arg(
             tensor_type(value.shape, value.dtype), len(emitter.block.args)

@@ -140,9 +140,7 @@ def convert(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any, **__: Any) ->
 @lowers(aten.copy.default)
 def copy(emitter: Emitter, node: fx.Node, into: SSAValue, source: SSAValue, *_: Any) -> SSAValue:
     """What `into` becomes: `source` in its shape and type."""
-    return emitter.broadcast(
-        emitter.convert(source, dtype_of(into)), stablehlo.shape_of(into)
-    )
+    return emitter.broadcast(emitter.convert(source, dtype_of(into)), stablehlo.shape_of(into))
 
 
 @lowers(aten.arange.start_step)

@@ -292,8 +292,8 @@ MULTI_DEVICE_GRID = _code(
 ATEN_OPERATION = _code(
     "TTL7030", "aten-operation", Blame.UNSUPPORTED,
     """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
-    not for this element type or for sizes that change from call to call. Common models need
-    elementwise operations, matrix products, reductions and changes of shape, which all have one.""",
+    not for this element type or for sizes that change from call to call. What common models need
+    has one: elementwise operations, matrix products, reductions and changes of shape.""",
 )
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,

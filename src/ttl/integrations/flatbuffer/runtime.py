@@ -18,7 +18,7 @@ from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.semantics.graph_ops import REDUCTIONS
-from ttl.target import Target, load
+from ttl.target import Target
 from ttl.trace import Recorder
 from ttl.ttnn.cores import CoreCoord
 from ttl.ttnn.device import Device
@@ -108,11 +108,9 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     _check_version(value["version"])
     if not value["programs"]:
         raise Malformed("it has no program")
-    largest = max((load(name).grid for name in ("wormhole_b0", "blackhole")), default=(0, 0))
-    programs = [
-        read_program(each, CoreCoord(*largest), memory_bytes) for each in value["programs"]
-    ]
-    target = target_of([step for each in programs for step in each.steps])
+    target = target_of(value["programs"])
+    cores = CoreCoord(*target.grid)
+    programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)
