@@ -92,7 +92,8 @@ def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
     shapes = {operand.name: operand.shape for operand in compiled.operands}
     for name, array in arrays.items():
         if name not in shapes:
-            raise not_arrays(f"{file}: the operation has no tensor `{name}`, but {', '.join(shapes)}")
+            known = ", ".join(shapes)
+            raise not_arrays(f"{file}: the operation has no tensor `{name}`, but {known}")
         if array.shape != shapes[name]:
             raise not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
     return arrays
