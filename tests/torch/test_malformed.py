@@ -216,6 +216,7 @@ LIES = {
     "bytes in pages of 0": lambda v: descriptor(v)["cbs"][0]["formats"][0].update(page_size=0),
     "buffer of 4095 bytes": lambda v: descriptor(v)["cbs"][0].update(total_size=4095),
     "several formats": lambda v: descriptor(v)["cbs"][0].update(formats=[]),
+    "mesh of 1x4 devices": lambda v: programs(v).update(mesh_shape={"y": 1, "x": 4}),
     "numbers of circular buffers": lambda v: _renumber(v, 77),
     "semaphores": lambda v: descriptor(v)["semaphores"].append(
         {

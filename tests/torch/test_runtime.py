@@ -12,10 +12,11 @@ import pytest
 
 import graph_resolver
 import ttl
-from graph_texts import SHARDED, TWO_OUTPUTS, binary, parsed, stitched
+from graph_texts import RESOLVER, SHARDED, TWO_OUTPUTS, binary, parsed, stitched
 from ttl.integrations.flatbuffer import Runtime, compile_module
 from ttl.integrations.flatbuffer.reader import read_binary
 from ttl.integrations.flatbuffer.writer import write_binary
+from ttl.passes import GRAPH
 from ttl.tools.cli import main
 from ttl.trace import EventKind, Recorder
 
@@ -164,6 +165,46 @@ def test_inputs_that_do_not_fit_are_refused(shapes, message) -> None:
         Runtime(binary(stitched(64, 32))).run([drawn(*shape) for shape in shapes])
 
 
+CONSTANTS = {
+    "f32": ("dense<[0.1, -2.5, 0.0]>", [0.1, -2.5, 0.0]),
+    "f64": ("dense<[0.1, -2.5, 0.0]>", [0.1, -2.5, 0.0]),
+    "bf16": ("dense<[1.5, -2.5, 0.0]>", [1.5, -2.5, 0.0]),
+    "f16": ("dense<[1.5, -2.5, 0.0]>", [1.5, -2.5, 0.0]),
+    "i64": ("dense<[1, -2, 7]>", [1, -2, 7]),
+    "i32": ("dense<7>", [7, 7, 7]),
+    "i8": ("dense<[1, -2, 7]>", [1, -2, 7]),
+    "ui8": ("dense<[1, 255, 7]>", [1, 255, 7]),
+    "ui16": ("dense<[1, 65535, 7]>", [1, 65535, 7]),
+    "i1": ("dense<[true, false, true]>", [1, 0, 1]),
+    "i1 ": ("dense<true>", [1, 1, 1]),
+}
+
+
+def test_constants_of_every_type() -> None:
+    lines = [
+        f"%{n} = stablehlo.constant {value[0]} : tensor<3x{type.strip()}>"
+        for n, (type, value) in enumerate(CONSTANTS.items())
+    ]
+    names = ", ".join(f"%{n}" for n in range(len(CONSTANTS)))
+    types = ", ".join(f"tensor<3x{type.strip()}>" for type in CONSTANTS)
+    body = "\n".join([*lines, f"return {names} : {types}"])
+    found = Runtime(binary(f"func.func @main() -> ({types}) {{\n{body}\n}}")).run([])
+    for array, (_, wanted) in zip(found, CONSTANTS.values(), strict=True):
+        np.testing.assert_allclose(array.astype(np.float64), wanted, rtol=1e-7)
+
+
+def test_a_fault_of_a_kernel_is_shown_at_its_line() -> None:
+    """The compute kernel takes one block less than it is given."""
+    value = read_binary(binary(TWO_OUTPUTS))
+    compute = next(_generics(value))["kernels"][0]
+    compute["rt_args"][0]["args"][-1]["arg"] = {"KernelArgScalar": {"value": 1}}
+    arrays = [drawn(96, 32, seed=n) for n in range(3)]
+    with pytest.raises(ttl.KernelFault) as caught:
+        Runtime(write_binary(value)).run(arrays)
+    text = str(caught.value)
+    assert "graph_resolver.py" in text and "total_dfb" in text
+
+
 # Another process ----------------------------------------------------------------------------------
 
 CHILD = """
@@ -185,6 +226,18 @@ def test_a17_a_file_runs_where_nothing_of_the_program_is(tmp_path: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "\nFalse\n"
+
+
+def test_opt_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph, file = tmp_path / "graph.mlir", tmp_path / "model.ttnn"
+    graph.write_text(stitched(64, 32))
+    names = [f"{n}{{python-module={RESOLVER}}}" if "resolve" in n else n for n in GRAPH]
+    assert main(["opt", str(graph), "-p", ",".join(names), "--flatbuffer", str(file)]) == 0
+    assert file.read_bytes() == binary(stitched(64, 32))
+    assert main(["opt", str(graph), "--flatbuffer", str(file)]) == 1
+    assert "tensor<64x32xbf16> has no layout" in capsys.readouterr().err
+    assert main(["opt", str(graph), "-p", ",".join(GRAPH[:-2]), "--flatbuffer", str(file)]) == 1
+    assert "ttnn.tt_lang_op cannot be written to a flatbuffer" in capsys.readouterr().err
 
 
 def test_a17_the_command_runs_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

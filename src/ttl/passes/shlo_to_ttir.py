@@ -234,7 +234,9 @@ def _iota(graph: _Graph, op: stablehlo.IotaOp) -> SSAValue:
 
 def _constant(graph: _Graph, op: stablehlo.ConstantOp) -> SSAValue:
     if prod(shape_of(op.result)) and op.value.is_splat():
-        return graph.full(float(op.value.get_values()[0]), op.result.type)
+        value = op.value.get_values()[0]
+        is_truth = element_of(op.result) == i1  # of which the bits may be those of -1
+        return graph.full(float(bool(value) if is_truth else value), op.result.type)
     made = ttir.ConstantOp.create(result_types=[op.result.type], attributes={"value": op.value})
     return graph.maker.value(made)
 

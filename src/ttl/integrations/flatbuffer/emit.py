@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     Signedness,
     TensorType,
+    i1,
 )
 from xdsl.ir import Operation, SSAValue
 
@@ -84,7 +85,7 @@ class _Program:
         return self.references[value]
 
     def operation(self, op: Operation) -> dict[str, Any]:
-        if isinstance(op, MathOp):
+        if isinstance(op, MathOp) and op.dialect_name() == "ttnn":
             return {"type": self._math(op)}
         if isinstance(op, ttnn.ConstantOp):
             data, out = _constant_bytes(op), self.tensor(op.result)
@@ -194,6 +195,8 @@ def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
 
 def _elements(value: DenseIntOrFPElementsAttr[Any]) -> Any:
     element = value.get_element_type()
+    if element == i1:
+        return np.asarray(value.get_values()) != 0
     kind = _storage(element)
     if kind is None:
         return np.asarray(value.get_values())

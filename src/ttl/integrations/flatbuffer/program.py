@@ -49,6 +49,11 @@ class TensorDescription:
     memory_config: MemoryConfig
 
     @property
+    def is_in_l1_rows(self) -> bool:
+        in_l1 = self.memory_config.buffer_type is BufferType.L1
+        return in_l1 and self.layout is ROW_MAJOR_LAYOUT and self.memory_config.is_sharded()
+
+    @property
     def size_bytes(self) -> int:
         elements = prod(padded_shape(self.shape, self.layout))
         return elements * max(1, self.dtype.storage.itemsize)
@@ -103,6 +108,11 @@ class Program:
 
 def read_program(value: Mapping[str, Any], grid: CoreCoord, memory_bytes: int) -> Program:
     """A Program of the schema, checked for a chip with these cores and this much memory."""
+    mesh = value["mesh_shape"] or {"y": 1, "x": 1}
+    if (mesh["y"], mesh["x"]) != (1, 1):
+        raise Malformed(
+            f"programs for a mesh of {mesh['y']}x{mesh['x']} devices are not known here"
+        )
     reader = _ProgramReader(grid)
     inputs = tuple(reader.tensor(each) for each in value["inputs"])
     steps = tuple(reader.step(each, n) for n, each in enumerate(value["operations"]))

@@ -71,6 +71,15 @@ class Runtime:
         the flatbuffer, bfloat16 as that of ml_dtypes; what was boolean is bfloat16, 0 or 1, and 64
         bits have become 32. UsageError for inputs that do not fit; KernelFault from kernels.
         """
+        try:
+            return self._run(program, inputs, recorder)
+        except MemoryError:
+            name = self.programs[program].name
+            raise _wrong(f"this machine has too little memory to run `{name}`") from None
+
+    def _run(
+        self, program: int, inputs: Sequence[Any], recorder: Recorder | None
+    ) -> list[np.ndarray]:
         chosen = self.programs[program]
         device = Device(0, self._target)
         pool = _inputs(chosen, inputs, device)
