@@ -13,7 +13,7 @@ import ttl
 from graph_texts import binary, stitched
 from ttl.integrations.flatbuffer import Runtime
 from ttl.integrations.flatbuffer.reader import Malformed, read_binary
-from ttl.integrations.flatbuffer.writer import write_binary
+from ttl.integrations.flatbuffer.writer import _Writer, write_binary
 
 PLAIN = """
 func.func @main(%a: tensor<4x6xf32>, %n: tensor<6xi32>) -> (tensor<6x4xf32>, tensor<4xf32>) {
@@ -114,6 +114,27 @@ def test_work_and_memory_do_not_grow_with_the_numbers_in_a_file() -> None:
 
 def struct_of(shape: list[int]) -> bytes:
     return b"".join(number.to_bytes(4, "little") for number in (len(shape), *shape))
+
+
+def test_tables_that_share_others_many_times_are_refused(monkeypatch) -> None:
+    """A file of a megabyte that is gigabytes to whoever reads it."""
+    value = copy.deepcopy(read_binary(binary(PLAIN)))
+    operation = {**programs(value)["operations"][0], "debug_info": "x" * 10**6}
+    programs(value)["operations"] = [operation] * 2000
+    written, plain = {}, _Writer.table
+
+    def shared(self, name, value):
+        if name != "Operation":
+            return plain(self, name, value)
+        if id(value) not in written:
+            written[id(value)] = plain(self, name, value)
+        return written[id(value)]
+
+    monkeypatch.setattr(_Writer, "table", shared)
+    data = write_binary(value)
+    assert len(data) < 1.1 * 10**6
+    with pytest.raises(ttl.UsageError, match="refer to each other too often"):
+        Runtime(data)
 
 
 # Files that are whole and lie ---------------------------------------------------------------------

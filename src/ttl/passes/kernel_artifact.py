@@ -6,6 +6,7 @@ ValueError with what is wrong and where. docs/reference/artifact.md describes th
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -213,7 +214,7 @@ def _kernels(root: _Part, own: _Part) -> tuple[ArtifactKernel, ...]:
     return tuple(_kernel(part, detail) for part, detail in zip(parts, details, strict=True))
 
 
-def _beside(own: _Part, name: str, parts: list[_Part]) -> list[_Part]:
+def _beside(own: _Part, name: str, parts: Sequence[object]) -> list[_Part]:
     """What pyttl says more about each of the parts; other writers say nothing."""
     given = own.get(name)
     if given is None:
@@ -279,11 +280,11 @@ def _debug(root: _Part, own: _Part) -> dict[str, Any]:
     names = ("name", "thread", "source_map", "signposts", "runtime_arg_names")
     kernels = [
         {key: part.value[key] for key in names if key in part.object().value}
-        for part in own.member("kernels").items()
+        for part in _beside(own, "kernels", root.member("kernels").items())
     ]
     buffers = [
         {**block, **{k: v for k, v in part.object().value.items() if k != "unpack_to_dest_fp32"}}
-        for block, part in zip(blocks, own.member("buffers").items(), strict=True)
+        for block, part in zip(blocks, _beside(own, "buffers", blocks), strict=True)
     ]
     top = {key: own.value[key] for key in ("name", "target", "device_api") if key in own.value}
     return {**top, "kernels": kernels, "buffers": buffers}

@@ -253,13 +253,16 @@ def _shard_spec(value: Mapping[str, Any]) -> ShardSpec:
     return ShardSpec(cores, tuple(value["shape"]), orientation[value["orientation"]])
 
 
-MOST_CORES = 1024  # of any chip, along one side; ranges beyond it are not looked into
+MOST_CORES = 64  # of any chip along one side, and more rectangles than anybody needs
 
 
 def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The corners of a CoreRangeSet."""
     found = []
-    for each in value["core_ranges"] if value else ():
+    given = value["core_ranges"] if value else ()
+    if len(given) > MOST_CORES:
+        raise Malformed(f"a set of {len(given)} rectangles of cores")
+    for each in given:
         first = (each["start_coord"]["x"], each["start_coord"]["y"])
         last = (each["end_coord"]["x"], each["end_coord"]["y"])
         if first[0] > last[0] or first[1] > last[1] or max(last) >= MOST_CORES:

@@ -1,8 +1,9 @@
 """The bytes of a flatbuffer as values of the schema. No byte is believed.
 
 Every access is checked against the length of the file. A table that several others refer to is read
-once, and all vectors and strings together are not longer than the file: work and memory are bounded
-by its length. The schema has no cycles, so what is nested has an end.
+once, and all vectors and strings together are not longer than the file. Whoever uses the values
+meets such a table again and again: that is bounded as well, so that work and memory depend on the
+length of the file and not on the numbers in it. The schema has no cycles: what is nested ends.
 """
 
 from __future__ import annotations
@@ -36,11 +37,17 @@ def read_binary(data: bytes) -> dict[str, Any]:
     return reader.table("TTNNBinary", reader.behind(0))
 
 
+# How much larger a file may be than its bytes when shared tables are counted wherever they stand;
+# real ones have tensors in common, and are some ten times as large.
+MOST_SHARED = 256
+
+
 class _Reader:
     def __init__(self, data: bytes):
         self.data = data
         self.left = len(data)  # of what vectors and strings may hold
-        self.tables: dict[tuple[str, int], dict[str, Any]] = {}
+        self.size = 0  # of all that was read, shared tables counted each time
+        self.tables: dict[tuple[str, int], tuple[dict[str, Any], int]] = {}  # and their sizes
 
     def number(self, type: str, position: int) -> Any:
         form, size = SCALARS[type]
@@ -53,9 +60,17 @@ class _Reader:
         return position + int(self.number("uint", position))
 
     def table(self, name: str, position: int) -> dict[str, Any]:
-        if (name, position) not in self.tables:
-            self.tables[name, position] = self._table(name, position)
-        return self.tables[name, position]
+        if (name, position) in self.tables:
+            found, size = self.tables[name, position]
+            self.size += size
+        else:
+            before = self.size
+            found = self._table(name, position)
+            self.size += 4 * len(found) + 4
+            self.tables[name, position] = found, self.size - before
+        if self.size > MOST_SHARED * len(self.data):
+            raise Malformed("its tables refer to each other too often")
+        return found
 
     def _table(self, name: str, position: int) -> dict[str, Any]:
         vtable = position - int(self.number("int", position))
@@ -102,6 +117,7 @@ class _Reader:
         """The number of elements of a vector and where they begin."""
         count = int(self.number("uint", position))
         self.left -= count * size
+        self.size += count * size
         if count * size > len(self.data) - position - 4 or self.left < 0:
             raise Malformed(f"{count} elements at byte {position} are more than the file has")
         return count, position + 4

@@ -104,7 +104,8 @@ class Runtime:
 
         storages: list[Any] = [tensor.storage for tensor in tensors]
         for operation in operations:
-            launch(operation, storages, cache_dir=self._cache_dir, recorder=recorder)
+            own = storages[: len(operation.operands)]  # scratch memory is the executor's
+            launch(operation, own, cache_dir=self._cache_dir, recorder=recorder)
 
 
 # Loading ------------------------------------------------------------------------------------------
