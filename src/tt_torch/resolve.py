@@ -10,16 +10,8 @@ from ttl.artifact import to_json
 from ttl.driver import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
-from ttl.semantics.tensor_layout import TensorLayout, parse_layout
-from ttl.ttnn.cores import CoreCoord, CoreRange, CoreRangeSet
-from ttl.ttnn.memory_config import (
-    DRAM_MEMORY_CONFIG,
-    L1_MEMORY_CONFIG,
-    BufferType,
-    MemoryConfig,
-    ShardSpec,
-    TensorMemoryLayout,
-)
+from ttl.semantics.tensor_layout import parse_layout
+from ttl.ttnn.memory_config import memory_config_of
 
 from .registry import TTLangError, get_registered_operation
 
@@ -86,7 +78,7 @@ def _spec(shape: tuple[int, ...], dtype: str, layout: str) -> TensorSpec:
     except ValueError as error:
         raise TTLangError(f"the layout of an operand cannot be read: {error}") from None
     arrangement = TILE_LAYOUT if parsed.is_tiled else ROW_MAJOR_LAYOUT
-    return TensorSpec(shape, element, arrangement, _memory_config(parsed))
+    return TensorSpec(shape, element, arrangement, memory_config_of(parsed))
 
 
 def _dtype(spelling: str) -> DType:
@@ -96,13 +88,3 @@ def _dtype(spelling: str) -> DType:
     if name not in _DTYPES:
         raise TTLangError(f"unknown element type {spelling!r}; known are {', '.join(_DTYPES)}")
     return DTYPES[_DTYPES[name]]
-
-
-def _memory_config(layout: TensorLayout) -> MemoryConfig:
-    buffer_type = BufferType.L1 if layout.buffer_type == "l1" else BufferType.DRAM
-    if not layout.is_sharded:
-        return L1_MEMORY_CONFIG if buffer_type is BufferType.L1 else DRAM_MEMORY_CONFIG
-    ranges = layout.core_ranges or (((0, 0), (layout.grid[1] - 1, layout.grid[0] - 1)),)
-    cores = CoreRangeSet([CoreRange(CoreCoord(*a), CoreCoord(*b)) for a, b in ranges])
-    kind = TensorMemoryLayout[layout.memory_layout.upper()]
-    return MemoryConfig(kind, buffer_type, ShardSpec(cores, layout.shard_elements))

@@ -264,9 +264,9 @@ INCLUDE_REFUSED = _code(
 
 NOT_A_FLATBUFFER = _code(
     "TTL6020", "not-a-flatbuffer", Blame.USER,
-    """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written for
-    another version, or asks for something that this runtime does not have. Nothing of it was run
-    when this is found while loading.""",
+    """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written
+    for another version, or asks for something that this runtime does not have. It is found while
+    the file is loaded: nothing of it has run.""",
 )
 
 NOT_COMPILED_YET = _code(
@@ -308,14 +308,14 @@ WRONG_TT_LANG_CALL = _code(
 )
 RESOLVE_FAILED = _code(
     "TTL7022", "resolve-failed", Blame.USER,
-    """The kernels of a TT-Lang operation in a graph are asked for from a Python function, by default
-    `resolve_operation` of `tt_torch.tt_lang`. It could not be imported, raised an error, or gave
-    nothing.""",
+    """The kernels of a TT-Lang operation in a graph are asked for from a Python function, by
+    default `resolve_operation` of `tt_torch.tt_lang`. It could not be imported, raised an error, or
+    gave nothing.""",
 )
 WRONG_KERNEL_ARTIFACT = _code(
     "TTL7023", "wrong-kernel-artifact", Blame.USER,
-    """The artifact of a TT-Lang operation in a graph is no JSON, was written for another version, or
-    its parts do not fit together.""",
+    """The artifact of a TT-Lang operation in a graph is no JSON, was written for another version,
+    or its parts do not fit together.""",
 )
 
 IR_SYNTAX = _code(

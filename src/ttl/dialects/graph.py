@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
+    BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
@@ -44,6 +46,14 @@ from ttl.semantics.types import Shape
 Tensor = TensorType[Any]
 
 
+def as_text(attribute: Attribute) -> Attribute:
+    """xDSL prints text that is not ASCII in bytes, and reads bytes back."""
+    if isinstance(attribute, BytesAttr):
+        with suppress(UnicodeDecodeError):
+            return StringAttr(attribute.data.decode())
+    return attribute
+
+
 def shape_of(value: SSAValue) -> Shape:
     assert isinstance(value.type, TensorType)
     return tuple(value.type.get_shape())
@@ -68,7 +78,8 @@ class CallOp(IRDLOperation, ABC):
         names = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
         )
-        attributes = parser.parse_optional_attr_dict()
+        given = parser.parse_optional_attr_dict()
+        attributes = {name: as_text(attribute) for name, attribute in given.items()}
         parser.parse_punctuation(":")
         types = parser.parse_function_type()
         if len(types.inputs) != len(names):

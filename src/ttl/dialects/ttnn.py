@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Data, Dialect, SSAValue
+from xdsl.ir import (
+    Attribute,
+    Data,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -20,7 +28,6 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.ir import ParametrizedAttribute, TypeAttribute
 
 from ttl.semantics.tensor_layout import TensorLayout, parse_layout
 
@@ -121,7 +128,7 @@ class GenericOp(IRDLOperation):
 
 
 def make_dialect() -> Dialect:
-    operations = [
+    operations: list[type[Operation]] = [
         *MATH.values(), ConstantOp, TTLangOp, DeallocateOp, CreateGlobalSemaphoreOp, GenericOp,
     ]  # fmt: skip
     return Dialect("ttnn", operations, [LayoutAttr, GlobalSemaphoreType])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, prod
-from typing import Any, cast
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
-from ttl.dialects.graph import Tensor
+from ttl.dialects.graph import Tensor, as_text
 from ttl.dialects.stablehlo import element_of, ints, shape_of
 
 from .module_pass import Maker, cannot_compile, erase
@@ -101,7 +101,7 @@ class _Conversion:
 
     def _call(self, op: stablehlo.CustomCallOp) -> None:
         made = _tt_lang_op(op)
-        results = list(made.results)
+        results: list[SSAValue] = list(made.results)
         if len(op.outputs) == 1 and isinstance(op.outputs[0].type, TupleType):
             self.tuples[op.outputs[0]] = results
         else:
@@ -326,7 +326,8 @@ def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
 
 def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
     given = op.attributes.get(stablehlo.FRONTEND_ATTRIBUTES)
-    found = given.data if isinstance(given, DictionaryAttr) else {}
+    pairs = given.data.items() if isinstance(given, DictionaryAttr) else ()
+    found = {name: as_text(value) for name, value in pairs}
     for name in _REQUIRED:
         value = found.get(name)
         if not isinstance(value, StringAttr) or not value.data:
@@ -336,12 +337,12 @@ def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
 
 
 def _result_types(op: stablehlo.CustomCallOp) -> list[Attribute]:
-    types = [result.type for result in op.outputs]
+    types: list[Attribute] = [result.type for result in op.outputs]
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = list(types[0].types)
     if not all(isinstance(type, TensorType) for type in types):
         raise _wrong_call(op, "its results are not tensors")
-    return cast("list[Attribute]", types)
+    return types
 
 
 def _empty(op: Operation, type: Any) -> SSAValue:

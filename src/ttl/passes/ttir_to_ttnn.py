@@ -38,7 +38,7 @@ def _convert(op: Operation) -> None:
     if isinstance(op, MathOp):
         kind = ttnn.MATH[op.ENTRY.name]
     else:
-        kind = {ttir.TTLangOp: ttnn.TTLangOp, ttir.ConstantOp: ttnn.ConstantOp}[type(op)]
+        kind = ttnn.TTLangOp if isinstance(op, ttir.TTLangOp) else ttnn.ConstantOp
     made = kind.create(
         operands=list(op.operands),
         result_types=[result.type for result in op.results],

@@ -3,8 +3,8 @@
 rule TYPE   ttnn has no 64-bit numbers and no booleans: they become 32 bits, and bf16 0 and 1.
 rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, unless the argument
             has a layout already: then that is it.
-rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor they
-            would take bytes that are not a tile.
+rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
+            they would take bytes that are not a tile.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def _place_argument(argument: SSAValue, origin: Operation) -> None:
     argument = _with_type(argument, own)
     users = [use for use in argument.uses if not isinstance(use.operation, func.ReturnOp)]
     if users and (given is None or not given.is_tiled):
-        tiled = Maker.before(origin).value(_to_layout(argument, _layout(own, origin, is_tiled=True)))
+        layout = _layout(own, origin, is_tiled=True)
+        tiled = Maker.before(origin).value(_to_layout(argument, layout))
         for use in users:
             use.operation.operands[use.index] = tiled
 

@@ -1,8 +1,8 @@
 """ttnn-lower-tt-lang-to-generic: a resolved TT-Lang operation becomes a ttnn.generic.
 
 Arguments of its kernels:
-* compile-time: the indices of all buffers; for data movement kernels also a marker for each operand,
-  which the runtime replaces by the words of the TensorAccessorArgs of the live buffer;
+* compile-time: the indices of all buffers; for data movement kernels also a marker for each
+  operand, which the runtime replaces by the words of the TensorAccessorArgs of the live buffer;
 * common runtime: the addresses of the kernel's tensors, then of the scratch tensor of its pipes,
   then the global semaphores;
 * runtime, of a core: words.
@@ -87,7 +87,7 @@ def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
 
 
 def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
-    """A row of f32 in the L1 of every core."""
+    """A row of f32 in the L1 of every core: counters, which start at 0."""
     aligned = -(-artifact.scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
     shape = (artifact.num_cores, max(1, aligned // 4))
     layout = TensorLayout(
@@ -95,7 +95,8 @@ def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
         artifact.core_ranges,
     )  # fmt: skip
     type = ttnn.with_layout(TensorType(f32, shape), layout)
-    return Maker.before(op).value(ttnn.MATH["empty"].of([], type, shape=list(shape)), "scratch")
+    zeros = ttnn.MATH["full"].of([], type, shape=list(shape), fill_value=0.0)
+    return Maker.before(op).value(zeros, "scratch")
 
 
 def _global_semaphore(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:

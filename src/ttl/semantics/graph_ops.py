@@ -150,9 +150,7 @@ _TTIR_NAMES = {"divide": "div", "fmod": "remainder", "expand": "broadcast"}
 _REDUCTION_ATTRIBUTES = (("dim_arg", "ints"), ("keep_dim", "bool"))
 
 
-def _op(
-    name: str, operands: int | None, shape: ShapeRule, *attributes: tuple[str, str]
-) -> GraphOp:
+def _op(name: str, operands: int | None, shape: ShapeRule, *attributes: tuple[str, str]) -> GraphOp:
     return GraphOp(name, _TTIR_NAMES.get(name, name), operands, shape, attributes)
 
 

@@ -26,7 +26,6 @@ from .op_tables import OP_TABLES
 from .schema import SCHEMA_REVISION, VERSION
 from .writer import write_binary
 
-
 _BUFFER_TYPES = {"dram": "DRAM", "l1": "L1", "system_memory": "SystemMemory"}
 _MEMORY_LAYOUTS = {
     "interleaved": "Interleaved",

@@ -48,7 +48,7 @@ def compiled_operations(
     kernels, semaphores = step.program["kernels"], step.program["semaphores"]
     cores = _common_cores(step.program)
     _check_cores(cores, target)
-    if step.semaphores or len(cores) > 1 and semaphores:
+    if step.semaphores or (len(cores) > 1 and semaphores):
         what = "global semaphores" if step.semaphores else "semaphores between rectangles of cores"
         raise Malformed(f"{what} are not known to this runtime")
     buffers = _buffers(step.program["cbs"], debug, target)
@@ -294,11 +294,8 @@ def _span(value: Any) -> Span | None:
     return Span(*value)
 
 
-def target_of(steps: Sequence[Any]) -> Target:
+def target_of(programs: Sequence[Mapping[str, Any]]) -> Target:
     """The chip of the first kernels that say for which they were compiled."""
-    for step in steps:
-        if isinstance(step, GenericStep):
-            name = _Debug(step.debug).target
-            if name is not None:
-                return load_target(name)
-    return load_target(TARGETS[0])
+    operations = [operation for program in programs for operation in program["operations"]]
+    named = (_Debug(operation["debug_info"]).target for operation in operations)
+    return load_target(next((name for name in named if name is not None), TARGETS[0]))

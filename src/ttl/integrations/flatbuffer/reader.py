@@ -92,7 +92,7 @@ class _Reader:
 
     def _inline(self, type: str, position: int) -> Any:
         if type in STRUCTS:
-            fields, size, _ = struct_layout(type)
+            fields, _, _ = struct_layout(type)
             return {name: self._inline(kind, position + at) for name, kind, at in fields}
         if type in ENUMS:
             return _name(type, self.number(ENUMS[type][0], position))

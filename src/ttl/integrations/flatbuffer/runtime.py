@@ -18,16 +18,16 @@ from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.semantics.graph_ops import REDUCTIONS
-from ttl.target import Target, load
+from ttl.target import Target
 from ttl.trace import Recorder
 from ttl.ttnn.cores import CoreCoord
 from ttl.ttnn.device import Device
 from ttl.ttnn.tensor import Tensor
 
-from .schema import VERSION
 from .kernels import compiled_operations, target_of
 from .program import FreeStep, GenericStep, Program, Step, TensorDescription, read_program
 from .reader import Malformed, read_binary
+from .schema import VERSION
 
 # The memory of a chip with twelve GiB, or all that this machine has.
 CHIP_BYTES = 12 * 2**30
@@ -108,11 +108,9 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     _check_version(value["version"])
     if not value["programs"]:
         raise Malformed("it has no program")
-    largest = max((load(name).grid for name in ("wormhole_b0", "blackhole")), default=(0, 0))
-    programs = [
-        read_program(each, CoreCoord(*largest), memory_bytes) for each in value["programs"]
-    ]
-    target = target_of([step for each in programs for step in each.steps])
+    target = target_of(value["programs"])
+    cores = CoreCoord(*target.grid)
+    programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)
@@ -180,7 +178,7 @@ def _tensor(value: Any, described: TensorDescription, device: Device, name: str 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
     """64 bits became 32 when the graph was lowered: what does not fit must not wrap around."""
     values = np.asarray(value)
-    limits = np.iinfo(described.dtype.storage)
+    limits = np.iinfo(described.dtype.name)
     if values.size and (values.min() < limits.min or values.max() > limits.max):
         raise _wrong_input(f"{name} has numbers that {described.dtype.name} cannot hold")
 
@@ -205,7 +203,8 @@ def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: D
 def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:
     """What computes the step from its tensors."""
     name, attributes = step.operation, step.attributes
-    place = {"layout": out.layout, "device": device, "memory_config": out.memory_config}
+    config = out.memory_config
+    place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
     if name in REDUCTIONS:
         dims = list(attributes["dim_arg"])
         reduce: Callable[..., Tensor] = getattr(ttnn, name)
@@ -220,7 +219,7 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
         ),
         "typecast": lambda x: ttnn.typecast(x, out.dtype),
         "assign": lambda x: ttnn.clone(x),
-        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=out.memory_config),
+        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
         "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),
         "empty": lambda: ttnn.empty(out.shape, out.dtype, **place),
         "arange": lambda: _tensor(_positions(out.shape, attributes["dim"]), out, device),

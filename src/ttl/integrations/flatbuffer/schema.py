@@ -1,8 +1,8 @@
 """The flatbuffer's schema as data, read by the writer, the reader and docs/reference/flatbuffer.md.
 
-A field is `(name, type)` or `(name, type, default)`; its slot is its position, and a union takes two:
-its tag, then its value. `[T]` is a vector. Values are dicts by field name, a member of a union is a
-dict with one key, an element of an enum is its name.
+A field is `(name, type)` or `(name, type, default)`; its slot is its position, and a union takes
+two: its tag, then its value. `[T]` is a vector. Values are dicts by field name, a member of a union
+is a dict with one key, an element of an enum is its name.
 
 TTNN tables and tags of tt-mlir are kept where public notes give them: UPSTREAM says which. The rest
 is ours, with tags from OWN_TAGS on, which tt-mlir does not use.
