@@ -75,10 +75,15 @@ def multiply_gradients(a, b, grad, a_grad, b_grad):
     @ttl.compute()
     def compute():
         for _ in range(rows):
-            with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, grad_dfb.wait() as grad_blk:
-                with a_grad_dfb.reserve() as a_grad_blk, b_grad_dfb.reserve() as b_grad_blk:
-                    a_grad_blk.store(grad_blk * b_blk)
-                    b_grad_blk.store(grad_blk * a_blk)
+            with (
+                a_dfb.wait() as a_blk,
+                b_dfb.wait() as b_blk,
+                grad_dfb.wait() as grad_blk,
+                a_grad_dfb.reserve() as a_grad_blk,
+                b_grad_dfb.reserve() as b_grad_blk,
+            ):
+                a_grad_blk.store(grad_blk * b_blk)
+                b_grad_blk.store(grad_blk * a_blk)
 
     @ttl.datamovement()
     def read():

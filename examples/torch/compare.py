@@ -25,9 +25,9 @@ def run_exported(model, args, folder):
     exported = tt_torch.export(model, args)
     exported.save(folder / "model.ttnn")
     np.savez(folder / "inputs.npz", *(widened(each) for each in exported.inputs(*args)))
-    command = [sys.executable, "-m", "ttl.tools.cli", "run-flatbuffer", "model.ttnn"]
+    ttl = Path(sys.executable).with_name("ttl")
     options = ["--inputs", "inputs.npz", "--outputs", "outputs.npz"]
-    subprocess.run([*command, *options], cwd=folder, check=True)
+    subprocess.run([ttl, "run-flatbuffer", "model.ttnn", *options], cwd=folder, check=True)
     with np.load(folder / "outputs.npz") as outputs:
         return torch.from_numpy(outputs[outputs.files[-1]].astype(np.float32))
 

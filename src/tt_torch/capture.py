@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -40,6 +41,17 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return table
 
 
+@contextmanager
+def constants_on_cpu() -> Iterator[None]:
+    """torch.tensor([...], device="tt") in a model is captured as a constant that is moved."""
+    before = torch._C._only_lift_cpu_tensors()
+    torch._C._set_only_lift_cpu_tensors(True)
+    try:
+        yield
+    finally:
+        torch._C._set_only_lift_cpu_tensors(before)
+
+
 def compile_backend(graph: fx.GraphModule, inputs: Sequence[Any], **_: Any) -> Callable[..., Any]:
     """The backend that dynamo calls with a graph.
 
@@ -54,9 +66,11 @@ def compile_backend(graph: fx.GraphModule, inputs: Sequence[Any], **_: Any) -> C
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = aot_module_simplified(
-        graph, inputs, fw_compiler=_executable, decompositions=decompositions()
-    )
+    # Not in dynamo's context, whose fake tensors may have open sizes where these have none.
+    with torch._guards.tracing(None), constants_on_cpu():
+        compiled: Callable[..., Any] = aot_module_simplified(
+            graph, inputs, fw_compiler=_executable, decompositions=decompositions()
+        )
     return compiled
 
 

@@ -16,7 +16,7 @@ from torch.export.graph_signature import OutputKind
 from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
 
-from .capture import decompositions
+from .capture import constants_on_cpu, decompositions
 from .device import NAME
 from .executable import to_numpy
 from .lowering import emit_module
@@ -78,6 +78,6 @@ def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -
     """
     placed = copy.deepcopy(model).to(NAME)
     moved = tuple(each.to(NAME) if isinstance(each, Tensor) else each for each in args)
-    with torch.no_grad():
+    with torch.no_grad(), constants_on_cpu():
         program = torch.export.export(placed, moved, strict=False)
         return Exported(program.run_decompositions(decompositions()), functional)

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from torch_models import add, add_tiles
 
+from torch_models import add, add_tiles
 from tt_torch import registry
 from tt_torch.tt_lang import (
     OperationEntry,
@@ -94,7 +94,7 @@ def test_a1_call_checks_come_in_order():
     cpu, meta = torch.ones(1), torch.ones(1, device="meta")
     with pytest.raises(TypeError, match="without tensors"):
         wrapped()
-    with pytest.raises(TypeError, match="argument 1 .* is a int"):
+    with pytest.raises(TypeError, match=r"argument 1 .* is a int"):
         wrapped(cpu, 3)
     with pytest.raises(ValueError, match="3 roles for 2"):
         wrapped(cpu, meta)
@@ -117,7 +117,8 @@ def test_a2_tag_is_the_hash_of_the_source():
 
 def test_a2_of_an_operation_its_function_is_hashed():
     source = inspect.getsource(add_tiles.function)
-    assert add._tt_lang_operation_entry.version_tag == hashlib.sha1(source.encode()).hexdigest()[:12]
+    digest = hashlib.sha1(source.encode()).hexdigest()[:12]
+    assert add._tt_lang_operation_entry.version_tag == digest
 
 
 def test_a2_explicit_tag_wins():

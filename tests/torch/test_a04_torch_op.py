@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 from torch._subclasses import FakeTensorMode
-from torch_models import Product, multiply_only
 
+from torch_models import Product, multiply_only
 from tt_torch.custom_ops import tt_lang_op_dispatch
 
 SCHEMA = (
@@ -36,7 +36,12 @@ def test_a4_fake_is_a_clone_of_the_outs():
 @pytest.mark.parametrize("place", ["meta", "tt"])
 @pytest.mark.parametrize(
     ("outs", "message"),
-    [([], "at least one"), ([3], "out of range"), ([-1], "out of range"), ([1, 1], "more than once")],
+    [
+        ([], "at least one"),
+        ([3], "out of range"),
+        ([-1], "out of range"),
+        ([1, 1], "more than once"),
+    ],
 )
 def test_a4_out_indices(place, outs, message):
     tensors = [torch.empty(32, 32, device=place) for _ in range(3)]
@@ -50,7 +55,7 @@ def test_a4_no_tensors():
 
 
 def test_a4_cpu_is_refused():
-    with pytest.raises(NotImplementedError, match="tt_lang_op.*CPU"):
+    with pytest.raises(NotImplementedError, match=r"tt_lang_op.*CPU"):
         call([torch.ones(32, 32)] * 3, [2])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
@@ -23,6 +24,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
+from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
@@ -190,19 +192,25 @@ def emit_module(graph: fx.GraphModule, name: str = "main", *, functional: bool =
     UnsupportedOperation names an aten operation that has no lowering.
     """
     emitter = Emitter(functional)
-    values: dict[fx.Node, Any] = {}
-    for node in graph.graph.nodes:
-        if node.op == "output":
-            flat = [values[each] for each in _flat(node.args[0]) if isinstance(each, fx.Node)]
-            emitter.block.add_op(ReturnOp(*flat))
-            outputs = [value.type for value in flat]
-        else:
-            values[node] = _emit_node(emitter, graph, node, values)
+    with unset_fake_temporarily():  # constants have elements also while a graph is captured
+        outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
     function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
     module = ModuleOp([function])
     module.verify()
     return module
+
+
+def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
+    """The types of the results."""
+    values: dict[fx.Node, Any] = {}
+    for node in graph.graph.nodes:
+        if node.op == "output":
+            flat = [values[each] for each in _flat(node.args[0]) if isinstance(each, fx.Node)]
+            emitter.block.add_op(ReturnOp(*flat))
+            return [value.type for value in flat]
+        values[node] = _emit_node(emitter, graph, node, values)
+    raise AssertionError("a graph ends with its output")
 
 
 def _emit_node(
@@ -220,7 +228,7 @@ def _emit_node(
         return emitter.constant(_host(getattr(graph, str(node.target))))
     lowering = LOWERINGS.get(node.target)
     if lowering is None:
-        raise _unsupported(node, f"no lowering for {_name(node)}")
+        raise unsupported(f"no lowering for {_name(node)}", node)
     _check_node(node)
     args = fx.map_arg(node.args, lambda each: values[each])
     kwargs = fx.map_arg(node.kwargs, lambda each: values[each])
@@ -235,9 +243,9 @@ def _check_node(node: fx.Node) -> None:
 
 def _check_dtype(node: fx.Node, value: Tensor) -> None:
     if value.dtype not in ELEMENTS:
-        raise _unsupported(node, f"{_name(node)} has elements of type {value.dtype}")
+        raise unsupported(f"{_name(node)} has elements of type {value.dtype}", node)
     if any(not isinstance(size, int) for size in value.shape):
-        raise _unsupported(node, f"{_name(node)} has sizes that are not known: {value.shape}")
+        raise unsupported(f"{_name(node)} has sizes that are not known: {value.shape}", node)
 
 
 def _host(tensor: Tensor) -> Tensor:
@@ -256,19 +264,18 @@ def _name(node: fx.Node) -> str:
     return str(node.target) if node.op == "call_function" else f"`{node.name}`"
 
 
-def _unsupported(node: fx.Node, message: str) -> UnsupportedOperation:
+def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
     broken = RuleBroken(
         codes.ATEN_OPERATION,
         message,
         helps=("write it with other operations, or compute it outside of the model",),
     )
-    return UnsupportedOperation(broken.at(span_of(node)))
+    span = calling_span() if node is None else span_of(node) or calling_span()
+    return UnsupportedOperation(broken.at(span))
 
 
 def span_of(node: fx.Node) -> Span | None:
     """The innermost line of the user's program that the node comes from."""
-    from ttl.diagnostics.frames import is_user_file
-
     lines = (node.meta.get("stack_trace") or "").splitlines()
     for line in reversed(lines):
         file, _, rest = line.strip().removeprefix('File "').partition('", line ')
