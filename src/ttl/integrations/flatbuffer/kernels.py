@@ -185,12 +185,14 @@ class _Reader:
         if kinds - {"KernelArgTensorAccessorArgs"} or (others and thread is ThreadKind.COMPUTE):
             raise Malformed("compile-time arguments of a kernel that are not known to this runtime")
         for position, (_, fields) in enumerate(others):
-            if fields["operand_index"] >= len(self.tensors):
-                number, count = fields["operand_index"], len(self.tensors)
+            number, count = fields["operand_index"], len(self.tensors)
+            if number >= count:
                 raise Malformed(f"an accessor of tensor {number} of {count}")
-            if fields["operand_index"] != position:
+            if number != position:
                 message = "accessors of tensors in another order are not known to this runtime"
                 raise Malformed(message)
+        if thread is not ThreadKind.COMPUTE and len(others) != self.operands:
+            raise Malformed(f"a kernel with {len(others)} accessors for {self.operands} tensors")
 
     def _addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
         """The tensors whose addresses a kernel gets; that of the scratch memory is the last."""
