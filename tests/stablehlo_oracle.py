@@ -24,6 +24,8 @@ def run_with_xla(text: str, inputs: list[Any]) -> list[Any]:
     (device,) = jax.local_devices()[:1]
     devices = xla_client.DeviceList((device,))
     options = xla_client.CompileOptions()
+    # Round to bfloat16 where the graph does.
+    options.env_option_overrides = [("xla_allow_excess_precision", False)]
     executable = device.client.compile_and_load(text, devices, options)
     with jax.enable_x64():
         buffers = [jax.device_put(each, device) for each in inputs]

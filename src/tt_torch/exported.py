@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,9 @@ def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -
     """
     placed = copy.deepcopy(model).to(NAME)
     moved = tuple(each.to(NAME) if isinstance(each, Tensor) else each for each in args)
-    with torch.no_grad(), constants_on_cpu():
+    with torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message=".*LeafSpec", category=FutureWarning
+        )  # torch's own
         program = torch.export.export(placed, moved, strict=False)
         return Exported(program.run_decompositions(decompositions()), functional)

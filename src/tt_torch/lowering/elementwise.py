@@ -115,10 +115,9 @@ for _ops, _name in (
     ((aten.minimum.default,), "minimum"),
     ((aten.pow.Tensor_Tensor, aten.pow.Scalar), "power"),
     ((aten.fmod.Tensor, aten.fmod.Scalar), "remainder"),
-    ((aten.atan2.default,), "atan2"),
-    ((aten.bitwise_and.Tensor, aten.bitwise_and.Scalar), "and"),
-    ((aten.bitwise_or.Tensor, aten.bitwise_or.Scalar), "or"),
-    ((aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar), "xor"),
+    ((aten.bitwise_and.Tensor,), "and"),
+    ((aten.bitwise_or.Tensor,), "or"),
+    ((aten.bitwise_xor.Tensor,), "xor"),
 ):
     lowers(*_ops)(_binary(_name))
 for _logical, _name in (("logical_and", "and"), ("logical_or", "or"), ("logical_xor", "xor")):
@@ -140,15 +139,6 @@ def _scaled_sum(name: str) -> Lowering:
 
 lowers(aten.add.Tensor, aten.add.Scalar)(_scaled_sum("add"))
 lowers(aten.sub.Tensor, aten.sub.Scalar)(_scaled_sum("subtract"))
-
-
-@lowers(aten.rsub.Scalar, aten.rsub.Tensor)
-def rsub(emitter: Emitter, node: fx.Node, x: Any, y: Any, alpha: Any = 1) -> SSAValue:
-    dtype = result_dtype(node)
-    first = operand(emitter, x, node, dtype)
-    if alpha != 1:
-        first = emitter.binary("multiply", first, operand(emitter, alpha, node, dtype))
-    return emitter.binary("subtract", operand(emitter, y, node, dtype), first)
 
 
 @lowers(aten.pow.Tensor_Scalar)
@@ -190,18 +180,13 @@ for _direction in ("eq", "ne", "lt", "le", "gt", "ge"):
 # Choices ------------------------------------------------------------------------------------------
 
 
-@lowers(aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar)
+@lowers(aten.where.self)
 def where(emitter: Emitter, node: fx.Node, condition: SSAValue, x: Any, y: Any) -> SSAValue:
     dtype = result_dtype(node)
     chosen = operand(emitter, condition, node, torch.bool)
     return emitter.select(
         chosen, operand(emitter, x, node, dtype), operand(emitter, y, node, dtype)
     )
-
-
-@lowers(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
-def masked_fill(emitter: Emitter, node: fx.Node, x: SSAValue, mask: SSAValue, y: Any) -> SSAValue:
-    return where(emitter, node, mask, y, x)  # type: ignore[return-value]
 
 
 @lowers(aten.clamp.default, aten.clamp.Tensor, aten.hardtanh.default)
@@ -217,36 +202,17 @@ def clamp(
     return result
 
 
-lowers(aten.clamp_min.default)(clamp)
-
-
-@lowers(aten.clamp_max.default)
-def clamp_max(emitter: Emitter, node: fx.Node, x: SSAValue, high: Any) -> SSAValue:
-    return clamp(emitter, node, x, None, high)  # type: ignore[return-value]
-
-
 # Constants ----------------------------------------------------------------------------------------
 
 
-def _constant(number: Any) -> Lowering:
-    """A tensor of one number; one that is not initialized is of zeros."""
-
-    def lower(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
-        value = node.meta["val"]
-        return emitter.full(value.shape, number, value.dtype)
-
-    return lower
-
-
-for _names, _number in (
-    (("zeros", "new_zeros", "zeros_like", "new_empty", "empty_like", "new_empty_strided"), 0),
-    (("ones", "new_ones", "ones_like"), 1),
-):
-    for _each in _names:
-        lowers(getattr(aten, _each).default)(_constant(_number))
-lowers(aten.empty.memory_format, aten.empty_strided.default, aten.empty_permuted.default)(
-    _constant(0)
-)
+@lowers(
+    aten.empty.memory_format, aten.empty_strided.default, aten.empty_permuted.default,
+    aten.new_empty_strided.default,
+)  # fmt: skip
+def empty(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
+    """What is not initialized is zero."""
+    value = node.meta["val"]
+    return emitter.full(value.shape, 0, value.dtype)
 
 
 @lowers(aten.full.default, aten.full_like.default)
@@ -255,17 +221,6 @@ def full(emitter: Emitter, node: fx.Node, _: Any, number: Any, **__: Any) -> SSA
     return emitter.full(value.shape, number, value.dtype)
 
 
-@lowers(aten.new_full.default)
-def new_full(emitter: Emitter, node: fx.Node, _: Any, __: Any, number: Any, **___: Any) -> SSAValue:
-    value = node.meta["val"]
-    return emitter.full(value.shape, number, value.dtype)
-
-
 @lowers(aten.scalar_tensor.default)
 def scalar_tensor(emitter: Emitter, node: fx.Node, number: Any, **_: Any) -> SSAValue:
     return emitter.scalar(number, result_dtype(node))
-
-
-@lowers(aten.fill.Scalar)
-def fill(emitter: Emitter, node: fx.Node, _: Any, number: Any) -> SSAValue:
-    return operand(emitter, number, node, result_dtype(node))

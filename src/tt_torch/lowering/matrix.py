@@ -33,7 +33,7 @@ def mm(emitter: Emitter, node: fx.Node, x: SSAValue, y: SSAValue) -> SSAValue:
     return _product(emitter, x, y, node.meta["val"].shape)
 
 
-@lowers(aten.addmm.default, aten.baddbmm.default)
+@lowers(aten.addmm.default)
 def addmm(
     emitter: Emitter,
     node: fx.Node,
@@ -53,14 +53,6 @@ def addmm(
     if beta != 1:
         added = emitter.binary("multiply", added, operand(emitter, beta, node, dtype))
     return emitter.binary("add", product, added)
-
-
-@lowers(aten.dot.default, aten.mv.default)
-def dot(emitter: Emitter, node: fx.Node, x: SSAValue, y: SSAValue) -> SSAValue:
-    shape = [int(size) for size in node.meta["val"].shape]
-    result = TensorType(stablehlo.element_of(x), shape)
-    last = len(stablehlo.shape_of(x)) - 1
-    return emitter.add(stablehlo.DotGeneralOp.of(x, y, ((), ()), ([last], [0]), result))
 
 
 # Reductions ---------------------------------------------------------------------------------------
@@ -83,7 +75,7 @@ def _sum(emitter: Emitter, x: SSAValue, dims: Any, keep: bool, dtype: torch.dtyp
     return emitter.reduce("add", wide, _dims(x, dims), 0, keep)
 
 
-@lowers(aten.sum.dim_IntList, aten.sum.default)
+@lowers(aten.sum.dim_IntList)
 def sum_(
     emitter: Emitter,
     node: fx.Node,
@@ -205,10 +197,3 @@ def any_(
     emitter: Emitter, node: fx.Node, x: SSAValue, dims: Any = None, keepdim: bool = False
 ) -> SSAValue:
     return emitter.reduce("or", emitter.convert(x, torch.bool), _dims(x, dims), False, keepdim)
-
-
-@lowers(aten.all.default, aten.all.dim, aten.all.dims)
-def all_(
-    emitter: Emitter, node: fx.Node, x: SSAValue, dims: Any = None, keepdim: bool = False
-) -> SSAValue:
-    return emitter.reduce("and", emitter.convert(x, torch.bool), _dims(x, dims), True, keepdim)

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
 
-from .emitter import Emitter, dtype_of, lowers
+from .emitter import Emitter, dtype_of, lowers, tensor_type
 
 aten = torch.ops.aten
 
@@ -22,10 +22,7 @@ def _result_shape(node: fx.Node) -> list[int]:
     return [int(size) for size in node.meta["val"].shape]
 
 
-@lowers(
-    aten.view.default, aten._unsafe_view.default, aten.reshape.default, aten.unsqueeze.default,
-    aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten._reshape_alias.default,
-)  # fmt: skip
+@lowers(aten.view.default, aten.unsqueeze.default, aten.squeeze.dims)
 def reshape(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any) -> SSAValue:
     return emitter.reshape(x, _result_shape(node))
 
@@ -34,20 +31,6 @@ def reshape(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any) -> SSAValue:
 def permute(emitter: Emitter, node: fx.Node, x: SSAValue, order: Sequence[int]) -> SSAValue:
     rank = len(stablehlo.shape_of(x))
     return emitter.transpose(x, [dim % rank for dim in order])
-
-
-@lowers(aten.transpose.int)
-def transpose(emitter: Emitter, node: fx.Node, x: SSAValue, first: int, second: int) -> SSAValue:
-    rank = len(stablehlo.shape_of(x))
-    order = list(range(rank))
-    if rank:
-        order[first], order[second] = order[second], order[first]
-    return emitter.transpose(x, order)
-
-
-@lowers(aten.t.default)
-def t(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
-    return emitter.transpose(x, list(range(len(stablehlo.shape_of(x))))[::-1])
 
 
 @lowers(aten.expand.default)
@@ -105,22 +88,6 @@ def split_with_sizes(
     return [_cut(emitter, x, dim, stop - size, stop) for stop, size in pairs]
 
 
-@lowers(aten.split.Tensor)
-def split(emitter: Emitter, node: fx.Node, x: SSAValue, size: int, dim: int = 0) -> list[SSAValue]:
-    whole = stablehlo.shape_of(x)[dim]
-    starts = range(0, whole, size)
-    return [_cut(emitter, x, dim, start, min(start + size, whole)) for start in starts]
-
-
-@lowers(aten.unbind.int)
-def unbind(emitter: Emitter, node: fx.Node, x: SSAValue, dim: int = 0) -> list[SSAValue]:
-    shapes = [list(each.shape) for each in node.meta["val"]]
-    return [
-        emitter.reshape(_cut(emitter, x, dim, index, index + 1), shape)
-        for index, shape in enumerate(shapes)
-    ]
-
-
 @lowers(operator.getitem)
 def getitem(emitter: Emitter, node: fx.Node, values: Sequence[SSAValue], index: int) -> SSAValue:
     return values[index]
@@ -130,8 +97,8 @@ def getitem(emitter: Emitter, node: fx.Node, values: Sequence[SSAValue], index: 
 
 
 @lowers(
-    aten.clone.default, aten.detach.default, aten.alias.default, aten.lift_fresh_copy.default,
-    aten._to_copy.default, torch.ops.prims.convert_element_type.default, aten.contiguous.default,
+    aten.clone.default, aten.alias.default, aten.lift_fresh_copy.default, aten._to_copy.default,
+    torch.ops.prims.convert_element_type.default,
 )  # fmt: skip
 def convert(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any, **__: Any) -> SSAValue:
     return emitter.convert(x, node.meta["val"].dtype)
@@ -149,7 +116,7 @@ def arange(
 ) -> SSAValue:
     value = node.meta["val"]
     made = stablehlo.IotaOp.create(
-        result_types=[TensorType(_element(emitter, value), _result_shape(node))],
+        result_types=[tensor_type(value.shape, value.dtype)],
         properties={"iota_dimension": IntegerAttr(0, i64)},
     )
     counted = emitter.add(made)
@@ -160,12 +127,6 @@ def arange(
         first = emitter.full(value.shape, start, value.dtype)
         counted = emitter.binary("add", counted, first)
     return counted
-
-
-def _element(emitter: Emitter, value: torch.Tensor) -> Any:
-    from .emitter import ELEMENTS
-
-    return ELEMENTS[value.dtype]
 
 
 @lowers(aten._assert_tensor_metadata.default)

@@ -207,12 +207,12 @@ class BinaryOp(PlainOp, ABC):
 
 
 UNARY_NAMES = (
-    "abs", "cbrt", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log",
+    "abs", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log",
     "log_plus_one", "logistic", "negate", "not", "round_nearest_even", "rsqrt", "sign", "sine",
     "sqrt", "tan", "tanh",
 )  # fmt: skip
 BINARY_NAMES = (
-    "add", "and", "atan2", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
+    "add", "and", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
     "subtract", "xor",
 )  # fmt: skip
 
