@@ -168,6 +168,7 @@ class _Reader:
             tensor_indices=own,
             config=_compute_config(config) if thread is ThreadKind.COMPUTE else None,
             source_map=self.debug.source_map((*path, "source_map")),
+            runtime_arg_names=self.debug.texts((*path, "runtime_arg_names")),
             runtime_args=tuple(_core_arguments(each) for each in value["rt_args"]),
             signposts=self.debug.pairs((*path, "signposts")),
             **extra,
@@ -272,6 +273,7 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
         block_count=count,
         unpack_to_dest_fp32=form["buffer_index"] in wide,
         span=debug.span(("buffers", position, "span")),
+        compiler_allocated=debug.flag(("buffers", position, "compiler_allocated")),
         row_bytes=None if page == PAGE_BYTES[form["dtype"]] else page,
     )
 
