@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
+import pytest
+
+import ttl
 from graph_texts import TWO_OUTPUTS, binary, parsed, stitched
-from ttl.integrations.flatbuffer import compile_module
+from ttl.integrations.flatbuffer import Runtime, compile_module, emit_flatbuffer
 from ttl.integrations.flatbuffer.schema import OWN_TAGS, TABLES, UNIONS, UPSTREAM, slots
 
 
@@ -172,6 +176,37 @@ def test_a15_a_result_is_the_tensor_it_was_written_to() -> None:
 def test_equal_graphs_give_equal_bytes() -> None:
     again = compile_module(parsed(TWO_OUTPUTS), python_module="graph_resolver")
     assert again == binary(TWO_OUTPUTS)
+
+
+def test_programs_of_one_file_have_tensors_of_their_own() -> None:
+    one, two = "tensor<4xf32>", "tensor<2x3xf32>"
+    text = "\n".join(
+        f"func.func @{name}(%a: {type}) -> {type} {{\n"
+        f"%0 = stablehlo.negate %a : {type}\nreturn %0 : {type}\n}}"
+        for name, type in (("one", one), ("two", two))
+    )
+    runtime = Runtime(binary(text))
+    assert [program.name for program in runtime.programs] == ["one", "two"]
+    array = np.ones((2, 3), np.float32)
+    assert (runtime.run([array], program=1)[0] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("{kernels = [{colour = 3 : i64}]}", "a KernelDescriptor has no `colour`"),
+        ('{kernels = [{source_type = "PATH"}]}', "there is no SourceType `PATH`"),
+        ("{cbs = [{total_size = -1 : i64}]}", "-1 is no uint"),
+        ("{kernels = [{source = 3 : i64}]}", "3 is no text"),
+        ("{cbs = 3 : i64}", "3 is no list"),
+        ("{kernels = [{config = {}}]}", "is no member of KernelConfig"),
+    ],
+)
+def test_a_program_that_does_not_fit_the_schema_is_refused(program, message) -> None:
+    operands = "() <{operandSegmentSizes = array<i32: 0, 0>}>"
+    op = f'"ttnn.generic"{operands} {{program = {program}}} : () -> ()'
+    with pytest.raises(ttl.CompileError, match=message):
+        emit_flatbuffer(parsed(f"func.func @f() {{\n{op}\nreturn\n}}"))
 
 
 # The schema itself --------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import ml_dtypes
@@ -13,10 +14,12 @@ import pytest
 import graph_resolver
 import ttl
 from graph_texts import RESOLVER, SHARDED, TWO_OUTPUTS, binary, parsed, stitched
+from ttl.driver import TensorSpec, compile_from_spec
 from ttl.integrations.flatbuffer import Runtime, compile_module
 from ttl.integrations.flatbuffer.reader import read_binary
 from ttl.integrations.flatbuffer.writer import write_binary
 from ttl.passes import GRAPH
+from ttl.semantics.dtypes import DTYPES
 from ttl.tools.cli import main
 from ttl.trace import EventKind, Recorder
 
@@ -50,6 +53,18 @@ def test_a16_several_outputs_have_buffers_of_their_own() -> None:
     assert (total == sums + products + sums).all()
     assert (product == sums * products).all()
     assert (same == out).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [(stitched(64, 32), "add"), (TWO_OUTPUTS, "sum_and_product")]
+)
+def test_nothing_of_an_operation_is_lost_on_the_way(text, name) -> None:
+    """What the executor gets from the file is what it gets from the compiler."""
+    runtime = Runtime(binary(text))
+    (operation,) = next(iter(runtime._kernels.values()))
+    specs = [TensorSpec(each.shape, DTYPES[each.dtype]) for each in operation.operands]
+    compiled = compile_from_spec(graph_resolver.OPERATIONS[name], specs)
+    assert operation == replace(compiled, operands=operation.operands)
 
 
 def test_a_tensor_in_shards_stays_in_its_shards() -> None:
@@ -149,7 +164,7 @@ def test_plain_calls_are_those_of_numpy() -> None:
 def test_what_was_64_bits_must_fit() -> None:
     runtime = Runtime(binary(CALLS))
     arrays = [drawn(2, 40, 24), drawn(2, 24, 40), np.full(40, 2**40), np.ones(40, bool)]
-    with pytest.raises(ttl.UsageError, match="input 2 has numbers that int32 cannot hold"):
+    with pytest.raises(ttl.UsageError, match="input 2 of `main` has numbers that int32 cannot"):
         runtime.run(arrays)
 
 
@@ -210,6 +225,7 @@ def test_a_fault_of_a_kernel_is_shown_at_its_line() -> None:
 CHILD = """
 import sys
 import numpy as np
+from ttl.driver import TensorSpec, compile_from_spec
 from ttl.integrations.flatbuffer import Runtime
 outputs = Runtime.from_file(sys.argv[1]).run([np.full((64, 32), n, np.float32) for n in (1, 2, 4)])
 assert (outputs[0] == 9).all()

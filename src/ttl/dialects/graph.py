@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     attr_def,
@@ -284,8 +284,3 @@ def roles_problem(op: TTLangBase) -> str | None:
             "(destination-passing-style output)."
         )
     return None
-
-
-def location_from(origin: Operation, *ops: Operation) -> None:
-    for op in ops:
-        op.location = origin.location

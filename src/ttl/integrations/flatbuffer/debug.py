@@ -47,13 +47,20 @@ class Debug:
         found = self._at(path)
         return found if type(found) is int and found > 0 else default
 
+    def flag(self, path: Path) -> bool:
+        return self._at(path) is True
+
+    def texts(self, path: Path) -> tuple[str, ...]:
+        found = self._at(path)
+        return tuple(each for each in found if isinstance(each, str)) if _is_list(found) else ()
+
     def span(self, path: Path) -> Span | None:
         return _span(self._at(path))
 
     def source_map(self, path: Path) -> tuple[tuple[int, Span], ...]:
         found = self._at(path)
         entries = []
-        for each in found if isinstance(found, list) else ():
+        for each in found if _is_list(found) else ():
             span = _span(each[1]) if isinstance(each, list) and len(each) == 2 else None
             if span is not None and type(each[0]) is int:
                 entries.append((each[0], span))
@@ -63,10 +70,14 @@ class Debug:
         found = self._at(path)
         pairs = [
             (each[0], each[1])
-            for each in (found if isinstance(found, list) else ())
+            for each in (found if _is_list(found) else ())
             if isinstance(each, list) and len(each) == 2 and all(isinstance(p, str) for p in each)
         ]
         return tuple(pairs)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
 
 
 def _span(value: Any) -> Span | None:

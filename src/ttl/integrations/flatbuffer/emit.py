@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any, cast
 
 import numpy as np
@@ -25,7 +27,7 @@ from ttl.semantics.tensor_layout import TensorLayout
 
 from .op_tables import OP_TABLES
 from .schema import SCHEMA_REVISION, VERSION
-from .writer import write_binary
+from .writer import Unwritable, write_binary
 
 _BUFFER_TYPES = {"dram": "DRAM", "l1": "L1", "system_memory": "SystemMemory"}
 _MEMORY_LAYOUTS = {
@@ -44,22 +46,25 @@ _DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -> bytes:
     """The bytes of a .ttnn file with one program for each function."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
-    mesh = {"y": mesh_shape[0], "x": mesh_shape[1]}
-    return write_binary(
-        {
-            "version": VERSION,
-            "schema_hash": SCHEMA_REVISION,
-            "mlir": {"name": "ttnn"},
-            "programs": [_Program(function).value(mesh) for function in functions],
-        }
-    )
+    mesh, numbers = {"y": mesh_shape[0], "x": mesh_shape[1]}, count(1)
+    value = {
+        "version": VERSION,
+        "schema_hash": SCHEMA_REVISION,
+        "mlir": {"name": "ttnn"},
+        "programs": [_Program(function, numbers).value(mesh) for function in functions],
+    }
+    try:
+        return write_binary(value)
+    except Unwritable as error:
+        raise _not_lowered(f"the module cannot be written to a flatbuffer: {error}") from None
 
 
 class _Program:
-    """Values get numbers in the order in which they are met."""
+    """Values get numbers in the order in which they are met, and no two of a file the same."""
 
-    def __init__(self, function: func.FuncOp):
+    def __init__(self, function: func.FuncOp, numbers: Iterator[int]):
         self.function = function
+        self.numbers = numbers
         self.references: dict[SSAValue, dict[str, Any]] = {}
 
     def value(self, mesh: dict[str, int]) -> dict[str, Any]:
@@ -78,7 +83,7 @@ class _Program:
 
     def tensor(self, value: SSAValue) -> dict[str, Any]:
         if value not in self.references:
-            reference: dict[str, Any] = {"global_id": len(self.references) + 1}
+            reference: dict[str, Any] = {"global_id": next(self.numbers)}
             if isinstance(value.type, TensorType):
                 reference["desc"] = _description(value)
             self.references[value] = reference
@@ -98,8 +103,8 @@ class _Program:
             debug = op.debug.data if op.debug is not None else ""
             return {"type": {"GenericOp": self._generic(op)}, "debug_info": debug}
         message = f"{op.name} cannot be written to a flatbuffer: it is not lowered to ttnn"
-        helps = ("run the passes from shlo-to-ttir to ttnn-lower-tt-lang-to-generic first",)
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps).at(None))
+        help_text = "run the passes from shlo-to-ttir to ttnn-lower-tt-lang-to-generic first"
+        raise _not_lowered(message, help_text)
 
     def _math(self, op: MathOp) -> dict[str, Any]:
         name = op.ENTRY.name
@@ -133,9 +138,7 @@ class _Program:
 def _description(value: SSAValue) -> dict[str, Any]:
     layout = ttnn.layout_of(value.type)
     if layout is None:
-        message = f"{value.type} has no layout"
-        helps = ("run ttnn-layout first",)
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps).at(None))
+        raise _not_lowered(f"{value.type} has no layout", "run ttnn-layout first")
     side = 32 if layout.is_tiled else 1
     shape = list(shape_of(value))
     return {
@@ -155,10 +158,13 @@ def _description(value: SSAValue) -> dict[str, Any]:
     }
 
 
+def _not_lowered(message: str, *helps: str) -> CompileError:
+    return CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps).at(None))
+
+
 def _format(element: str) -> str:
     if element not in _FORMATS:
-        message = f"there is no element type {element} on the chip"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None))
+        raise _not_lowered(f"there is no element type {element} on the chip")
     return _FORMATS[element]
 
 

@@ -168,6 +168,7 @@ class _Reader:
             tensor_indices=own,
             config=_compute_config(config) if thread is ThreadKind.COMPUTE else None,
             source_map=self.debug.source_map((*path, "source_map")),
+            runtime_arg_names=self.debug.texts((*path, "runtime_arg_names")),
             runtime_args=tuple(_core_arguments(each) for each in value["rt_args"]),
             signposts=self.debug.pairs((*path, "signposts")),
             **extra,
@@ -185,12 +186,14 @@ class _Reader:
         if kinds - {"KernelArgTensorAccessorArgs"} or (others and thread is ThreadKind.COMPUTE):
             raise Malformed("compile-time arguments of a kernel that are not known to this runtime")
         for position, (_, fields) in enumerate(others):
-            if fields["operand_index"] >= len(self.tensors):
-                number, count = fields["operand_index"], len(self.tensors)
+            number, count = fields["operand_index"], len(self.tensors)
+            if number >= count:
                 raise Malformed(f"an accessor of tensor {number} of {count}")
-            if fields["operand_index"] != position:
+            if number != position:
                 message = "accessors of tensors in another order are not known to this runtime"
                 raise Malformed(message)
+        if thread is not ThreadKind.COMPUTE and len(others) != self.operands:
+            raise Malformed(f"a kernel with {len(others)} accessors for {self.operands} tensors")
 
     def _addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
         """The tensors whose addresses a kernel gets; that of the scratch memory is the last."""
@@ -270,6 +273,7 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
         block_count=count,
         unpack_to_dest_fp32=form["buffer_index"] in wide,
         span=debug.span(("buffers", position, "span")),
+        compiler_allocated=debug.flag(("buffers", position, "compiler_allocated")),
         row_bytes=None if page == PAGE_BYTES[form["dtype"]] else page,
     )
 

@@ -83,7 +83,6 @@ class GenericStep:
 @dataclass(frozen=True, slots=True)
 class SemaphoreStep:
     output: int
-    initial: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ class _ProgramReader:
         if table == "GenericOp":
             return self._generic(fields, debug)
         if table == "CreateGlobalSemaphoreOp":
-            return SemaphoreStep(_semaphore(fields["out"]), fields["initial_value"])
+            return SemaphoreStep(_semaphore(fields["out"]))
         output = self.tensor(fields["out"])
         if table == "ConstantOp":
             return self._constant(fields["data"], output)

@@ -50,7 +50,7 @@ class Runtime:
         self._cache_dir = cache_dir or Config.from_environment().cache_dir
         limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
         try:
-            self.programs, self._kernels, self._target = _load(bytes(binary), limit)
+            self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
 
@@ -119,7 +119,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     if not value["programs"]:
         raise Malformed("it has no program")
     target = target_of(value["programs"])
-    cores = CoreCoord(*target.grid)
+    cores = CoreCoord(*target.default_grid)
     programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
@@ -161,12 +161,11 @@ def _inputs(program: Program, given: Sequence[Any], device: Device) -> dict[int,
     pool = {}
     for position, (number, described) in enumerate(zip(program.inputs, wanted, strict=True)):
         value = given[position]
-        if tuple(getattr(value, "shape", np.shape(value))) != described.shape:
-            found = tuple(getattr(value, "shape", np.shape(value)))
-            raise _wrong_input(
-                f"input {position} of `{program.name}` has shape {found}, not {described.shape}"
-            )
-        pool[number] = _tensor(value, described, device, f"input {position}")
+        value = value if hasattr(value, "shape") else np.asarray(value)
+        name = f"input {position} of `{program.name}`"
+        if tuple(value.shape) != described.shape:
+            raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
+        pool[number] = _tensor(value, described, device, name)
     return pool
 
 

@@ -9,7 +9,6 @@ import flatbuffers
 from .schema import (
     ENUMS,
     IDENTIFIER,
-    SCALARS,
     STRUCTS,
     UNIONS,
     is_inline,
@@ -18,8 +17,12 @@ from .schema import (
 )
 
 
+class Unwritable(ValueError):
+    """A value does not fit the schema; the text says which."""
+
+
 def write_binary(value: dict[str, Any]) -> bytes:
-    """The file of a TTNNBinary. Equal values give equal bytes."""
+    """The file of a TTNNBinary. Equal values give equal bytes. Unwritable if it is none."""
     writer = _Writer()
     root = writer.table("TTNNBinary", value)
     writer.builder.Finish(root, file_identifier=IDENTIFIER)
@@ -34,10 +37,13 @@ class _Writer:
         self.references: dict[int, int] = {}  # where each tensor's reference stands, by its id
 
     def table(self, name: str, value: dict[str, Any]) -> int:
+        if not isinstance(value, dict):
+            raise Unwritable(f"{value!r} is no {name}")
         if name == "TensorRef" and value["global_id"] in self.references:
             return self.references[value["global_id"]]
         fields = slots(name)
-        assert value.keys() <= {field[0] for field in fields}, (name, list(value))
+        if unknown := value.keys() - {field[0] for field in fields}:
+            raise Unwritable(f"a {name} has no `{min(unknown)}`")
         given = [field for field in fields if value.get(field[0]) is not None]
         behind = {
             field: self._behind(type, value[field])
@@ -75,15 +81,18 @@ class _Writer:
     def _behind(self, type: str, value: Any) -> tuple[int, ...]:
         """The offsets of what stands elsewhere: two for a vector of unions."""
         if type == "string":
+            if not isinstance(value, str):
+                raise Unwritable(f"{value!r} is no text")
             return (self.builder.CreateString(value),)
         if type in UNIONS:
-            ((member, fields),) = value.items()
-            return (self.table(member, fields),)
+            return (self.table(*_member(type, value)),)
         if not type.startswith("["):
             return (self.table(type, value),)
         element = type[1:-1]
+        if not isinstance(value, (list, tuple, bytes)):
+            raise Unwritable(f"{value!r} is no list")
         if element in UNIONS:
-            tags = [UNIONS[element][member] for item in value for member in item]
+            tags = [UNIONS[element][_member(element, item)[0]] for item in value]
             members = [self._behind(element, item)[0] for item in value]
             return self._vector("ubyte", tags), self._offsets(members)
         if element == "ubyte":
@@ -113,6 +122,8 @@ class _Writer:
     def _struct(self, name: str, value: dict[str, Any]) -> None:
         """Its fields, last first, with the room between them."""
         fields, size, alignment = struct_layout(name)
+        if not isinstance(value, dict) or value.keys() != {field for field, _, _ in fields}:
+            raise Unwritable(f"{value!r} is no {name}")
         self.builder.Prep(alignment, size)
         end = size
         for field, type, position in reversed(fields):
@@ -125,7 +136,11 @@ class _Writer:
             end = position
 
     def _number(self, type: str, value: Any) -> Any:
-        return ENUMS[type][1][value] if type in ENUMS and isinstance(value, str) else value
+        if type not in ENUMS or not isinstance(value, str):
+            return value
+        if value not in ENUMS[type][1]:
+            raise Unwritable(f"there is no {type} `{value}`")
+        return ENUMS[type][1][value]
 
     def _prepend(self, type: str, number: Any) -> None:
         base = ENUMS[type][0] if type in ENUMS else type
@@ -139,5 +154,14 @@ class _Writer:
             "long": self.builder.PrependInt64,
             "double": self.builder.PrependFloat64,
         }
-        assert base in SCALARS
-        prepend[base](number)
+        try:
+            prepend[base](number)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Unwritable(f"{number!r} is no {base}: {error}") from None
+
+
+def _member(union: str, value: Any) -> tuple[str, dict[str, Any]]:
+    """The only key of the value, and what it stands for."""
+    if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in UNIONS[union]:
+        raise Unwritable(f"{value!r} is no member of {union}")
+    return next(iter(value.items()))
