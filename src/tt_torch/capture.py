@@ -12,10 +12,7 @@ from functorch.compile import make_boxed_func
 from torch import fx
 from torch._functorch.aot_autograd import aot_module_simplified
 
-from ttl.diagnostics import TTLError
-
 from .executable import Executable
-from .registry import TTLangError
 
 aten = torch.ops.aten
 BACKEND = "tt"
@@ -52,22 +49,31 @@ def constants_on_cpu() -> Iterator[None]:
         torch._C._set_only_lift_cpu_tensors(before)
 
 
-def compile_backend(graph: fx.GraphModule, inputs: Sequence[Any], **_: Any) -> Callable[..., Any]:
-    """The backend that dynamo calls with a graph.
+class Compiled:
+    """A graph of dynamo, compiled when it is called for the sizes of the call.
 
-    What is wrong with the model is reported by the first call, as it is: dynamo would wrap it.
+    So sizes that dynamo leaves open are known, and what is wrong with the model is reported to the
+    caller as it is, not wrapped by dynamo.
     """
-    if any(isinstance(each, torch.SymInt) or _is_dynamic(each) for each in inputs):
-        return _Specializing(graph)
-    try:
-        return _compile(graph, inputs)
-    except (TTLError, TTLangError, NotImplementedError) as error:
-        return _raising(error)
+
+    def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any], **_: Any):
+        self.graph = graph
+        self.compiled: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *inputs: Any) -> Any:
+        key = tuple(
+            (tuple(each.shape), each.dtype, each.device, each.requires_grad)
+            if isinstance(each, torch.Tensor)
+            else each
+            for each in inputs
+        )
+        if key not in self.compiled:
+            self.compiled[key] = _compile(self.graph, inputs)
+        return self.compiled[key](*inputs)
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    # Not in dynamo's context, whose fake tensors may have open sizes where these have none.
-    with torch._guards.tracing(None), constants_on_cpu():
+    with constants_on_cpu():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )
@@ -84,39 +90,7 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
     return boxed
 
 
-def _raising(error: Exception) -> Callable[..., Any]:
-    def refuse(*args: Any) -> Any:
-        raise error
-
-    return refuse
-
-
-def _is_dynamic(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and any(
-        not isinstance(size, int) for size in value.shape
-    )
-
-
-class _Specializing:
-    """A graph with sizes that dynamo leaves open, compiled for those of each call."""
-
-    def __init__(self, graph: fx.GraphModule):
-        self.graph = graph
-        self.compiled: dict[Any, Callable[..., Any]] = {}
-
-    def __call__(self, *inputs: Any) -> Any:
-        key = tuple(
-            (tuple(each.shape), each.dtype, each.requires_grad)
-            if isinstance(each, torch.Tensor)
-            else each
-            for each in inputs
-        )
-        if key not in self.compiled:
-            self.compiled[key] = _compile(self.graph, inputs)
-        return self.compiled[key](*inputs)
-
-
 def register() -> None:
     """Make the backend known to torch.compile."""
     if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
-        torch._dynamo.register_backend(compile_backend, name=BACKEND)
+        torch._dynamo.register_backend(Compiled, name=BACKEND)

@@ -76,7 +76,7 @@ CASES = {
     # choices
     "where": lambda x, y, mask, **_: torch.where(mask, x, y) + torch.where(x > 0, x, 0.0),
     "masked_fill": lambda x, mask, **_: x.masked_fill(mask, -1e4),
-    "clamp": lambda x, y, **_: x.clamp(y, y + 1) + x.clamp(-0.5, 0.5) + x.clamp(min=0) + x.clamp_max(0.25),
+    "clamp": lambda x, y, **_: x.clamp(y, y + 1) + x.clamp(-0.5, 0.5) + x.clamp_max(0.25),
     "hardtanh": lambda x, **_: F.hardtanh(x) + F.relu6(x),
     # constants
     "full": lambda x, **_: x + torch.full_like(x, 1.5) + torch.ones_like(x) + torch.zeros(6),
@@ -98,7 +98,8 @@ CASES = {
     "var std": lambda x, **_: (x.var(1), x.std(0, correction=0), x.var()),
     "amax amin": lambda x, whole, **_: (x.amax(1), x.amin(), x.max(), whole.amax(0), whole.min()),
     "prod": lambda x, **_: (x.prod(1), x.prod()),
-    "any all": lambda mask, **_: (mask.any(), mask.all(1), mask.any(0, keepdim=True), mask.any((0, 1))),
+    "any": lambda mask, **_: (mask.any(), mask.any(0, keepdim=True), mask.any((0, 1))),
+    "all": lambda mask, **_: (mask.all(1), mask.all()),
     "softmax": lambda x, short, **_: (F.softmax(x, -1), F.log_softmax(x, 0), F.softmax(short, 1)),
     "layer_norm": lambda x, row, short, **_: (
         F.layer_norm(x, (6,), row, row), F.layer_norm(short, (6,))
