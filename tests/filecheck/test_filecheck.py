@@ -113,11 +113,11 @@ def test_run_line(line: RunLine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [*PIPELINE, *GRAPH])
 def test_every_pass_has_a_file_that_it_changes(name: str) -> None:
-    (line,) = [
+    line = next(
         line
         for line in LINES
         if line.pipeline.partition("{")[0] == name and line.file.stem == name.replace("-", "_")
-    ]
+    )
     untouched, changed = (io.StringIO() for _ in range(2))
     for out, pipeline in ((untouched, ""), (changed, line.pipeline)):
         with redirect_stdout(out):

@@ -7,7 +7,7 @@ Malformed where that is not so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -276,43 +276,54 @@ def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], t
 
 
 def _check_lives(program: Program, memory_bytes: int) -> None:
-    live: set[int] = set()
-    semaphores: set[int] = set()
-    size = peak = 0
-    for what, numbers in _events(program):
-        for number in numbers:
-            if what == "semaphore":
-                semaphores.add(number)
-            elif what == "use semaphore":
-                if number not in semaphores:
-                    raise Malformed(f"semaphore {number} is used and not made")
-            elif what == "make":
-                if number in live:
-                    raise Malformed(f"tensor {number} is made while it exists")
-                live.add(number)
-                size += program.tensors[number].size_bytes
-            elif number not in live:
-                raise Malformed(f"tensor {number} is used while it does not exist")
-            elif what == "free":
-                live.remove(number)
-                size -= program.tensors[number].size_bytes
-            peak = max(peak, size)
-    if peak > memory_bytes:
-        raise Malformed(f"its tensors need {peak} bytes of memory, and there are {memory_bytes}")
-
-
-def _events(program: Program) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield "make", program.inputs
+    lives = _Lives(program.tensors)
+    lives.make(program.inputs)
     for step in program.steps:
         match step:
             case Step(_, inputs, output):
-                yield "use", inputs
-                yield "make", (output,)
+                lives.use(inputs)
+                lives.make((output,))
             case GenericStep(tensors, semaphores):
-                yield "use", tensors
-                yield "use semaphore", semaphores
+                lives.use(tensors)
+                lives.use_semaphores(semaphores)
             case SemaphoreStep(output):
-                yield "semaphore", (output,)
+                lives.semaphores.add(output)
             case FreeStep(tensor):
-                yield "free", (tensor,)
-    yield "use", program.outputs
+                lives.free(tensor)
+    lives.use(program.outputs)
+    if lives.peak_bytes > memory_bytes:
+        needed = f"its tensors need {lives.peak_bytes} bytes of memory"
+        raise Malformed(f"{needed}, and there are {memory_bytes}")
+
+
+class _Lives:
+    """The tensors and semaphores that exist at a point of the program."""
+
+    def __init__(self, tensors: Mapping[int, TensorDescription]):
+        self.tensors = tensors
+        self.live: set[int] = set()
+        self.semaphores: set[int] = set()
+        self.size_bytes = self.peak_bytes = 0
+
+    def make(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if number in self.live:
+                raise Malformed(f"tensor {number} is made while it exists")
+            self.live.add(number)
+            self.size_bytes += self.tensors[number].size_bytes
+        self.peak_bytes = max(self.peak_bytes, self.size_bytes)
+
+    def use(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if number not in self.live:
+                raise Malformed(f"tensor {number} is used while it does not exist")
+
+    def use_semaphores(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if number not in self.semaphores:
+                raise Malformed(f"semaphore {number} is used and not made")
+
+    def free(self, number: int) -> None:
+        self.use((number,))
+        self.live.remove(number)
+        self.size_bytes -= self.tensors[number].size_bytes

@@ -10,6 +10,8 @@ is ours, with tags from OWN_TAGS on, which tt-mlir does not use.
 
 from __future__ import annotations
 
+from functools import cache
+
 from ttl.semantics.graph_ops import BINARY, REDUCTIONS, UNARY
 
 IDENTIFIER = b"TTNN"
@@ -269,11 +271,12 @@ UPSTREAM = (
 )  # fmt: skip
 
 
-def struct_layout(name: str) -> tuple[list[tuple[str, str, int]], int, int]:
+@cache
+def struct_layout(name: str) -> tuple[tuple[tuple[str, str, int], ...], int, int]:
     """The fields with their offsets, the size and the alignment of a scalar, enum or struct."""
     if name in SCALARS:
         size = SCALARS[name][1]
-        return [], size, size
+        return (), size, size
     if name in ENUMS:
         return struct_layout(ENUMS[name][0])
     fields, position, widest = [], 0, 1
@@ -282,7 +285,7 @@ def struct_layout(name: str) -> tuple[list[tuple[str, str, int]], int, int]:
         position = -(-position // alignment) * alignment
         fields.append((field, type, position))
         position, widest = position + size, max(widest, alignment)
-    return fields, -(-position // widest) * widest, widest
+    return tuple(fields), -(-position // widest) * widest, widest
 
 
 def is_inline(type: str) -> bool:
@@ -290,11 +293,12 @@ def is_inline(type: str) -> bool:
     return type in SCALARS or type in ENUMS or type in STRUCTS
 
 
-def slots(table: str) -> list[tuple[str, str, str | int, int]]:
+@cache
+def slots(table: str) -> tuple[tuple[str, str, str | int, int], ...]:
     """(name, type, default, slot) of each field."""
     found, slot = [], 0
     for field in TABLES[table]:
         name, type, default = (*field, 0)[:3]
         found.append((name, type, default, slot))
         slot += 2 if type.strip("[]") in UNIONS else 1
-    return found
+    return tuple(found)
