@@ -16,7 +16,7 @@ from conformance.operators_page import API, has_meaning
 from differential.compute_programs import ComputeProgram, assert_close, assert_equal, stores
 from ttl import ttnn
 from ttl.diagnostics import TTLError
-from ttl.frontend.module import COMPILED_DTYPES
+from ttl.semantics.dtypes import DTYPES as ALL_DTYPES
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Domain
 
 SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
@@ -85,11 +85,8 @@ def test_every_operation_with_numbers_is_given_some() -> None:
 
 
 def test_every_operation_is_compiled_for_every_type_it_has_a_meaning_for() -> None:
-    """Of float16 and uint8 there are no buffers yet."""
     for op in BLOCK_OPS.values():
-        if not op.elementwise or op.name in ("fill", "squeeze", "unsqueeze"):
-            continue
-        for dtype in COMPILED_DTYPES:
+        for dtype in ALL_DTYPES.values() if op.name != "fill" else ():
             forms = op.tile[API].of(dtype)
             assert (forms is not None) is has_meaning(op, dtype), (op.name, dtype)
 
@@ -138,11 +135,11 @@ def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.nd
 
 WHOLE_NUMBERS: dict[str, dict[str, Any]] = {
     "pow": {"n": 3},
-    "relu_max": {"upper": 700},
+    "relu_max": {"upper": 170},
     "relu_min": {"lower": 60},
-    "hardtanh": {"min": 5, "max": 900},
-    "clamp": {"min": 5, "max": 900},
-    "threshold": {"threshold": 300, "value": 17},
+    "hardtanh": {"min": 5, "max": 90},
+    "clamp": {"min": 5, "max": 90},
+    "threshold": {"threshold": 130, "value": 17},
 }
 RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
     # numbers of a, and of b, by which is divided
@@ -155,6 +152,7 @@ RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
         (ttnn.uint32, (2**31, 2**32), (1, 999)),
     ],
     "uint16": [(ttnn.uint16, (0, 2**16), (1, 999)), (ttnn.uint16, (0, 300), (1, 2**16))],
+    "uint8": [(ttnn.uint8, (0, 2**8), (1, 2**8))],
 }
 WHOLE_OPERANDS = {"mask": "ttl.math.mask(a_blk, (b_blk > a_blk))",
                   "where": "ttl.math.where(a_blk - b_blk, a_blk, b_blk)"}  # fmt: skip
@@ -266,6 +264,10 @@ ON_SPECIAL = [
     "ttl.math.mask(a_blk, b_blk)",
     "ttl.math.mask_posinf(a_blk, b_blk)",
 ]
+INTEGERS_OF_SPECIAL = [
+    f"ttl.math.typecast(ttl.math.typecast(a_blk, ttnn.{dtype}), ttnn.{{}}) + 0 * (b_blk > 0)"
+    for dtype in ("int32", "uint32", "uint16", "uint8")
+]
 
 
 class SpecialProgram(ComputeProgram):
@@ -280,6 +282,17 @@ class SpecialProgram(ComputeProgram):
 def test_zeros_infinities_and_nan(dtype: str) -> None:
     program = SpecialProgram(stores(ON_SPECIAL), count=len(ON_SPECIAL), dtype=DTYPES[dtype])
     for text, (simulated, compiled) in zip(ON_SPECIAL, program.both(), strict=True):
+        np.testing.assert_array_equal(compiled, simulated, text)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infinities_and_nan_as_integers(dtype: str) -> None:
+    """Of NaN the chip would make the largest or the smallest one."""
+    texts = [text.format(dtype) for text in INTEGERS_OF_SPECIAL]
+    program = SpecialProgram(
+        stores(texts), count=4, dtype=DTYPES[dtype], options=", fp32_dest_acc_en=True"
+    )
+    for text, (simulated, compiled) in zip(texts, program.both(), strict=True):
         np.testing.assert_array_equal(compiled, simulated, text)
 
 
@@ -324,6 +337,21 @@ CASTS = {
     "uint32 to uint16": (ttnn.uint32, ttnn.uint16, [
         "ttl.math.typecast(a_blk * b_blk, ttnn.uint16)",
     ]),
+    "uint32 to uint8": (ttnn.uint32, ttnn.uint8, [
+        "ttl.math.typecast(a_blk * b_blk, ttnn.uint8)",
+        "ttl.math.typecast(ttl.math.typecast(a_blk + b_blk, ttnn.uint16), ttnn.uint8) + 250",
+    ]),
+    "uint8 to bfloat16": (ttnn.uint8, ttnn.bfloat16, ["a_blk - b_blk"]),
+    "float32 to uint8": (ttnn.float32, ttnn.uint8, [
+        "ttl.math.typecast(a_blk * 300, ttnn.uint8) * ttl.math.typecast(b_blk, ttnn.uint8)",
+    ]),
+    "float16 to float32": (ttnn.float16, ttnn.float32, [
+        "a_blk * b_blk", "ttl.math.typecast(a_blk / b_blk, ttnn.bfloat16)",
+    ]),
+    "float32 to float16": (ttnn.float32, ttnn.float16, ["a_blk * b_blk", "a_blk * 1e6 + b_blk"]),
+    "float16 to float16": (ttnn.float16, ttnn.float16, [
+        "a_blk + b_blk", "ttl.math.where(a_blk > b_blk, -a_blk, b_blk * 3)",
+    ]),
 }  # fmt: skip
 
 
@@ -336,6 +364,19 @@ def test_formats(name: str) -> None:
             stores(texts), (2, 3), 1, len(texts), dtype=dtype, out_dtype=out_dtype, values=values
         )
     )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+@pytest.mark.parametrize("out_dtype", ["bfloat16", "bfloat8_b", "float32", "float16"])
+def test_large_integers_are_rounded_once(dtype: str, out_dtype: str) -> None:
+    texts = ["a_blk - b_blk", "a_blk // 127"]
+    element_type, values, _ = RANGES[dtype][0]
+    assert_equal(
+        ComputeProgram(
+            stores(texts), (2, 3), 1, 2, dtype=element_type, out_dtype=getattr(ttnn, out_dtype),
+            values=values,
+        )
+    )  # fmt: skip
 
 
 FILLS = [

@@ -107,7 +107,36 @@ def test_more_dimensions(dtype: str) -> None:
     check_close(ShapeProgram(blocks, results, DTYPES[dtype]), 4 * SPACING[dtype])
 
 
-@pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b", "int32", "uint32", "uint16"])
+INTEGERS = {
+    "int32": (-(2**31), 2**31),
+    "uint32": (0, 2**32),
+    "uint16": (0, 2**16),
+    "uint8": (0, 2**8),
+}
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_reductions_and_products_of_integers(dtype: str) -> None:
+    """Exact, and wrapping around."""
+    calls = [((-1,), "1"), ((-2,), "3"), ((-2, -1), "s")]
+    results = [
+        (f"ttl.math.{name}(x, {scaler}, dims={list(dims)})", reduced((2, 3), dims))
+        for name in REDUCTIONS
+        for dims, scaler in calls
+    ]
+    of_more_dimensions = [
+        ("ttl.math.reduce_sum(o, dims=[0])", (1, 3, 1, 1)),
+        ("ttl.math.reduce_max(o, 2, dims=[0, 1, -1])", (1, 1, 1, 1)),
+    ]
+    products = [("ttl.math.reduce_max(x @ w + 7, dims=[-1]) + 1", (2, 1)), ("x @ w", (2, 2))]
+    of_many = [("long @ ttl.math.transpose(long)", (1, 1))]
+    blocks = {"x": (2, 3), "s": (1, 1), "w": (3, 2), "o": (2, 3, 1, 1), "long": (1, 9)}
+    for each in (results, of_more_dimensions, products, of_many):
+        program = ShapeProgram(blocks, each, getattr(ttnn, dtype), values=INTEGERS[dtype])
+        check_equal(program)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b", *INTEGERS])
 def test_other_formats(dtype: str) -> None:
     shape = (2, 3)
     results = [

@@ -24,7 +24,13 @@ from ttl.semantics.ops.rules import normal_dims
 from ttl.semantics.types import Shape
 
 # What combines tiles where a reduction leaves the inside of the tile alone.
-COMBINING = {"reduce_sum": "add", "reduce_max": "max"}
+COMBINING = {
+    "reduce_sum": "add",
+    "reduce_max": "max",
+    "sum_of_tiles": "add",
+    "max_of_tiles": "max",
+}
+OF_TILES = ("sum_of_tiles", "max_of_tiles")
 
 
 def is_arranged(op: object) -> bool:
@@ -66,6 +72,8 @@ def inner_dims(op: ttl.BlockMathOp | ttl.TileMathOp) -> Shape:
         return numbers_of(op, "dims")
     if op.ENTRY.name == "transpose":
         return (-2, -1)
+    if op.ENTRY.name in OF_TILES:
+        return ()
     rank = len(_shape(op.inputs[0]))
     return tuple(dim - rank for dim in _dims(op) if dim >= rank - 2)
 

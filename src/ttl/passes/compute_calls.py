@@ -150,7 +150,7 @@ def _form(self: KernelConverter, action: str, from_buffers: bool) -> TileCall:
 
 
 def _arranged_form(self: KernelConverter, op: ttl.TileCallOp) -> TileCall | None:
-    entry = BLOCK_OPS.get(op.action.data)
+    entry = TILE_OPS.get(op.action.data)
     return form_of(entry.tile[self.api], op.parameters) if entry else None
 
 

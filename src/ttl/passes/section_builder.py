@@ -8,8 +8,8 @@ rule ONCE     a call that accumulates needs registers that are still zero, which
 rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
               bits: the matrix unit reads both, and no register is needed for the first.
 rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
-rule WHOLE    a uint16 is an int32 in a register: it is converted when it is copied there, and back
-              before it is packed.
+rule WHOLE    a uint16 or uint8 is an int32 in a register: the first is converted when it is copied
+              there (the unpacker widens the second), and both before they are packed.
 rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
 rule ORDER    of two operands the one that needs more registers is computed first (Sethi, Ullman).
 """
@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import bfloat16, float32, uint16
+from ttl.semantics.dtypes import NARROW, DType, bfloat16, float32, uint16
 from ttl.semantics.ops import MATMUL
 
 from .arranged_tiles import (
@@ -78,21 +78,19 @@ class SectionBuilder:
 
     def widened(self, value: SSAValue, block: SSAValue) -> SSAValue:
         """rule WHOLE"""
-        if block_type(block.type).dtype != uint16:
-            return value
-        return self.step("uint16_to_int32", value)
+        dtype = block_type(block.type).dtype
+        return self.step("uint16_to_int32", value, uint16) if dtype == uint16 else value
 
     def packed(self, value: SSAValue, block: SSAValue) -> SSAValue:
         """rule WHOLE: what can be packed into a block of the user."""
-        if block_type(block.type).dtype != uint16:
-            return value
-        return self.step("int32_to_uint16", value)
+        dtype = block_type(block.type).dtype
+        return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
 
-    def step(self, name: str, value: SSAValue) -> SSAValue:
+    def step(self, name: str, value: SSAValue, dtype: DType) -> SSAValue:
         op = ttl.TILE_MATH[name].create(
             operands=[value],
             result_types=[value.type],
-            properties={"element_type": StringAttr(uint16.name)},
+            properties={"element_type": StringAttr(dtype.name)},
         )
         return self.make.value(op, value.name_hint)
 
@@ -130,9 +128,7 @@ class SectionBuilder:
         parameters: dict[str, Attribute] = {}
         if op.parameters is not None:
             parameters["parameters"] = op.parameters
-        dtype = block_type(op.inputs[0].type).dtype
-        if dtype is not None and not dtype.is_float:
-            parameters["element_type"] = StringAttr(dtype.name)
+        parameters |= _element_type(op)
         tile = ttl.TILE_MATH[op.ENTRY.name].create(
             operands=operands, result_types=[dst_type(op.result)], properties=parameters
         )
@@ -189,7 +185,9 @@ class SectionBuilder:
         result = self.add(first, op.result)
         for other in others:
             combine = ttl.TILE_MATH[COMBINING[op.ENTRY.name]].create(
-                operands=[result, self.add(other, op.result)], result_types=[result.type]
+                operands=[result, self.add(other, op.result)],
+                result_types=[result.type],
+                properties=_element_type(op),
             )
             result = self.add(combine, op.result)
         return result
@@ -320,6 +318,13 @@ class SectionBuilder:
                 return False
             between = between.next_op
         return self.product_to_accumulate(user) is op
+
+
+def _element_type(op: ttl.BlockMathOp) -> dict[str, Attribute]:
+    """Of integers, which have calls of their own."""
+    dtype = block_type(op.inputs[0].type).dtype
+    is_float = dtype is None or dtype.is_float
+    return {} if is_float else {"element_type": StringAttr(dtype.name)}  # type: ignore[union-attr]
 
 
 def _has_one_use(value: SSAValue) -> bool:

@@ -12,6 +12,7 @@ rule BRANCH   after a branch holds what held before it and at the end of both of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,6 +42,7 @@ RECONFIGURE = {
     SRCB: "reconfig_data_format_srcb",
     PACK: "pack_reconfig_data_format",
 }
+_DATA_FORMAT = re.compile(r"DataFormat::(\w+)")
 REDUCE, UNMASK = "ttkernel.reduce_tile", "ttkernel.reduce_uninit"
 
 
@@ -80,9 +82,10 @@ def _tile_calls(api: str) -> dict[str, TileCall]:
 def _call_of(op: Operation, calls: dict[str, TileCall]) -> TileCall | None:
     template = op.properties.get("template")
     if isinstance(template, StringAttr):
-        spelled = calls.get(f"{op.name}<{template.data}>")
-        if spelled is not None:
-            return spelled
+        of_any_format = _DATA_FORMAT.sub("DataFormat::{format}", template.data)
+        for spelled in (template.data, of_any_format):
+            if (found := calls.get(f"{op.name}<{spelled}>")) is not None:
+                return found
     return calls.get(op.name)
 
 
@@ -236,7 +239,9 @@ def _spelled(init: str, op: Operation) -> str:
     template = op.properties.get("template")
     if "{format}" not in init or not isinstance(template, StringAttr):
         return init
-    return f"{init.partition('<')[0]}<{template.data}>"
+    named = _DATA_FORMAT.search(template.data)
+    assert named is not None
+    return init.replace("{format}", named[1])
 
 
 def _next_pack(op: Operation) -> Operation:
