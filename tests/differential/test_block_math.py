@@ -387,6 +387,55 @@ FILLS = [
 ]
 
 
+RUN_TIME_NUMBERS = """
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    total = ttl.math.fill(0, shape=(ROWS, COLUMNS))
+    for i in range(3):
+        n = i * 21845 + 7
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk * i - b_blk + n)
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(ttl.math.reduce_max(ttl.math.max(i, a_blk), i + 1, dims=[0, 1])
+                        + ttl.math.fill(n) * b_blk)
+        total += ttl.math.fill(a_blk, i) * b_blk
+    with y_dfb.reserve() as y_blk:
+        y_blk.store(total)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "int32", "uint16"])
+def test_numbers_that_are_known_when_the_kernel_runs(dtype: str) -> None:
+    whole = dtype in RANGES
+    assert_equal(
+        ComputeProgram(
+            RUN_TIME_NUMBERS, count=7, dtype=getattr(ttnn, dtype),
+            values=(0, 9) if whole else (-2.0, 2.0),
+        )
+    )  # fmt: skip
+
+
+RUN_TIME_FLOATS = """
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    for i in range(200):
+        x = (i - 100) * 1.37 / (i + 1)
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk + b_blk * 0 + ttl.math.fill(x))
+"""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_floats_that_are_known_when_the_kernel_runs(dtype: str) -> None:
+    assert_equal(ComputeProgram(RUN_TIME_FLOATS, count=200, dtype=DTYPES[dtype]))
+
+
+def test_a_float_is_no_integer_when_the_kernel_runs() -> None:
+    body = RUN_TIME_FLOATS.replace("a_blk +", "ttl.math.typecast(a_blk, ttnn.int32) +")
+    with pytest.raises(TTLError) as caught:
+        ComputeProgram(body, count=200, dtype=ttnn.int32, values=(0, 9)).run("host")
+    assert caught.value.diagnostics[0].code.code == "TTL1003"
+    assert "is not a number of int32" in caught.value.diagnostics[0].message
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fills(dtype: str) -> None:
     assert_equal(ComputeProgram(stores(FILLS), (2, 2), 1, len(FILLS), dtype=DTYPES[dtype]))

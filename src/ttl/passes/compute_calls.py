@@ -26,7 +26,7 @@ from ttl.semantics.ops import (
 
 from .arranged_tiles import form_of
 from .compiler_buffers import FP32
-from .kernel_calls import KernelConverter, call
+from .kernel_calls import KernelConverter, call, rounded_to_bfloat16
 from .module_pass import Maker
 
 
@@ -50,7 +50,6 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
     elif action == "copy":
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":
-        assert op.value is not None
         _fill(self, op, registers[0], make)
     elif action == "duplicate":
         call(make, f"{DUPLICATE.call}<DataFormat::{_format(self, op)}>", *registers)
@@ -93,6 +92,13 @@ def _call_in_dst(
 def _fill(
     self: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker
 ) -> None:
+    number = op.number
+    if number is not None:
+        form = FILL.call if op.element_type is None else _spelled(self, FILL_WHOLE, op)
+        if op.element_type is None and _dst_format(self) != "Float32":
+            number = rounded_to_bfloat16(make, number)  # the chip would cut it off
+        call(make, form, register, number)
+        return
     assert op.value is not None
     if op.element_type is None:
         call(make, FILL.call, register).properties["value"] = op.value

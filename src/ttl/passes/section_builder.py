@@ -68,8 +68,9 @@ class SectionBuilder:
             return self.widened(self.add(copy, value), block)
         op = value.owner
         if isinstance(op, ttl.FillOp):
+            numbers = [self.others.get(number, number) for number in op.operands]
             fill = ttl.TileFillOp.create(
-                properties={"value": op.value}, result_types=[dst_type(value)]
+                operands=numbers, properties=dict(op.properties), result_types=[dst_type(value)]
             )
             return self.add(fill, value)
         assert isinstance(op, ttl.BlockMathOp), f"{value} is nowhere"

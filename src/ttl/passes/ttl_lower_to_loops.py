@@ -56,7 +56,9 @@ def _round_fills(kernel: func.FuncOp) -> None:
     """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
     dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in kernel.walk():
-        if isinstance(op, ttl.TileFillOp) and element_type_of(op) is None:
+        if not isinstance(op, ttl.TileFillOp) or element_type_of(op) is not None:
+            continue
+        if op.value is not None:
             value = round_to(np.array(op.value.value.data, np.float32), dtype)
             op.properties["value"] = FloatAttr(float(value), f32)
 
@@ -253,14 +255,18 @@ class _Section:
         if self.is_zero_already(op, slot):
             return
         self.used.add(slot)
-        buffers = [self.value(v) for v in op.operands if not is_register_value(v)]
-        firsts = [self.first(v) for v in op.operands if is_register_value(v)]
+        is_fill = isinstance(op, ttl.TileFillOp)
+        number = self.value(op.number) if isinstance(op, ttl.TileFillOp) and op.number else None
+        inputs = () if is_fill else op.operands
+        buffers = [self.value(v) for v in inputs if not is_register_value(v)]
+        firsts = [self.first(v) for v in inputs if is_register_value(v)]
         left_in_dst = len(buffers) == 1 and len(firsts) == 1 and is_register_value(op.operands[0])
         firsts.append(self.first(result))
 
         def tile(inner: Maker, t: Terms, place: SSAValue | None) -> None:
             registers = [inner.affine(t, first, "dst") for first in firsts]
-            made = call(inner, action_of(op), buffers, [place] * len(buffers), registers, op)
+            places = [place] * len(buffers)
+            made = call(inner, action_of(op), buffers, places, registers, op, number=number)
             if left_in_dst:
                 made.properties["left_in_dst"] = UnitAttr()
 
@@ -270,7 +276,7 @@ class _Section:
         """Registers are zero when a section begins."""
         if not isinstance(op, ttl.TileFillOp) or self.in_loop or slot in self.used:
             return False
-        value = op.value.value.data
+        value = op.value.value.data if op.value is not None else 1
         return value == 0 and not np.signbit(value)
 
     def each_tile(
@@ -437,6 +443,7 @@ def call(
     registers: list[SSAValue],
     origin: Operation,
     sizes: tuple[int, ...] = (),
+    number: SSAValue | None = None,
 ) -> Operation:
     properties: dict[str, Attribute] = {"action": StringAttr(action)}
     for name, kind in (
@@ -451,5 +458,6 @@ def call(
     if sizes:
         properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
     places = [tile for tile in tiles if tile is not None]
-    op = ttl.TileCallOp.build(operands=[buffers, places, registers], properties=properties)
+    operands = [buffers, places, registers, [number] if number is not None else []]
+    op = ttl.TileCallOp.build(operands=operands, properties=properties)
     return make.add(op)
