@@ -490,6 +490,7 @@ class TileCallOp(IRDLOperation):
     parameters = opt_prop_def(DictionaryAttr)
     element_type = opt_prop_def(StringAttr)  # of integers
     sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
+    accumulate = opt_prop_def(UnitAttr)  # of a store: the packer adds
     left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)

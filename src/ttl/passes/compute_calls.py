@@ -32,9 +32,7 @@ from .module_pass import Maker
 
 def section_step(self: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
     step = op.step.data
-    if step in SUMMING:
-        call(make, "pack_reconfig_l1_acc", make.index(SUMMING[step]))
-    elif step == "unmask":
+    if step == "unmask":
         call(make, "reduce_uninit")
     else:
         call(make, f"tile_regs_{step}")
@@ -46,7 +44,9 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
     registers = list(op.registers)
     action = op.action.data
     if action == "store":
-        call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
+        pack = call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
+        if op.accumulate is not None:
+            pack.attributes["accumulate"] = op.accumulate
     elif action == "copy":
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":
@@ -167,8 +167,6 @@ def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:
     steps = (block_type(op.buffers[0].type).shape or ())[-1]
     return columns, rows, steps
 
-
-SUMMING = {"sum": 1, "overwrite": 0}
 
 COMPUTE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.SectionOp: section_step,

@@ -190,7 +190,9 @@ class _Section:
         self.make.origin = self.section
         for step in ("commit", "wait"):
             self.protocol(step)
-        self.packs([op for op in body.ops if isinstance(op, ttl.TileStoreOp)])
+        for op in body.ops:
+            if isinstance(op, ttl.TileStoreOp):
+                self.pack(op)
         self.make.origin = self.section
         if any(is_masked(op) for op in body.ops):
             self.protocol("unmask")
@@ -372,19 +374,8 @@ class _Section:
         kept = [stride for size, stride in pairs[:-2] if size != 1]
         return [*kept, *strides[-2:]]
 
-    def packs(self, stores: list[ttl.TileStoreOp]) -> None:
-        """In order; the packer adds only while it packs what is to be added."""
-        is_summing = False
-        for store in stores:
-            self.make.origin = store
-            if (store.accumulate is not None) is not is_summing:
-                is_summing = not is_summing
-                self.protocol("sum" if is_summing else "overwrite")
-            self.pack(store)
-        if is_summing:
-            self.protocol("overwrite")
-
     def pack(self, store: ttl.TileStoreOp) -> None:
+        self.make.origin = store
         first = self.first(store.value)
         view = self.value(store.view)
 
@@ -449,6 +440,7 @@ def call(
     for name, kind in (
         ("value", FloatAttr),
         ("parameters", DictionaryAttr),
+        ("accumulate", UnitAttr),
     ):
         found = origin.properties.get(name)
         if isinstance(found, kind):
