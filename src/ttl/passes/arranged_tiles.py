@@ -39,6 +39,16 @@ def is_arranged(op: object) -> bool:
     )
 
 
+def is_broadcasting(op: object) -> bool:
+    """Does it expand its second operand as it reads it?"""
+    return (
+        isinstance(op, ttl.TileMathOp)
+        and not is_arranged(op)
+        and op.parameters is not None
+        and "strides" in op.parameters.data
+    )
+
+
 def is_view(op: object) -> bool:
     """Does the result have the tiles of the operand, under another shape?"""
     return isinstance(op, ttl.BlockMathOp) and any(
@@ -95,10 +105,11 @@ def numbers_of(op: Operation, name: str) -> Shape:
 
 
 def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | None:
-    """The call of an arranged tile operation."""
-    if not forms.by_dims or parameters is None:
+    """The call of a tile operation that is arranged or expands an operand."""
+    found = forms.by_dims or forms.with_broadcast
+    if not found or parameters is None:
         return None
-    return forms.by_dims[tuple(dim.value.data for dim in parameters.data["dims"])]  # type: ignore[attr-defined]
+    return found[tuple(dim.value.data for dim in parameters.data["dims"])]  # type: ignore[attr-defined]
 
 
 # Where it reads -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ rule BUFFER   both operands in 16-bit buffers: the matrix unit reads them there.
               lose bits on that way.
 rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
               section cannot give it, and which cost a slot each time: one call a section.
+rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
+              expands it as it reads it.
 rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
               bits: the matrix unit reads both, and no register is needed for the first.
 rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
@@ -25,11 +27,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import NARROW, DType, bfloat16, float32, uint16
-from ttl.semantics.ops import MATMUL
+from ttl.semantics.ops import MATMUL, TileCall
 
 from .arranged_tiles import (
     COMBINING,
     arrangements,
+    inner_dims,
     is_arranged,
     is_view,
     operands_in_buffers,
@@ -39,6 +42,9 @@ from .module_pass import Maker
 
 # The block in a buffer that holds a value, for the matrix unit or for the other ways; or None.
 Places = Callable[[SSAValue, bool], SSAValue | None]
+
+
+COMMUTATIVE = ("add", "mul")
 
 
 class SectionBuilder:
@@ -118,6 +124,8 @@ class SectionBuilder:
             others = list(op.inputs)
             others.remove(product.result)
             return self.product(product, self.compute(others[0], op), op)
+        if (expanding := self.broadcast_in_buffer(op)) is not None:
+            return self.add(expanding, op.result)
         operands = self.buffer_operands(op)
         if operands is None and (position := self.reused_operand(op)) is not None:
             block = self.place(op.inputs[1 - position])
@@ -147,6 +155,43 @@ class SectionBuilder:
         found = {i: self.compute(operands[i], op) for i in order}
         return [found[i] for i in range(len(operands))]
 
+    def broadcast_in_buffer(self, op: ttl.BlockMathOp) -> Operation | None:
+        """rule EXPAND"""
+        forms = op.ENTRY.tile[self.api].with_broadcast
+        order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
+        for position in order if forms else ():
+            expanded, other = op.inputs[position], self.place(op.inputs[1 - position])
+            broadcast = self.unshared_broadcast(expanded)
+            if broadcast is None or not self.is_narrow(other):
+                continue
+            block = self.place(broadcast.inputs[0])
+            form = forms.get(inner_dims(broadcast))
+            if form is None or not self.is_narrow(block) or not self.takes_zeros(form):
+                continue
+            made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
+                operands=[other, block],
+                result_types=[dst_type(op.result)],
+                properties={"parameters": arrangements(broadcast)[0]},
+            )
+            return made
+        return None
+
+    def unshared_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
+        op = value.owner
+        is_free = value not in self.values and self.place(value) is None
+        if not is_free or not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "broadcast":
+            return None
+        return op if _has_one_use(value) else None
+
+    def takes_zeros(self, form: TileCall) -> bool:
+        """rule ONCE"""
+        if not form.accumulates:
+            return True
+        if self.in_loop or self.zeros_are_used:
+            return False
+        self.zeros_are_used = True
+        return True
+
     def buffer_operands(self, op: ttl.BlockMathOp) -> list[SSAValue] | None:
         """rule BUFFER"""
         form = op.ENTRY.tile[self.api].from_buffers
@@ -155,11 +200,7 @@ class SectionBuilder:
         blocks = [self.place(operand) for operand in op.inputs]
         if any(b is None or block_type(b.type).dtype != bfloat16 for b in blocks):
             return None
-        if form.accumulates:  # rule ONCE
-            if self.in_loop or self.zeros_are_used:
-                return None
-            self.zeros_are_used = True
-        return blocks  # type: ignore[return-value]
+        return blocks if self.takes_zeros(form) else None  # type: ignore[return-value]
 
     def reused_operand(self, op: ttl.BlockMathOp) -> int | None:
         """rule REUSE: the operand that is in registers, or goes there."""

@@ -35,7 +35,7 @@ from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
 
-from .arranged_tiles import is_arranged, is_masked, numbers_of
+from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes
 from .dst_allocation import is_register_value, section_shape, value_shape
 from .module_pass import Maker, erase, kernels
@@ -209,7 +209,7 @@ class _Section:
                 self.loop(op, make)
             elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
                 self.matmul(op, make)
-            elif isinstance(op, ttl.TileMathOp) and is_arranged(op):
+            elif isinstance(op, ttl.TileMathOp) and (is_arranged(op) or is_broadcasting(op)):
                 self.arranged(op, make)
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
@@ -334,7 +334,8 @@ class _Section:
         make.loop(steps, "k_tile", step)
 
     def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
-        """Tile for tile of the result; of a reduction, one call for each tile it combines."""
+        """Tile for tile of the result; of a reduction, one call for each tile it combines. What is
+        read otherwise: the scaler of a reduction, and what stands beside a broadcast."""
         part = self.part
         blocks = [self.value(operand) for operand in op.inputs]
         *leading, row_stride, column_stride = self.strides(op)
@@ -354,7 +355,12 @@ class _Section:
             def read(most: Maker, more: list[tuple[SSAValue, int]]) -> None:
                 where = [(v, stride) for v, stride in (*here, *more) if stride]
                 tiles = [most.affine(where, constant, "tile_of_operand")]
-                tiles += [most.index(0) for _ in blocks[1:]]  # the scaler
+                if is_broadcasting(op):
+                    own = ((i, part.row_tiles), (j, 1))
+                    place = most.affine((*part.origin, *own), part.constant, "tile_of_block")
+                    tiles.insert(0, place)
+                elif blocks[1:]:
+                    tiles.append(most.index(0))
                 call(most, action_of(op), blocks, tiles, [register], op)
 
             _nested(inner, steps, [], read)

@@ -88,6 +88,15 @@ def arithmetic(name: str, template: str = NEAREST) -> dict[str, TileForms]:
                 f"{name}_reuse_dest_init<{reuse}::DEST_TO_SRCB>",
                 "eltwise_binary.h",
             ),
+            with_broadcast={
+                dims: TileCall(
+                    f"{name}_tiles_bcast_{form}",
+                    f"{name}_bcast_{form}_init",
+                    "bcast.h",
+                    accumulates=name == "mul",
+                )
+                for dims, form in (((-1,), "cols"), ((-2,), "rows"), ((-2, -1), "scalar"))
+            },
         )
     }
 
