@@ -7,6 +7,7 @@ sign), within the bound elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,22 @@ import pytest
 
 from conformance.operators_page import API, has_meaning
 from differential.compute_programs import ComputeProgram, assert_close, assert_equal, stores
+from sampling import sample_seed
 from ttl import ttnn
 from ttl.diagnostics import TTLError
 from ttl.semantics.dtypes import DTYPES as ALL_DTYPES
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Domain
 
-SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
+# Two shapes in every run, and of the rest a sample that a seed chooses; all of them with --full.
+SHAPES = [(2, 2), (3, 7)]
+ALL_SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
+FLOATS = [name for name, dtype in ALL_DTYPES.items() if dtype.is_float]
+SAMPLE_SIZE = 4
+# The spacing at 1 of the registers' format, and of the block's. Block floats share an exponent.
+SPACING = {"bfloat16": (2.0**-7, 2.0**-7), "float32": (2.0**-23, 2.0**-23),
+           "float16": (2.0**-23, 2.0**-10), "bfloat8_b": (2.0**-7, 2.0**-6),
+           "bfloat4_b": (2.0**-7, 2.0**-2)}  # fmt: skip
 
 # The numbers of each operation that takes some.
 NUMBERS: dict[str, dict[str, float]] = {
@@ -91,11 +101,40 @@ def test_every_operation_is_compiled_for_every_type_it_has_a_meaning_for() -> No
             assert (forms is not None) is has_meaning(op, dtype), (op.name, dtype)
 
 
+def shape_id(shape: tuple[int, int]) -> str:
+    return "x".join(map(str, shape))
+
+
+def batch_id(batch: tuple[BlockOp, ...]) -> str:
+    return f"{batch[0].name}..."
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("batch", batches(), ids=lambda batch: f"{batch[0].name}...")
+@pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
+@pytest.mark.parametrize("batch", batches(), ids=batch_id)
 def test_operations(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
     check_operations(batch, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", ALL_SHAPES, ids=shape_id)
+@pytest.mark.parametrize("batch", batches(), ids=batch_id)
+def test_all_shapes(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
+    check_operations(batch, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+
+
+@pytest.mark.parametrize("number", range(SAMPLE_SIZE))
+def test_a_sample_of_operations(number: int) -> None:
+    """Of all element types and shapes; the seed stands at the head of the report."""
+    random = Random(f"{sample_seed()} {number}")
+    dtype, shape = random.choice(list(ALL_DTYPES)), random.choice(ALL_SHAPES)
+    if dtype in RANGES:
+        check_integers(tuple(random.sample(whole_operations(), 8)), shape, dtype)
+        return
+    floats = [op for batch in batches() for op in batch]
+    ops = tuple(random.sample(floats, 8))
+    check_operations(ops, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
@@ -109,7 +148,7 @@ def check_operations(
     # Behind the operations a sum, because all blocks must be read.
     texts = [*(text_of(op) for op in ops), "a_blk + b_blk"]
     program = ComputeProgram(
-        stores(texts), shape, count=len(texts), dtype=DTYPES[dtype], **values
+        stores(texts), shape, count=len(texts), dtype=ALL_DTYPES[dtype], **values
     )
     inputs = dict(zip("ab", program.inputs(), strict=False))
     for op, (simulated, compiled) in zip(ops, program.both(), strict=False):
@@ -123,12 +162,16 @@ def check_operations(
 
 def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.ndarray) -> Any:
     """Each engine may be off by the bound, and then be rounded to the other side."""
-    spacing = {"bfloat16": 2.0**-7, "float32": 2.0**-23}[dtype]
+    spacing, of_result = SPACING[dtype]
     bound: Callable[..., Any] | None = op.bound
     assert bound is not None
     numbers = {name: np.float32(v) if name not in ("n", "decimals") else v
                for name, v in NUMBERS.get(op.name, {}).items()}  # fmt: skip
-    return 2 * bound(spacing, *operands, **numbers) + spacing * np.abs(result)
+    magnitude = np.abs(result)
+    if ALL_DTYPES[dtype].is_block_float:
+        groups = magnitude.reshape(-1, 16).max(axis=1, keepdims=True)
+        magnitude = np.broadcast_to(groups, (len(groups), 16)).reshape(result.shape)
+    return 2 * bound(spacing, *operands, **numbers) + of_result * magnitude
 
 
 # Integers -----------------------------------------------------------------------------------------
@@ -168,9 +211,23 @@ def whole_batches() -> list[tuple[BlockOp, ...]]:
 
 
 @pytest.mark.parametrize("dtype", RANGES)
-@pytest.mark.parametrize("shape", [(1, 1), (3, 7)], ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("batch", whole_batches(), ids=lambda batch: f"{batch[0].name}...")
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7)], ids=shape_id)
+@pytest.mark.parametrize("batch", whole_batches(), ids=batch_id)
 def test_integers(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
+    check_integers(batch, shape, dtype)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", RANGES)
+@pytest.mark.parametrize("shape", [(2, 2), (1, 5), (5, 5)], ids=shape_id)
+@pytest.mark.parametrize("batch", whole_batches(), ids=batch_id)
+def test_integers_of_all_shapes(
+    batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str
+) -> None:
+    check_integers(batch, shape, dtype)
+
+
+def check_integers(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
     texts = [WHOLE_OPERANDS.get(op.name) or text_of(op, WHOLE_NUMBERS) for op in batch]
     texts += ["3 - a_blk * 5", "a_blk ** 0 + b_blk"]
     body = stores(texts)
