@@ -416,7 +416,7 @@ class Expressions:
 
 
 @ALL_DTYPES
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(7))
 def test_random_expressions(seed: int, dtype: str) -> None:
     """Eight a program; relative to 1, because differences of equal numbers have no scale."""
     expressions = Expressions(seed)
