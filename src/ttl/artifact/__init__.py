@@ -10,8 +10,10 @@ from .operation import (
     Coordinate,
     CoreArguments,
     Kernel,
+    Memory,
     Operand,
     Semaphore,
+    Shards,
     ThreadKind,
 )
 
@@ -23,8 +25,10 @@ __all__ = [
     "Coordinate",
     "CoreArguments",
     "Kernel",
+    "Memory",
     "Operand",
     "Semaphore",
+    "Shards",
     "ThreadKind",
     "check_includes",
     "read_folder",

@@ -100,6 +100,25 @@ class Semaphore:
 
 
 @dataclass(frozen=True, slots=True)
+class Shards:
+    """How a tensor is cut: ranges of cores (inclusive corners), and the size of a shard."""
+
+    cores: tuple[tuple[Coordinate, Coordinate], ...]
+    shape: tuple[int, ...]
+    orientation: str
+    distribution: str | None = None  # of shards of any number of dimensions
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where a tensor lies, in the words of ttnn.MemoryConfig."""
+
+    buffer_type: str = "DRAM"
+    memory_layout: str = "INTERLEAVED"
+    shards: Shards | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor argument as it was when the operation was compiled."""
 
@@ -107,6 +126,7 @@ class Operand:
     shape: tuple[int, ...]
     dtype: str
     layout: str
+    memory: Memory = Memory()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ttl import ttnn
-from ttl.artifact import CompiledOperation, Operand, check_includes, read_folder
+from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, read_folder
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.host import CallCounts, counts_table, launch
@@ -76,9 +76,25 @@ def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> l
                 dtype=DTYPES[operand.dtype],
                 layout=LAYOUTS[operand.layout],
                 device=device,
+                memory_config=_memory_config(operand.memory),
             )
         )
     return tensors
+
+
+def _memory_config(memory: Memory) -> ttnn.MemoryConfig:
+    shards = memory.shards
+    spec: ttnn.ShardSpec | ttnn.NdShardSpec | None = None
+    if shards is not None:
+        cores = ttnn.CoreRangeSet([ttnn.CoreRange(start, end) for start, end in shards.cores])
+        orientation = ttnn.ShardOrientation[shards.orientation]
+        if shards.distribution is None:
+            spec = ttnn.ShardSpec(cores, shards.shape, orientation)
+        else:
+            distribution = ttnn.ShardDistributionStrategy[shards.distribution]
+            spec = ttnn.NdShardSpec(shards.shape, cores, orientation, distribution)
+    layout, buffer = ttnn.TensorMemoryLayout[memory.memory_layout], memory.buffer_type
+    return ttnn.MemoryConfig(layout, ttnn.BufferType[buffer], spec)
 
 
 def _random(operand: Operand, generator: np.random.Generator) -> Any:
