@@ -220,5 +220,9 @@ def test_replay_places_tensors_as_they_were(run: Any, tmp_path: Path) -> None:
     with np.load(written) as arrays:
         np.testing.assert_array_equal(arrays["y"], expected)
     first, second = json.loads((folder / "manifest.json").read_text())["pyttl"]["memory_configs"]
-    assert (first["memory_layout"], first["shards"]["shape"]) == ("WIDTH_SHARDED", [8, 16])
-    assert (second["buffer_type"], second["shards"]) == ("L1", None)
+    assert (first["memory_layout"], first["shard_shape"]) == ("WIDTH_SHARDED", [8, 16])
+    assert (second["buffer_type"], second["cores"]) == ("L1", [])
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("WIDTH_SHARDED", "WIDE"))
+    done = run("ttl", "replay", folder)
+    assert done.returncode == 1 and "there is no 'WIDE' where tensor `x` lies" in done.stderr

@@ -13,7 +13,6 @@ from .operation import (
     Memory,
     Operand,
     Semaphore,
-    Shards,
     ThreadKind,
 )
 
@@ -28,7 +27,6 @@ __all__ = [
     "Memory",
     "Operand",
     "Semaphore",
-    "Shards",
     "ThreadKind",
     "check_includes",
     "read_folder",

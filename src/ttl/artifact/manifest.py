@@ -24,7 +24,6 @@ from .operation import (
     Memory,
     Operand,
     Semaphore,
-    Shards,
     ThreadKind,
 )
 
@@ -163,17 +162,17 @@ def _memory_configs(operands: tuple[Operand, ...]) -> dict[str, Any]:
     """Nothing where all tensors are interleaved in DRAM."""
     if all(operand.memory == Memory() for operand in operands):
         return {}
-    return {"memory_configs": [asdict(operand.memory) for operand in operands]}
+    return {"memory_configs": [_memory_to_json(operand.memory) for operand in operands]}
+
+
+def _memory_to_json(memory: Memory) -> dict[str, Any]:
+    cores = [[list(start), list(end)] for start, end in memory.cores]
+    return asdict(memory) | {"cores": cores, "shard_shape": list(memory.shard_shape)}
 
 
 def _memory(given: dict[str, Any]) -> Memory:
-    shards = given["shards"]
-    if shards is not None:
-        ranges = ((_coordinate(start), _coordinate(end)) for start, end in shards["cores"])
-        shards = Shards(
-            tuple(ranges), tuple(shards["shape"]), shards["orientation"], shards["distribution"]
-        )
-    return Memory(given["buffer_type"], given["memory_layout"], shards)
+    cores = tuple((_coordinate(start), _coordinate(end)) for start, end in given["cores"])
+    return Memory(**given | {"cores": cores, "shard_shape": tuple(given["shard_shape"])})
 
 
 def _own(compiled: CompiledOperation) -> dict[str, Any]:

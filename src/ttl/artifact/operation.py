@@ -100,22 +100,19 @@ class Semaphore:
 
 
 @dataclass(frozen=True, slots=True)
-class Shards:
-    """How a tensor is cut: ranges of cores (inclusive corners), and the size of a shard."""
-
-    cores: tuple[tuple[Coordinate, Coordinate], ...]
-    shape: tuple[int, ...]
-    orientation: str
-    distribution: str | None = None  # of shards of any number of dimensions
-
-
-@dataclass(frozen=True, slots=True)
 class Memory:
-    """Where a tensor lies, in the words of ttnn.MemoryConfig."""
+    """Where a tensor lies, in the words of ttnn.MemoryConfig.
+
+    A sharded one has the ranges of its cores (inclusive corners) and the size of a shard; shards of
+    any number of dimensions also say how they are given to cores.
+    """
 
     buffer_type: str = "DRAM"
     memory_layout: str = "INTERLEAVED"
-    shards: Shards | None = None
+    cores: tuple[tuple[Coordinate, Coordinate], ...] = ()
+    shard_shape: tuple[int, ...] = ()
+    orientation: str = "ROW_MAJOR"
+    distribution: str = ""
 
 
 @dataclass(frozen=True, slots=True)

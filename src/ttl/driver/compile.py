@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, Memory, Operand, Shards
+from ttl.artifact import CompiledOperation, Memory, Operand
 from ttl.config import Config
 from ttl.diagnostics import (
     CompileError,
@@ -95,14 +95,14 @@ def _memory(tensor: Any) -> Memory:
     config = getattr(tensor, "memory_config", None)
     if not isinstance(config, MemoryConfig):
         return Memory()
+    names = (config.buffer_type.name, config.memory_layout.name)
     spec = config.shard_spec or config.nd_shard_spec
-    shards = None
-    if spec is not None:
-        strategy = getattr(spec, "shard_distribution_strategy", None)
-        ranges = tuple((tuple(r.start), tuple(r.end)) for r in spec.grid.ranges())
-        distribution = strategy.name if strategy is not None else None
-        shards = Shards(ranges, spec.shard_shape, spec.orientation.name, distribution)
-    return Memory(config.buffer_type.name, config.memory_layout.name, shards)
+    if spec is None:
+        return Memory(*names)
+    ranges = tuple((tuple(r.start), tuple(r.end)) for r in spec.grid.ranges())
+    strategy = getattr(spec, "shard_distribution_strategy", None)
+    distribution = strategy.name if strategy is not None else ""
+    return Memory(*names, ranges, spec.shard_shape, spec.orientation.name, distribution)
 
 
 def _write_module(module: ModuleOp, file: str | None) -> None:
