@@ -136,6 +136,28 @@ def test_reductions_and_products_of_integers(dtype: str) -> None:
         check_equal(program)
 
 
+REDUCED_IN_A_LOOP = """
+with x_dfb.wait() as x, y0_dfb.reserve() as y0:
+    total = ttl.math.fill(0, shape=(2, 1))
+    for i in range(3):
+        total = total + ttl.math.reduce_sum(x * i, dims=[-1]) ^ 5
+        if i > 1:
+            total = ttl.math.max(total, ttl.math.reduce_max(x, dims=[-1]))
+    y0.store(total)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_reductions_of_integers_in_a_loop(dtype: str) -> None:
+    results = [("x", (2, 1))]
+    values = INTEGERS[dtype]
+    check_equal(
+        ShapeProgram(
+            {"x": (2, 3)}, results, getattr(ttnn, dtype), body=REDUCED_IN_A_LOOP, values=values
+        )
+    )
+
+
 @pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b", *INTEGERS])
 def test_other_formats(dtype: str) -> None:
     shape = (2, 3)

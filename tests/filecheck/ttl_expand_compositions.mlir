@@ -89,18 +89,25 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
 
-  // Tiles with tiles, then inside the tile, where only the column of results is kept.
+  // Tiles with tiles, then inside the tile, where only the column of results is kept: by a tile
+  // that is made when the kernel starts.
   // CHECK-LABEL: func.func @whole_reduction
+  // CHECK: %[[ONES:.*]] = "ttl.reduce_max"(%{{.*}}, %{{.*}}) <{parameters = {dims = [1 : i64]}}> : ({{.*}}f32{{.*}}
+  // CHECK-NEXT: %[[KEPT:.*]] = "ttl.float_to_int32"(%[[ONES]])
+  // CHECK: scf.for
   // CHECK: %[[TILES:.*]] = "ttl.sum_of_tiles"(%n) <{parameters = {dims = [1 : i64]}}>
   // CHECK-NEXT: %[[COLUMN:.*]] = "ttl.sum_of_columns"(%[[TILES]])
-  // CHECK: "ttl.reduce_max"(%{{.*}}, %{{.*}}) <{parameters = {dims = [1 : i64]}}> : ({{.*}}f32{{.*}}
-  // CHECK: %total = "ttl.mul"(%[[COLUMN]], %{{.*}})
+  // CHECK-NEXT: %total = "ttl.mul"(%[[COLUMN]], %[[KEPT]])
   // CHECK-NOT: ttl.reduce_sum
   func.func @whole_reduction() attributes {ttl.kernel_thread = "compute"} {
     %r_dfb = "ttl.bind_dfb"() <{buffer = @r_dfb}> : () -> !row_dfb
     %n = "ttl.dfb_wait"(%r_dfb) : (!row_dfb) -> !row
-    %one = "ttl.fill"() <{value = 1.0 : f64}> : () -> !words
-    %total = "ttl.reduce_sum"(%n, %one) <{parameters = {dims = [-1 : i64]}}> : (!row, !words) -> !words
+    %zero = arith.constant 0 : index
+    %two = arith.constant 2 : index
+    scf.for %i = %zero to %two step %two {
+      %one = "ttl.fill"() <{value = 1.0 : f64}> : () -> !words
+      %total = "ttl.reduce_sum"(%n, %one) <{parameters = {dims = [-1 : i64]}}> : (!row, !words) -> !words
+    }
     func.return
   }
 

@@ -192,6 +192,19 @@ class Expansion:
         )
         return self.make.value(fill)
 
+    def at_start(self) -> Expansion:
+        kernel: Operation | None = self.make.origin
+        while not isinstance(kernel, func.FuncOp):
+            assert kernel is not None
+            kernel = kernel.parent_op()
+        start = kernel.body.block.first_op
+        while isinstance(start, ttl.BindBufferOp):
+            start = start.next_op
+        assert start is not None
+        make = Maker.before(start)
+        make.origin = self.make.origin
+        return Expansion(make, self.api)
+
     def constant(self, value: SSAValue) -> float | None:
         is_fill = isinstance(value.owner, ttl.FillOp)
         return float(value.owner.value.value.data) if is_fill else None  # type: ignore[union-attr]

@@ -24,6 +24,9 @@ class Composer(Protocol):
 
     def filled(self, value: float, shape: Shape, dtype: DType) -> Value: ...
 
+    def at_start(self) -> Composer:
+        """One whose values are made when the kernel starts."""
+
     def constant(self, value: Value) -> float | None:
         """The number that it is everywhere, if that is known."""
 
@@ -243,10 +246,11 @@ def _reduced(do: Composer, x: Value, how: str, dims: Shape) -> Value:
 
 def _ones_at(do: Composer, like: Value, dims: Shape) -> Value:
     """1 where a reduction over dims leaves its result in a tile, 0 elsewhere: what the packer
-    leaves of a reduction by the matrix unit."""
+    leaves of a reduction by the matrix unit. Made once for the kernel."""
+    do = do.at_start()
     ones = do.filled(1.0, do.shape(like), float32)
     reduced = do("reduce_max", ones, do.filled(1.0, (1, 1), float32), dims=dims, shape=None)
-    return do("typecast", reduced, dtype=do.dtype(like))
+    return do("float_to_uint32" if do.dtype(like) == uint32 else "float_to_int32", reduced)
 
 
 def whole_matmul(do: Composer, a: Value, b: Value) -> Value:
