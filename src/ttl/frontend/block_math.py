@@ -155,8 +155,8 @@ def _reduction(
 ) -> Value:
     """A scaler that the reduction itself cannot apply is multiplied by afterwards."""
     x, scaler = operands
-    number = _constant(scaler)
-    assert result.shape is not None
+    assert result.shape is not None and result.dtype is not None
+    number = _constant(scaler, result.dtype)
     rank = len(result.shape)
     inner_dims = [dim for dim in normal_dims(parameters["dims"], rank, op.name) if dim >= rank - 2]
     is_inside = number is not None and fits_scaler_tile(
@@ -175,10 +175,10 @@ def _reduction(
     return block_math(builder, BLOCK_OPS["mul"], [reduced, factor])
 
 
-def _constant(scaler: Value) -> float | None:
+def _constant(scaler: Value, dtype: DType) -> float | None:
     """The number a scaler is, if it is known."""
     if _is_fill(scaler) and not isinstance(scaler.value, SSAValue):
-        return float(_float32(scaler.value).value.data)
+        return float(_number(scaler.value, dtype).value.data)
     fill = scaler.owner if isinstance(scaler, SSAValue) else None
     is_known = isinstance(fill, ttl.FillOp) and fill.value is not None
     return float(fill.value.value.data) if is_known else None  # type: ignore[union-attr]
