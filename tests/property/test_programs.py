@@ -40,7 +40,7 @@ def run(text: str, backend: str) -> np.ndarray:
 
 # Shrinking compiles thousands of programs; the text of the first one that fails is short enough.
 @settings(
-    max_examples=min(settings.default.max_examples, 300),  # 100, and 300 with --full
+    max_examples=100,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )
