@@ -39,24 +39,6 @@ EXCEPTIONS: dict[str, str] = {
     "test_pipe_identities_and_layouts_are_what_they_name": PIPES,
     # The compiler does not warn.
     "test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help": OPEN,
-    # Numbers beside blocks that are known only at run time.
-    "test_a_tuple_is_the_grid[grid0]": OPEN,
-    "test_a_tuple_is_the_grid[grid1]": OPEN,
-    "test_a_tuple_is_the_grid[grid2]": OPEN,
-    "test_a_callable_gets_the_arguments": OPEN,
-    "test_statements_and_expressions_of_a_kernel": OPEN,
-    # Tiles of uint8 and float16.
-    **{
-        f"test_integer_operators_wrap_around[{sign}-uint8]": OPEN
-        for sign in ("+", "-", "*", "%", "//", "^", "max")
-    },
-    "test_typecast_converts[uint8]": OPEN,
-    "test_typecast_converts[float16]": OPEN,
-    "test_an_integer_divided_by_an_integer_is_an_error[uint8]": OPEN,
-    "test_store_converts_between_float_formats[float16]": OPEN,
-    "test_what_is_read_again_was_rounded_in_the_block[float16-1]": OPEN,
-    "test_store_converts_integers_to_floats[uint8]": OPEN,
-    "test_a_float_becomes_an_integer_only_by_typecast[uint8]": OPEN,
 }
 
 

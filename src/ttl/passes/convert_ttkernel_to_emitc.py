@@ -214,6 +214,12 @@ HELPER_TEXTS = {
     "if (!(q < 4503599627370496.0 && q > -4503599627370496.0)) { return q; } "
     "const double down = static_cast<double>(static_cast<int64_t>(q < 0 ? q - 0.5 : q + 0.5)); "
     "return down == 0 ? a / b * 0.0 : down; };",
+    # To nearest, ties to even; of what a float does not hold the last bit becomes odd.
+    ttkernel.ROUND: "const auto nearest_bfloat16 = [](double x) -> double "
+    "{ const float f = (float)x; uint32_t b = __builtin_bit_cast(uint32_t, f); "
+    "if ((double)f != x && (b & 1u) == 0) { b += (x > (double)f) == (f > 0) ? 1u : ~0u; } "
+    "b += 0x7fffu + (b >> 16 & 1u); "
+    "return (double)__builtin_bit_cast(float, b & 0xffff0000u); };",
     # Within L1, where the NoC could not: byte by byte, the places may overlap.
     ttkernel.MOVE_BYTES: "const auto move_bytes = [](uint32_t to, uint32_t from, uint32_t bytes) "
     "{ invalidate_l1_cache(); "
