@@ -15,6 +15,7 @@ from .capture import decompositions
 from .device import NAME
 from .executable import Executable
 from .lowering.emitter import unsupported
+from .registry import OperationEntry, get_registered_operation
 
 _PLACE = ("dtype", "layout", "device", "pin_memory")
 _CALLS: dict[Any, tuple[Executable, Any]] = {}
@@ -65,7 +66,7 @@ def _functional(op: Any) -> tuple[Any, bool]:
 def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, spec = pytree.tree_flatten((args, kwargs))
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-    key = _key(op, leaves, spec)
+    key = _key(op, leaves, spec), _entry(op, args)
     if key not in _CALLS:
         _CALLS[key] = _call(op, leaves, spec, places)
     executable, structure = _CALLS[key]
@@ -91,6 +92,11 @@ def _call(
     samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
     traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
     return Executable(traced), structure
+
+
+def _entry(op: Any, args: tuple[Any, ...]) -> OperationEntry | None:
+    """The operation that is called, if it is a TT-Lang operation: another may take its id."""
+    return get_registered_operation(args[1]) if op.namespace == "tt" else None
 
 
 def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:

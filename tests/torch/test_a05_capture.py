@@ -31,7 +31,7 @@ def test_a5_export_is_functional():
     calls = [each for each in targets if each.startswith(("aten", "tt"))]
     kernel, copy = "tt.tt_lang_op.default", "aten.copy.default"
     assert calls == ["aten.add.Tensor", kernel, copy, "aten.mul.Tensor"]
-    assert exported.written_arguments == ["out"]
+    assert exported.written == ["out"]
 
 
 @pytest.mark.parametrize("compiled", [False, True])
