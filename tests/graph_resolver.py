@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import ttl
-from ttl.artifact import to_json
+from ttl.artifact import (
+    Buffer,
+    CompiledOperation,
+    CoreArguments,
+    Kernel,
+    Operand,
+    Semaphore,
+    ThreadKind,
+    to_json,
+)
 from ttl.driver import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import bfloat16, float32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout
 from ttl.ttnn.memory_config import memory_config_of
 
+FOREIGN = Path(__file__).parent / "host" / "foreign" / "0.81"
 ASKED: list[dict[str, Any]] = []  # what resolve_operation() was called with
 
 
@@ -118,6 +129,33 @@ def sum_and_product(a, b, total, product):
             with total_dfb.wait() as total_blk, product_dfb.wait() as product_blk:
                 ttl.copy(total_blk, total[first + step * 2, 0]).wait()
                 ttl.copy(product_blk, product[first + step * 2, 0]).wait()
+
+
+def multicast(**asked: Any) -> bytes:
+    """Kernels written by hand: node (0, 0) sends every tile to all nodes, with two semaphores."""
+    tiles, last = 2, (1, 1)
+    nodes = [(x, y) for y in range(last[1] + 1) for x in range(last[0] + 1)]
+    sent = tuple(CoreArguments(node, (tiles, *last)) for node in nodes)
+    written = tuple(CoreArguments(node, (tiles, tiles * n)) for n, node in enumerate(nodes))
+    texts = {
+        name: (FOREIGN / f"{name}.cpp").read_text() for name in ("multicast", "multicast_write")
+    }
+    compiled = CompiledOperation(
+        "multicast",
+        "wormhole_b0",
+        "0.81",
+        (
+            Kernel("send", ThreadKind.READER, texts["multicast"], (0,), runtime_args=sent),
+            Kernel(
+                "write", ThreadKind.WRITER, texts["multicast_write"], (1,), runtime_args=written
+            ),
+        ),
+        (Buffer("tile", 0, "BFloat16", 1, 2), Buffer("word", 1, "BFloat16", 2, 1)),
+        tuple(Operand(f"t{sum(s)}", tuple(s), "bfloat16", "TILE") for s in asked["shapes"]),
+        ((0, 0), last),
+        (Semaphore(0), Semaphore(1)),
+    )
+    return json.dumps(to_json(compiled, format_version=2)).encode()
 
 
 OPERATIONS = {"add": add, "sum_and_product": sum_and_product}

@@ -1,7 +1,7 @@
-"""Makes docs/reference/flatbuffer.md from the schema.
+"""Makes docs/reference/flatbuffer.md and flatbuffer.fbs from the schema.
 
-python tests/conformance/flatbuffer_page.py            write the page
-python tests/conformance/flatbuffer_page.py --check    exit 1 if it is out of date
+python tests/conformance/flatbuffer_page.py            write them
+python tests/conformance/flatbuffer_page.py --check    exit 1 if one is out of date
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ttl.integrations.flatbuffer.schema import (
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "flatbuffer.md"
+FBS = PAGE.with_suffix(".fbs")
 
 HEAD = f"""\
 # The flatbuffer
@@ -40,6 +41,9 @@ a file says so too), and members of unions below {OWN_TAGS} have its tags, so th
 tags are where a reader generated from its schema expects them. Its public notes do not give the
 widths of enums other than `DataType`, nor the fields of calls: these are ours. Members of `OpType`
 from {OWN_TAGS} on are ours altogether; tt-mlir's end far below.
+
+`flatbuffer.fbs` beside this page is the same for flatc, from which it makes readers in other
+languages. flatc has no vectors of unions: there `additional_args` is written as its two slots.
 
 `Nothing` is a table without fields, in the place of one that is not written.
 
@@ -123,13 +127,42 @@ def _structs() -> list[str]:
     ]
 
 
+def fbs() -> str:
+    """The schema in flatc's language."""
+    lines = ["// Generated from src/ttl/integrations/flatbuffer/schema.py; do not edit."]
+    for name, (width, elements) in ENUMS.items():
+        lines.append(f"enum {name} : {width} {{ {_numbered(elements)} }}")
+    for name, parts in STRUCTS.items():
+        lines.append(f"struct {name} {{ {' '.join(f'{f}: {t};' for f, t in parts)} }}")
+    for name, members in UNIONS.items():
+        if name != "ArgRef":  # only in a vector
+            lines.append(f"union {name} {{ {_numbered(members)} }}")
+    for name in TABLES:
+        fields = "".join(f"\n  {_declared(*field)}" for field in slots(name))
+        lines.append(f"table {name} {{{fields}\n}}" if fields else f"table {name} {{}}")
+    lines.append('root_type TTNNBinary;\nfile_identifier "TTNN";\nfile_extension "ttnn";')
+    return "\n".join(lines) + "\n"
+
+
+def _numbered(names: dict[str, int]) -> str:
+    return ", ".join(f"{name} = {number}" for name, number in names.items())
+
+
+def _declared(name: str, type: str, default: str | int, slot: int) -> str:
+    if type == "[ArgRef]":
+        return f"{name}_type: [ubyte];\n  {name}: [GlobalSemaphoreRef];"
+    return f"{name}: {type}{f' = {default}' if default else ''};"
+
+
 def is_up_to_date() -> bool:
-    return PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
+    pages = {PAGE: page(), FBS: fbs()}
+    return all(file.exists() and file.read_text("utf-8") == text for file, text in pages.items())
 
 
 def main(arguments: list[str]) -> int:
     if "--check" not in arguments:
         PAGE.write_text(page(), encoding="utf-8")
+        FBS.write_text(fbs(), encoding="utf-8")
         return 0
     return 0 if is_up_to_date() else 1
 

@@ -68,7 +68,7 @@ def test_damaged_bytes_are_refused_or_run() -> None:
     data, generator = binary(PLAIN), random.Random(20260823)
     inputs = [np.ones((4, 6), np.float32), np.ones(6, np.int32)]
     ran = refused = 0
-    for _ in range(3000):
+    for _ in range(1500):
         runtime = loaded(damaged(data, generator))
         if runtime is None:
             refused += 1
@@ -78,19 +78,19 @@ def test_damaged_bytes_are_refused_or_run() -> None:
             ran += 1
         except ttl.UsageError:  # other shapes, or numbers that an operation has no meaning for
             refused += 1
-    assert ran > 100 and refused > 1000
+    assert ran > 50 and refused > 500
 
 
 def test_damaged_kernels_are_refused_or_load() -> None:
     """Not run: the C++ may be damaged too."""
     data, generator = binary(stitched(64, 32)), random.Random(7)
-    found = [loaded(damaged(data, generator)) is None for _ in range(1500)]
-    assert 100 < sum(found) < 1400
+    found = [loaded(damaged(data, generator)) is None for _ in range(700)]
+    assert 50 < sum(found) < 650
 
 
 def test_random_bytes_behind_a_right_head() -> None:
     generator = random.Random(3)
-    for _ in range(2000):
+    for _ in range(1000):
         body = generator.randbytes(generator.randrange(300))
         assert loaded(generator.randrange(64).to_bytes(4, "little") + b"TTNN" + body) is None
 

@@ -79,6 +79,15 @@ def test_a_tensor_in_shards_stays_in_its_shards() -> None:
     assert (found == (a.astype(np.float32) + b).astype(BF16)).all()
 
 
+def test_kernels_with_semaphores() -> None:
+    """An artifact of version 2, of kernels that wait for each other on four nodes."""
+    text = MULTICAST.format("tensor<32x64xbf16>", "tensor<32x256xbf16>")
+    made = compile_module(parsed(text), python_module=RESOLVER, python_function="multicast")
+    a = drawn(32, 64, dtype=BF16)
+    (found,) = Runtime(made).run([a])
+    assert (found == np.tile(a, (1, 4))).all()
+
+
 def test_a_set_of_rectangles_runs_on_each() -> None:
     """The rows of the grid as two rectangles: the kernels do not talk to each other."""
     value = read_binary(binary(stitched(64, 64)))
@@ -99,6 +108,13 @@ def _generics(value):
 
 
 # Plain calls --------------------------------------------------------------------------------------
+
+MULTICAST = """
+func.func @main(%a: {0}) -> {1} {{
+  %0 = stablehlo.custom_call @tt.tt_lang_op(%a) {{api_version = 0 : i32, mhlo.frontend_attributes = {{arg_roles = "in,out", kernel_id = "multicast", shard_spec = "", version_tag = "t"}}}} : ({0}) -> {1}
+  return %0 : {1}
+}}
+"""  # noqa: E501
 
 CALLS = """
 func.func @main(%a: tensor<2x40x24xf32>, %b: tensor<2x24x40xf32>, %n: tensor<40xi64>, %p: tensor<40xi1>) -> (tensor<2x40x40xf32>, tensor<2x40xf32>, tensor<80x24xf32>, tensor<3x24xf32>, tensor<40x2xi32>, tensor<40xf32>, tensor<40xi1>, tensor<2x40x24xf32>) {
