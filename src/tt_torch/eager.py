@@ -13,12 +13,12 @@ from torch.utils import _pytree as pytree
 
 from .capture import decompositions
 from .device import NAME
-from .executable import Executable
+from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported
 from .registry import OperationEntry, get_registered_operation
 
 _PLACE = ("dtype", "layout", "device", "pin_memory")
-_CALLS: dict[Any, tuple[Executable, Any]] = {}
+_CALLS: dict[Any, tuple[Executable, Any]] = {}  # the oldest first
 
 
 def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -68,6 +68,8 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     key = _key(op, leaves, spec), _entry(op, args)
     if key not in _CALLS:
+        if len(_CALLS) == MOST_KEPT:
+            del _CALLS[next(iter(_CALLS))]
         _CALLS[key] = _call(op, leaves, spec, places)
     executable, structure = _CALLS[key]
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)

@@ -23,7 +23,8 @@ from .device import NAME, on_host, on_tt
 from .lowering import emit_module
 from .registry import get_registered_operation
 
-_RUNTIMES: dict[Any, Runtime] = {}
+MOST_KEPT = 1000
+_RUNTIMES: dict[Any, Runtime] = {}  # the oldest first
 _KERNEL_ID = re.compile(r'kernel_id = "((?:[^"\\]|\\.)*)"')
 
 
@@ -37,6 +38,8 @@ class Executable:
         config = Config.from_environment()
         key = _content(self.stablehlo, config)
         if key not in _RUNTIMES:
+            if len(_RUNTIMES) == MOST_KEPT:
+                del _RUNTIMES[next(iter(_RUNTIMES))]
             _RUNTIMES[key] = Runtime(compile_module(module), cache_dir=config.cache_dir)
         self.runtime = _RUNTIMES[key]
 

@@ -14,6 +14,11 @@ from torch import nn
 import tt_torch  # noqa: F401
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
 def test_tensors_go_there_and_back():
     for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
         x = torch.arange(12).reshape(3, 4).to(dtype)

@@ -62,6 +62,10 @@ def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
     return add
 
 
+# Arithmetic of booleans has these names; chips that have numbers for them must not add them.
+_OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
+
+
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
@@ -79,6 +83,8 @@ class Emitter:
         return self.add(made)
 
     def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        if dtype_of(lhs) is torch.bool:
+            name = _OF_BOOLEANS.get(name, name)
         made = stablehlo.BINARY[name].create(operands=[lhs, rhs], result_types=[lhs.type])
         return self.add(made)
 
