@@ -182,6 +182,7 @@ def _run_kernels(
             recorder=recorder,
             seed=_seed(config),
             float32=config.float32,
+            finds_races=config.strict or config.seed is not None,
             report=lambda found: print(render_all([found], config.json), file=sys.stderr),
         )
     elif config.backend == "device":

@@ -25,6 +25,7 @@ from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
 MUST_READ, READ_WRITE = State.MUST_READ, State.READ_WRITE
 
@@ -36,6 +37,8 @@ class TensorTransfer(SimTransfer):
     """
 
     __slots__ = ("is_alike", "part")
+
+    is_write: bool  # to the tensor
 
     def __init__(self, kernel: KernelRun, part: TensorSlice, block: SimBlock, place: Place):
         self.kernel = kernel
@@ -57,11 +60,16 @@ class TensorTransfer(SimTransfer):
     def subject(self) -> str:
         return self.kernel.simulation.tensor_names.get(id(self.part.tensor), "")
 
+    def tell(self, races: Races, is_end: bool) -> None:
+        races.at_tensor(self, self.is_write, is_end)
+
 
 class Load(TensorTransfer):
     """A copy of a tensor slice into a block."""
 
     __slots__ = ()
+
+    is_write = False
 
     def finish(self) -> None:
         self.check_owner()
@@ -80,6 +88,8 @@ class Load(TensorTransfer):
     def _observe(self, kernel: KernelRun) -> None:
         if kernel.simulation.padding is not None:
             kernel.simulation.padding.loaded(self.part, self.block)
+        if kernel.read is not None:
+            kernel.read.mark(self.part, self.place)
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
 
@@ -88,6 +98,8 @@ class Save(TensorTransfer):
     """A copy of a block to a tensor slice."""
 
     __slots__ = ()
+
+    is_write = True
 
     def finish(self) -> None:
         self.check_owner()
@@ -103,6 +115,7 @@ class Save(TensorTransfer):
             part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)
+        kernel.written.mark(part, self.place)
         del kernel.transfers[self]
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)

@@ -25,6 +25,7 @@ from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import start_copy
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
+from .marks import Marks
 from .pipes import PipeTransfer, Roles, call_for_each
 from .place import Place, labels
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
@@ -93,6 +94,8 @@ class KernelRun:
         "kind",
         "name",
         "net_roles",
+        "races",
+        "read",
         "ready",
         "recorder",
         "reserving",
@@ -104,6 +107,7 @@ class KernelRun:
         "types",
         "waiting",
         "waiting_for",
+        "written",
     )
 
     def __init__(self, simulation: Simulation, plan: KernelPlan, coordinate: Shape):
@@ -113,7 +117,11 @@ class KernelRun:
         self.ready = simulation.ready
         self.types = simulation.types
         self.is_shuffled = simulation.random is not None
-        self.is_observed = self.recorder is not None or simulation.padding is not None
+        self.races = simulation.races
+        self.written = Marks()
+        self.read = Marks() if simulation.marks_reads else None
+        is_followed = simulation.padding is not None or simulation.marks_reads
+        self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.function = plan.function
         self.kind = plan.kind
@@ -413,10 +421,14 @@ class KernelRun:
             self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
 
     def record_buffer(self, kind: EventKind, end: BufferEnd) -> None:
+        if self.races is not None:
+            self.races.at_buffer(self, kind, end)
         buffer = end.buffer
         self._record(kind, buffer.declared.name, buffer.filled)
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
+        if self.races is not None:
+            transfer.tell(self.races, is_end=kind is transfer.end_kind)
         declared = transfer.block.end.buffer.declared
         self._record(kind, transfer.subject, declared.block_bytes)
 
@@ -427,6 +439,8 @@ class KernelRun:
 
     def _record(self, kind: EventKind, subject: str, value: int) -> None:
         assert self.recorder is not None
+        if kind not in self.recorder.kinds:
+            return
         frame = user_frame(_getframe(2))
         line = frame.f_lineno if frame is not None else 0
         self.recorder.record(kind, self.coordinate, self.name, subject, value, line)

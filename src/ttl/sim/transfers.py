@@ -14,6 +14,7 @@ from .place import Place, labels
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
 
 class SimTransfer(Transfer):
@@ -39,6 +40,9 @@ class SimTransfer(Transfer):
     def complete(self) -> None:
         """Sleep until the data may move, move it and step the blocks."""
         raise NotImplementedError
+
+    def tell(self, races: Races, is_end: bool) -> None:
+        """What a copy orders or accesses; one between blocks of a node does neither."""
 
     def can_wait(self) -> bool:
         return not self.is_done  # a copy on its node is never late
