@@ -12,6 +12,7 @@ from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
 
 from .block import SimBlock
+from .marks import Marks
 from .pipes import (
     ReceiverRole,
     SourceRole,
@@ -88,7 +89,8 @@ class Load(TensorTransfer):
     def _observe(self, kernel: KernelRun) -> None:
         if kernel.simulation.padding is not None:
             kernel.simulation.padding.loaded(self.part, self.block)
-        if kernel.read is not None:
+        if kernel.simulation.marks_reads:
+            kernel.read = kernel.read or Marks()
             kernel.read.mark(self.part, self.place)
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
@@ -115,6 +117,8 @@ class Save(TensorTransfer):
             part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)
+        if kernel.written is None:
+            kernel.written = Marks()
         kernel.written.mark(part, self.place)
         del kernel.transfers[self]
         if kernel.recorder is not None:

@@ -47,6 +47,8 @@ def unordered_accesses(simulation: Simulation) -> list[Diagnostic]:
 def touched_tensors(simulation: Simulation) -> list[Touched]:
     by_tensor: dict[int, Touched] = {}
     for kernel in simulation.kernels:
+        if kernel.written is None is kernel.read:
+            continue
         for key, marks in _by_tensor(kernel.written):
             by_tensor.setdefault(key, Touched(marks.tensor)).writes.append((kernel, marks))
         for key, marks in _by_tensor(kernel.read):

@@ -118,8 +118,8 @@ class KernelRun:
         self.types = simulation.types
         self.is_shuffled = simulation.random is not None
         self.races = simulation.races
-        self.written = Marks()
-        self.read = Marks() if simulation.marks_reads else None
+        self.written: Marks | None = None  # none until there is something to mark
+        self.read: Marks | None = None
         is_followed = simulation.padding is not None or simulation.marks_reads
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
