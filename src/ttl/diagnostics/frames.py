@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from types import FrameType, TracebackType
 
 from .span import Span
@@ -17,6 +18,7 @@ def is_pyttl_file(file: str) -> bool:
     return file.startswith(_PACKAGE)
 
 
+@lru_cache(maxsize=1024)
 def is_user_file(file: str) -> bool:
     """Not ours, not Python's and not of an installed library such as numpy."""
     if file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<frozen")):

@@ -14,7 +14,9 @@ from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
 from ttl.diagnostics import (
+    Diagnostic,
     RuleBroken,
+    Span,
     TTLError,
     UsageError,
     codes,
@@ -27,7 +29,8 @@ from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_
 from ttl.language.operation import Program
 from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
-from ttl.trace import CATEGORIES, EventKind, Recorder, write_json_lines
+from ttl.trace import CATEGORIES, EventKind, Recorder
+from ttl.trace.files import append_events
 
 from .backend import BACKENDS, choose_backend
 from .compile import compile_operation
@@ -46,6 +49,8 @@ class Driver:
         self.folders: dict[Path, str] = {}
         self.dumped: set[tuple[int, Path]] = set()
         self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
+        self.ticks: dict[str, int] = {}  # of each trace so far
+        self.warned: set[tuple[str, Span | None]] = set()
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -83,8 +88,73 @@ class Driver:
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
         if not config.compile_only:
-            counts = self._counts_of(program) if config.counts else None
-            _run(program, compiled if config.backend != "sim" else None, target, config, counts)
+            artifact = compiled if config.backend != "sim" else None
+            self._run(program, artifact, target, config)
+
+    def _run(
+        self,
+        program: Program,
+        compiled: CompiledOperation | None,
+        target: Target,
+        config: Config,
+    ) -> None:
+        recorder = Recorder(config.trace_events) if config.trace else None
+        if recorder is not None:
+            _check_trace(config)
+            recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
+        try:
+            with _unchanged(program) if config.dry_run else nullcontext():
+                self._run_kernels(program, compiled, target, config, recorder)
+        finally:
+            if recorder is not None and config.trace is not None:
+                recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
+                tick = self.ticks.get(config.trace, 0)
+                append_events(Path(config.trace), recorder.raw, tick)
+                self.ticks[config.trace] = tick + len(recorder.raw)
+
+    def _run_kernels(
+        self,
+        program: Program,
+        compiled: CompiledOperation | None,
+        target: Target,
+        config: Config,
+        recorder: Recorder | None,
+    ) -> None:
+        if compiled is None:
+            from ttl import sim
+
+            sim.run(
+                program,
+                target=target,
+                recorder=recorder,
+                seed=_seed(config),
+                float32=config.float32,
+                finds_races=config.strict or config.seed is not None,
+                report=lambda found: self._warn(found, config),
+            )
+        elif config.backend == "device":
+            from ttl import device
+
+            device.launch(compiled, list(program.tensors.values()))
+        else:
+            from ttl import host
+
+            storages = [tensor.storage for tensor in program.tensors.values()]
+            host.launch(
+                compiled,
+                storages,
+                cache_dir=config.cache_dir,
+                recorder=recorder,
+                seed=config.seed,
+                counts=self._counts_of(program) if config.counts else None,
+            )
+
+    def _warn(self, found: Diagnostic, config: Config) -> None:
+        """Once for each line: an operation may be called a thousand times."""
+        place = (found.code.code, found.primary and found.primary.span)
+        if place not in self.warned:
+            self.warned.add(place)
+            print(render_all([found], config.json), file=sys.stderr)
 
     def _counts_of(self, program: Program) -> CallCounts:
         from ttl.host import CallCounts
@@ -135,27 +205,6 @@ class Driver:
         print(f"ttl: `{compiled.name}` compiled into {chosen}", file=sys.stderr)
 
 
-def _run(
-    program: Program,
-    compiled: CompiledOperation | None,
-    target: Target,
-    config: Config,
-    counts: CallCounts | None,
-) -> None:
-    recorder = Recorder(config.trace_events) if config.trace else None
-    if recorder is not None:
-        _check_trace(config)
-        recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
-    try:
-        with _unchanged(program) if config.dry_run else nullcontext():
-            _run_kernels(program, compiled, target, config, recorder, counts)
-    finally:
-        if recorder is not None and config.trace is not None:
-            recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
-            with Path(config.trace).open("a") as out:
-                write_json_lines(recorder.events, out)
-
-
 def _check_trace(config: Config) -> None:
     """Before the run: what it wrote would be lost otherwise."""
     assert config.trace is not None
@@ -163,44 +212,6 @@ def _check_trace(config: Config) -> None:
         Path(config.trace).open("a").close()
     except OSError as error:
         raise file_not_usable(config.trace, error) from None
-
-
-def _run_kernels(
-    program: Program,
-    compiled: CompiledOperation | None,
-    target: Target,
-    config: Config,
-    recorder: Recorder | None,
-    counts: CallCounts | None,
-) -> None:
-    if compiled is None:
-        from ttl import sim
-
-        sim.run(
-            program,
-            target=target,
-            recorder=recorder,
-            seed=_seed(config),
-            float32=config.float32,
-            finds_races=config.strict or config.seed is not None,
-            report=lambda found: print(render_all([found], config.json), file=sys.stderr),
-        )
-    elif config.backend == "device":
-        from ttl import device
-
-        device.launch(compiled, list(program.tensors.values()))
-    else:
-        from ttl import host
-
-        storages = [tensor.storage for tensor in program.tensors.values()]
-        host.launch(
-            compiled,
-            storages,
-            cache_dir=config.cache_dir,
-            recorder=recorder,
-            seed=config.seed,
-            counts=counts,
-        )
 
 
 @contextmanager

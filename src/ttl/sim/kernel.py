@@ -438,12 +438,12 @@ class KernelRun:
             self._record(kind, semaphore.name, value)
 
     def _record(self, kind: EventKind, subject: str, value: int) -> None:
-        assert self.recorder is not None
-        if kind not in self.recorder.kinds:
-            return
-        frame = user_frame(_getframe(2))
-        line = frame.f_lineno if frame is not None else 0
-        self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
+        recorder = self.recorder
+        assert recorder is not None
+        if kind in recorder.kinds:
+            frame = user_frame(_getframe(2))
+            code, offset = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+            recorder.raw.append((kind, self.coordinate, self.name, subject, value, code, offset))
 
 
 def _notice(broken: RuleBroken) -> None:

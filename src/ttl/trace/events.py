@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
-from json import dumps
-from typing import TextIO
+from types import CodeType
+from typing import NamedTuple
 
 Node = tuple[int, ...]
 
@@ -59,8 +58,7 @@ CATEGORY_OF_WORD = {
 CATEGORIES = tuple(CATEGORY_OF_WORD.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """`tick` orders the events of a run; `line` is the user's, 0 where there is none."""
 
     tick: int
@@ -72,6 +70,11 @@ class Event:
     line: int = 0
 
 
+# Kind, node, kernel, subject, value, code and the offset of an instruction in it; or None and a line.
+# Recording is what a traced run pays for each event: what can be made of it later is made later.
+RawEvent = tuple[EventKind, Node, str, str, int, CodeType | None, int]
+
+
 class Recorder:
     """Collects events. Engines hold `Recorder | None` and test for None: off costs one test.
 
@@ -79,7 +82,7 @@ class Recorder:
     """
 
     def __init__(self, categories: Collection[str] | None = None) -> None:
-        self.events: list[Event] = []
+        self.raw: list[RawEvent] = []
         self.kinds = frozenset(
             kind for kind in EventKind if categories is None or kind.category in categories
         )
@@ -94,11 +97,30 @@ class Recorder:
         line: int = 0,
     ) -> None:
         if kind in self.kinds:
-            tick = len(self.events)
-            self.events.append(Event(tick, kind, node, kernel, subject, value, line))
+            self.raw.append((kind, node, kernel, subject, value, None, line))
+
+    @property
+    def events(self) -> list[Event]:
+        return list(events_of(self.raw))
 
 
-def write_json_lines(events: Iterable[Event], out: TextIO) -> None:
-    """One event a line, as `ttl run --trace FILE` writes them."""
-    for event in events:
-        out.write(dumps(asdict(event), default=lambda kind: kind.value) + "\n")
+def events_of(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[Event]:
+    """The events with their ticks and lines."""
+    lines: dict[int, list[int]] = {}  # by the identity of a code, which `raw` keeps alive
+    make = Event._make
+    for tick, (kind, node, kernel, subject, value, code, line) in enumerate(raw, first_tick):
+        if code is not None:
+            known = lines.get(id(code))
+            if known is None:
+                known = lines[id(code)] = _lines(code)
+            line = known[line >> 1]
+        yield make((tick, kind, node, kernel, subject, value, line))
+
+
+def _lines(code: CodeType) -> list[int]:
+    """The line of each instruction; all of them are two bytes long."""
+    lines = [0] * (len(code.co_code) // 2)
+    for start, end, line in code.co_lines():
+        for index in range(start // 2, end // 2):
+            lines[index] = line or 0
+    return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from json import JSONDecodeError, loads
 from typing import Any
 
 from .events import EventKind
@@ -31,21 +30,6 @@ class Table:
 
 
 Record = Mapping[str, Any]
-
-
-def read_trace(lines: Iterable[str]) -> list[Record]:
-    """The events of a JSON-lines trace; ValueError names the first line that is none."""
-    records: list[Record] = []
-    kinds = {kind.value for kind in EventKind}
-    for number, line in enumerate(lines, 1):
-        try:
-            record = loads(line)
-        except JSONDecodeError as error:
-            raise ValueError(f"line {number} is not JSON: {error.msg}") from None
-        if not isinstance(record, dict) or record.get("kind") not in kinds:
-            raise ValueError(f"line {number} is not an event of a trace")
-        records.append(record)
-    return records
 
 
 def tables(records: Sequence[Record]) -> list[Table]:
