@@ -151,7 +151,7 @@ class Driver:
 
     def _warn(self, found: Diagnostic, config: Config) -> None:
         """Once for each line: an operation may be called a thousand times."""
-        place = (found.code.code, found.primary and found.primary.span)
+        place = (found.code.code, found.primary.span if found.primary is not None else None)
         if place not in self.warned:
             self.warned.add(place)
             print(render_all([found], config.json), file=sys.stderr)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from sys import _getframe, getrefcount
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
-from ttl.diagnostics.frames import user_frame
+from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
@@ -424,7 +425,8 @@ class KernelRun:
         if self.races is not None:
             self.races.at_buffer(self, kind, end)
         buffer = end.buffer
-        self._record(kind, buffer.declared.name, buffer.filled)
+        filled = buffer.producer.released - buffer.consumer.released
+        self._record(kind, buffer.declared.name, filled)
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
         if self.races is not None:
@@ -441,7 +443,9 @@ class KernelRun:
         recorder = self.recorder
         assert recorder is not None
         if kind in recorder.kinds:
-            frame = user_frame(_getframe(2))
+            frame: FrameType | None = _getframe(3)
+            while frame is not None and not is_user_file(frame.f_code.co_filename):
+                frame = frame.f_back
             code, offset = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
             recorder.raw.append((kind, self.coordinate, self.name, subject, value, code, offset))
 

@@ -181,7 +181,7 @@ class Simulation:
             for buffers in self.nodes.values():
                 for buffer in buffers:
                     buffer.free()
-        if diagnostics := [*leftovers(self.nodes), *self._races_of_nodes()]:
+        if diagnostics := leftovers(self.nodes) or self._races_of_nodes():
             raise KernelFault(*diagnostics)
         self.has_succeeded = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
+from functools import partial
 from types import CodeType
 from typing import NamedTuple
 
@@ -70,8 +71,8 @@ class Event(NamedTuple):
     line: int = 0
 
 
-# Kind, node, kernel, subject, value, code and the offset of an instruction in it; or None and a line.
-# Recording is what a traced run pays for each event: what can be made of it later is made later.
+# Kind, node, kernel, subject, value, code and the offset of an instruction in it, or None and a
+# line. Recording is what a traced run pays for each event: what can be made later is made later.
 RawEvent = tuple[EventKind, Node, str, str, int, CodeType | None, int]
 
 
@@ -107,7 +108,7 @@ class Recorder:
 def events_of(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[Event]:
     """The events with their ticks and lines."""
     lines: dict[int, list[int]] = {}  # by the identity of a code, which `raw` keeps alive
-    make = Event._make
+    make = partial(tuple.__new__, Event)
     for tick, (kind, node, kernel, subject, value, code, line) in enumerate(raw, first_tick):
         if code is not None:
             known = lines.get(id(code))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from itertools import count
 from json import dumps
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -55,62 +54,87 @@ BUFFER_KINDS = (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP)
 OPERATIONS = 0  # the process of the operations
 
 
+class _Track(NamedTuple):
+    """What is the same for all events of one kind, kernel and subject."""
+
+    phase: str
+    head: str
+    args: str
+    counter: str  # the head of the counter that changes with it, if one does
+    under_way: deque[int]  # transfers, by the tick of their start
+
+
 def perfetto_lines(events: Iterable[Event]) -> Iterator[str]:
     """One object a line, tracks named before their first event."""
     named: set[object] = set()
+    tracks: dict[tuple[object, ...], _Track] = {}
     under_way: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
-    for event in events:
-        process, thread = _process(event.node), crc32(event.kernel.encode())
-        if (process, thread) not in named:
-            yield from _names(event, process, thread, named)
-        form = FORMS[event.kind]
-        more = ""
-        if form.phase in (ASYNC_BEGIN, ASYNC_END):  # rule TRANSFER
-            queue = under_way[event.node, event.kernel, form.words, event.subject]
-            if form.phase == ASYNC_BEGIN:
-                queue.append(event.tick)
-            number = event.tick if form.phase == ASYNC_BEGIN or not queue else queue.popleft()
-            more = f', "id": {number}'
-        elif form.phase == INSTANT:
-            more = ', "s": "t"'
-        yield _line(event, form, process, thread, more)
-        if event.kind in BUFFER_KINDS:  # rule COUNTER
-            yield (
-                f'{{"ph": "C", "pid": {process}, "ts": {event.tick}, '
-                f'"name": {dumps(event.subject)}, "args": {{"blocks": {event.value}}}}}'
+    for tick, kind, node, kernel, subject, value, line in events:
+        track = tracks.get((kind, node, kernel, subject))
+        if track is None:
+            yield from _names(node, kernel, named)
+            track = tracks[kind, node, kernel, subject] = _track(
+                kind, node, kernel, subject, under_way
             )
+        phase, head, args, counter, transfers = track
+        more = ""
+        if phase == ASYNC_BEGIN:  # rule TRANSFER
+            transfers.append(tick)
+            more = f', "id": {tick}'
+        elif phase == ASYNC_END:
+            more = f', "id": {transfers.popleft() if transfers else tick}'
+        yield f'{head}, "ts": {tick}{more}, {args}, "value": {value}, "line": {line}}}}}'
+        if counter:  # rule COUNTER
+            yield f'{counter}, "ts": {tick}, "args": {{"blocks": {value}}}}}'
 
 
-def _line(event: Event, form: _Form, process: int, thread: int, more: str) -> str:
-    name = dumps(form.words + (event.subject or event.kernel))
-    args = (
-        f'"kind": "{event.kind.value}", "subject": {dumps(event.subject)}, '
-        f'"value": {event.value}, "line": {event.line}'
+def _track(
+    kind: EventKind,
+    node: Node,
+    kernel: str,
+    subject: str,
+    under_way: dict[tuple[object, ...], deque[int]],
+) -> _Track:
+    form, process = FORMS[kind], _process(node)
+    head = (
+        f'{{"ph": "{form.phase}", "pid": {process}, "tid": {_thread(kernel)}, '
+        f'"name": {dumps(form.words + (subject or kernel))}, "cat": "{kind.category}"'
     )
-    return (
-        f'{{"ph": "{form.phase}", "pid": {process}, "tid": {thread}, "ts": {event.tick}, '
-        f'"name": {name}, "cat": "{event.kind.category}"{more}, "args": {{{args}}}}}'
-    )
+    if form.phase == INSTANT:
+        head += ', "s": "t"'
+    args = f'"args": {{"kind": "{kind.value}", "subject": {dumps(subject)}'
+    counter = f'{{"ph": "C", "pid": {process}, "name": {dumps(subject)}'
+    queue = under_way[node, kernel, form.words, subject]
+    return _Track(form.phase, head, args, counter if kind in BUFFER_KINDS else "", queue)
+
+
+def _thread(kernel: str) -> int:
+    return crc32(kernel.encode()) & 0x7FFFFFFF
 
 
 def _process(node: Node) -> int:
     """A number for a node that does not depend on what else is in the trace."""
     if not node:
         return OPERATIONS
-    return 1 + sum(entry * 1000**place for place, entry in zip(node, count(), strict=False))
+    number = 1
+    for place, entry in enumerate(node):
+        number += entry * int(1000**place)
+    return number
 
 
-def _names(event: Event, process: int, thread: int, named: set[object]) -> Iterator[str]:
+def _names(node: Node, kernel: str, named: set[object]) -> Iterator[str]:
+    process, thread = _process(node), _thread(kernel)
     if process not in named:
         named.add(process)
-        name = f"node {event.node}" if event.node else "operations"
-        args = {"name": name, "node": list(event.node)}
+        name = f"node {node}" if node else "operations"
+        args: dict[str, object] = {"name": name, "node": list(node)}
         yield dumps({"ph": "M", "pid": process, "name": "process_name", "args": args})
         sort = {"sort_index": process}
         yield dumps({"ph": "M", "pid": process, "name": "process_sort_index", "args": sort})
-    named.add((process, thread))
-    args = {"name": event.kernel or "operations", "kernel": event.kernel}
-    yield dumps({"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": args})
+    if (process, thread) not in named:
+        named.add((process, thread))
+        args = {"name": kernel or "operations", "kernel": kernel}
+        yield dumps({"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": args})
 
 
 def records_of(trace: Any) -> list[dict[str, Any]]:
