@@ -245,8 +245,14 @@ RACE = _code(
     """Two kernels, or two transfers of one, touch the same tile of a tensor, at least one writes
     it, and nothing makes one wait for the other: the result depends on who is faster. A dataflow
     buffer orders the kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores
-    and buffers order is followed with --strict and --seed; without them, nodes that use neither
-    pipes nor semaphores are looked at.""",
+    and buffers order is followed with --strict and --seed, and in programs with pipes or semaphores
+    that may read what they write; in others, nodes that use neither are compared.""",
+)
+
+SCHEDULE_DEPENDENT = _code(
+    "TTL5006", "schedule-dependent", Blame.USER,
+    """`ttl explore` ran the program under several schedules and got different results. On the chip
+    the result depends on which kernel is faster. The seed shows one such schedule.""",
 )
 
 NO_COMPILER = _code(

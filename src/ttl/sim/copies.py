@@ -64,6 +64,14 @@ class TensorTransfer(SimTransfer):
     def tell(self, races: Races, is_end: bool) -> None:
         races.at_tensor(self, self.is_write, is_end)
 
+    def move_early(self) -> None:
+        """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""
+        part = self.part
+        if self.is_write:
+            part.tensor.storage.write(part, self.block.words)
+        self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
+        self.part.region = part.region.copy()
+
 
 class Load(TensorTransfer):
     """A copy of a tensor slice into a block."""
@@ -175,6 +183,8 @@ def start_copy(kernel: KernelRun, source: Any, destination: Any) -> SimTransfer:
     kernel.copies += 1
     if kernel.recorder is not None:
         kernel.record_copy(transfer.start_kind, transfer)
+    if kernel.is_shuffled and isinstance(transfer, TensorTransfer):
+        kernel.simulation.perhaps_move_early(transfer)
     return transfer
 
 

@@ -25,6 +25,7 @@ from ttl.trace import Recorder
 
 from .blas import one_blas_thread
 from .buffer import NodeBuffer
+from .copies import TensorTransfer
 from .coverage import uncovered_outputs, unordered_accesses
 from .garbage import rare_collections
 from .kernel import KernelPlan, KernelRun
@@ -61,8 +62,9 @@ def run(
 
     A kernel that uses the CPU for `spin_seconds` without a call of the language is stopped.
     `report` gets warnings when the run has ended.
-    With `finds_races`, what pipes, semaphores and dataflow buffers order is followed; without it,
-    races are found between nodes that use neither pipes nor semaphores.
+    With `finds_races`, what pipes, semaphores and dataflow buffers order is followed; without it
+    only in programs with pipes or semaphores that may read what they write. In others, races are
+    found between nodes that use neither pipes nor semaphores.
     With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
@@ -127,10 +129,12 @@ class Simulation:
         self.program = program
         self.keep_float32 = keep_float32
         self.random = None if seed is None else Random(seed)
+        self.marks_reads = may_read_what_it_writes(program)
+        if self.marks_reads and (program.pipe_nets or program.semaphores):
+            finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
         self.races = Races() if finds_races else None
         # Races are told what recorders are told.
         self.recorder = Recorder(()) if recorder is None and finds_races else recorder
-        self.marks_reads = may_read_what_it_writes(program)
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
         self.types = TypeTable(follows_padding=self.padding is not None)
@@ -229,6 +233,11 @@ class Simulation:
         if self.random is not None and self.random.random() < 0.5:
             self.ready.append(kernel)
             self.switch_to_next()
+
+    def perhaps_move_early(self, transfer: TensorTransfer) -> None:
+        """With a seed: a copy is over at any time between its start and its wait."""
+        if self.random is not None and self.random.random() < 0.5:
+            transfer.move_early()
 
     def poll(self, kernel: KernelRun) -> None:
         """Let others run; nobody hears of it if polling is all that is done any more."""

@@ -17,10 +17,11 @@ VERBS = {
     "compile": "compile the operations a program calls to C++ kernels",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
+    "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "explain": "explain a diagnostic code",
 }
-PROGRAM_VERBS = ("run", "compile")
+PROGRAM_VERBS = ("run", "compile", "explore")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from ttl import __version__
 from ttl.config import SCHEDULERS, is_positive, read_grid
-from ttl.diagnostics import file_not_usable
+from ttl.diagnostics import KernelFault, file_not_usable
 from ttl.trace import CATEGORIES
 
 from .program import add_program_arguments, program_environment, run_program
@@ -138,9 +140,19 @@ def run(options: argparse.Namespace) -> int:
     environment = run_environment(options)
     try:
         return run_program(options.file, options.arguments, environment)
+    except KernelFault as fault:
+        raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
         if options.counts:
             _print_counts()
+
+
+def _repeatable(fault: KernelFault, options: argparse.Namespace) -> KernelFault:
+    """With a seed the schedule matters: the report says how to see it again."""
+    chosen = [f"--{name}" for name in ("host", "strict", "float32") if getattr(options, name)]
+    given = ["ttl", "run", *chosen, "--seed", str(options.seed), options.file, *options.arguments]
+    note = f"to repeat it: {shlex.join(given)}"
+    return KernelFault(*[replace(each, notes=(*each.notes, note)) for each in fault.diagnostics])
 
 
 def _print_counts() -> None:
