@@ -92,7 +92,7 @@ def test_a_program_whose_result_is_always_the_same(explore) -> None:
 def test_a_result_that_depends_on_the_schedule(explore) -> None:
     status, out, err = explore(IMPATIENT)
     assert (status, out) == (1, "")
-    assert "error[TTL5006]: `y` of `impatient` (call 1) depends on the schedule: element" in err
+    assert "error[TTL5008]: `y` of `impatient` (call 1) depends on the schedule: element" in err
     (command,) = [line for line in err.splitlines() if "to repeat it: " in line]
     assert command.strip().startswith("= to repeat it: ttl run --seed ")
     assert command.endswith(" program.py")

@@ -250,7 +250,7 @@ RACE = _code(
 )
 
 SCHEDULE_DEPENDENT = _code(
-    "TTL5006", "schedule-dependent", Blame.USER,
+    "TTL5008", "schedule-dependent", Blame.USER,
     """`ttl explore` ran the program under several schedules and got different results. On the chip
     the result depends on which kernel is faster. The seed shows one such schedule.""",
 )

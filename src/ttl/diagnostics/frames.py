@@ -53,6 +53,15 @@ def traceback_spans(traceback: TracebackType | None) -> list[Span]:
     return spans[::-1]
 
 
+def raised_by_pyttl(traceback: TracebackType | None) -> bool:
+    """Is the innermost frame one of pyttl's?"""
+    from_pyttl = False
+    while traceback is not None:
+        from_pyttl = is_pyttl_file(traceback.tb_frame.f_code.co_filename)
+        traceback = traceback.tb_next
+    return from_pyttl
+
+
 def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
     """A traceback without pyttl's own frames; as it is if it has no others or TTL_DEBUG is set."""
     if os.environ.get("TTL_DEBUG"):

@@ -15,6 +15,7 @@ from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
 from ttl.diagnostics import (
     Diagnostic,
+    InternalError,
     RuleBroken,
     Span,
     TTLError,
@@ -23,6 +24,7 @@ from ttl.diagnostics import (
     file_not_usable,
     render_all,
 )
+from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
 from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
@@ -34,6 +36,7 @@ from ttl.trace.files import append_events
 
 from .backend import BACKENDS, choose_backend
 from .compile import compile_operation
+from .crash import unexpected, with_bundle
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
 
@@ -82,6 +85,18 @@ class Driver:
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
         )
+        try:
+            self._compile_and_run(program, target, config)
+        except InternalError as error:
+            raise with_bundle(error, program, target, config) from error.__cause__
+        except (TTLError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            if not raised_by_pyttl(error.__traceback__):
+                raise
+            raise with_bundle(unexpected(program, error), program, target, config) from error
+
+    def _compile_and_run(self, program: Program, target: Target, config: Config) -> None:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
