@@ -53,6 +53,7 @@ class Driver:
         self.dumped: set[tuple[int, Path]] = set()
         self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
         self.ticks: dict[str, int] = {}  # of each trace so far
+        self.traced_calls: dict[str, int] = {}
         self.warned: set[tuple[str, Span | None]] = set()
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
 
@@ -126,6 +127,12 @@ class Driver:
                 tick = self.ticks.get(config.trace, 0)
                 append_events(Path(config.trace), recorder.raw, tick)
                 self.ticks[config.trace] = tick + len(recorder.raw)
+                if config.trace_results:
+                    from ttl.trace.results import append_results
+
+                    call = self.traced_calls.get(config.trace, 0)
+                    append_results(Path(config.trace), call, program.tensors)
+                    self.traced_calls[config.trace] = call + 1
 
     def _run_kernels(
         self,

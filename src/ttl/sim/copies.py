@@ -10,6 +10,7 @@ from ttl.language.described import described, help_with
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
+from ttl.trace.events import Part
 
 from .block import SimBlock
 from .marks import Marks
@@ -63,6 +64,10 @@ class TensorTransfer(SimTransfer):
 
     def tell(self, races: Races, is_end: bool) -> None:
         races.at_tensor(self, self.is_write, is_end)
+
+    @property
+    def tensor_part(self) -> Part:
+        return self.part.starts, self.part.shape
 
     def move_early(self) -> None:
         """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""

@@ -20,6 +20,7 @@ from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
+from ttl.trace.events import Part
 
 from . import expressions
 from .block import SimBlock, SimExpression
@@ -432,14 +433,16 @@ class KernelRun:
         if self.races is not None:
             transfer.tell(self.races, is_end=kind is transfer.end_kind)
         declared = transfer.block.end.buffer.declared
-        self._record(kind, transfer.subject, declared.block_bytes)
+        self._record(kind, transfer.subject, declared.block_bytes, transfer.tensor_part)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
         if self.recorder is not None:
             self._record(kind, semaphore.name, value)
 
-    def _record(self, kind: EventKind, subject: str, value: int) -> None:
+    def _record(
+        self, kind: EventKind, subject: str, value: int, part: Part | None = None
+    ) -> None:
         recorder = self.recorder
         assert recorder is not None
         if kind in recorder.kinds:
@@ -447,7 +450,8 @@ class KernelRun:
             while frame is not None and not is_user_file(frame.f_code.co_filename):
                 frame = frame.f_back
             code, offset = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-            recorder.raw.append((kind, self.coordinate, self.name, subject, value, code, offset))
+            where = (self.coordinate, self.name)
+            recorder.raw.append((kind, *where, subject, value, code, offset, part))
 
 
 def _notice(broken: RuleBroken) -> None:

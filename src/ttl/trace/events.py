@@ -9,6 +9,7 @@ from types import CodeType
 from typing import NamedTuple
 
 Node = tuple[int, ...]
+Part = tuple[tuple[int, ...], tuple[int, ...]]  # where a slice starts and its sizes, in shape units
 
 
 class EventKind(Enum):
@@ -69,11 +70,13 @@ class Event(NamedTuple):
     subject: str = ""
     value: int = 0
     line: int = 0
+    part: Part | None = None  # of the tensor that a copy reads or writes, where it is known
 
 
 # Kind, node, kernel, subject, value, code and the offset of an instruction in it, or None and a
-# line. Recording is what a traced run pays for each event: what can be made later is made later.
-RawEvent = tuple[EventKind, Node, str, str, int, CodeType | None, int]
+# line, then the part of a tensor. Recording is what a traced run pays for each event: what can be
+# made later is made later.
+RawEvent = tuple[EventKind, Node, str, str, int, CodeType | None, int, Part | None]
 
 
 class Recorder:
@@ -98,7 +101,7 @@ class Recorder:
         line: int = 0,
     ) -> None:
         if kind in self.kinds:
-            self.raw.append((kind, node, kernel, subject, value, None, line))
+            self.raw.append((kind, node, kernel, subject, value, None, line, None))
 
     @property
     def events(self) -> list[Event]:
@@ -109,13 +112,13 @@ def events_of(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[Event]:
     """The events with their ticks and lines."""
     lines: dict[int, list[int]] = {}  # by the identity of a code, which `raw` keeps alive
     make = partial(tuple.__new__, Event)
-    for tick, (kind, node, kernel, subject, value, code, line) in enumerate(raw, first_tick):
+    for tick, (kind, node, kernel, subject, value, code, line, part) in enumerate(raw, first_tick):
         if code is not None:
             known = lines.get(id(code))
             if known is None:
                 known = lines[id(code)] = _lines(code)
             line = known[line >> 1]
-        yield make((tick, kind, node, kernel, subject, value, line))
+        yield make((tick, kind, node, kernel, subject, value, line, part))
 
 
 def _lines(code: CodeType) -> list[int]:

@@ -43,14 +43,15 @@ def json_lines(events: Iterable[Event]) -> Iterator[str]:
     than the run itself.
     """
     texts: dict[object, str] = {}
-    for tick, kind, node, kernel, subject, value, line in events:
+    for tick, kind, node, kernel, subject, value, line, part in events:
         middle = texts.get((kind, node, kernel, subject))
         if middle is None:
             middle = texts[kind, node, kernel, subject] = (
                 f'"kind": "{kind.value}", "node": {list(node)}, "kernel": {dumps(kernel)}, '
                 f'"subject": {dumps(subject)}'
             )
-        yield f'{{"tick": {tick}, {middle}, "value": {value}, "line": {line}}}\n'
+        more = "" if part is None else f', "part": [{list(part[0])}, {list(part[1])}]'
+        yield f'{{"tick": {tick}, {middle}, "value": {value}, "line": {line}{more}}}\n'
 
 
 def read_trace(file: Path) -> list[Record]:

@@ -69,7 +69,7 @@ def perfetto_lines(events: Iterable[Event]) -> Iterator[str]:
     named: set[object] = set()
     tracks: dict[tuple[object, ...], _Track] = {}
     under_way: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
-    for tick, kind, node, kernel, subject, value, line in events:
+    for tick, kind, node, kernel, subject, value, line, part in events:
         track = tracks.get((kind, node, kernel, subject))
         if track is None:
             yield from _names(node, kernel, named)
@@ -83,7 +83,8 @@ def perfetto_lines(events: Iterable[Event]) -> Iterator[str]:
             more = f', "id": {tick}'
         elif phase == ASYNC_END:
             more = f', "id": {transfers.popleft() if transfers else tick}'
-        yield f'{head}, "ts": {tick}{more}, {args}, "value": {value}, "line": {line}}}}}'
+        where = "" if part is None else f', "part": [{list(part[0])}, {list(part[1])}]'
+        yield f'{head}, "ts": {tick}{more}, {args}, "value": {value}, "line": {line}{where}}}}}'
         if counter:  # rule COUNTER
             yield f'{counter}, "ts": {tick}, "args": {{"blocks": {value}}}}}'
 

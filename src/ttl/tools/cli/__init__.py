@@ -19,6 +19,7 @@ VERBS = {
     "opt": "run passes on IR text",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
+    "diff": "the first difference between two traces, such as a simulated and a compiled run",
     "explain": "explain a diagnostic code",
 }
 PROGRAM_VERBS = ("run", "compile", "explore")

@@ -32,6 +32,7 @@ SWITCHES = {
     "no_float32_promotion": ("TTL_FLOAT32", "0"),
     "dry_run": ("TTL_DRY_RUN", "1"),
     "counts": ("TTL_COUNTS", "1"),
+    "results": ("TTL_TRACE_RESULTS", "1"),
 }
 
 
@@ -86,7 +87,12 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", nargs="?", const=TRACE_FILE, metavar="FILE",
-        help=f"write run events as JSON lines (to {TRACE_FILE} if no FILE is given)",
+        help=f"write run events as JSON lines (to {TRACE_FILE} if no FILE is given); a FILE.json "
+        "is one that Perfetto (ui.perfetto.dev) and chrome://tracing load",
+    )
+    parser.add_argument(
+        "--results", action="store_true",
+        help="with --trace: keep beside it what each operation left in its tensors, for ttl diff",
     )
     chosen = parser.add_mutually_exclusive_group()
     names = f"{','.join(CATEGORIES)} or {ALL}"
@@ -134,6 +140,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
+    if options.results and options.trace is None:
+        parser.error("--results needs --trace")
 
 
 def run(options: argparse.Namespace) -> int:
