@@ -8,7 +8,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_two_roads_of_an_example(run, tmp_path) -> None:
-    source = (ROOT / "examples" / "elementwise.py").read_text().replace("ttl.math.exp(c_blk)", "c_blk")
+    source = (ROOT / "examples" / "elementwise.py").read_text()
+    source = source.replace("ttl.math.exp(c_blk)", "c_blk")
     (tmp_path / "program.py").write_text(source)
     (tmp_path / "wrong.py").write_text(source.replace("a_blk * b_blk", "a_blk + b_blk"))
     (tmp_path / "sample_inputs.py").write_bytes((ROOT / "examples/sample_inputs.py").read_bytes())
