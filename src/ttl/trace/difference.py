@@ -2,6 +2,8 @@
 
 rule STREAM   what a kernel does on a node with one buffer, tensor, pipe or semaphore is compared in
               its order; how different ones interleave, and who had to wait, may differ
+rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds,
+              pipes and semaphores where the executor does not record them
 rule CALL     the first call that differs is reported: its events, else what it left in its tensors
 rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
 """
@@ -74,8 +76,20 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     return streams
 
 
+def _known_to_both(
+    one: dict[Stream, list[Record]], other: dict[Stream, list[Record]]
+) -> tuple[dict[Stream, list[Record]], dict[Stream, list[Record]]]:  # rule KNOWN
+    subjects = {subject for _, _, subject in one} & {subject for _, _, subject in other}
+
+    def known(streams: dict[Stream, list[Record]]) -> dict[Stream, list[Record]]:
+        return {key: records for key, records in streams.items() if key[2] in subjects}
+
+    return known(one), known(other)
+
+
 def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> Difference | None:
-    found = sorted(_pairs(_streams(one), _streams(other)), key=lambda pair: pair[0])
+    streams = _known_to_both(_streams(one), _streams(other))
+    found = sorted(_pairs(*streams), key=lambda pair: pair[0])
     if not found:
         return None
     _, (node, kernel, subject), number, first, second = found[0]
