@@ -433,7 +433,8 @@ class KernelRun:
         if self.races is not None:
             transfer.tell(self.races, is_end=kind is transfer.end_kind)
         declared = transfer.block.end.buffer.declared
-        self._record(kind, transfer.subject, declared.block_bytes, transfer.tensor_part)
+        part = transfer.tensor_part if kind is EventKind.COPY_START else None
+        self._record(kind, transfer.subject, declared.block_bytes, part)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
@@ -449,9 +450,11 @@ class KernelRun:
             frame: FrameType | None = _getframe(3)
             while frame is not None and not is_user_file(frame.f_code.co_filename):
                 frame = frame.f_back
-            code, offset = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-            where = (self.coordinate, self.name)
-            recorder.raw.append((kind, *where, subject, value, code, offset, part))
+            code, offset = None, 0
+            if frame is not None:
+                code, offset = frame.f_code, frame.f_lasti
+            node, name = self.coordinate, self.name
+            recorder.raw.append((kind, node, name, subject, value, code, offset, part))
 
 
 def _notice(broken: RuleBroken) -> None:

@@ -170,7 +170,7 @@ def _writer(events: Sequence[Record], tensor: str, unit: tuple[int, ...]) -> Rec
     """rule WRITER. Reads have slices too: a tensor that was only read has no difference."""
     for record in reversed(events):
         part = record.get("part")
-        is_copy = record["kind"] == EventKind.COPY_END.value and record["subject"] == tensor
+        is_copy = record["kind"] == EventKind.COPY_START.value and record["subject"] == tensor
         if is_copy and part and _holds(part, unit):
             return record
     return None

@@ -70,7 +70,7 @@ class Event(NamedTuple):
     subject: str = ""
     value: int = 0
     line: int = 0
-    part: Part | None = None  # of the tensor that a copy reads or writes, where it is known
+    part: Part | None = None  # of the tensor, where a copy of it starts and that is known
 
 
 # Kind, node, kernel, subject, value, code and the offset of an instruction in it, or None and a

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .events import Event, EventKind, RawEvent, events_of
-from .perfetto import perfetto_lines, records_of
+from .perfetto import part_text, perfetto_lines, records_of
 
 PERFETTO_SUFFIX = ".json"
 HEAD = '{"displayTimeUnit": "ns", "traceEvents": [\n'
@@ -50,7 +50,7 @@ def json_lines(events: Iterable[Event]) -> Iterator[str]:
                 f'"kind": "{kind.value}", "node": {list(node)}, "kernel": {dumps(kernel)}, '
                 f'"subject": {dumps(subject)}'
             )
-        more = "" if part is None else f', "part": [{list(part[0])}, {list(part[1])}]'
+        more = "" if part is None else part_text(part)
         yield f'{{"tick": {tick}, {middle}, "value": {value}, "line": {line}{more}}}\n'
 
 

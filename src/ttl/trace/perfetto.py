@@ -16,7 +16,7 @@ from json import dumps
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from .events import Event, EventKind, Node
+from .events import Event, EventKind, Node, Part
 
 
 class _Form(NamedTuple):
@@ -83,10 +83,17 @@ def perfetto_lines(events: Iterable[Event]) -> Iterator[str]:
             more = f', "id": {tick}'
         elif phase == ASYNC_END:
             more = f', "id": {transfers.popleft() if transfers else tick}'
-        where = "" if part is None else f', "part": [{list(part[0])}, {list(part[1])}]'
+        where = "" if part is None else part_text(part)
         yield f'{head}, "ts": {tick}{more}, {args}, "value": {value}, "line": {line}{where}}}}}'
         if counter:  # rule COUNTER
             yield f'{counter}, "ts": {tick}, "args": {{"blocks": {value}}}}}'
+
+
+def part_text(part: Part) -> str:
+    starts, sizes = part
+    if len(starts) == 2:  # by far the most common
+        return f', "part": [[{starts[0]}, {starts[1]}], [{sizes[0]}, {sizes[1]}]]'
+    return f', "part": [{list(starts)}, {list(sizes)}]'
 
 
 def _track(

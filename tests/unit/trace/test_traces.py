@@ -173,7 +173,7 @@ def test_the_first_element_that_differs(tolerance, is_found) -> None:
     values = np.ones((64, 64), np.float32)
     others = values.copy()
     others[40, 33:35] = 1.5
-    events = records((EventKind.COPY_END, "y", 2048, 30))
+    events = records((EventKind.COPY_START, "y", 2048, 30))
     events[2]["part"] = ((1, 0), (1, 2))
     results = ([Result(0, "y", True, values)], [Result(0, "y", True, others)])
     found = first_difference(events, events, results, tolerance)
