@@ -35,6 +35,7 @@ from ttl.trace import CATEGORIES, EventKind, Recorder
 from ttl.trace.files import append_events
 
 from .backend import BACKENDS, choose_backend
+from .captured import CAPTURED
 from .compile import compile_operation
 from .crash import unexpected, with_bundle
 from .memo import compile_key
@@ -103,6 +104,8 @@ class Driver:
         self._supply(program, config)
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
+        if compiled is not None and (captured := CAPTURED.get()) is not None:
+            captured.append((compiled, list(program.tensors.values())))
         if not config.compile_only:
             artifact = compiled if config.backend != "sim" else None
             self._run(program, artifact, target, config)
