@@ -1,7 +1,7 @@
 """Every page is a wrong program, what it gets word for word, and the program put right.
 
-`pytest --update-golden tests/diagnostics` writes the messages and explanations again, and a page for
-a new code. The pages of the codes are in docs/reference/diagnostics, others here.
+`pytest --update-golden tests/diagnostics` writes the messages and explanations again, and a page
+for a new code. The pages of the codes are in docs/reference/diagnostics, others here.
 """
 
 from __future__ import annotations
