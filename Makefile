@@ -23,7 +23,7 @@ COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
 # -P: the interpreter does not put the current folder on its path.
 PYTEST := -P -m pytest -n $(JOBS)
 
-.PHONY: help demo test test-full check bench mutation-language test-py clean
+.PHONY: help demo test test-full check bench mutation mutation-language test-py clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
 	@echo 'make tutorials        the tutorials of tt-lang-sim at full size, with their times;'
 	@echo '                      ONLY="elementwise matmul/step_4" chooses some of them'
+	@echo 'make mutation         remove or displace one synchronization at a time in the examples'
 	@echo 'make mutation-language  break rules of the language one at a time; the tests must notice'
 	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
 	@echo 'make clean            remove the virtual environments and caches of this folder'
@@ -63,6 +64,10 @@ bench: $(VENV)/.demo $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
 # Rules of the language, broken one at a time in a copy of src.
 mutation-language: $(VENV)/.dev
 	$(BIN)/python tests/mutation/language.py --jobs $(JOBS)
+
+# Synchronizations of the examples, removed or displaced one at a time.
+mutation: $(VENV)/.dev
+	$(BIN)/python tests/mutation/synchronization.py --jobs $(JOBS) $(ONLY)
 
 # Fetched before the tests start, so that no test waits for it.
 .PHONY: headers

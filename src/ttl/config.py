@@ -34,6 +34,7 @@ class Config:
     strict: bool = False  # TTL_STRICT=1: releases and waits that are left out are errors
     json: bool = False  # TTL_JSON=1: notes as JSON, one a line
     trace: str | None = None  # TTL_TRACE=FILE: run events as JSON lines
+    trace_results: bool = False  # TTL_TRACE_RESULTS=1: beside the trace, what is in the tensors
     trace_events: tuple[str, ...] | None = None  # TTL_TRACE_EVENTS=kernel,copy: only these
     counts: bool = False  # TTL_COUNTS=1: count the calls of compiled kernels on this machine
     dry_run: bool = False  # TTL_DRY_RUN=1: run and check, but leave the tensors as they were
@@ -98,6 +99,7 @@ def _read(environment: Mapping[str, str]) -> Config:
         strict=_flag(environment, "TTL_STRICT"),
         json=_flag(environment, "TTL_JSON"),
         trace=environment.get("TTL_TRACE"),
+        trace_results=_flag(environment, "TTL_TRACE_RESULTS"),
         trace_events=_names(environment, "TTL_TRACE_EVENTS"),
         counts=_flag(environment, "TTL_COUNTS"),
         dry_run=_flag(environment, "TTL_DRY_RUN"),

@@ -66,6 +66,11 @@ def test_ttnn_is_ttl_ttnn_whichever_comes_first(installed: Path, first: str) -> 
     assert python(installed, code) == "True ttl.ttnn"
 
 
+def test_the_wheel_explains_its_diagnostics(installed: Path) -> None:
+    code = "from ttl.diagnostics.pages import page_of; print(page_of('TTL5005')[:9])"
+    assert python(installed, code) == "# TTL5005"
+
+
 def test_no_submodule_loads_twice(installed: Path) -> None:
     code = """
 import importlib, pkgutil, ttnn, ttl.ttnn

@@ -191,6 +191,13 @@ RELEASED_ON_SOME_PATHS = _code(
     some paths is not supplied on the others.""",
 )
 
+OUTPUT_NOT_COVERED = _code(
+    "TTL3013", "output-not-covered", Blame.USER,
+    """An operation that writes a tensor and does not read it makes all of it: tiles that no node
+    writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
+    Severity.WARNING,
+)
+
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER,
     """The dataflow buffers of an operation, and what one core holds of its tensors in L1, must fit
@@ -231,6 +238,21 @@ SPINNING = _code(
     "TTL5004", "spinning", Blame.USER,
     """A kernel went on for a long time without reaching a point where other kernels could run.
     Such a loop never ends: what it waits for can only be done by another kernel.""",
+)
+
+RACE = _code(
+    "TTL5005", "race", Blame.USER,
+    """Two kernels, or two transfers of one, touch the same tile of a tensor, at least one writes
+    it, and nothing makes one wait for the other: the result depends on who is faster. A dataflow
+    buffer orders the kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores
+    and buffers order is followed with --strict and --seed, and in programs with pipes or semaphores
+    that may read what they write; in others, nodes that use neither are compared.""",
+)
+
+SCHEDULE_DEPENDENT = _code(
+    "TTL5008", "schedule-dependent", Blame.USER,
+    """`ttl explore` ran the program under several schedules and got different results. On the chip
+    the result depends on which kernel is faster. The seed shows one such schedule.""",
 )
 
 NO_COMPILER = _code(

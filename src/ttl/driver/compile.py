@@ -129,5 +129,4 @@ def _internal(program: Program, error: BaseException) -> Diagnostic:
     return Diagnostic(
         codes.INTERNAL,
         f"the compiler failed on `{program.operation.__name__}`: {type(error).__name__}: {error}",
-        helps=("set TTL_DEBUG=1 to see where, and report it with the program",),
     )

@@ -91,6 +91,15 @@ HELPS = {
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
 }
 
+# Where the table above has nothing to say.
+HELPS_OF_STATES = {
+    MW: "write the block first: store() into it, or copy to it and wait",
+    MR: "read the block first: in an expression, or by a copy that is waited for",
+    ROR: "call wait() on the transfer first",
+    NAW: "call wait() on the transfer first",
+    OS: "use a block before its release, and acquire the next one with reserve() or wait()",
+}
+
 
 class Life:
     """Where one block is in its life."""
@@ -117,7 +126,7 @@ class Life:
 
 def illegal(state: State, event: Event, block: object) -> RuleBroken:
     """`event` happened to a block in this state, where the table has nothing for it."""
-    help_text = HELPS.get((state, event))
+    help_text = HELPS.get((state, event)) or HELPS_OF_STATES.get(state)
     return RuleBroken(
         codes.BLOCK_STATE,
         f"{block} cannot be {event.value} now: {REASONS[state]}",

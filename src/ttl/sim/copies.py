@@ -10,8 +10,10 @@ from ttl.language.described import described, help_with
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
+from ttl.trace.events import Part
 
 from .block import SimBlock
+from .marks import Marks
 from .pipes import (
     ReceiverRole,
     SourceRole,
@@ -25,6 +27,7 @@ from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
 MUST_READ, READ_WRITE = State.MUST_READ, State.READ_WRITE
 
@@ -36,6 +39,8 @@ class TensorTransfer(SimTransfer):
     """
 
     __slots__ = ("is_alike", "part")
+
+    is_write: bool  # to the tensor
 
     def __init__(self, kernel: KernelRun, part: TensorSlice, block: SimBlock, place: Place):
         self.kernel = kernel
@@ -57,11 +62,28 @@ class TensorTransfer(SimTransfer):
     def subject(self) -> str:
         return self.kernel.simulation.tensor_names.get(id(self.part.tensor), "")
 
+    def tell(self, races: Races, is_end: bool) -> None:
+        races.at_tensor(self, self.is_write, is_end)
+
+    @property
+    def tensor_part(self) -> Part:
+        return self.part.starts, self.part.shape
+
+    def move_early(self) -> None:
+        """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""
+        part = self.part
+        if self.is_write:
+            part.tensor.storage.write(part, self.block.words)
+        self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
+        self.part.region = part.region.copy()
+
 
 class Load(TensorTransfer):
     """A copy of a tensor slice into a block."""
 
     __slots__ = ()
+
+    is_write = False
 
     def finish(self) -> None:
         self.check_owner()
@@ -80,6 +102,9 @@ class Load(TensorTransfer):
     def _observe(self, kernel: KernelRun) -> None:
         if kernel.simulation.padding is not None:
             kernel.simulation.padding.loaded(self.part, self.block)
+        if kernel.simulation.marks_reads:
+            kernel.read = kernel.read or Marks()
+            kernel.read.mark(self.part, self.place)
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
 
@@ -88,6 +113,8 @@ class Save(TensorTransfer):
     """A copy of a block to a tensor slice."""
 
     __slots__ = ()
+
+    is_write = True
 
     def finish(self) -> None:
         self.check_owner()
@@ -103,6 +130,9 @@ class Save(TensorTransfer):
             part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)
+        if kernel.written is None:
+            kernel.written = Marks()
+        kernel.written.mark(part, self.place)
         del kernel.transfers[self]
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
@@ -158,6 +188,8 @@ def start_copy(kernel: KernelRun, source: Any, destination: Any) -> SimTransfer:
     kernel.copies += 1
     if kernel.recorder is not None:
         kernel.record_copy(transfer.start_kind, transfer)
+    if kernel.is_shuffled and isinstance(transfer, TensorTransfer):
+        kernel.simulation.perhaps_move_early(transfer)
     return transfer
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from sys import _getframe, getrefcount
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
-from ttl.diagnostics.frames import user_frame
+from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
@@ -19,12 +20,14 @@ from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
+from ttl.trace.events import Part
 
 from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import start_copy
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
+from .marks import Marks
 from .pipes import PipeTransfer, Roles, call_for_each
 from .place import Place, labels
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
@@ -93,6 +96,8 @@ class KernelRun:
         "kind",
         "name",
         "net_roles",
+        "races",
+        "read",
         "ready",
         "recorder",
         "reserving",
@@ -104,6 +109,7 @@ class KernelRun:
         "types",
         "waiting",
         "waiting_for",
+        "written",
     )
 
     def __init__(self, simulation: Simulation, plan: KernelPlan, coordinate: Shape):
@@ -113,7 +119,11 @@ class KernelRun:
         self.ready = simulation.ready
         self.types = simulation.types
         self.is_shuffled = simulation.random is not None
-        self.is_observed = self.recorder is not None or simulation.padding is not None
+        self.races = simulation.races
+        self.written: Marks | None = None  # none until there is something to mark
+        self.read: Marks | None = None
+        is_followed = simulation.padding is not None or simulation.marks_reads
+        self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.function = plan.function
         self.kind = plan.kind
@@ -413,23 +423,38 @@ class KernelRun:
             self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
 
     def record_buffer(self, kind: EventKind, end: BufferEnd) -> None:
+        if self.races is not None:
+            self.races.at_buffer(self, kind, end)
         buffer = end.buffer
-        self._record(kind, buffer.declared.name, buffer.filled)
+        filled = buffer.producer.released - buffer.consumer.released
+        self._record(kind, buffer.declared.name, filled)
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
+        if self.races is not None:
+            transfer.tell(self.races, is_end=kind is transfer.end_kind)
         declared = transfer.block.end.buffer.declared
-        self._record(kind, transfer.subject, declared.block_bytes)
+        part = transfer.tensor_part if kind is EventKind.COPY_START else None
+        self._record(kind, transfer.subject, declared.block_bytes, part)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
         if self.recorder is not None:
             self._record(kind, semaphore.name, value)
 
-    def _record(self, kind: EventKind, subject: str, value: int) -> None:
-        assert self.recorder is not None
-        frame = user_frame(_getframe(2))
-        line = frame.f_lineno if frame is not None else 0
-        self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
+    def _record(
+        self, kind: EventKind, subject: str, value: int, part: Part | None = None
+    ) -> None:
+        recorder = self.recorder
+        assert recorder is not None
+        if kind in recorder.kinds:
+            frame: FrameType | None = _getframe(3)
+            while frame is not None and not is_user_file(frame.f_code.co_filename):
+                frame = frame.f_back
+            code, offset = None, 0
+            if frame is not None:
+                code, offset = frame.f_code, frame.f_lasti
+            node, name = self.coordinate, self.name
+            recorder.raw.append((kind, node, name, subject, value, code, offset, part))
 
 
 def _notice(broken: RuleBroken) -> None:

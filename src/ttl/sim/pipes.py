@@ -26,6 +26,7 @@ from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
 
 class PipeRun:
@@ -89,6 +90,9 @@ class PipeTransfer(SimTransfer):
     @property
     def subject(self) -> str:
         return self.meeting.pipe.name
+
+    def tell(self, races: Races, is_end: bool) -> None:
+        races.at_pipe(self, is_end)
 
     def can_wait(self) -> bool:
         if self.meeting.missing:
@@ -199,6 +203,10 @@ class NetRuns:
         self._declared = declared
         self._grid = grid
         self._runs: dict[int | PipeNet, NetRun] = {}
+
+    @property
+    def are_used(self) -> bool:
+        return bool(self._runs)
 
     def find(self, net: PipeNet) -> NetRun:
         key: int | PipeNet = net

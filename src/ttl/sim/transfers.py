@@ -8,12 +8,14 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.language.copies import GroupTransfer, Transfer
 from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
+from ttl.trace.events import Part
 
 from .block import SimBlock
 from .place import Place, labels
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
 
 class SimTransfer(Transfer):
@@ -39,6 +41,14 @@ class SimTransfer(Transfer):
     def complete(self) -> None:
         """Sleep until the data may move, move it and step the blocks."""
         raise NotImplementedError
+
+    @property
+    def tensor_part(self) -> Part | None:
+        """Of the tensor that it reads or writes, if it does."""
+        return None
+
+    def tell(self, races: Races, is_end: bool) -> None:
+        """What a copy orders or accesses; one between blocks of a node does neither."""
 
     def can_wait(self) -> bool:
         return not self.is_done  # a copy on its node is never late
