@@ -6,7 +6,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
-from .engine import ENGINE, engine
+from .engine import ENGINE, Engine, engine
 
 
 class Transfer:
@@ -81,6 +81,7 @@ def copy(src: Any, dst: Any) -> Transfer:
 
     It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.
     """
-    running = ENGINE.get(None) or engine("ttl.copy()")
-    transfer: Transfer = running.copy(src, dst)
-    return transfer
+    running: Engine | None = ENGINE.get(None)
+    if running is None:
+        running = engine("ttl.copy()")
+    return running.copy(src, dst)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sys import _getframe
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
@@ -14,14 +16,14 @@ from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
-from .place import Place, labels, with_statement
+from .place import CALLER, Place, labels, with_statement
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
     from .transfers import SimTransfer
 
 
-RELEASED = State.RELEASED
+RELEASED: Final = State.RELEASED
 
 
 class SimExpression(BlockExpression):
@@ -47,6 +49,7 @@ class SimBlock(Block):
     # Slots, all set here: what a class has by default costs more to read than an instance's own.
     __slots__ = (
         "array",
+        "carried",
         "end",
         "entered",
         "exit_place",
@@ -72,6 +75,7 @@ class SimBlock(Block):
         self.array = end.buffer.slots[index]  # in the element type of the block
         self.words = end.buffer.words[index]  # the same as unsigned integers
         self.values: Array | None = None  # and in its carrier, once an expression asked
+        self.carried: Array | None = None  # the memory for these
         self.transfers_reading = 0
         self.entered = False
         self.exit_place: Place | None = None  # of a `with` that waits for older blocks
@@ -115,6 +119,24 @@ class SimBlock(Block):
         if self.transfer is not None and self.state in transfers:
             history.append((self.transfer.place, "the transfer started here"))
         return labels(history)
+
+    def carry(self) -> Array:
+        """The elements in the type that expressions work in.
+
+        Always a view, so that an operation which returns its operand is seen not to have made a
+        new array: the memory is used again.
+        """
+        if self.values is not None:
+            return self.values
+        held = self.end.buffer.held
+        if held.carrier is held.storage:
+            self.values = self.array
+        else:
+            if self.carried is None:
+                self.carried = np.empty((1, *self.array.shape), held.carrier)[0]
+            self.carried[...] = self.array
+            self.values = self.carried
+        return self.values
 
     def take(self, source: SimBlock) -> None:
         """A copy of another block has arrived."""
@@ -213,13 +235,13 @@ class SimBlock(Block):
         oldest = self.end.oldest_held
         if oldest is None or not oldest.entered:
             raise self.out_of_order()
-        frame = _getframe(2)  # the user's, whose `with` called __exit__
+        frame = _getframe(CALLER)  # the user's, whose `with` called __exit__
         self.exit_place = (frame.f_code, frame.f_lasti)
         self.kernel.exiting += (self,)
 
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""
-        frame = _getframe(2)
+        frame = _getframe(CALLER)
         statement = with_statement(frame.f_code, frame.f_lasti)
         exiting = [block for block in self.kernel.exiting if block.end is self.end]
         for block in exiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,11 +43,11 @@ class BufferEnd:
     )
 
     other: BufferEnd
-    action: str  # the call that acquires
-    release_call: str
-    release_event: Event
-    acquire_kind: EventKind
-    release_kind: EventKind
+    action: ClassVar[str]  # the call that acquires
+    release_call: ClassVar[str]
+    release_event: ClassVar[Event]
+    acquire_kind: ClassVar[EventKind]
+    release_kind: ClassVar[EventKind]
 
     def __init__(self, buffer: NodeBuffer, credits: int):
         self.buffer = buffer
@@ -71,17 +71,21 @@ class BufferEnd:
 class ProducerEnd(BufferEnd):
     __slots__ = ()
 
-    action, release_call = "reserve", "push"
+    action = "reserve"
+    release_call = "push"
     release_event = Event.PUSH
-    acquire_kind, release_kind = EventKind.BUFFER_RESERVE, EventKind.BUFFER_PUSH
+    acquire_kind = EventKind.BUFFER_RESERVE
+    release_kind = EventKind.BUFFER_PUSH
 
 
 class ConsumerEnd(BufferEnd):
     __slots__ = ()
 
-    action, release_call = "wait", "pop"
+    action = "wait"
+    release_call = "pop"
     release_event = Event.POP
-    acquire_kind, release_kind = EventKind.BUFFER_WAIT, EventKind.BUFFER_POP
+    acquire_kind = EventKind.BUFFER_WAIT
+    release_kind = EventKind.BUFFER_POP
 
 
 class NodeBuffer:

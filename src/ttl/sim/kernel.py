@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from sys import _getframe, getrefcount
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
 from ttl.diagnostics.frames import user_frame
+from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
+from ttl.language.engine import Engine
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics.block_protocol import State
+from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
@@ -23,10 +26,10 @@ from ttl.trace import EventKind, Recorder
 from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
-from .copies import start_copy
+from .copies import Load, Save, start_other
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
 from .pipes import PipeTransfer, Roles, call_for_each
-from .place import Place, labels
+from .place import CALLER, CALLER_OF_CALLER, Place, labels
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 from .watchdog import Spinning
@@ -37,22 +40,23 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-MUST_WRITE, MUST_READ = State.MUST_WRITE, State.MUST_READ
+MUST_WRITE: Final = State.MUST_WRITE
+MUST_READ: Final = State.MUST_READ
 
 
 def _unshared() -> int:
     """References to a block that only its buffer has: the list, a local variable and what
     getrefcount() adds. Counted as in reserve(), because versions of Python differ.
     """
-    blocks = [object()]
+    blocks: list[object] = [object()]
     block = blocks[0]
     return getrefcount(block)
 
 
 # A block with no more can be used again for the next acquire; one that the user still has is left
 # to him, so that using it after its release is noticed.
-UNSHARED = _unshared()
-NOTHING: dict[Any, Any] = {}
+UNSHARED: Final = _unshared()
+NOTHING: Final[dict[Any, Any]] = {}
 
 
 class KernelPlan(NamedTuple):
@@ -72,8 +76,8 @@ class KernelPlan(NamedTuple):
         return cls(kernel.name, kernel.function, kernel.kind, is_compute, dest, inexact)
 
 
-class KernelRun:
-    """Runs a kernel function on a node and is its engine (ttl.language.engine.Engine)."""
+class KernelRun(Engine):
+    """Runs a kernel function on a node and is its engine."""
 
     __slots__ = (
         "broken",
@@ -179,7 +183,7 @@ class KernelRun:
         block = end.blocks[index]
         if block is None or getrefcount(block) > UNSHARED:
             block = end.blocks[index] = SimBlock(end, self, index)
-        frame = _getframe(2)  # the user's: above it is DataflowBuffer.reserve()
+        frame = _getframe(CALLER)  # the user's: above it is DataflowBuffer.reserve()
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_WRITE
         block.sequence = end.acquired
@@ -201,7 +205,7 @@ class KernelRun:
         block = end.blocks[index]
         if block is None or getrefcount(block) > UNSHARED:
             block = end.blocks[index] = SimBlock(end, self, index)
-        frame = _getframe(2)
+        frame = _getframe(CALLER)
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ
         block.sequence = end.acquired
@@ -223,7 +227,7 @@ class KernelRun:
         """From its first use on, this end is this kernel's alone."""
         if self.transfers is NOTHING:
             self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
-        frame = _getframe(3)
+        frame = _getframe(CALLER_OF_CALLER)
         if end.kernel is not None and end.kernel is not self:
             raise _second_kernel(end)
         end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
@@ -312,7 +316,34 @@ class KernelRun:
         part: TensorSlice = tensor.storage.part(tensor, index)
         return part
 
-    copy = start_copy
+    def copy(self, source: Any, destination: Any) -> SimTransfer:
+        """Check both ends and step the blocks; nothing moves yet."""
+        if self.is_compute:
+            raise wrong_kind("ttl.copy()", self.kind)
+        frame = _getframe(CALLER)  # the user's: above it is ttl.copy()
+        place = (frame.f_code, frame.f_lasti)
+        transfer: SimTransfer
+        if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
+            transfer = Load(self, source, destination, place)
+            if destination.kernel is not self:
+                raise destination.used_by(self)
+            following = destination.state.after_copy_into
+            if following is None:
+                raise illegal(destination.state, Event.COPY_INTO, destination)
+            destination.state = following
+        elif isinstance(source, SimBlock) and isinstance(destination, TensorSlice):
+            if source.kernel is not self:
+                raise source.used_by(self)
+            transfer = Save(self, destination, source, place)
+            source.start_reading()
+        else:
+            transfer = start_other(self, source, destination, place)
+        transfer.block.transfer = transfer
+        self.transfers[transfer] = None
+        self.copies += 1
+        if self.recorder is not None:
+            self.record_copy(transfer.start_kind, transfer)
+        return transfer
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:
@@ -360,9 +391,20 @@ class KernelRun:
 
     # Expressions
 
-    apply = expressions.apply
-    store = expressions.store
-    accumulate = expressions.accumulate
+    def apply(
+        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+    ) -> SimExpression:
+        return expressions.apply(self, op, operands, parameters)
+
+    def binary(self, op: BlockOp, left: Any, right: Any) -> SimExpression:
+        return expressions.binary(self, op, left, right)
+
+    def store(self, value: Any, block: SimBlock) -> None:
+        expressions.store(self, value, block)
+
+    def accumulate(self, block: Block, value: Any) -> None:
+        assert isinstance(block, SimBlock)
+        expressions.accumulate(self, block, value)
 
     # The end
 
@@ -427,7 +469,7 @@ class KernelRun:
 
     def _record(self, kind: EventKind, subject: str, value: int) -> None:
         assert self.recorder is not None
-        frame = user_frame(_getframe(2))
+        frame = user_frame(_getframe())
         line = frame.f_lineno if frame is not None else 0
         self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
 

@@ -105,7 +105,8 @@ class PipeTransfer(SimTransfer):
 class PipeSend(PipeTransfer):
     __slots__ = ()
 
-    start_kind, end_kind = EventKind.PIPE_SEND, EventKind.PIPE_SEND_END
+    start_kind = EventKind.PIPE_SEND
+    end_kind = EventKind.PIPE_SEND_END
 
     def complete(self) -> None:
         meeting, block = self.meeting, self.block
@@ -120,7 +121,8 @@ class PipeSend(PipeTransfer):
 class PipeReceive(PipeTransfer):
     __slots__ = ("has_data",)
 
-    start_kind, end_kind = EventKind.PIPE_RECEIVE, EventKind.PIPE_RECEIVE_END
+    start_kind = EventKind.PIPE_RECEIVE
+    end_kind = EventKind.PIPE_RECEIVE_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
         super().__init__(kernel, block, meeting, place)

@@ -5,13 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
+from typing import Final
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.frames import is_user_file
 from ttl.semantics.function_source import definition_of
 
 Place = tuple[CodeType, int]  # a code object and the offset of an instruction in it
+
+
+def _is_interpreted() -> bool:
+    return True
+
+
+# Compiled functions have no frames: the innermost one is then that of the user's code.
+IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)
+# For sys._getframe(): the frame that called the function that called this one, and one further.
+CALLER: Final = 0 if IS_COMPILED else 2
+CALLER_OF_CALLER: Final = 0 if IS_COMPILED else 3
 
 
 def span_of(place: Place) -> Span | None:

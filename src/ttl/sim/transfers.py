@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.copies import GroupTransfer, Transfer
@@ -21,8 +21,8 @@ class SimTransfer(Transfer):
 
     __slots__ = ("block", "group", "is_done", "kernel", "place")
 
-    start_kind = EventKind.COPY_START
-    end_kind = EventKind.COPY_END
+    start_kind: ClassVar[EventKind] = EventKind.COPY_START
+    end_kind: ClassVar[EventKind] = EventKind.COPY_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, place: Place):
         self.kernel = kernel
