@@ -104,6 +104,7 @@ class NodeBuffer:
         "memory",
         "poison",
         "producer",
+        "rounds",
         "slots",
         "words",
     )
@@ -111,6 +112,8 @@ class NodeBuffer:
     def __init__(self, declared: DataflowBuffer, block_type: BlockType, keep_float32: bool = False):
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
         self.poison = poison_word(self.held)
+        # Does an assignment of f32 values round as it should? Block floats need more.
+        self.rounds = self.held.is_float and not self.held.is_block_float
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"

@@ -297,7 +297,11 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         block.array = np.empty_like(block.array)
         block.words = block.array.view(block.words.dtype)
     block.values = None
-    round_into(block.array, stored, block.end.buffer.held)
+    buffer = block.end.buffer
+    if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
+        block.array[...] = stored
+    else:
+        round_into(block.array, stored, buffer.held)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 

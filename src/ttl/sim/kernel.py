@@ -44,18 +44,14 @@ MUST_WRITE: Final = State.MUST_WRITE
 MUST_READ: Final = State.MUST_READ
 
 
-def _unshared() -> int:
-    """References to a block that only its buffer has: the list, a local variable and what
-    getrefcount() adds. Counted as in reserve(), because versions of Python differ.
-    """
-    blocks: list[object] = [object()]
-    block = blocks[0]
-    return getrefcount(block)
+def references(blocks: list[Any], index: int) -> int:
+    """References to an item of the list; None has very many."""
+    return getrefcount(blocks[index])
 
 
 # A block with no more can be used again for the next acquire; one that the user still has is left
-# to him, so that using it after its release is noticed.
-UNSHARED: Final = _unshared()
+# to him, so that using it after its release is noticed. Counted, because versions of Python differ.
+UNSHARED: Final = references([object()], 0)
 NOTHING: Final[dict[Any, Any]] = {}
 
 
@@ -180,9 +176,10 @@ class KernelRun(Engine):
             self._wait_for_credit(end)
         end.credits -= 1
         index = end.acquired % end.count
+        if references(end.blocks, index) > UNSHARED:
+            end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
-        if block is None or getrefcount(block) > UNSHARED:
-            block = end.blocks[index] = SimBlock(end, self, index)
+        assert block is not None
         frame = _getframe(CALLER)  # the user's: above it is DataflowBuffer.reserve()
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_WRITE
@@ -202,9 +199,10 @@ class KernelRun(Engine):
             self._wait_for_credit(end)
         end.credits -= 1
         index = end.acquired % end.count
+        if references(end.blocks, index) > UNSHARED:
+            end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
-        if block is None or getrefcount(block) > UNSHARED:
-            block = end.blocks[index] = SimBlock(end, self, index)
+        assert block is not None
         frame = _getframe(CALLER)
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ

@@ -50,8 +50,8 @@ def with_statement(code: CodeType, instruction: int) -> Extent:
     tree = definition_of(code)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.With):
-            items = [_extent(item.context_expr) for item in node.items]
-            if position in (_extent(node), *items):
+            places = [_extent(node), *(_extent(item.context_expr) for item in node.items)]
+            if position in places:
                 return _extent(node)
     return position
 
