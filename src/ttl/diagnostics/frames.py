@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from types import FrameType, TracebackType
 
 from .span import Span
@@ -14,12 +15,19 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 
 def is_pyttl_file(file: str) -> bool:
-    return file.startswith(_PACKAGE)
+    return file.startswith(_PACKAGE) or _is_compiled_file(file)
+
+
+@cache
+def _is_compiled_file(file: str) -> bool:
+    """Compiled modules name their source relative to the package's parent in tracebacks."""
+    parent = os.path.dirname(os.path.dirname(_PACKAGE))
+    return file.startswith("ttl/") and os.path.isfile(os.path.join(parent, file))
 
 
 def is_user_file(file: str) -> bool:
     """Not ours, not Python's and not of an installed library such as numpy."""
-    if file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<frozen")):
+    if is_pyttl_file(file) or file.startswith((_STANDARD_LIBRARY, "<frozen")):
         return False
     return not any(folder in file for folder in _INSTALLED)
 

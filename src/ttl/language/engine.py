@@ -64,15 +64,15 @@ class Engine:
     def if_dst(self, net: PipeNet, function: Callable[[DstPipeIdentity], object]) -> None:
         raise NotImplementedError
 
-    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
         raise NotImplementedError
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
     ) -> None:
         raise NotImplementedError
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
         raise NotImplementedError
 
     def apply(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sys import _getframe
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
-from .place import CALLER, Place, labels, with_statement
+from .place import CALLER, Place, getframe, labels, with_statement
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -235,13 +234,13 @@ class SimBlock(Block):
         oldest = self.end.oldest_held
         if oldest is None or not oldest.entered:
             raise self.out_of_order()
-        frame = _getframe(CALLER)  # the user's, whose `with` called __exit__
+        frame = getframe(CALLER)  # the user's, whose `with` called __exit__
         self.exit_place = (frame.f_code, frame.f_lasti)
         self.kernel.exiting += (self,)
 
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""
-        frame = _getframe(CALLER)
+        frame = getframe(CALLER)
         statement = with_statement(frame.f_code, frame.f_lasti)
         exiting = [block for block in self.kernel.exiting if block.end is self.end]
         for block in exiting:

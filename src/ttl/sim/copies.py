@@ -10,14 +10,8 @@ from ttl.semantics.block_protocol import Event, State
 from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
 
 from .block import SimBlock
-from .pipes import (
-    ReceiverRole,
-    SourceRole,
-    start_receive,
-    start_send,
-    type_mismatch,
-    wrong_role,
-)
+from .nets import ReceiverRole, SourceRole, wrong_role
+from .pipes import start_receive, start_send, type_mismatch
 from .place import Place
 from .transfers import SimTransfer
 

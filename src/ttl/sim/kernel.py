@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from sys import _getframe, getrefcount
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
+from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
 from ttl.diagnostics.frames import user_frame
 from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
@@ -27,12 +27,12 @@ from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, start_other
-from .faults import exception_fault, fault_at, rule_fault, spinning_fault
-from .pipes import PipeTransfer, Roles, call_for_each
-from .place import CALLER, CALLER_OF_CALLER, Place, labels
+from .faults import fault_at
+from .nets import Roles, call_for_each
+from .pipes import PipeTransfer
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, getframe, labels
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
-from .watchdog import Spinning
 
 if TYPE_CHECKING:
     from greenlet import greenlet as Greenlet
@@ -138,31 +138,6 @@ class KernelRun(Engine):
         self.is_finished = False
         self.times_ended = 0
 
-    def main(self) -> None:
-        """The body of the greenlet. What it raises comes out of the scheduler's switch."""
-        if self.recorder is not None:
-            self.recorder.record(EventKind.KERNEL_START, self.coordinate, self.name)
-        try:
-            if self.function() is not None:
-                raise self._returned()
-            if self.broken is not None:  # a bare `except` or a `finally` has kept it
-                raise self.broken
-            self._check_end()
-        except RuleBroken as broken:
-            if isinstance(broken.subject, SimBlock):
-                broken.secondary += broken.subject.history()
-            raise rule_fault(self, broken) from None
-        except TTLError:
-            raise
-        except Spinning as spinning:
-            raise spinning_fault(self, spinning) from None
-        except Exception as error:
-            raise exception_fault(self, error) from error
-        finally:
-            self.is_finished = True
-        if self.recorder is not None:
-            self.recorder.record(EventKind.KERNEL_END, self.coordinate, self.name)
-
     # Buffers
 
     def node(self) -> Shape:
@@ -180,7 +155,7 @@ class KernelRun(Engine):
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
         assert block is not None
-        frame = _getframe(CALLER)  # the user's: above it is DataflowBuffer.reserve()
+        frame = getframe(BEHIND_LANGUAGE)  # the user's: above it is DataflowBuffer.reserve()
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_WRITE
         block.sequence = end.acquired
@@ -203,7 +178,7 @@ class KernelRun(Engine):
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
         assert block is not None
-        frame = _getframe(CALLER)
+        frame = getframe(BEHIND_LANGUAGE)
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ
         block.sequence = end.acquired
@@ -225,7 +200,7 @@ class KernelRun(Engine):
         """From its first use on, this end is this kernel's alone."""
         if self.transfers is NOTHING:
             self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
-        frame = _getframe(CALLER_OF_CALLER)
+        frame = getframe(FURTHER_BEHIND)
         if end.kernel is not None and end.kernel is not self:
             raise _second_kernel(end)
         end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
@@ -318,7 +293,7 @@ class KernelRun(Engine):
         """Check both ends and step the blocks; nothing moves yet."""
         if self.is_compute:
             raise wrong_kind("ttl.copy()", self.kind)
-        frame = _getframe(CALLER)  # the user's: above it is ttl.copy()
+        frame = getframe(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
         place = (frame.f_code, frame.f_lasti)
         transfer: SimTransfer
         if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
@@ -366,7 +341,7 @@ class KernelRun(Engine):
 
     # Semaphores
 
-    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
         call = "wait_ge" if at_least else "wait_eq"
         self.require_data_movement(f"Semaphore.{call}()")
         self.simulation.perhaps_switch(self)
@@ -374,14 +349,14 @@ class KernelRun(Engine):
         self._record_semaphore(EventKind.SEMAPHORE_WAIT, semaphore, value)
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
     ) -> None:
         self.require_data_movement(call)
         self.simulation.perhaps_switch(self)
         set_value(self, semaphore, nodes, value)
         self._record_semaphore(EventKind.SEMAPHORE_SET, semaphore, value)
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
         self.require_data_movement("UnicastRemoteSemaphore.inc()")
         self.simulation.perhaps_switch(self)
         increment(self, semaphore, node, value)
@@ -406,7 +381,7 @@ class KernelRun(Engine):
 
     # The end
 
-    def _returned(self) -> KernelFault:
+    def returned(self) -> KernelFault:
         broken = RuleBroken(
             codes.WRONG_ARGUMENT,
             f"kernel `{self.name}` returns a value",
@@ -414,7 +389,7 @@ class KernelRun(Engine):
         )
         return fault_at(self, broken, (self.function.__code__, 0))
 
-    def _check_end(self) -> None:
+    def check_end(self) -> None:
         if self.exiting:
             self.refuse_nested_exit()
         if self.transfers:
@@ -467,7 +442,7 @@ class KernelRun(Engine):
 
     def _record(self, kind: EventKind, subject: str, value: int) -> None:
         assert self.recorder is not None
-        frame = user_frame(_getframe())
+        frame = user_frame(getframe())
         line = frame.f_lineno if frame is not None else 0
         self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -21,9 +22,13 @@ def _is_interpreted() -> bool:
 
 # Compiled functions have no frames: the innermost one is then that of the user's code.
 IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)
-# For sys._getframe(): the frame that called the function that called this one, and one further.
+# A constant of this module is found faster than a name of another.
+getframe: Final = sys._getframe
+# The user's frame, for getframe(): in a function that a method has called, in a method that a
+# function of ttl.language, which is not compiled, has called, and in a function called by that.
 CALLER: Final = 0 if IS_COMPILED else 2
-CALLER_OF_CALLER: Final = 0 if IS_COMPILED else 3
+BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2
+FURTHER_BEHIND: Final = 1 if IS_COMPILED else 3
 
 
 def span_of(place: Place) -> Span | None:

@@ -28,8 +28,8 @@ from .buffer import NodeBuffer
 from .garbage import rare_collections
 from .kernel import KernelPlan, KernelRun
 from .leftovers import leftovers
+from .nets import NetRuns
 from .padding import Padding
-from .pipes import NetRuns
 from .printing import language_print
 from .repair import repaired
 from .semaphores import SemaphoreRuns
