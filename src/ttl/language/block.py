@@ -125,6 +125,16 @@ class BlockExpression:
         operands, parameters = bind(op, (self, n), {})
         return running.apply(op, operands, parameters)
 
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "a block cannot be an exponent",
+            helps=(
+                "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the "
+                "base)",
+            ),
+        )
+
     def __neg__(self) -> BlockExpression:
         return engine("-").apply(BLOCK_OPS["neg"], (self,), NO_PARAMETERS)
 

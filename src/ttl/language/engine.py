@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from .block import Block, BlockExpression
     from .buffer import BufferState, DataflowBuffer
-    from .copies import Transfer
     from .operation import Operation, OperationScope
     from .pipes import DstPipeIdentity, PipeNet, SrcPipeIdentity
     from .semaphores import Semaphore
+    from .transfer import Transfer
 
 
 class Engine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.copies import GroupTransfer, Transfer
+from ttl.language.transfer import Transfer
 from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
 
@@ -29,7 +29,7 @@ class SimTransfer(Transfer):
         self.block = block
         self.place = place
         self.is_done = False
-        self.group: GroupTransfer | None = None
+        self.group: object = None  # which waits for it, if one does
 
     @property
     def subject(self) -> str:
@@ -48,7 +48,7 @@ class SimTransfer(Transfer):
             raise self._refused()
         self.finish()
 
-    def join(self, group: GroupTransfer) -> None:
+    def join(self, group: object) -> None:
         if self.is_done or self.group is not None:
             raise self._refused()
         self.group = group
