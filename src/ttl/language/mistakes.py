@@ -11,6 +11,7 @@ import dis
 import re
 from collections.abc import Callable
 from inspect import Parameter, signature
+from itertools import pairwise
 from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
@@ -80,12 +81,12 @@ def _as_interpreted(error: Exception) -> str:
     """The text of the error as the interpreter writes it of a class that is not compiled."""
     text = str(error)
     if match := READ_ONLY.fullmatch(text):
-        return f"property '{match[1]}' of '{Block.__name__}' object has no setter"
+        return f"property '{match[1]}' of '{_engine_name(Block)}' object has no setter"
     match = COMPILED_CALL.fullmatch(text)
     owner = next((c for c in COMPILED_CLASSES if match and hasattr(c, match["method"])), None)
     if match is None or owner is None:
         return text
-    call = f"{owner.__name__}.{match['method']}()"
+    call = f"{_engine_name(owner)}.{match['method']}()"
     known = signature(getattr(owner, match["method"])).parameters
     unknown = [name for name in _keywords(error) if name not in known]
     if unknown:
@@ -95,6 +96,11 @@ def _as_interpreted(error: Exception) -> str:
     return f"{call} takes fewer positional arguments but {int(match['given']) + 1} were given"
 
 
+def _engine_name(public: type) -> str:
+    """Not the name users know: a class of the program may have that one."""
+    return next((each.__name__ for each in public.__subclasses__()), public.__name__)
+
+
 def _keywords(error: Exception) -> tuple[str, ...]:
     """The keywords of the call that failed: an instruction near it has their names."""
     traceback = error.__traceback__
@@ -102,14 +108,14 @@ def _keywords(error: Exception) -> tuple[str, ...]:
         traceback = traceback.tb_next
     if traceback is None:
         return ()
-    near = [
-        each
-        for each in dis.get_instructions(traceback.tb_frame.f_code)
-        if traceback.tb_lasti - 8 <= each.offset <= traceback.tb_lasti
-    ]
-    has_keywords = any(each.opname in ("KW_NAMES", "CALL_KW") for each in near)
-    names = [each.argval for each in near if isinstance(each.argval, tuple)]
-    return names[-1] if has_keywords and names else ()
+    code, call = traceback.tb_frame.f_code, traceback.tb_lasti
+    near = [each for each in dis.get_instructions(code) if call - 8 <= each.offset <= call]
+    for before, each in pairwise(near):
+        if each.opname == "KW_NAMES":  # until Python 3.12
+            return tuple(code.co_consts[each.arg or 0])
+        if each.opname == "CALL_KW":
+            return tuple(before.argval)
+    return ()
 
 
 # Names --------------------------------------------------------------------------------------------
