@@ -70,7 +70,7 @@ def _innermost_frame(error: Exception) -> FrameType | None:
 # What compiled classes say ------------------------------------------------------------------------
 
 COMPILED_CLASSES = (Block, Transfer)
-READ_ONLY = re.compile(r"attribute '(\w+)' of '\w+' objects is not writable")
+READ_ONLY = re.compile(r"attribute '(\w+)' of '(?:Block|BlockExpression)' objects is not writable")
 COMPILED_CALL = re.compile(
     r"(?P<method>\w+)\(\) (?:missing required argument '(?P<missing>\w+)' .*"
     r"|takes at most \d+ (?:keyword )?arguments? \((?P<given>\d+) given\))"
@@ -98,7 +98,8 @@ def _as_interpreted(error: Exception) -> str:
 
 def _engine_name(public: type) -> str:
     """Not the name users know: a class of the program may have that one."""
-    return next((each.__name__ for each in public.__subclasses__()), public.__name__)
+    subclasses: list[type] = public.__subclasses__()
+    return (subclasses[0] if subclasses else public).__name__
 
 
 def _keywords(error: Exception) -> tuple[str, ...]:
@@ -110,10 +111,10 @@ def _keywords(error: Exception) -> tuple[str, ...]:
         return ()
     code, call = traceback.tb_frame.f_code, traceback.tb_lasti
     near = [each for each in dis.get_instructions(code) if call - 8 <= each.offset <= call]
-    for before, each in pairwise(near):
-        if each.opname == "KW_NAMES":  # until Python 3.12
-            return tuple(code.co_consts[each.arg or 0])
-        if each.opname == "CALL_KW":
+    for before, named in pairwise(near):
+        if named.opname == "KW_NAMES":  # until Python 3.12
+            return tuple(code.co_consts[named.arg or 0])
+        if named.opname == "CALL_KW":
             return tuple(before.argval)
     return ()
 
