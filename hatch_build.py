@@ -34,6 +34,7 @@ CONFIG = """
 python_version = 3.11
 follow_imports = silent
 ignore_missing_imports = True
+no_site_packages = True
 """
 
 
