@@ -123,7 +123,8 @@ class SimBlock(Block):
         """The elements in the type that expressions work in.
 
         Always a view, so that an operation which returns its operand is seen not to have made a
-        new array: the memory is used again.
+        new array: the memory goes to another block of the buffer, on whichever node, after the
+        release. So it is in the processor's cache most of the time.
         """
         if self.values is not None:
             return self.values
@@ -131,10 +132,16 @@ class SimBlock(Block):
         if held.carrier is held.storage:
             self.values = self.array
         else:
-            if self.carried is None:
-                self.carried = np.empty((1, *self.array.shape), held.carrier)[0]
-            self.carried[...] = self.array
-            self.values = self.carried
+            carried = self.carried
+            if carried is None:
+                spare = self.end.buffer.spare
+                if spare:
+                    carried = spare.pop()
+                else:
+                    carried = np.empty((1, *self.array.shape), held.carrier)[0]
+                self.carried = carried
+            carried[...] = self.array
+            self.values = carried
         return self.values
 
     def take(self, source: SimBlock) -> None:
@@ -192,6 +199,9 @@ class SimBlock(Block):
         elif kernel.recorder is not None or self.running_sum is not None:
             self._give_back()
         else:  # what _give_back() does, for by far the most common end of a block
+            if self.carried is not None:
+                end.buffer.spare.append(self.carried)
+                self.carried = self.values = None
             end.released += 1
             other = end.other
             other.credits += 1
@@ -220,6 +230,9 @@ class SimBlock(Block):
         if self.running_sum is not None:
             self.settle()
         end = self.end
+        if self.carried is not None:
+            end.buffer.spare.append(self.carried)
+            self.carried = self.values = None
         end.released += 1
         other = end.other
         other.credits += 1

@@ -93,6 +93,7 @@ class NodeBuffer:
 
     `held` is the type that they have: the declared one, unless the run keeps all floats in f32.
     `words` are views of the slots as unsigned integers, which numpy fills faster than floats.
+    `spare` is memory for a block in the type that expressions work in; all nodes share it.
     """
 
     __slots__ = (
@@ -106,10 +107,18 @@ class NodeBuffer:
         "producer",
         "rounds",
         "slots",
+        "spare",
         "words",
     )
 
-    def __init__(self, declared: DataflowBuffer, block_type: BlockType, keep_float32: bool = False):
+    def __init__(
+        self,
+        declared: DataflowBuffer,
+        block_type: BlockType,
+        spare: list[Array],
+        keep_float32: bool = False,
+    ):
+        self.spare = spare
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
         self.poison = poison_word(self.held)
         # Does an assignment of f32 values round as it should? Block floats need more.
