@@ -8,6 +8,7 @@ made of fills alone, becomes one of the type it meets.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from sys import _getframe
 from typing import TYPE_CHECKING, Any, Final
 
@@ -202,13 +203,20 @@ def not_a_value(call: str, value: object) -> RuleBroken:
 
 def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
     """A number or a fill beside a block: a value in the format of DST, as all others."""
-    is_float = dtype is None or dtype.is_float
     if isinstance(value, (int, float)):
-        number = _number(value, dtype)
-        return round_to(number, kernel.dest)[()] if is_float else number
+        # The scaler of a reduction, say; 0.0 and -0.0 are one key, so they are not kept.
+        return (_kept_scalar if value else _scalar)(value, dtype, kernel.dest)
     if dtype is not None and not dtype.is_float:
         return _whole(value, dtype)
     return round_to(value.astype(np.float32), kernel.dest)
+
+
+def _scalar(value: float, dtype: DType | None, dest: DType) -> Any:
+    number = _number(value, dtype)
+    return round_to(number, dest)[()] if dtype is None or dtype.is_float else number
+
+
+_kept_scalar: Final = lru_cache(typed=True)(_scalar)
 
 
 def _number(value: float, dtype: DType | None) -> Any:
