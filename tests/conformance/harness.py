@@ -18,6 +18,7 @@ import ttl
 from ttl import ttnn
 
 SEEDS = (1, 2, 3)
+BACKEND: str | None = None  # conftest.py sets it where the program runs compiled
 TILE = 32
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -90,6 +91,8 @@ def _launch(operation: Any, arguments: Any, constants: dict[str, Any], seed: int
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("TTL_", "TTLANG_"))}
     if seed is not None:
         ours["TTL_SEED"] = str(seed)
+    if BACKEND is not None:
+        ours["TTL_BACKEND"] = BACKEND
     with patch.dict(os.environ, ours, clear=True):
         operation(*arguments, **constants)
 
@@ -135,7 +138,7 @@ def computing(
     return operation, padded
 
 
-# Kernels have no comprehensions: one operation for each number of operands.
+# As programs are written: one operation for each number of operands.
 
 
 def _of_none(statement: Callable[..., Any], fp32: bool | None) -> Any:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance import counts_page, operators_page, report, ttnn_page
+from conformance import counts_page, flatbuffer_page, operators_page, report, ttnn_page
+from conformance.compiled import EXCEPTIONS
 
 
 def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
@@ -23,6 +24,10 @@ def test_the_page_of_operators_is_up_to_date() -> None:
 
 def test_the_page_of_ttnn_is_up_to_date() -> None:
     assert ttnn_page.is_up_to_date(), "run python tests/conformance/ttnn_page.py"
+
+
+def test_the_page_of_the_flatbuffer_is_up_to_date() -> None:
+    assert flatbuffer_page.is_up_to_date(), "run python tests/conformance/flatbuffer_page.py"
 
 
 def test_the_page_of_counts_is_up_to_date() -> None:
@@ -76,3 +81,8 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert report.is_up_to_date()
     (tmp_path / "rules.toml").write_text('[one]\nknown = "Another."\n')
     assert not report.is_up_to_date()
+
+
+def test_what_is_not_compiled_is_a_conformance_test() -> None:
+    known = {test.name for test in report.marked_tests()}
+    assert {name.partition("[")[0] for name in EXCEPTIONS} <= known

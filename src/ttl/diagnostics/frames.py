@@ -9,20 +9,20 @@ from types import FrameType, TracebackType
 
 from .span import Span
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_torch"))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 def is_pyttl_file(file: str) -> bool:
-    return file.startswith(_PACKAGE) or _is_compiled_file(file)
+    return file.startswith(_PACKAGES) or _is_compiled_file(file)
 
 
 @cache
 def _is_compiled_file(file: str) -> bool:
     """Compiled modules name their source relative to the package's parent in tracebacks."""
-    parent = os.path.dirname(os.path.dirname(_PACKAGE))
-    return file.startswith("ttl/") and os.path.isfile(os.path.join(parent, file))
+    return file.startswith("ttl/") and os.path.isfile(os.path.join(_SOURCES, file))
 
 
 def is_user_file(file: str) -> bool:

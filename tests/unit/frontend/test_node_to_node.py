@@ -18,7 +18,6 @@ TARGET = load("wormhole_b0")
 def test_each_call_is_refused_at_its_line() -> None:
     @ttl.operation(grid=(2, 1))
     def operation(a):
-        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
         net = ttl.PipeNet([ttl.Pipe(0, 1)])
         semaphore = ttl.Semaphore()
         remote = semaphore.get_remote(0)
@@ -32,7 +31,6 @@ def test_each_call_is_refused_at_its_line() -> None:
             semaphore.wait_eq(1)
             remote.inc(1)
             everybody.set(2)
-            dfb.can_wait()
 
     a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
     program = operation.program((a,), {}, TARGET.default_grid)
@@ -40,8 +38,8 @@ def test_each_call_is_refused_at_its_line() -> None:
         build_module(program, TARGET)
     found = caught.value.diagnostics
     assert {diagnostic.code.code for diagnostic in found} == {"TTL7001"}
-    first = operation.function.__code__.co_firstlineno + 10
-    assert [d.primary.span.line - first for d in found if d.primary] == list(range(7))
+    first = operation.function.__code__.co_firstlineno + 9
+    assert [d.primary.span.line - first for d in found if d.primary] == list(range(6))
     assert [d.message.split("'")[1] for d in found] == [
         "PipeNet.if_src",
         "PipeNet.if_dst",
@@ -49,7 +47,6 @@ def test_each_call_is_refused_at_its_line() -> None:
         "Semaphore.wait_eq",
         "UnicastRemoteSemaphore.inc",
         "MulticastRemoteSemaphore.set",
-        "DataflowBuffer.can_wait",
     ]
 
 
