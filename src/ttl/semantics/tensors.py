@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from operator import index
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, codes
 
 from .layout import TILE_LAYOUT, Layout, layout_of
+from .tensor_like import TensorLike
 from .types import Shape, tiles_of
-
-
-@runtime_checkable
-class TensorLike(Protocol):
-    """What the embedded and the real ttnn tensor have in common."""
-
-    @property
-    def shape(self) -> Any: ...
-    @property
-    def dtype(self) -> Any: ...
-    @property
-    def layout(self) -> Any: ...
 
 
 class Extent(NamedTuple):

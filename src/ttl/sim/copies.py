@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from sys import _getframe
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
-from ttl.semantics.block_protocol import Event, State, illegal
-from ttl.semantics.kernel_kinds import wrong_kind
+from ttl.semantics.block_protocol import Event, State
 from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
 from ttl.trace.events import Part
 
 from .block import SimBlock
 from .marks import Marks
-from .pipes import (
-    ReceiverRole,
-    SourceRole,
-    start_receive,
-    start_send,
-    type_mismatch,
-    wrong_role,
-)
+from .nets import ReceiverRole, SourceRole, wrong_role
+from .pipes import start_receive, start_send, type_mismatch
 from .place import Place
 from .transfers import SimTransfer
 
@@ -29,7 +21,8 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
     from .races import Races
 
-MUST_READ, READ_WRITE = State.MUST_READ, State.READ_WRITE
+MUST_READ: Final = State.MUST_READ
+READ_WRITE: Final = State.READ_WRITE
 
 
 class TensorTransfer(SimTransfer):
@@ -160,50 +153,17 @@ class BlockTransfer(SimTransfer):
             source.transfer = None
 
 
-def start_copy(kernel: KernelRun, source: Any, destination: Any) -> SimTransfer:
-    """ttl.copy(): check both ends and step the blocks; nothing moves yet."""
-    if kernel.is_compute:
-        raise wrong_kind("ttl.copy()", kernel.kind)
-    frame = _getframe(2)  # the user's: above it is ttl.copy()
-    place = (frame.f_code, frame.f_lasti)
-    from_kind, to_kind = type(source), type(destination)
-    transfer: SimTransfer
-    if from_kind is TensorSlice and to_kind is SimBlock:
-        transfer = Load(kernel, source, destination, place)
-        if destination.kernel is not kernel:
-            raise destination.used_by(kernel)
-        following = destination.state.after_copy_into
-        if following is None:
-            raise illegal(destination.state, Event.COPY_INTO, destination)
-        destination.state = following
-    elif from_kind is SimBlock and to_kind is TensorSlice:
-        if source.kernel is not kernel:
-            raise source.used_by(kernel)
-        transfer = Save(kernel, destination, source, place)
-        source.start_reading()
-    else:
-        transfer = _start_other(kernel, source, destination, place)
-    transfer.block.transfer = transfer
-    kernel.transfers[transfer] = None
-    kernel.copies += 1
-    if kernel.recorder is not None:
-        kernel.record_copy(transfer.start_kind, transfer)
-    if kernel.is_shuffled and isinstance(transfer, TensorTransfer):
-        kernel.simulation.perhaps_move_early(transfer)
-    return transfer
-
-
-def _start_other(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
+def start_other(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
     """A copy without a tensor."""
-    from_kind, to_kind = type(source), type(destination)
-    if from_kind is SimBlock and to_kind is SourceRole:
-        return start_send(kernel, source, destination, place)
-    if from_kind is ReceiverRole and to_kind is SimBlock:
+    if isinstance(source, SimBlock):
+        if isinstance(destination, SourceRole):
+            return start_send(kernel, source, destination, place)
+        if isinstance(destination, SimBlock):
+            transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
+            source.transfer = transfer
+            return transfer
+    elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):
         return start_receive(kernel, source, destination, place)
-    if from_kind is SimBlock and to_kind is SimBlock:
-        transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
-        source.transfer = transfer
-        return transfer
     raise wrong_role(source, destination) or _wrong_ends(source, destination)
 
 

@@ -15,7 +15,7 @@ from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import DType, float32
+from ttl.semantics.dtypes import Array, DType, float32
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -31,8 +31,8 @@ from .garbage import rare_collections
 from .kernel import KernelPlan, KernelRun
 from .leftovers import leftovers
 from .marks import may_read_what_it_writes
+from .nets import NetRuns
 from .padding import Padding
-from .pipes import NetRuns
 from .printing import language_print
 from .races import Races
 from .repair import repaired
@@ -150,7 +150,8 @@ class Simulation:
         self.kernels: list[KernelRun] = []
         self.ready: deque[KernelRun] = deque()
         block_types = [self.types.block(b.shape, b.dtype, b.layout) for b in program.buffers]
-        declared = list(zip(program.buffers, block_types, strict=True))
+        spares: list[list[Array]] = [[] for _ in program.buffers]
+        declared = list(zip(program.buffers, block_types, spares, strict=True))
         plans = self._plans(program.kernels)
         for coordinate in nodes_of(program.grid):
             self.nodes[coordinate] = [NodeBuffer(*each, keep_float32) for each in declared]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.copies import GroupTransfer, Transfer
+from ttl.language.transfer import Transfer
 from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
 from ttl.trace.events import Part
@@ -23,15 +23,15 @@ class SimTransfer(Transfer):
 
     __slots__ = ("block", "group", "is_done", "kernel", "place")
 
-    start_kind = EventKind.COPY_START
-    end_kind = EventKind.COPY_END
+    start_kind: ClassVar[EventKind] = EventKind.COPY_START
+    end_kind: ClassVar[EventKind] = EventKind.COPY_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, place: Place):
         self.kernel = kernel
         self.block = block
         self.place = place
         self.is_done = False
-        self.group: GroupTransfer | None = None
+        self.group: object = None  # which waits for it, if one does
 
     @property
     def subject(self) -> str:
@@ -58,7 +58,7 @@ class SimTransfer(Transfer):
             raise self._refused()
         self.finish()
 
-    def join(self, group: GroupTransfer) -> None:
+    def join(self, group: object) -> None:
         if self.is_done or self.group is not None:
             raise self._refused()
         self.group = group
