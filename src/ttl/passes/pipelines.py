@@ -20,6 +20,12 @@ SYNCHRONIZE = (
     "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
 )
 
+# Pipes: loops over those of a node, and the words that nodes signal each other with.
+NODE_TO_NODE = (
+    "ttl-assign-pipe-resources",  # while a post stands beside its wait: one at a time, or several?
+    "ttl-lower-pipe-roles",
+)
+
 # Block math to tiles, registers and loops.
 COMPUTE = (
     "ttl-expand-compositions",  # first: what follows sees only operations that the chip has
@@ -39,7 +45,7 @@ KERNEL = (
     "convert-ttkernel-to-emitc",
 )
 
-PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
+PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 KNOWN = (*PIPELINE, *(name for name in _XDSL if name not in PIPELINE))
 
 
@@ -83,4 +89,5 @@ def run_pipeline(
     context = Context()
     run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
     verify_block_states(module)
-    run_passes([find_pass(name)() for name in COMPUTE + KERNEL], context, module, before, after)
+    rest = NODE_TO_NODE + COMPUTE + KERNEL
+    run_passes([find_pass(name)() for name in rest], context, module, before, after)
