@@ -123,13 +123,14 @@ class NetCalls:
         x, y = ([pipe.source[axis] for pipe in self.pipes] for axis in (0, 1))
         return self.number(make, pipe, x, "src_x"), self.number(make, pipe, y, "src_y")
 
+    def first_receiver(self, make: Maker, pipe: SSAValue) -> tuple[SSAValue, SSAValue]:
+        x, y = ([pipe.first[axis] for pipe in self.pipes] for axis in (0, 1))
+        return self.number(make, pipe, x, "dst_x"), self.number(make, pipe, y, "dst_y")
+
     def corners(self, make: Maker, pipe: SSAValue) -> Corners:
-        ends = [(pipe.first, pipe.last) for pipe in self.pipes]
-        x0, y0, x1, y1 = (
-            self.number(make, pipe, [pair[end][axis] for pair in ends], f"dst_{name}")
-            for end, axis, name in ((0, 0, "x"), (0, 1, "y"), (1, 0, "last_x"), (1, 1, "last_y"))
-        )
-        return x0, y0, x1, y1
+        x, y = ([pipe.last[axis] for pipe in self.pipes] for axis in (0, 1))
+        last = self.number(make, pipe, x, "last_x"), self.number(make, pipe, y, "last_y")
+        return (*self.first_receiver(make, pipe), *last)
 
     def receivers(self, make: Maker, pipe: SSAValue) -> SSAValue:
         counts = [len(pipe.receivers) for pipe in self.pipes]
@@ -183,21 +184,19 @@ class NetCalls:
         self._counts[role] = count
 
     def _has_role(self, make: Maker, pipe: SSAValue, role: str) -> SSAValue:
-        if role == "src":
-            x, y = self.source(make, pipe)
-            first = last = (x, y)
+        own = [self.nodes.own_coordinate(axis) for axis in "xy"]
+        if role == "dst" and self.resources.is_multicast:
+            corners = self.corners(make, pipe)
+            pairs = [("sge", corners[:2]), ("sle", corners[2:])]
         else:
-            x0, y0, x1, y1 = self.corners(make, pipe)
-            first, last = (x0, y0), (x1, y1)
-        is_range = role == "dst" and self.resources.is_multicast
-        tests = []
-        for axis, low, high in zip("xy", first, last, strict=True):
-            own = self.nodes.own_coordinate(axis)
-            if is_range:
-                tests.append(make.value(arith.CmpiOp(own, low, "sge")))
-                tests.append(make.value(arith.CmpiOp(own, high, "sle")))
-            else:
-                tests.append(make.value(arith.CmpiOp(own, low, "eq")))
+            is_src = role == "src"
+            node = self.source(make, pipe) if is_src else self.first_receiver(make, pipe)
+            pairs = [("eq", node)]
+        tests = [
+            make.value(arith.CmpiOp(own[axis], node[axis], sign))
+            for sign, node in pairs
+            for axis in (0, 1)
+        ]
         result = tests[0]
         for test in tests[1:]:
             result = make.value(arith.AndIOp(result, test))
@@ -289,7 +288,7 @@ class NetCalls:
         """Which of the receivers this node is."""
         if not self.resources.is_multicast:
             return make.index(0)
-        x0, y0, _, _ = self.corners(make, pipe)
+        x0, y0 = self.first_receiver(make, pipe)
         x = minus(make, self.nodes.own_coordinate("x"), x0)
         y = minus(make, self.nodes.own_coordinate("y"), y0)
         return plus(make, times(make, y, self.columns(make, pipe)), x)
@@ -350,8 +349,7 @@ class NetCalls:
         self, make: Maker, pipe: SSAValue, slot: SSAValue, address: SSAValue, size: int
     ) -> None:
         block = self.block_of(make, pipe, slot, make.index(0))
-        x, y, _, _ = self.corners(make, pipe)
-        self._write(make, (x, y), block, address, size)
+        self._write(make, self.first_receiver(make, pipe), block, address, size)
 
     def _write(
         self,
@@ -392,7 +390,7 @@ class NetCalls:
             loop(inner, 0, receivers, "receiver", write)
 
         def write(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-            x0, y0, _, _ = self.corners(inner, pipe)
+            x0, y0 = self.first_receiver(inner, pipe)
             columns = self.columns(inner, pipe)
             across = inner.value(arith.RemSIOp(receiver, columns))
             down = inner.value(arith.DivSIOp(receiver, columns))
@@ -413,8 +411,8 @@ class NetCalls:
         call(make, "noc_async_write_barrier")
 
     def signal_one(self, make: Maker, pipe: SSAValue) -> None:
-        x, y, _, _ = self.corners(make, pipe)
-        there = self.nodes.on_node(make, (x, y), self.done(make, pipe), "done_on_receiver")
+        receiver, done = self.first_receiver(make, pipe), self.done(make, pipe)
+        there = self.nodes.on_node(make, receiver, done, "done_on_receiver")
         call(make, "noc_semaphore_inc", there, make.index(1))
 
     def signal_all(self, make: Maker, pipe: SSAValue, number: SSAValue) -> None:
