@@ -72,17 +72,22 @@ def branch(
     then: Callable[[Maker], None],
     otherwise: Callable[[Maker], None] | None = None,
 ) -> None:
-    regions = []
-    for body in (then, otherwise):
-        if body is None:
-            regions.append(None)
-            continue
-        block = Block()
-        inner = Maker(InsertPoint.at_end(block), make.origin)
-        body(inner)
-        inner.add(scf.YieldOp())
-        regions.append(Region(block))
-    make.add(scf.IfOp(condition, [], regions[0], regions[1]))  # type: ignore[arg-type]
+    make.add(
+        scf.IfOp(
+            condition,
+            [],
+            _region(make, then),
+            _region(make, otherwise) if otherwise is not None else None,
+        )
+    )
+
+
+def _region(make: Maker, body: Callable[[Maker], None]) -> Region:
+    block = Block()
+    inner = Maker(InsertPoint.at_end(block), make.origin)
+    body(inner)
+    inner.add(scf.YieldOp())
+    return Region(block)
 
 
 def loop(

@@ -450,7 +450,7 @@ def has_role(self: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
     tests = [
         make.value(arith.CmpiOp(net.count(role), make.index(0), "sgt")) for role in op.ROLES
     ]
-    result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(*tests))
+    result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
     result.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(result)
 
