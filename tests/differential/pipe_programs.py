@@ -834,7 +834,7 @@ def one_buffer_sends_and_receives() -> Any:
     return operation, expected
 
 
-@pattern((1, 2), (1, 2))
+@pattern((1, 4), (2, 3))
 def receivers_with_other_addresses() -> Any:
     """A receiver has taken a block of the buffer before: its blocks are not where others' are."""
 
@@ -847,11 +847,11 @@ def receivers_with_other_addresses() -> Any:
         @ttl.datamovement()
         def send():
             def give(pipe):
-                with out.reserve() as block:
-                    ttl.copy(a[0, 1], block).wait()
-                    ttl.copy(block, pipe).wait()
-                with out.wait() as block:
-                    ttl.copy(block, a[0, 1]).wait()
+                for i in range(3):
+                    with out.reserve() as block:
+                        ttl.copy(a[0, i], block).wait()
+                    with out.wait() as block:
+                        ttl.copy(block, pipe).wait()
 
             net.if_src(give)
 
@@ -860,21 +860,22 @@ def receivers_with_other_addresses() -> Any:
             x, _ = ttl.node()
             if x == 2:
                 with into.reserve() as block:
-                    ttl.copy(a[0, 0], block).wait()
+                    ttl.copy(a[0, 3], block).wait()
                 with into.wait() as block:
-                    ttl.copy(block, a[0, 0]).wait()
+                    ttl.copy(block, a[0, 3]).wait()
 
             def take(pipe):
-                with into.reserve() as block:
-                    ttl.copy(pipe, block).wait()
-                with into.wait() as block:
-                    ttl.copy(block, y[0, x - 1]).wait()
+                for i in range(3):
+                    with into.reserve() as block:
+                        ttl.copy(pipe, block).wait()
+                    with into.wait() as block:
+                        ttl.copy(block, y[x - 1, i]).wait()
 
             net.if_dst(take)
 
     def expected(a, y):
-        for place in range(2):
-            tile(y, 0, place)[:] = tile(a, 0, 1)
+        for row in range(2):
+            tile(y, row, 0, width=3)[:] = tile(a, 0, 0, width=3)
 
     return operation, expected
 
@@ -1218,5 +1219,186 @@ def senders_63_to_one() -> Any:
     def expected(a, y):
         y[:] = a
         tile(y, 0, 0)[:] = 0
+
+    return operation, expected
+
+
+# Several posts under way --------------------------------------------------------------------------
+
+
+@pattern((1, 4), (2, 4))
+def slow_receiver() -> Any:
+    """A multicast to two nodes that post two blocks at a time; one of them, each time, only when
+    the other has posted both of its own, and has been asked for it."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))])
+        posted = ttl.Semaphore()
+        asked = ttl.Semaphore()
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def send():
+            def give(pipe):
+                for i in range(4):
+                    with out.reserve() as block:
+                        ttl.copy(a[0, i], block).wait()
+                    with out.wait() as block:
+                        ttl.copy(block, pipe).wait()
+
+            net.if_src(give)
+
+        @ttl.datamovement()
+        def receive():
+            x, _ = ttl.node()
+            for i in range(2):
+                if x > 0:
+                    with into.reserve() as one, into.reserve() as other:
+                        posts = ttl.GroupTransfer()
+                        if x == 2:
+                            posted.wait_ge(2 * i + 1)
+                            asked.get_remote((1, 0)).inc(1)
+                            posted.wait_ge(2 * i + 2)
+                        net.if_dst(lambda pipe: posts.add(ttl.copy(pipe, one)))
+                        net.if_dst(lambda pipe: posts.add(ttl.copy(pipe, other)))
+                        if x == 1:
+                            posted.get_remote((2, 0)).inc(1)
+                            asked.wait_ge(i + 1)
+                            posted.get_remote((2, 0)).inc(1)
+                        posts.wait_all()
+                    with into.wait() as one:
+                        ttl.copy(one, y[x - 1, 2 * i]).wait()
+                    with into.wait() as other:
+                        ttl.copy(other, y[x - 1, 2 * i + 1]).wait()
+
+    def expected(a, y):
+        for row in range(2):
+            tile(y, row, 0, width=4)[:] = a
+
+    return operation, expected
+
+
+@pattern((1, 20), (1, 20))
+def two_posts_at_a_time() -> Any:
+    """Unicast, 20 transfers; the blocks are waited for in the order in which they were not posted.
+
+    Whoever receives reads the result when it is complete: it waits for both.
+    """
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+        @ttl.datamovement()
+        def send():
+            def give(pipe):
+                for i in range(20):
+                    with out.reserve() as block:
+                        ttl.copy(a[0, i], block).wait()
+                    with out.wait() as block:
+                        ttl.copy(block, pipe).wait()
+
+            net.if_src(give)
+
+        @ttl.datamovement()
+        def receive():
+            def take(pipe):
+                for i in range(10):
+                    with into.reserve() as one, into.reserve() as other:
+                        first = ttl.copy(pipe, one)
+                        second = ttl.copy(pipe, other)
+                        second.wait()
+                        first.wait()
+                    with into.wait() as one:
+                        ttl.copy(one, y[0, 2 * i]).wait()
+                    with into.wait() as other:
+                        ttl.copy(other, y[0, 2 * i + 1]).wait()
+
+            net.if_dst(take)
+
+    def expected(a, y):
+        y[:] = a
+
+    return operation, expected
+
+
+@pattern((1, 3), (2, 3))
+def multicasts_of_blocks_and_of_a_semaphore() -> Any:
+    """Both go out from the same word of the source's kernel."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))])
+        finished = ttl.Semaphore(initial=7)
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def send():
+            def give(pipe):
+                for i in range(3):
+                    with out.reserve() as block:
+                        ttl.copy(a[0, i], block).wait()
+                    with out.wait() as block:
+                        ttl.copy(block, pipe).wait()
+                        finished.get_remote_multicast().set(100 * i + 100)
+                        finished.get_remote((1, 0)).inc(1)
+                        finished.wait_eq(100 * i + 100)
+
+            net.if_src(give)
+
+        @ttl.datamovement()
+        def receive():
+            x, _ = ttl.node()
+
+            def take(pipe):
+                for i in range(3):
+                    with into.reserve() as block:
+                        ttl.copy(pipe, block).wait()
+                    with into.wait() as block:
+                        ttl.copy(block, y[x - 1, i]).wait()
+                finished.wait_eq(301 if x == 1 else 300)
+
+            net.if_dst(take)
+
+    def expected(a, y):
+        for row in range(2):
+            tile(y, row, 0, width=3)[:] = a
+
+    return operation, expected
+
+
+@pattern((1, 1), (1, 1))
+def changes_stay_in_order() -> Any:
+    """An increment and a set of one semaphore, and one of another that says that both are done."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        value = ttl.Semaphore(initial=3)
+        over = ttl.Semaphore()
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def move():
+            x, _ = ttl.node()
+            if x == 0:
+                value.get_remote((1, 0)).inc(1)
+                value.get_remote((1, 0)).set(20)
+                value.get_remote((1, 0)).inc(4)
+                over.get_remote((1, 0)).inc(1)
+            else:
+                over.wait_ge(1)
+                value.wait_eq(24)
+                with dfb.reserve() as block:
+                    ttl.copy(a[0, 0], block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, y[0, 0]).wait()
+
+    def expected(a, y):
+        y[:] = a
 
     return operation, expected

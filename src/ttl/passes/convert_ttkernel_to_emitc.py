@@ -211,10 +211,9 @@ HELPERS = {
     "else { for (uint32_t i = bytes; i > 0; --i) { t[i - 1] = f[i - 1]; } } };",
     ttkernel.L1_WORD: "const auto l1_word = [](uint32_t address) "
     "{ return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
-    # Another node wrote it: not what this processor has read before.
+    # Behind a wait for a semaphore, which sees to it that nothing older is read.
     ttkernel.READ_WORD: "const auto read_l1_word = [](uint32_t address) -> int32_t "
-    "{ invalidate_l1_cache(); "
-    "return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
+    "{ return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
 }
 
 
