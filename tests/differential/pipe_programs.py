@@ -4,6 +4,7 @@ Each function makes an operation on (a, y), or on (a, b, y), and says what y sho
 are numbered row by row; `tile(a, row, column)` is one of them.
 """
 
+# ruff: noqa: B023 - if_src and if_dst call the function at once, the loop has not gone on
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -830,6 +831,43 @@ def one_buffer_sends_and_receives() -> Any:
     def expected(a, y):
         for x in range(4):
             tile(y, 0, x)[:] = tile(a, 0, x ^ 1)
+
+    return operation, expected
+
+
+@pattern((2, 4), (2, 4))
+def sends_before_posts() -> Any:
+    """Neighbours send first, then post, and wait for both at the end."""
+
+    @ttl.operation(grid=(4, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((x, 0), (x ^ 1, 0)) for x in range(4)])
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def move():
+            x, _ = ttl.node()
+            for i in range(2):
+                with out.reserve() as own:
+                    ttl.copy(a[i, x], own).wait()
+                with out.wait() as own, into.reserve() as other:
+                    transfers = ttl.GroupTransfer()
+                    net.if_src(lambda pipe: transfers.add(ttl.copy(own, pipe)))
+                    net.if_dst(lambda pipe: transfers.add(ttl.copy(pipe, other)))
+                    transfers.wait_all()
+
+        @ttl.datamovement()
+        def write():
+            x, _ = ttl.node()
+            for i in range(2):
+                with into.wait() as other:
+                    ttl.copy(other, y[i, x]).wait()
+
+    def expected(a, y):
+        for i in range(2):
+            for x in range(4):
+                tile(y, i, x)[:] = tile(a, i, x ^ 1)
 
     return operation, expected
 

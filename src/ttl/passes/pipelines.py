@@ -18,6 +18,7 @@ _XDSL = {
 SYNCHRONIZE = (
     "ttl-insert-copy-wait",
     "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
+    "ttl-post-before-send",  # after the waits: those that follow a send at once keep it there
 )
 
 # Pipes: loops over those of a node, and the words that nodes signal each other with.
