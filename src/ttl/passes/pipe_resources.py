@@ -26,6 +26,7 @@ from xdsl.ir import Attribute
 from ttl.dialects import ttl
 from ttl.dialects.node_to_node import Node
 
+SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"  # of the module
 COUNTER_BYTES = 16  # a multicast needs source and destination congruent modulo 16
 WORD_BYTES = 4
 STAGING_BYTES = 2 * COUNTER_BYTES  # a word for each data movement kernel, at the start

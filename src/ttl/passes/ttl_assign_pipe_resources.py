@@ -17,9 +17,8 @@ from xdsl.passes import ModulePass
 from ttl.dialects import ttl
 
 from .module_pass import target_of
-from .pipe_resources import STAGING_BYTES, Allocation
+from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
 
-SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"
 SEMAPHORE_COUNT = "ttl.semaphore_count"
 
 
