@@ -44,11 +44,23 @@ from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
 
 @dataclass(frozen=True, slots=True)
 class LocalPipe:
-    """A pipe of the node: its place among those with its role, and its number in the net."""
+    """A pipe of the node: its place among those with its role, and its number in the net.
+
+    What differs between pipes is looked up once, where the pipe itself is.
+    """
 
     net: NetCalls
     place: SSAValue
     number: SSAValue
+    make: Maker
+    known: dict[tuple[int, ...], SSAValue] = field(default_factory=dict)
+
+    def look_up(self, values: Sequence[int], name: str) -> SSAValue:
+        """Of one value for each pipe that of this one."""
+        key = tuple(values)
+        if key not in self.known:
+            self.known[key] = self.net.number(self.make, self.number, key, name)
+        return self.known[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +131,24 @@ class NetCalls:
             tables[values] = self.start.value(op)
         return tables[values]
 
-    def source(self, make: Maker, pipe: SSAValue) -> tuple[SSAValue, SSAValue]:
-        x, y = ([pipe.source[axis] for pipe in self.pipes] for axis in (0, 1))
-        return self.number(make, pipe, x, "src_x"), self.number(make, pipe, y, "src_y")
+    def source(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
+        x, y = ([each.source[axis] for each in self.pipes] for axis in (0, 1))
+        return pipe.look_up(x, "src_x"), pipe.look_up(y, "src_y")
 
-    def first_receiver(self, make: Maker, pipe: SSAValue) -> tuple[SSAValue, SSAValue]:
-        x, y = ([pipe.first[axis] for pipe in self.pipes] for axis in (0, 1))
-        return self.number(make, pipe, x, "dst_x"), self.number(make, pipe, y, "dst_y")
+    def first_receiver(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
+        x, y = ([each.first[axis] for each in self.pipes] for axis in (0, 1))
+        return pipe.look_up(x, "dst_x"), pipe.look_up(y, "dst_y")
 
-    def corners(self, make: Maker, pipe: SSAValue) -> Corners:
-        x, y = ([pipe.last[axis] for pipe in self.pipes] for axis in (0, 1))
-        last = self.number(make, pipe, x, "last_x"), self.number(make, pipe, y, "last_y")
-        return (*self.first_receiver(make, pipe), *last)
+    def corners(self, pipe: LocalPipe) -> Corners:
+        first = self.first_receiver(pipe)
+        x, y = ([each.last[axis] for each in self.pipes] for axis in (0, 1))
+        return (*first, pipe.look_up(x, "last_x"), pipe.look_up(y, "last_y"))
 
-    def receivers(self, make: Maker, pipe: SSAValue) -> SSAValue:
-        counts = [len(pipe.receivers) for pipe in self.pipes]
-        return self.number(make, pipe, counts, "receivers")
+    def receivers(self, pipe: LocalPipe) -> SSAValue:
+        return pipe.look_up([len(each.receivers) for each in self.pipes], "receivers")
 
-    def columns(self, make: Maker, pipe: SSAValue) -> SSAValue:
-        return self.number(make, pipe, [pipe.columns for pipe in self.pipes], "columns")
+    def columns(self, pipe: LocalPipe) -> SSAValue:
+        return pipe.look_up([each.columns for each in self.pipes], "columns")
 
     # The pipes of the node ------------------------------------------------------------------------
 
@@ -146,15 +157,15 @@ class NetCalls:
             self._find(role)
         return self._counts[role]
 
-    def pipe_at(self, make: Maker, role: str, place: SSAValue) -> SSAValue:
-        """The number of the pipe at `place` among those of the node."""
+    def pipe_at(self, make: Maker, role: str, place: SSAValue) -> LocalPipe:
+        """The pipe at `place` among those of the node."""
         self.count(role)
         if len(self.pipes) == 1:
-            return make.index(0)
+            return LocalPipe(self, place, make.index(0), make)
         load = ttkernel.ArrayLoadOp.create(
             operands=[self._places[role], place], result_types=[IndexType()]
         )
-        return make.value(load, f"{self.name}_pipe")
+        return LocalPipe(self, place, make.value(load, f"{self.name}_pipe"), make)
 
     def _find(self, role: str) -> None:
         """At the start of the kernel: which pipes are the node's?"""
@@ -183,14 +194,15 @@ class NetCalls:
         count.name_hint = f"{name}_count"
         self._counts[role] = count
 
-    def _has_role(self, make: Maker, pipe: SSAValue, role: str) -> SSAValue:
+    def _has_role(self, make: Maker, number: SSAValue, role: str) -> SSAValue:
+        pipe = LocalPipe(self, number, number, make)
         own = [self.nodes.own_coordinate(axis) for axis in "xy"]
         if role == "dst" and self.resources.is_multicast:
-            corners = self.corners(make, pipe)
+            corners = self.corners(pipe)
             pairs = [("sge", corners[:2]), ("sle", corners[2:])]
         else:
             is_src = role == "src"
-            node = self.source(make, pipe) if is_src else self.first_receiver(make, pipe)
+            node = self.source(pipe) if is_src else self.first_receiver(pipe)
             pairs = [("eq", node)]
         tests = [
             make.value(arith.CmpiOp(own[axis], node[axis], sign))
@@ -227,10 +239,10 @@ class NetCalls:
         make.add(ttkernel.ArrayStoreOp.create(operands=[counter, place, following]))
         return number
 
-    def ready(self, make: Maker, pipe: SSAValue, slot: SSAValue) -> SSAValue:
+    def ready(self, make: Maker, pipe: LocalPipe, slot: SSAValue) -> SSAValue:
         """The address of the count of posts on the source."""
         found = self.resources
-        first = self.number(make, pipe, found.ready, "ready")
+        first = pipe.look_up(found.ready, "ready")
         if found.ready_slots == 1:
             slot = make.index(0)
         if found.ready_in_scratch:
@@ -238,19 +250,19 @@ class NetCalls:
             return plus(make, self.nodes.scratch(), plus(make, first, step), "ready_address")
         return self.nodes.semaphore(make, plus(make, first, slot), "ready_address")
 
-    def done(self, make: Maker, pipe: SSAValue) -> SSAValue:
+    def done(self, make: Maker, pipe: LocalPipe) -> SSAValue:
         """The address of the count of blocks on a receiver."""
-        number = self.number(make, pipe, self.resources.done, "done")
+        number = pipe.look_up(self.resources.done, "done")
         if self.resources.done_in_scratch:
             return plus(make, self.nodes.scratch(), number, "done_address")
         return self.nodes.semaphore(make, number, "done_address")
 
     def table_entry(
-        self, make: Maker, pipe: SSAValue, slot: SSAValue, receiver: SSAValue
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue
     ) -> SSAValue:
         """The address of the word for a receiver's block on the source."""
-        first = self.number(make, pipe, self.resources.table, "table")
-        row = times(make, slot, self.receivers(make, pipe))
+        first = pipe.look_up(self.resources.table, "table")
+        row = times(make, slot, self.receivers(pipe))
         word = times(make, plus(make, row, receiver), make.index(WORD_BYTES))
         return plus(make, self.nodes.scratch(), plus(make, first, word), "entry")
 
@@ -264,16 +276,16 @@ class NetCalls:
         """The number of the post, from 1."""
         number = self.next_number(make, "dst", pipe.place)
         _, slot = self.slot(make, number)
-        source = self.source(make, pipe.number)
-        self.publish(make, pipe.number, slot, source, address)
+        source = self.source(pipe)
+        self.publish(make, pipe, slot, source, address)
         self.publish_barrier(make)
-        self.count_post(make, pipe.number, slot, source)
+        self.count_post(make, pipe, slot, source)
         return plus(make, number, make.index(1), "post")
 
     def publish(
         self,
         make: Maker,
-        pipe: SSAValue,
+        pipe: LocalPipe,
         slot: SSAValue,
         source: tuple[SSAValue, SSAValue],
         address: SSAValue,
@@ -284,14 +296,14 @@ class NetCalls:
         relative.name_hint = "block"
         call(make, "noc_inline_dw_write<InlineWriteDst::L1>", there, relative)
 
-    def _own_place(self, make: Maker, pipe: SSAValue) -> SSAValue:
+    def _own_place(self, make: Maker, pipe: LocalPipe) -> SSAValue:
         """Which of the receivers this node is."""
         if not self.resources.is_multicast:
             return make.index(0)
-        x0, y0 = self.first_receiver(make, pipe)
+        x0, y0 = self.first_receiver(pipe)
         x = minus(make, self.nodes.own_coordinate("x"), x0)
         y = minus(make, self.nodes.own_coordinate("y"), y0)
-        return plus(make, times(make, y, self.columns(make, pipe)), x)
+        return plus(make, times(make, y, self.columns(pipe)), x)
 
     def publish_barrier(self, make: Maker) -> None:
         """A write and an increment may overtake each other."""
@@ -300,7 +312,7 @@ class NetCalls:
     def count_post(
         self,
         make: Maker,
-        pipe: SSAValue,
+        pipe: LocalPipe,
         slot: SSAValue,
         source: tuple[SSAValue, SSAValue],
     ) -> None:
@@ -313,43 +325,43 @@ class NetCalls:
     def send(self, make: Maker, pipe: LocalPipe, address: SSAValue, size: int) -> None:
         number = self.next_number(make, "src", pipe.place)
         round_, slot = self.slot(make, number)
-        self.await_posts(make, pipe.number, number, round_, slot)
+        self.await_posts(make, pipe, number, round_, slot)
         if self.resources.is_multicast:
-            self.multicast(make, pipe.number, slot, address, size)
+            self.multicast(make, pipe, slot, address, size)
         else:
-            self.unicast(make, pipe.number, slot, address, size)
+            self.unicast(make, pipe, slot, address, size)
         self.data_barrier(make)
         if self.resources.is_multicast:
-            self.signal_all(make, pipe.number, number)
+            self.signal_all(make, pipe, number)
         else:
-            self.signal_one(make, pipe.number)
+            self.signal_one(make, pipe)
 
     def await_posts(
         self,
         make: Maker,
-        pipe: SSAValue,
+        pipe: LocalPipe,
         number: SSAValue,
         round_: SSAValue,
         slot: SSAValue,
     ) -> None:
         """rule SLOTS of pipe_resources: with one count, a post could stand in for another's."""
         before = round_ if self.resources.ready_slots > 1 else number
-        posts = times(make, plus(make, before, make.index(1)), self.receivers(make, pipe))
+        posts = times(make, plus(make, before, make.index(1)), self.receivers(pipe))
         ready = self.nodes.word(make, self.ready(make, pipe, slot))
         call(make, "noc_semaphore_wait_min", ready, posts)
 
     def block_of(
-        self, make: Maker, pipe: SSAValue, slot: SSAValue, receiver: SSAValue
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue
     ) -> SSAValue:
         """Where a receiver's block is, relative to the scratch memory."""
         entry = self.table_entry(make, pipe, slot, receiver)
         return value_call(make, ttkernel.READ_WORD, entry, type=IndexType(), hint="block")
 
     def unicast(
-        self, make: Maker, pipe: SSAValue, slot: SSAValue, address: SSAValue, size: int
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
     ) -> None:
         block = self.block_of(make, pipe, slot, make.index(0))
-        self._write(make, self.first_receiver(make, pipe), block, address, size)
+        self._write(make, self.first_receiver(pipe), block, address, size)
 
     def _write(
         self,
@@ -364,10 +376,10 @@ class NetCalls:
         call(make, "noc_async_write", address, there, make.index(size))
 
     def multicast(
-        self, make: Maker, pipe: SSAValue, slot: SSAValue, address: SSAValue, size: int
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
     ) -> None:
         """At once to all, if they have their blocks at the same place."""
-        receivers = self.receivers(make, pipe)
+        receivers = self.receivers(pipe)
         first = self.block_of(make, pipe, slot, make.index(0))
 
         def compare(inner: Maker, receiver: SSAValue, same: list[SSAValue]) -> list[SSAValue]:
@@ -381,7 +393,7 @@ class NetCalls:
 
         def to_all(inner: Maker) -> None:
             destination = plus(inner, self.nodes.scratch(), first, "destination")
-            corners = self.corners(inner, pipe)
+            corners = self.corners(pipe)
             there = self.nodes.on_nodes(inner, corners, destination, "block_on_receivers")
             name = f"noc_async_write_multicast{self.loopback}"
             call(inner, name, address, there, inner.index(size), receivers)
@@ -390,8 +402,8 @@ class NetCalls:
             loop(inner, 0, receivers, "receiver", write)
 
         def write(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-            x0, y0 = self.first_receiver(inner, pipe)
-            columns = self.columns(inner, pipe)
+            x0, y0 = self.first_receiver(pipe)
+            columns = self.columns(pipe)
             across = inner.value(arith.RemSIOp(receiver, columns))
             down = inner.value(arith.DivSIOp(receiver, columns))
             node = plus(inner, x0, across), plus(inner, y0, down)
@@ -410,19 +422,19 @@ class NetCalls:
         """The data has arrived before the signal leaves; the source may be used again."""
         call(make, "noc_async_write_barrier")
 
-    def signal_one(self, make: Maker, pipe: SSAValue) -> None:
-        receiver, done = self.first_receiver(make, pipe), self.done(make, pipe)
+    def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
+        receiver, done = self.first_receiver(pipe), self.done(make, pipe)
         there = self.nodes.on_node(make, receiver, done, "done_on_receiver")
         call(make, "noc_semaphore_inc", there, make.index(1))
 
-    def signal_all(self, make: Maker, pipe: SSAValue, number: SSAValue) -> None:
+    def signal_all(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> None:
         """There is no multicast of an increment that could be relied on: the count itself goes."""
         staging = self.nodes.staging(make)
         count = plus(make, number, make.index(1))
         call(make, "noc_semaphore_set", self.nodes.word(make, staging), count)
-        corners = self.corners(make, pipe)
+        corners = self.corners(pipe)
         there = self.nodes.on_nodes(make, corners, self.done(make, pipe), "done_on_receivers")
-        receivers = self.receivers(make, pipe)
+        receivers = self.receivers(pipe)
         call(make, f"noc_semaphore_set_multicast{self.loopback}", staging, there, receivers)
         self.signal_flush(make)
 
@@ -459,15 +471,14 @@ def local_pipe(self: KernelConverter, op: ttl.LocalPipeOp, make: Maker) -> None:
     calls = pipes_of(self)
     net = calls.net(op.net)
     assert isinstance(op.result.type, ttl.PipeType)
-    number = net.pipe_at(make, op.result.type.role.data, op.place)
-    calls.pipes[op.result] = LocalPipe(net, op.place, number)
+    calls.pipes[op.result] = net.pipe_at(make, op.result.type.role.data, op.place)
 
 
 def pipe_value(self: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> None:
     pipe = pipes_of(self).pipes[op.pipe]
     values = [int(number) for number in op.values.get_values()]
     name = op.result.name_hint or "end"
-    op.result.replace_all_uses_with(pipe.net.number(make, pipe.number, values, name))
+    op.result.replace_all_uses_with(pipe.look_up(values, name))
 
 
 def copy_pipe(
