@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import ttl
-from differential.pipe_programs import MODULE_NET, PATTERNS, Pattern, multicast_matmul, ring, scatter
+from differential.pipe_programs import (
+    MODULE_NET,
+    PATTERNS,
+    Pattern,
+    all_to_all,
+    multicast_matmul,
+    ring,
+    scatter,
+)
 from ttl import ttnn
 from ttl.config import Config
 from ttl.driver.compile import compile_operation
@@ -122,6 +130,24 @@ def test_each_device_of_a_mesh_has_pipes_of_its_own(monkeypatch: pytest.MonkeyPa
     )
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], expected)
+
+
+@pytest.mark.parametrize("name", ["multicast_over_the_gap", "ring_over_the_gap"])
+def test_blackhole_has_a_gap_between_its_columns(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The NoC's coordinates of columns 6 and 7 are not neighbours."""
+    monkeypatch.setenv("TTL_TARGET", "blackhole")
+    make = {
+        "multicast_over_the_gap": lambda: all_to_all(10, 1),
+        "ring_over_the_gap": lambda: ring(10, 1, 1),
+    }[name]
+    operation, expected = make()
+    wanted = [small_integers((1, 10), 0), np.zeros((32, 320), np.float32)]
+    arrays = [array.copy() for array in wanted]
+    expected(*wanted)
+    for seed in (None, 1):
+        assert all(map(np.array_equal, wanted, run_on("host", seed, operation, arrays)))
 
 
 # What is compiled ---------------------------------------------------------------------------------

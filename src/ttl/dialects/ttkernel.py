@@ -101,7 +101,7 @@ class TableOp(IRDLOperation):
 class ArrayOp(IRDLOperation):
     """Integers that start as 0 wherever this stands."""
 
-    name = "ttkernel.array"
+    name = "ttkernel.zeros"
     array_name = prop_def(StringAttr)
     size = prop_def(IntegerAttr)
     result = result_def(ArrayType)
