@@ -237,7 +237,7 @@ def scatter_gather_in_two_kernels(grid):
         grid_x, grid_y = ttl.grid_size()
         net = column_net(grid_x, grid_y)
         own_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
-        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=grid_y)
         y_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
 
         @ttl.compute()
