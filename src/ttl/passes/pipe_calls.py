@@ -452,8 +452,9 @@ class NetCalls:
         self.signal_flush(make)
 
     def signal_flush(self, make: Maker) -> None:
-        """The word may then hold the next count."""
-        call(make, "noc_async_writes_flushed")
+        """The word may then hold the next count. That of another kernel must not come before it."""
+        is_shared = self.resources.sent is not None
+        call(make, "noc_async_write_barrier" if is_shared else "noc_async_writes_flushed")
 
     # wait -----------------------------------------------------------------------------------------
 
