@@ -91,7 +91,7 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     return page
 
 
-def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
     """The sum; what is known now is not calculated later."""
     numbers = constant_of(left), constant_of(right)
     if numbers[0] is not None and numbers[1] is not None:
