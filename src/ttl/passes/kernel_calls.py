@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, f64
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -76,6 +76,11 @@ def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) ->
         result_types=[IndexType()] if returns else [],
     )
     return make.add(op)
+
+
+def rounded_to_bfloat16(make: Maker, number: SSAValue) -> SSAValue:
+    rounded = ttkernel.CALLS[ttkernel.ROUND].create(operands=[number], result_types=[f64])
+    return make.value(rounded, "rounded")
 
 
 def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:

@@ -10,6 +10,7 @@ from ttl.artifact import (
     ComputeConfig,
     CoreArguments,
     Kernel,
+    Memory,
     Operand,
     Semaphore,
     ThreadKind,
@@ -35,6 +36,10 @@ WRITE = Kernel(
     signposts=(("a_b", "a b"), ("load", "load")),
     uses_pipe_scratch=True,
 )
+SHARDED = Memory(
+    "L1", "ND_SHARDED", (((0, 0), (1, 0)),), (1, 32, 32), "COL_MAJOR", "ROUND_ROBIN_1D"
+)
+
 EVERYTHING = CompiledOperation(
     name="everything",
     target="blackhole",
@@ -47,7 +52,7 @@ EVERYTHING = CompiledOperation(
         Buffer("rows", 8, "UInt8", 3, 2, row_bytes=128),
     ),
     operands=(
-        Operand("a", (1, 64, 32), "bfloat16", "TILE"),
+        Operand("a", (1, 64, 32), "bfloat16", "TILE", SHARDED),
         Operand("b", (32, 32), "bfloat4_b", "ROW_MAJOR"),
     ),
     core_range=((1, 2), (2, 2)),
