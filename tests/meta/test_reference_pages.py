@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance import counts_page, flatbuffer_page, operators_page, report, ttnn_page
+from conformance.compiled import EXCEPTIONS
 
 
 def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
@@ -80,3 +81,8 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert report.is_up_to_date()
     (tmp_path / "rules.toml").write_text('[one]\nknown = "Another."\n')
     assert not report.is_up_to_date()
+
+
+def test_what_is_not_compiled_is_a_conformance_test() -> None:
+    known = {test.name for test in report.marked_tests()}
+    assert {name.partition("[")[0] for name in EXCEPTIONS} <= known

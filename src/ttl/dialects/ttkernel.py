@@ -272,6 +272,8 @@ _FIXED = {
 _DATAFLOW = {
     "get_absolute_logical_x": 0,
     "get_absolute_logical_y": 0,
+    "cb_pages_reservable_at_back": 2,
+    "cb_pages_available_at_front": 2,
     "get_write_ptr": 1,
     "get_read_ptr": 1,
     "get_noc_addr": 1,
@@ -324,6 +326,8 @@ RESERVED_NAMES = frozenset(CALLS.known) | {
     "TensorAccessorArgs",
     "DeviceZoneScopedN",
     "floor_divide",
+    "floor_divide_floats",
+    "float_remainder",
     ROUND,
     "get_arg_val",
     "get_common_arg_val",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -22,9 +23,17 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i1,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -207,6 +216,21 @@ class ReserveOp(AcquireOp):
 @irdl_op_definition
 class WaitOp(AcquireOp):
     name = "ttl.dfb_wait"
+
+
+@irdl_op_definition
+class CanAcquireOp(IRDLOperation):
+    """Would a reserve, or a wait, of the buffer return at once?"""
+
+    name = "ttl.dfb_can_acquire"
+    buffer = operand_def(DataflowBufferType)
+    is_wait = opt_prop_def(UnitAttr)
+    result = result_def(i1)
+
+    @classmethod
+    def of(cls, buffer: SSAValue, is_wait: bool) -> CanAcquireOp:
+        properties = {"is_wait": UnitAttr()} if is_wait else {}
+        return cls.create(operands=[buffer], properties=properties, result_types=[i1])
 
 
 @irdl_op_definition
@@ -398,6 +422,33 @@ class PrintOp(IRDLOperation):
     num_pages = prop_def(IntegerAttr)
     heading = opt_prop_def(StringAttr)
     values = var_operand_def()
+
+
+# Scalars: what arith has not ----------------------------------------------------------------------
+
+
+class FloatDivisionOp(IRDLOperation, ABC):
+    """Division of floats as in Python: the quotient is rounded down."""
+
+    lhs = operand_def(Float64Type)
+    rhs = operand_def(Float64Type)
+    result = result_def(Float64Type)
+
+    @classmethod
+    def of(cls, one: SSAValue, other: SSAValue) -> FloatDivisionOp:
+        return cls.create(operands=[one, other], result_types=[one.type])
+
+
+@irdl_op_definition
+class FloorDivideOp(FloatDivisionOp):
+    name = "ttl.floor_divide"
+
+
+@irdl_op_definition
+class RemainderOp(FloatDivisionOp):
+    """What the rounded quotient leaves; it has the sign of the divisor."""
+
+    name = "ttl.remainder"
 
 
 # Block math, from the op table --------------------------------------------------------------------
@@ -604,6 +655,11 @@ def page_bytes_of(buffer: SSAValue) -> int:
     return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
 
 
+def is_scalar_math(op: Operation) -> bool:
+    """Does it only calculate numbers from numbers?"""
+    return op.name.startswith("arith.") or isinstance(op, (NodeIndexOp, FloatDivisionOp))
+
+
 def is_block_value(type: Attribute) -> bool:
     return isinstance(type, TensorType) and isinstance(type.element_type, TileType)
 
@@ -614,6 +670,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     RuntimeArgOp,
     ReserveOp,
     WaitOp,
+    CanAcquireOp,
     PushOp,
     PopOp,
     ScopeEndOp,
@@ -630,6 +687,8 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     GroupWaitOp,
     SignpostOp,
     PrintOp,
+    FloorDivideOp,
+    RemainderOp,
     FillOp,
     TileFillOp,
     TileCopyOp,

@@ -50,6 +50,8 @@ class Fill:
     Its value is a number, or a scalar that is known when the kernel runs.
     """
 
+    described = "a fill without a shape"
+
     def __init__(self, value: Value, shape: Shape | None):
         self.value = value
         self.type = BlockType(shape, None)
@@ -321,14 +323,14 @@ def _out_blk_as_shape(
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """`broadcast(x, out_blk, dims)`: only the shape of the block counts."""
     kwargs = dict(kwargs)
-    if len(args) > 1 and _is_acquired(args[1]):
+    if len(args) > 1 and is_acquired(args[1]):
         kwargs["out_blk"], args = args[1], (args[0], *args[2:])
-    if _is_acquired(kwargs.get("out_blk")):
+    if is_acquired(kwargs.get("out_blk")):
         kwargs["shape"] = block_type(kwargs.pop("out_blk").type).shape
     return args, kwargs
 
 
-def _is_acquired(value: Value) -> bool:
+def is_acquired(value: Value) -> bool:
     return isinstance(value, SSAValue) and isinstance(value.owner, ttl.AcquireOp)
 
 

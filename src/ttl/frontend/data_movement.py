@@ -23,8 +23,8 @@ from ttl.semantics.tensors import (
 )
 from ttl.semantics.types import BlockType
 
-from .builder import KernelBuilder, Value, describe, not_yet
-from .pipes import copy_pipe, is_pipe, not_from_a_net
+from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .pipe_copies import copy_pipe, is_pipe, not_from_a_net
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
@@ -94,11 +94,16 @@ def _slice_out_of_range(message: str, layout: Layout) -> RuleBroken:
 
 def constant_difference(stop: Value, start: Value) -> int:
     """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    found = known_difference(stop, start)
+    if found is None:
+        raise flow_broken("slices whose extent is not a constant, as in `start : start + 2`")
+    return found
+
+
+def known_difference(stop: Value, start: Value) -> int | None:
     stop_terms, stop_constant = _linear(stop)
     start_terms, start_constant = _linear(start)
-    if stop_terms != start_terms:
-        raise not_yet("slices whose extent is not a constant, as in `start : start + 2`")
-    return stop_constant - start_constant
+    return stop_constant - start_constant if stop_terms == start_terms else None
 
 
 Terms = dict[SSAValue, int]
@@ -135,21 +140,21 @@ def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> 
     return present, left[1] + right[1] * factor
 
 
-def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
+def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    if is_pipe(source) or is_pipe(destination):
-        return copy_pipe(builder, source, destination)
-    ends = (_copy_end(source), _copy_end(destination))
+    if is_pipe(src) or is_pipe(dst):
+        return copy_pipe(builder, src, dst)
+    ends = (_copy_end(src), _copy_end(dst))
     if ends not in COPIES:
-        raise _cannot_copy(source, destination)
+        raise _cannot_copy(src, dst)
     if ends == ("block", "block"):
-        _check_blocks(block_type(source.type), block_type(destination.type))
+        _check_blocks(block_type(src.type), block_type(dst.type))
     else:
-        part, block = (source, destination) if ends[0] == "slice" else (destination, source)
+        part, block = (src, dst) if ends[0] == "slice" else (dst, src)
         _check_copy(builder.slices[part], block_type(block.type))
     return builder.value(
         ttl.CopyOp.create(
-            operands=[source, destination],
+            operands=[src, dst],
             result_types=[ttl.TransferType(StringAttr(COPIES[ends]))],
         )
     )

@@ -30,6 +30,7 @@ from ttl.target import Target
 
 from .builder import KernelBuilder, Nets, buffer_type
 from .environment import Environment
+from .other_names import stores_under_other_names
 from .pipes import declare_nets
 from .semaphores import declare_semaphores
 from .statements import build_kernel
@@ -123,6 +124,7 @@ def _build_function(
     if not builder.diagnostics:
         remove_unused(builder.entry)
         builder.drop_unused_arguments()
+        mistakes += stores_under_other_names(builder.entry)
     argument_types = [argument.type for argument in builder.entry.args]
     function = func.FuncOp(
         kernel.name, FunctionType.from_lists(argument_types, []), Region(builder.entry)

@@ -51,7 +51,7 @@ def language_mistake(error: Exception) -> RuleBroken | None:
     if frame is None or is_pyttl_file(frame.f_code.co_filename):
         return None
     text = str(error)
-    if isinstance(error, AttributeError) and (missing := _missing_name(error, text)):
+    if isinstance(error, AttributeError) and (missing := missing_name(error)):
         return missing
     return _wrong_call(text, frame) or _impossible(text, frame)
 
@@ -69,8 +69,9 @@ def _innermost_frame(error: Exception) -> FrameType | None:
 MISSING = re.compile(r"'(?P<type>\w+)' object has no attribute '(?P<name>\w+)'")
 
 
-def _missing_name(error: AttributeError, text: str) -> RuleBroken | None:
-    match = MISSING.match(text)
+def missing_name(error: AttributeError) -> RuleBroken | None:
+    """What an object of the language or a tensor has not; None if it is another object."""
+    match = MISSING.match(str(error))
     if match is None:
         return None
     name = match["name"]
@@ -78,11 +79,15 @@ def _missing_name(error: AttributeError, text: str) -> RuleBroken | None:
     if error.name is None:  # before Python 3.12 in an assignment
         public = public_classes_by_name().get(match["type"])
     if public is not None:
-        return no_such_name(public.noun, name, public.names, instead=_instead(public, name))
+        return no_attribute(public, name)
     if is_tensor(error.obj):
         names = [name for name in dir(error.obj) if not name.startswith("_")]
         return no_such_name("a tensor", name, names)
     return None
+
+
+def no_attribute(public: PublicClass, name: str) -> RuleBroken:
+    return no_such_name(public.noun, name, public.names, instead=_instead(public, name))
 
 
 def _instead(public: PublicClass, name: str) -> dict[str, str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, f64
+from xdsl.dialects.builtin import IndexType, f64
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.semantics.types import Shape
 
 from .held_blocks import HeldBlocks
-from .module_pass import Maker, not_yet
+from .module_pass import Maker, constant_of, not_yet
 
 if TYPE_CHECKING:
     from .node_calls import NodeCalls
@@ -52,7 +52,7 @@ class KernelConverter:
         distance = self.held.distance(op, block)
         if not distance:
             return tile
-        if self.held.goes_over_edge(block):
+        if self.held.goes_over_edge(op, block):
             raise not_yet(
                 "several blocks held at once of a buffer whose blocks they do not divide",
                 op,
@@ -107,8 +107,3 @@ def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -
     return make.value(arith.AddiOp(left, right), hint)
 
 
-def constant_of(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

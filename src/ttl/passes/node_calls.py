@@ -11,8 +11,8 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
 
-from .kernel_calls import KernelConverter, add, call, constant_of
-from .module_pass import Maker, thread_of
+from .kernel_calls import KernelConverter, add, call
+from .module_pass import Maker, constant_of, thread_of
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node

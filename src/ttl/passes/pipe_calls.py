@@ -1,4 +1,4 @@
-"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0013.
+"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0017.
 
 post k      tell the source where the block is, see that it got there, count the post
 send k      wait for post k of every receiver, write the block, see that it got there, say so
@@ -25,8 +25,8 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
 
-from .kernel_calls import add, call, constant_of
-from .module_pass import Maker
+from .kernel_calls import add, call
+from .module_pass import Maker, constant_of
 from .node_calls import (
     Corners,
     NodeCalls,

@@ -96,10 +96,11 @@ def run_pipeline(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
     """All passes, and the static checks as soon as every release and wait stands in the IR."""
-    from .verify import verify_block_states
+    from .verify import verify_block_states, verify_buffer_ends
 
     context = Context()
     run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
+    verify_buffer_ends(module)
     verify_block_states(module)
     rest = NODE_TO_NODE + COMPUTE + KERNEL
     run_passes([find_pass(name)() for name in rest], context, module, before, after)

@@ -11,6 +11,7 @@ import numpy as np
 from ttl import ttnn
 from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, read_folder
 from ttl.config import Config
+from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.printing import array_text
