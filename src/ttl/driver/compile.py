@@ -25,7 +25,7 @@ from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
-from ttl.semantics.limits import check_limits
+from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.target import Target
 from ttl.ttnn.memory_config import MemoryConfig
 
@@ -62,6 +62,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     from ttl.passes import run_pipeline
 
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    check_semaphores(program.semaphores, target)
     program_points(program)  # refuses what is released on some paths only
     if written := captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)

@@ -12,7 +12,6 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language.pipes import Pipe, PipeIdentity
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
@@ -25,6 +24,7 @@ from ttl.semantics.tensors import (
 from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .pipe_copies import copy_pipe, is_pipe, not_from_a_net
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
@@ -142,6 +142,8 @@ def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> 
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
+    if is_pipe(src) or is_pipe(dst):
+        return copy_pipe(builder, src, dst)
     ends = (_copy_end(src), _copy_end(dst))
     if ends not in COPIES:
         raise _cannot_copy(src, dst)
@@ -160,8 +162,8 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
     ends = f"from {describe(source)} to {describe(destination)}"
-    if any(isinstance(end, (Pipe, PipeIdentity)) for end in (source, destination)):
-        return not_yet(f"copies {ends}")
+    if (broken := not_from_a_net(source, destination)) is not None:
+        return broken
     whole_tensor = any(hasattr(end, "layout") for end in (source, destination))
     help_text = "copy between a tensor slice and a block, or between two blocks"
     if whole_tensor:

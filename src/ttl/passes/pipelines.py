@@ -18,6 +18,13 @@ _XDSL = {
 SYNCHRONIZE = (
     "ttl-insert-copy-wait",
     "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
+    "ttl-post-before-send",  # after the waits: those that follow a send at once keep it there
+)
+
+# Pipes: loops over those of a node, and the words that nodes signal each other with.
+NODE_TO_NODE = (
+    "ttl-assign-pipe-resources",  # while a post stands beside its wait: one at a time, or several?
+    "ttl-lower-pipe-roles",
 )
 
 # Block math to tiles, registers and loops.
@@ -39,7 +46,7 @@ KERNEL = (
     "convert-ttkernel-to-emitc",
 )
 
-PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
+PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
@@ -95,4 +102,5 @@ def run_pipeline(
     run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
     verify_buffer_ends(module)
     verify_block_states(module)
-    run_passes([find_pass(name)() for name in COMPUTE + KERNEL], context, module, before, after)
+    rest = NODE_TO_NODE + COMPUTE + KERNEL
+    run_passes([find_pass(name)() for name in rest], context, module, before, after)

@@ -2,27 +2,31 @@
 
 The user's are numbered in order of declaration, the compiler's behind them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
-rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies).
+rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
+             if those of a buffer have it with which it exchanges blocks.
 rule LIMITS  all together must be no more than the chip has, and fit in L1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import DType, uint32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
-from ttl.semantics.limits import check_limits
+from ttl.semantics.limits import L1Tensor, check_limits
 from ttl.semantics.types import Shape
 
 from .module_pass import erase, kernels, target_of
+from .pipe_resources import SCRATCH_BYTES
 from .row_copies import rows_of
 
 L1_BUDGET = "ttl.l1_budget"
@@ -52,21 +56,38 @@ class TtlFinalizeDfbIndices(ModulePass):
         compiler = [d for d in declarations if d.compiler_allocated is not None]
         if compiler:
             _move_accessor_arguments(op, len(declarations))
-        if compiler or any(d.type.tile.layout is ROW_MAJOR_LAYOUT for d in declarations):
+        has_rows = any(d.type.tile.layout is ROW_MAJOR_LAYOUT for d in declarations)
+        if compiler or has_rows or SCRATCH_BYTES in op.attributes:
             _check_limits(op, declarations)
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
     """rule ROOM"""
-    found = set()
+    found: set[str] = set()
+    alike: dict[Hashable, set[str]] = {}  # buffers by what connects their blocks
     for kernel in kernels(module):
         for op in kernel.walk():
-            if isinstance(op, ttl.CopyOp) and (rows := rows_of(op, kernel)) and rows.need_room:
-                block = op.destination if rows.is_read else op.source
-                bind = ttl.buffer_of(block).owner
-                assert isinstance(bind, ttl.BindBufferOp)
-                found.add(bind.buffer.root_reference.data)
+            if not isinstance(op, ttl.CopyOp):
+                continue
+            buffers = {
+                _buffer_name(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
+            }
+            if op.pipe is not None:
+                assert isinstance(op.pipe.type, ttl.PipeType)
+                alike.setdefault(op.pipe.type.net, set()).update(buffers)
+            elif len(buffers) == 2:
+                alike[op] = buffers
+            elif (rows := rows_of(op, kernel)) and rows.need_room:
+                found |= buffers
+    for _ in alike:  # the longest way that it could take
+        found |= {name for group in alike.values() if group & found for name in group}
     return found
+
+
+def _buffer_name(block: SSAValue) -> str:
+    bind = ttl.buffer_of(block).owner
+    assert isinstance(bind, ttl.BindBufferOp)
+    return bind.buffer.root_reference.data
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
@@ -145,7 +166,17 @@ def _check_limits(module: ModuleOp, declarations: list[ttl.DeclareBufferOp]) -> 
         [_declared(declaration) for declaration in declarations],
         target_of(module),
         budget.value.data if isinstance(budget, IntegerAttr) else None,
+        _pipe_scratch(module),
     )
+
+
+def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
+    """The launcher makes it a tensor in the L1 of every core."""
+    size = module.attributes.get(SCRATCH_BYTES)
+    if not isinstance(size, IntegerAttr):
+        return []
+    size_bytes = size.value.data
+    return [L1Tensor("scratch of the pipes", (size_bytes // 4,), uint32, size_bytes)]
 
 
 def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
