@@ -7,6 +7,7 @@ from sys import _getframe, getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
+from ttl.diagnostics.buffer_ends import second_kernel
 from ttl.diagnostics.frames import user_frame
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.operation import KernelFunction
@@ -26,7 +27,7 @@ from .buffer import BufferEnd, NodeBuffer
 from .copies import start_copy
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
 from .pipes import PipeTransfer, Roles, call_for_each
-from .place import Place, labels
+from .place import Place, labels, span_of
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 from .watchdog import Spinning
@@ -445,10 +446,5 @@ RuleBroken.observer = staticmethod(_notice)
 
 def _second_kernel(end: BufferEnd) -> RuleBroken:
     assert end.kernel is not None and end.place is not None
-    name, first = end.buffer.declared.name, end.kernel.name
-    return RuleBroken(
-        codes.BUFFER_ENDS,
-        f"two kernels call {end.action}() on `{name}`; the other one is `{first}`",
-        helps=("give each of the kernels a dataflow buffer of its own",),
-        secondary=labels([(end.place, f"`{first}` calls {end.action}() here")]),
-    )
+    name = end.buffer.declared.name
+    return second_kernel(end.action, name, end.kernel.name, span_of(end.place))
