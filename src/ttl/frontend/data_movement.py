@@ -12,7 +12,6 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language.pipes import Pipe, PipeIdentity
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
@@ -25,6 +24,7 @@ from ttl.semantics.tensors import (
 from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder, Value, describe, not_yet
+from .pipes import copy_pipe, is_pipe, not_from_a_net
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
@@ -137,6 +137,8 @@ def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> 
 
 def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
+    if is_pipe(source) or is_pipe(destination):
+        return copy_pipe(builder, source, destination)
     ends = (_copy_end(source), _copy_end(destination))
     if ends not in COPIES:
         raise _cannot_copy(source, destination)
@@ -155,8 +157,8 @@ def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
     ends = f"from {describe(source)} to {describe(destination)}"
-    if any(isinstance(end, (Pipe, PipeIdentity)) for end in (source, destination)):
-        return not_yet(f"copies {ends}")
+    if (broken := not_from_a_net(source, destination)) is not None:
+        return broken
     whole_tensor = any(hasattr(end, "layout") for end in (source, destination))
     help_text = "copy between a tensor slice and a block, or between two blocks"
     if whole_tensor:

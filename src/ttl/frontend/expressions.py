@@ -27,6 +27,7 @@ from .data_movement import tensor_slice
 from .environment import NodeFunctions, NodeObjects
 from .functions import LocalFunction, local_function
 from .loops import RangeValue, range_value
+from .pipes import is_pipe, pipe_attribute
 from .printing import RunTimeText
 from .scalars import is_run_time
 
@@ -120,6 +121,8 @@ def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
     owner = expression(builder, node.value)
     if isinstance(owner, NodeObjects):
         return owner.attribute(node.attr, builder.runtime_argument)
+    if is_pipe(owner):
+        return pipe_attribute(builder, owner, node.attr)
     if isinstance(owner, SSAValue):
         return _block_attribute(owner, node.attr)
     if node.attr == "shape" and builder.is_tensor(owner):
@@ -317,7 +320,8 @@ def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
     keywords = {k.arg: expression(builder, k.value) for k in node.keywords if k.arg}
     if isinstance(node.func, ast.Attribute):
         owner = expression(builder, node.func.value)
-        if (method := call_method(owner, node.func.attr)) is not None:
+        if (found := call_method(builder, owner, node.func.attr)) is not None:
+            method, owner = found
             return _handled(builder, method, [owner, *arguments], keywords)
     return call(builder, expression(builder, node.func), arguments, keywords)
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute, Operation, Region
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
@@ -40,8 +40,10 @@ from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.tensors import row_page_elements
 from ttl.target import Target
 
-from .builder import KernelBuilder, buffer_type, not_yet
+from .builder import KernelBuilder, Nets, buffer_type, not_yet
 from .environment import Environment
+from .pipes import declare_nets
+from .semaphores import declare_semaphores
 from .statements import build_kernel
 from .unused import remove_unused
 
@@ -53,8 +55,9 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     mistakes: list[Diagnostic] = _uncompiled_types(program)
     if mistakes:
         raise CompileError(*mistakes)
+    nets = Nets(program.pipe_nets, program.grid)
     kernels = [
-        _build_function(program, number, target, mistakes)
+        _build_function(program, number, target, nets, mistakes)
         for number in range(len(program.kernels))
     ]
     if mistakes:
@@ -67,8 +70,10 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     }
     if budget := program.options.get("ttl-l1-budget"):
         attributes["ttl.l1_budget"] = IntegerAttr(budget, i64)
-    declarations = [_declare(buffer) for buffer in program.buffers]
+    declarations: list[Operation] = [_declare(buffer) for buffer in program.buffers]
     declarations += _page_buffers(kernels, program)
+    declarations += declare_nets(nets)
+    declarations += declare_semaphores(program.semaphores)
     return ModuleOp([*declarations, *kernels], attributes)
 
 
@@ -143,11 +148,12 @@ def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.Decl
 
 
 def _build_function(
-    program: Program, number: int, target: Target, mistakes: list[Diagnostic]
+    program: Program, number: int, target: Target, nets: Nets, mistakes: list[Diagnostic]
 ) -> func.FuncOp:
     kernel = program.kernels[number]
+    environment = _environment(program, number)
     builder = KernelBuilder(
-        kernel, _environment(program, number), program.grid, program.tensors, target.device_api
+        kernel, environment, program.grid, program.tensors, target.device_api, nets
     )
     build_kernel(builder)
     mistakes += builder.diagnostics

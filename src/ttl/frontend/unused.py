@@ -31,7 +31,16 @@ def remove_unused(body: Block) -> None:
 
 
 def _is_calculation(op: Operation) -> bool:
-    return op.name.startswith("arith.") or isinstance(op, (ttl.NodeIndexOp, ttl.TensorSliceOp))
+    return op.name.startswith("arith.") or isinstance(op, _CALCULATIONS)
+
+
+_CALCULATIONS = (
+    ttl.NodeIndexOp,
+    ttl.TensorSliceOp,
+    ttl.PipeValueOp,
+    ttl.RoleOp,
+    ttl.NoTransferOp,
+)
 
 
 def _drop_branch_results(op: scf.IfOp) -> bool:
@@ -63,6 +72,29 @@ def _drop_loop_results(op: scf.ForOp) -> bool:
         _erase_argument(body, n + 1)
     starts = [op.iter_args[n] for n in kept]
     _replace(op, scf.ForOp(op.lb, op.ub, op.step, starts, _moved(op.body)), kept)
+    return True
+
+
+def _drop_pipe_results(op: ttl.ForEachPipeOp) -> bool:
+    body = op.body.block
+    end = body.last_op
+    assert end is not None
+    kept = [
+        n for n, result in enumerate(op.ends) if result.uses or _is_read(body.args[n + 1], end, n)
+    ]
+    if len(kept) == len(op.ends):
+        return False
+    dropped = [n for n in range(len(op.ends)) if n not in kept]
+    _keep_operands(end, kept)
+    for n in reversed(dropped):
+        _erase_argument(body, n + 1)
+    new = type(op).create(
+        operands=[op.start[n] for n in kept],
+        properties=dict(op.properties),
+        regions=[_moved(op.body)],
+        result_types=[op.ends[n].type for n in kept],
+    )
+    _replace(op, new, kept)
     return True
 
 
@@ -144,4 +176,6 @@ HANDLERS: dict[type[Operation], Callable[..., bool]] = {
     scf.IfOp: _drop_branch_results,
     scf.ForOp: _drop_loop_results,
     scf.WhileOp: _drop_while_results,
+    ttl.IfSrcOp: _drop_pipe_results,
+    ttl.IfDstOp: _drop_pipe_results,
 }

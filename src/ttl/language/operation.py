@@ -319,7 +319,7 @@ def _definition_span(function: Callable[..., Any]) -> Span:
     return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
 
 
-Declared = DataflowBuffer | Semaphore
+Declared = DataflowBuffer | Semaphore | PipeNet
 
 
 def _name_declared(collected: OperationScope) -> None:
@@ -328,6 +328,8 @@ def _name_declared(collected: OperationScope) -> None:
     for kernel in collected.kernels:
         for name, value in kernel.captures().items():
             if isinstance(value, Declared) and value not in named.values():
+                if value.index is None:  # not the body's own
+                    continue
                 value.name = name if name not in named else f"{name}_{value.index}"
                 named[value.name] = value
 

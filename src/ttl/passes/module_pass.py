@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import CompileError, Label, RuleBroken, codes
+from ttl.dialects import ttl
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.target import Target, load
 
@@ -36,7 +37,7 @@ def target_of(module: ModuleOp) -> Target:
     return load(name.data)
 
 
-LOOPS = (scf.ForOp, scf.WhileOp)
+LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
 
 
 def branch_end(op: Operation) -> Operation:
