@@ -171,6 +171,12 @@ PIPE_ROLE = _code(
     the role it has there: in if_src() it is the destination of a copy, in if_dst() the source.""",
 )
 
+PIPE_GUARD = _code(
+    "TTL3009", "pipe-guard", Blame.USER,
+    """What a node does with a pipe depends on its role in the net. A block that comes out of a pipe
+    is there on the receivers only: other nodes must not wait for it. And which node does what must
+    be known before the run, from coordinates, constants and loop counters.""",
+)
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER,
     """A program may leave out releases and waits. A block or transfer that is bound to a name and
@@ -189,6 +195,24 @@ RELEASED_ON_SOME_PATHS = _code(
     """A block or transfer is released or waited for on some paths through the kernel and not on
     others, for example in one branch of an `if`, or not before a `continue`. What a program does on
     some paths is not supplied on the others.""",
+)
+
+PIPE_UNUSED = _code(
+    "TTL3013", "pipe-unused", Blame.USER,
+    """A pipe of a net is declared and nothing is sent through it.""",
+    Severity.WARNING,
+)
+OUTPUT_NOT_WRITTEN = _code(
+    "TTL3014", "output-not-written", Blame.USER,
+    """Some tiles of a tensor that the operation writes are written by no node: they keep what they
+    held before.""",
+    Severity.WARNING,
+)
+OUTPUT_WRITTEN_TWICE = _code(
+    "TTL3015", "output-written-twice", Blame.USER,
+    """Two nodes write the same tile of a tensor. Which of the two values is there in the end is not
+    said anywhere.""",
+    Severity.WARNING,
 )
 
 L1_BUDGET = _code(
@@ -216,6 +240,20 @@ DEADLOCK = _code(
     The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
     `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
     first, a receive needs the send; a semaphore needs somebody to change it.""",
+)
+NOT_PROVEN = _code(
+    "TTL5005", "not-proven", Blame.UNDEFINED,
+    """`ttl check` follows every kernel on every node without data. Here it could not follow them to
+    the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
+    proven, neither that the operation ends nor that it does not.""",
+    Severity.NOTE,
+)
+ORDER_DEPENDENT = _code(
+    "TTL5006", "order-dependent", Blame.USER,
+    """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
+    one order they do, in another they wait for ever. A semaphore whose value only grows, and that
+    is waited for by wait_ge(), does not depend on the order.""",
+    Severity.WARNING,
 )
 KERNEL_EXCEPTION = _code(
     "TTL5002", "kernel-exception", Blame.USER,
@@ -280,6 +318,20 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
+)
+
+SEND_BEFORE_POST = _code(
+    "TTL7005", "send-before-post", Blame.UNSUPPORTED,
+    """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
+    not go on to a post that stands behind it. The simulator waits later, in the wait() of the
+    transfer. Post the receive before the send, or send and receive in two kernels.""",
+)
+
+SIMULATOR_ONLY = _code(
+    "TTL7006", "simulator-only", Blame.UNSUPPORTED,
+    """The operation cannot be compiled, for the reason that the message gives; it runs on the
+    simulator. What `ttl check` would have looked for behind that reason was not looked for.""",
+    Severity.WARNING,
 )
 
 IR_SYNTAX = _code(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
 from ttl.diagnostics import (
+    Blame,
     CompileError,
     Diagnostic,
     InternalError,
@@ -57,14 +59,9 @@ def _collection_paused() -> Iterator[None]:
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
     from ttl.codegen import assemble
-    from ttl.frontend import build_module
     from ttl.passes import run_pipeline
 
-    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
-    program_points(program)  # refuses what is released on some paths only
-    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
-        raise CompileError(*written)
-    module = build_module(program, target)
+    module = _module(program, target)
     _write_module(module, config.initial_mlir)
     run_pipeline(
         module,
@@ -74,6 +71,45 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     module.verify()
     _write_module(module, config.final_mlir)
     return assemble(program.operation.__name__, module, _operands(program))
+
+
+def _module(program: Program, target: Target) -> ModuleOp:
+    from ttl.frontend import build_module
+
+    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    program_points(program)  # refuses what is released on some paths only
+    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
+        raise CompileError(*written)
+    return build_module(program, target)
+
+
+def check_operation(program: Program, target: Target) -> list[Diagnostic]:
+    """Everything that is wrong with a program as far as it is known before it runs.
+
+    What only the compiler does not do is a warning: on the simulator the program may be right.
+    """
+    from ttl.passes.pipelines import synchronize
+    from ttl.passes.verify import check_synchronization
+
+    try:
+        with _collection_paused():
+            module = _module(program, target)
+            synchronize(module)
+            found: Sequence[Diagnostic] = check_synchronization(module)
+    except InternalError:
+        raise
+    except TTLError as error:
+        found = error.diagnostics
+    except (Exception, RuleBroken) as error:
+        raise InternalError(_internal(program, error)) from error
+    return [_not_compiled(program, each) for each in found]
+
+
+def _not_compiled(program: Program, found: Diagnostic) -> Diagnostic:
+    if found.code.blame not in (Blame.NOT_YET, Blame.UNSUPPORTED):
+        return found
+    message = f"`{program.operation.__name__}` is not compiled: {found.message}"
+    return replace(found, code=codes.SIMULATOR_ONLY, message=message)
 
 
 def _operands(program: Program) -> tuple[Operand, ...]:

@@ -40,14 +40,24 @@ KERNEL = (
 )
 
 PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
-KNOWN = (*PIPELINE, *(name for name in _XDSL if name not in PIPELINE))
+
+# Passes that only look. The first four are parts of one check that the pipeline makes behind
+# SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
+VERIFY = (
+    "ttl-verify-dfb-spsc",
+    "ttl-verify-pipenet-guards",
+    "ttl-verify-pipenet-schedule",
+    "ttl-verify-tensor-slices",
+    "ttl-validate-cb-budget",
+)
+KNOWN = (*PIPELINE, *VERIFY, *(name for name in _XDSL if name not in PIPELINE))
 
 
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in PIPELINE:
+    elif name in PIPELINE or name in VERIFY:
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
@@ -77,10 +87,22 @@ def run_passes(
 def run_pipeline(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
-    """All passes, and the static checks as soon as every release and wait stands in the IR."""
-    from .verify import verify_block_states
+    """All passes, and the static checks; CompileError with what they find."""
+    from .verify import check_synchronization, raise_errors
 
     context = Context()
-    run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
+    synchronize(module, before, after)
+    raise_errors(check_synchronization(module))
+    budget = ("ttl-validate-cb-budget",)
+    run_passes([find_pass(name)() for name in COMPUTE + budget], context, module, before, after)
+    run_passes([find_pass(name)() for name in KERNEL], context, module, before, after)
+
+
+def synchronize(
+    module: ModuleOp, before: Observer | None = None, after: Observer | None = None
+) -> None:
+    """Put every release and wait into the IR; CompileError where a block is misused."""
+    from .verify import verify_block_states
+
+    run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
     verify_block_states(module)
-    run_passes([find_pass(name)() for name in COMPUTE + KERNEL], context, module, before, after)

@@ -3,29 +3,18 @@
 The user's are numbered in order of declaration, the compiler's behind them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
 rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies).
-rule LIMITS  all together must be no more than the chip has, and fit in L1.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.passes import ModulePass
 
-from ttl.diagnostics import Span
 from ttl.dialects import ttl
-from ttl.dialects.locations import span_of
-from ttl.semantics.dtypes import DType
-from ttl.semantics.layout import ROW_MAJOR_LAYOUT
-from ttl.semantics.limits import check_limits
-from ttl.semantics.types import Shape
 
-from .module_pass import erase, kernels, target_of
+from .module_pass import erase, kernels
 from .row_copies import rows_of
-
-L1_BUDGET = "ttl.l1_budget"
 
 
 class TtlFinalizeDfbIndices(ModulePass):
@@ -52,8 +41,6 @@ class TtlFinalizeDfbIndices(ModulePass):
         compiler = [d for d in declarations if d.compiler_allocated is not None]
         if compiler:
             _move_accessor_arguments(op, len(declarations))
-        if compiler or any(d.type.tile.layout is ROW_MAJOR_LAYOUT for d in declarations):
-            _check_limits(op, declarations)
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
@@ -123,39 +110,3 @@ def _merge(
 
 def _are_alike(one: ttl.DeclareBufferOp, other: ttl.DeclareBufferOp) -> bool:
     return one.type == other.type and one.unpack_to_dest_fp32 == other.unpack_to_dest_fp32
-
-
-# rule LIMITS --------------------------------------------------------------------------------------
-
-
-class Declared(NamedTuple):
-    """A declaration, as the check of the limits wants it."""
-
-    name: str
-    shape: Shape
-    block_count: int
-    dtype: DType
-    size_bytes: int
-    span: Span | None
-
-
-def _check_limits(module: ModuleOp, declarations: list[ttl.DeclareBufferOp]) -> None:
-    budget = module.attributes.get(L1_BUDGET)
-    check_limits(
-        [_declared(declaration) for declaration in declarations],
-        target_of(module),
-        budget.value.data if isinstance(budget, IntegerAttr) else None,
-    )
-
-
-def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
-    type = declaration.type
-    blocks = type.block_count.value.data
-    return Declared(
-        declaration.sym_name.data,
-        tuple(size.value.data for size in type.shape),
-        blocks,
-        type.tile.dtype,
-        blocks * type.block_tiles * type.page_bytes(declaration.row_room is not None),
-        span_of(declaration.location),
-    )

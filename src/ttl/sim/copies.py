@@ -9,7 +9,12 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.kernel_kinds import wrong_kind
-from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
+from ttl.semantics.tensors import (
+    TensorSlice,
+    check_copy_layouts,
+    check_copy_shapes,
+    type_mismatch,
+)
 
 from .block import SimBlock
 from .pipes import (
@@ -17,7 +22,6 @@ from .pipes import (
     SourceRole,
     start_receive,
     start_send,
-    type_mismatch,
     wrong_role,
 )
 from .place import Place

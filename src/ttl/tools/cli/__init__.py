@@ -14,13 +14,14 @@ from .program import split_program_arguments
 
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
+    "check": "look for mistakes in the operations a program calls, without running them",
     "compile": "compile the operations a program calls to C++ kernels",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
     "stats": "tables of what a trace has recorded",
     "explain": "explain a diagnostic code",
 }
-PROGRAM_VERBS = ("run", "compile")
+PROGRAM_VERBS = ("run", "check", "compile")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 

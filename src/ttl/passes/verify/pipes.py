@@ -1,0 +1,104 @@
+"""Do both ends of every pipe fit together, and is every pipe used?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice, repeat
+from typing import Any
+
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.dialects.locations import span_of
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.tensors import type_mismatch
+from ttl.semantics.types import BlockType
+
+from .events import Event, Kind, Node, Pipe, counted
+from .skeleton import Items, Repeat
+from .walk import WalkedModule
+
+MOST_COMPARED = 10_000  # transfers of one pipe
+
+
+def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
+    """The n-th send and the n-th post of a pipe have blocks of the same type."""
+    if not walked.is_complete:
+        return []
+    return [
+        found
+        for number, pipe in enumerate(walked.names.pipes)
+        for found in islice(_mismatches(walked, number, pipe), 1)
+    ]
+
+
+def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagnostic]:
+    sends = list(islice(_events(walked, pipe.source, Kind.SEND, number), MOST_COMPARED))
+    for node in pipe.receivers:
+        for send, post in zip(sends, _events(walked, node, Kind.POST, number), strict=False):
+            source, destination = _type(send), _type(post)
+            if source != destination:
+                where = span_of(send[2].location)
+                name = send[2].source.owner.buffer.name_hint
+                text = f"node {pipe.source} sends the block of `{name}` here"
+                secondary = () if where is None else (Label(where, text),)
+                broken = type_mismatch(
+                    source, destination, f"pipe {pipe.name} connects", secondary
+                )
+                yield broken.at(span_of(post[2].location), notes=(f"on node {node}",))
+                break
+
+
+def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator[Event]:
+    """The events of a node on a pipe in their order; nothing if two kernels share an end."""
+    traces = walked.traces[walked.names.node_numbers[node]]
+    using = [items for items in traces if _acts(items, kind, pipe)]
+    if len(using) == 1:
+        yield from (e for e in _flat(using[0]) if e[0] is kind and e[1] == pipe)
+
+
+def _acts(items: Items, kind: Kind, pipe: int) -> bool:
+    return any(event[0] is kind and event[1] == pipe for event, _ in counted(items))
+
+
+def _flat(items: Items) -> Iterator[Event]:
+    for item in items:
+        if isinstance(item, Repeat):
+            yield from chain.from_iterable(_flat(each) for each in repeat(item.items, item.times))
+        else:
+            yield item
+
+
+def _type(event: Event) -> BlockType:
+    op: Any = event[2]
+    block = op.source if event[0] is Kind.SEND else op.destination
+    return block_type(block.type)
+
+
+def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
+    """One warning for each net with pipes through which nothing goes."""
+    if not walked.is_complete:
+        return []
+    used = {
+        event[1]
+        for traces in walked.traces
+        for items in traces
+        for event, _ in counted(items)
+        if event[0] in (Kind.SEND, Kind.POST)
+    }
+    found = []
+    for net, numbers in walked.names.nets.items():
+        unused = [walked.names.pipes[number] for number in numbers if number not in used]
+        if unused:
+            found.append(_unused(net, unused, len(numbers)))
+    return found
+
+
+def _unused(net: str, unused: list[Pipe], count: int) -> Diagnostic:
+    first = unused[0]
+    which = f"pipe {first.name}" if len(unused) == 1 else f"{len(unused)} of {count} pipes"
+    notes = () if len(unused) == 1 else (f"the first is pipe {first.name}",)
+    return RuleBroken(
+        codes.PIPE_UNUSED,
+        f"{which} of `{net}` {'is' if len(unused) == 1 else 'are'} never used",
+        notes=notes,
+        helps=("send through it, or take it out of the net",),
+    ).at(first.span, "declared here")

@@ -1,0 +1,246 @@
+"""Do the slices of tensors lie in them, and is every tile of an output written, by one node?
+
+rule PRODUCT  where the starts in different dimensions depend on different loops, the tiles that are
+              written are a product of what is written in each dimension
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
+from ttl.dialects import ttl
+from ttl.dialects.locations import call_sites_of, span_of
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.tensors import out_of_range
+
+from .events import Node
+from .skeleton import BudgetSpent, Kernel
+from .symbolic import (
+    UNKNOWN,
+    Expression,
+    Number,
+    assignments,
+    extremes_of,
+    value_of,
+    variables_of,
+)
+from .walk import WalkedModule
+
+# How many values of one slice are enumerated where its extremes are not enough.
+MOST_VALUES = 200_000
+
+
+def check_slices(walked: WalkedModule) -> list[Diagnostic]:
+    """Slices that leave their tensor on some node; one diagnostic for each slice."""
+    found: dict[Operation, Diagnostic] = {}
+    for node, of_kernels in zip(walked.nodes, walked.slices, strict=False):
+        for slices in of_kernels:
+            for op, starts in slices:
+                if op not in found and (problem := _out_of_range(op, starts)):
+                    calls = [Label(span, "called here") for span in call_sites_of(op.location)]
+                    problem.secondary += tuple(calls)
+                    notes = (f"on node {node}",)
+                    found[op] = problem.at(span_of(op.location), notes=notes)
+    for node, op, broken in walked.faults:
+        if op not in found:
+            found[op] = broken.at(span_of(op.location), notes=(f"on node {node}",))
+    return list(found.values())
+
+
+def _out_of_range(op: Any, starts: Sequence[Number]) -> RuleBroken | None:
+    whole, part = block_type(op.tensor.type), block_type(op.result.type)
+    assert whole.shape is not None and part.shape is not None
+    for dimension, start in enumerate(starts):
+        size, extent = whole.shape[dimension], part.shape[dimension]
+        if start is UNKNOWN or _is_long(start):
+            continue
+        low, high = extremes_of(start)
+        if low < 0 or high + extent > size:
+            wrong = low if low < 0 else high
+            text = f"{wrong}" if extent == 1 else f"{wrong}:{wrong + extent}"
+            return out_of_range(text, dimension, size, whole.layout)
+    return None
+
+
+def _is_long(number: Number) -> bool:
+    return (
+        isinstance(number, Expression) and number.factors is None and number.count > MOST_VALUES
+    )
+
+
+# Coverage -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Output:
+    """A tensor that is written: for each row of tiles which columns are, as the bits of an int."""
+
+    name: str
+    shape: tuple[int, ...]
+    unit: str
+    span: Span | None
+    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+    by_node: dict[Node, dict[tuple[int, ...], int]] = field(default_factory=dict)
+    spans: dict[Node, Span | None] = field(default_factory=dict)
+    is_known: bool = True
+
+
+def check_outputs(walked: WalkedModule) -> list[Diagnostic]:
+    """Warnings about tiles of outputs that no node writes, or two nodes write."""
+    if not walked.is_complete:
+        return []
+    outputs: dict[int, _Output] = {}
+    for node, of_kernels in zip(walked.nodes, walked.slices, strict=True):
+        for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
+            for op, starts in slices:
+                if _is_written(op):
+                    _add(outputs, kernel, node, op, starts)
+    found = []
+    for position in sorted(outputs):
+        output = outputs[position]
+        if output.is_known:
+            twice = _written_twice(output)
+            found += [warning for warning in (twice, _not_written(output)) if warning is not None]
+    return found
+
+
+def _is_written(op: Operation) -> bool:
+    result: SSAValue = op.results[0]
+    return any(
+        isinstance(use.operation, ttl.CopyOp) and use.operation.destination is result
+        for use in result.uses
+    )
+
+
+def _add(
+    outputs: dict[int, _Output], kernel: Kernel, node: Node, op: Any, starts: Sequence[Number]
+) -> None:
+    position, name = _tensor_of(kernel, op.tensor)
+    whole, part = block_type(op.tensor.type), block_type(op.result.type)
+    assert whole.shape is not None and part.shape is not None
+    output = outputs.get(position)
+    if output is None:
+        output = _Output(name, whole.shape, whole.layout.unit, span_of(op.location))
+        outputs[position] = output
+    if whole.layout is not TILE_LAYOUT or UNKNOWN in starts:
+        output.is_known = False
+    if not output.is_known:
+        return
+    own = output.by_node.setdefault(node, {})
+    output.spans.setdefault(node, span_of(op.location))
+    try:
+        for leading, columns in _tiles(starts, part.shape):
+            own[leading] = own.get(leading, 0) | columns
+    except BudgetSpent:
+        output.is_known = False
+
+
+def _tensor_of(kernel: Kernel, tensor: SSAValue) -> tuple[int, str]:
+    """The number and the name of the operation's argument."""
+    attributes: Any = kernel.function.attributes
+    position = list(kernel.function.body.block.args).index(tensor)  # type: ignore[arg-type]
+    indices, names = attributes.get("ttl.crta_indices"), attributes.get("ttl.tensor_names")
+    if indices is not None and position < len(indices):
+        position = indices.data[position].value.data
+    if names is not None and position < len(names):
+        return position, names.data[position].data
+    return position, tensor.name_hint or f"argument {position}"
+
+
+def _tiles(
+    starts: Sequence[Number], extents: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The rows that a slice covers in all iterations, each with its columns as bits."""
+    variables = [variables_of(start) for start in starts]
+    all_variables = frozenset().union(*variables)
+    if sum(len(each) for each in variables) > len(all_variables):
+        yield from _joint_tiles(starts, extents, all_variables)
+        return
+    sets = [_indices(start, extent) for start, extent in zip(starts, extents, strict=True)]
+    columns = sum(1 << column for column in sets[-1])
+    for leading in product(*sets[:-1]):  # rule PRODUCT
+        yield leading, columns
+
+
+def _joint_tiles(
+    starts: Sequence[Number], extents: Sequence[int], variables: frozenset[Any]
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    for count, assigned in enumerate(assignments(variables)):
+        if count == MOST_VALUES:
+            raise BudgetSpent
+        yield from _tiles([value_of(start, assigned) for start in starts], extents)
+
+
+def _indices(start: Number, extent: int) -> set[int]:
+    if not isinstance(start, Expression):
+        return set(range(start, start + extent))
+    if start.count > MOST_VALUES:
+        raise BudgetSpent
+    return {first + i for first in start.all_values() for i in range(extent)}
+
+
+def _written_twice(output: _Output) -> Diagnostic | None:
+    owners: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
+    for node, rows in output.by_node.items():
+        for leading, columns in rows.items():
+            output.rows[leading] = output.rows.get(leading, 0) | columns
+            owners.setdefault(leading, []).append((columns, node))
+    for leading, written in owners.items():
+        seen = 0
+        for columns, node in written:
+            both = seen & columns
+            if both:
+                tile = (*leading, _lowest(both))
+                other = next(n for c, n in written if c & both & -both)
+                return _twice(output, tile, other, node)
+            seen |= columns
+    return None
+
+
+def _twice(output: _Output, tile: tuple[int, ...], one: Node, other: Node) -> Diagnostic:
+    spans = {output.spans[one], output.spans[other]}
+    first, second = output.spans[one], output.spans[other]
+    label = Label(second, f"node {other} writes it here") if second and len(spans) == 2 else None
+    return RuleBroken(
+        codes.OUTPUT_WRITTEN_TWICE,
+        f"nodes {one} and {other} both write tile {tile} of `{output.name}`",
+        helps=("let each tile be written by one node",),
+        secondary=() if label is None else (label,),
+        tile=tile,
+        nodes=[one, other],
+    ).at(first, f"node {one} writes it here" if label else "")
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+def _not_written(output: _Output) -> Diagnostic | None:
+    full = (1 << output.shape[-1]) - 1
+    missing, first = 0, None
+    for leading in product(*(range(size) for size in output.shape[:-1])):
+        gap = full & ~output.rows.get(leading, 0)
+        if gap:
+            missing += gap.bit_count()
+            first = first or (*leading, _lowest(gap))
+    if first is None:
+        return None
+    total = full.bit_length()
+    for size in output.shape[:-1]:
+        total *= size
+    return RuleBroken(
+        codes.OUTPUT_NOT_WRITTEN,
+        f"{missing} of {total} tiles of `{output.name}` are written by no node",
+        notes=(f"the first is tile {first}",),
+        helps=("divide the tiles among the nodes so that none is left over, or leave the rest as "
+               "they are on purpose",),
+        missing=missing,
+        first=first,
+    ).at(output.span, f"`{output.name}` is written here")  # fmt: skip
