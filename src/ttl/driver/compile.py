@@ -14,10 +14,12 @@ from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
 from ttl.diagnostics import (
     Blame,
+    Code,
     CompileError,
     Diagnostic,
     InternalError,
     RuleBroken,
+    Severity,
     TTLError,
     codes,
     file_not_usable,
@@ -98,18 +100,28 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
             found: Sequence[Diagnostic] = check_synchronization(module)
     except InternalError:
         raise
-    except TTLError as error:
-        found = error.diagnostics
+    except TTLError as error:  # what is behind something that is not compiled may follow from it
+        reasons = [each for each in error.diagnostics if _is_compilers_own(each.code)]
+        found = reasons or error.diagnostics
     except (Exception, RuleBroken) as error:
         raise InternalError(_internal(program, error)) from error
-    return [_not_compiled(program, each) for each in found]
+    return [_simulated(program, each) if _is_compilers_own(each.code) else each for each in found]
 
 
-def _not_compiled(program: Program, found: Diagnostic) -> Diagnostic:
-    if found.code.blame not in (Blame.NOT_YET, Blame.UNSUPPORTED):
-        return found
-    message = f"`{program.operation.__name__}` is not compiled: {found.message}"
+def _simulated(program: Program, found: Diagnostic) -> Diagnostic:
+    message = f"`{program.operation.__name__}` runs on the simulator only: {found.message}"
     return replace(found, code=codes.SIMULATOR_ONLY, message=message)
+
+
+# Of the rules about the use of the language the frontend knows these as the simulator does; others
+# (1xxx), and that something is not compiled (7xxx), say nothing about a run on the simulator.
+RULES_OF_USE = (codes.WRONG_KERNEL_KIND, codes.NODE_OUTSIDE_GRID, codes.KERNEL_COUNT)
+
+
+def _is_compilers_own(code: Code) -> bool:
+    if code.severity is not Severity.ERROR or code in RULES_OF_USE:
+        return False
+    return code.blame is not Blame.USER or code.code.startswith(("TTL1", "TTL7"))
 
 
 def _operands(program: Program) -> tuple[Operand, ...]:

@@ -8,8 +8,9 @@ rule KAHN        buffers and pipes have one reader and one writer: which kernel 
                  matter, if one order gets stuck all do
 rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
                  value it ends with; of others semaphores.py says what can be said
-rule PERIOD      a state that was seen before, but for the iterations that are left, is a period:
-                 it goes on like that, and is skipped as long as no loop ends
+rule PERIOD      one kernel stops at the end of each iteration until all others have to wait, which
+                 by rule KAHN they do in one state only; a state that was seen before, but for the
+                 iterations that are left, is a period, and is skipped as long as no loop ends
 """
 
 from __future__ import annotations
@@ -81,6 +82,28 @@ class PipeState:
 
 
 Cell = tuple[int, int]  # a semaphore on a node
+MOST_SUMS = 4096
+
+
+class Hope:
+    """The values that a semaphore could have had in some order of what has changed it so far."""
+
+    __slots__ = ("bases", "sums")
+
+    def __init__(self, initial: int):
+        self.bases = {initial}  # what it was set to
+        self.sums = {0}  # of some of the increments
+
+    def add(self, added: int) -> None:
+        if len(self.sums) <= MOST_SUMS:
+            self.sums |= {(total + added) % SEMAPHORE_VALUES for total in self.sums}
+
+    def can_be(self, wanted: int, at_least: bool) -> bool:
+        if len(self.sums) > MOST_SUMS:  # too many to say no
+            return True
+        if at_least:
+            return max(self.bases) + max(self.sums) >= wanted
+        return any((wanted - base) % SEMAPHORE_VALUES in self.sums for base in self.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +138,22 @@ class Machine:
         self.sleeping: dict[tuple[Kind, int, int], Task] = {}
         self.pipes: dict[int, PipeState] = {}
         self.values: dict[Cell, int] = {}
-        self.reach: dict[Cell, tuple[int, int]] = {}  # of loose ones: least and greatest so far
+        self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
         self.random = None if start.seed is None else Random(start.seed)
         self.ready = deque(self.tasks)
-        self.anchor = _longest(self.tasks)
+        self.anchor = _longest(self.tasks) if start.seed is None else None
+        self.stopped: Task | None = None  # the anchor, while others run
         self.seen: dict[Hashable, list[list[list[int]]]] = {}
 
     def run(self) -> bool:
         """Until nobody can go on: have all ended?"""
-        while self.ready:
+        while self.ready or self.stopped is not None:
+            if not self.ready:
+                assert self.stopped is not None
+                self._skip_periods()
+                self.ready.append(self.stopped)
+                self.stopped = None
             if self.random is not None:
                 self.ready.rotate(self.random.randrange(len(self.ready)))
             self._advance(self.ready.popleft())
@@ -140,9 +169,9 @@ class Machine:
         events = 0
         while True:
             if task.position == len(task.items):
-                if not self._end_of_items(task):
-                    break
-                continue
+                if self._goes_on(task):
+                    continue
+                break
             item = task.items[task.position]
             if isinstance(item, Repeat):
                 task.stack.append((task.items, task.position, task.remaining))
@@ -159,14 +188,14 @@ class Machine:
         if self.budget < 0:
             raise BudgetSpent
 
-    def _end_of_items(self, task: Task) -> bool:
-        """Once more, or behind the loop; False at the end of the trace."""
+    def _goes_on(self, task: Task) -> bool:
+        """Once more, or behind the loop; False at the end of the trace, or to let others run."""
         if task.remaining:
             task.remaining -= 1
             task.position = 0
             if task is self.anchor and task.remaining >= SHORTEST_SKIPPED:
-                self._skip_periods()
-            return True
+                self.stopped = task
+            return self.stopped is not task
         if not task.stack:
             task.is_done = True
             return False
@@ -285,9 +314,9 @@ class Machine:
         _, semaphore, _, wanted, at_least = event
         cell = (semaphore, task.node)
         value = self.value(semaphore, task.node)
-        hopes = self.reach if self.start.hopeful else {}
-        least, greatest = hopes.get(cell, (value, value))
-        if greatest >= wanted if at_least else least <= wanted <= greatest:
+        if value >= wanted if at_least else value == wanted:
+            return True
+        if self.start.hopeful and cell in self.hopes and self.hopes[cell].can_be(wanted, at_least):
             return True
         self.semaphore_sleepers.setdefault(cell, []).append(task)
         return False
@@ -295,25 +324,29 @@ class Machine:
     def semaphore_set(self, task: Task, event: Event) -> bool:
         _, semaphore, _, value, nodes = event
         for node in nodes:
-            self._change(semaphore, node, value, value)
+            if (hope := self._hope(semaphore, node)) is not None:
+                hope.bases.add(value)
+            self._change(semaphore, node, value)
         return True
 
     def semaphore_inc(self, task: Task, event: Event) -> bool:
         _, semaphore, _, added, nodes = event
         for node in nodes:
-            value = (self.value(semaphore, node) + added) % SEMAPHORE_VALUES
-            greatest = self.reach.get((semaphore, node), (0, self.value(semaphore, node)))[1]
-            self._change(semaphore, node, value, greatest + added)
+            if (hope := self._hope(semaphore, node)) is not None:
+                hope.add(added)
+            value = self.value(semaphore, node) + added
+            self._change(semaphore, node, value % SEMAPHORE_VALUES)
         return True
 
-    def _change(self, semaphore: int, node: int, value: int, greatest: int) -> None:
+    def _hope(self, semaphore: int, node: int) -> Hope | None:
         cell = (semaphore, node)
-        if cell in self.start.loose:
-            before = self.value(semaphore, node)
-            low, high = self.reach.get(cell, (before, before))
-            self.reach[cell] = (min(low, value), max(high, greatest))
-        self.values[cell] = value
-        self.ready.extend(self.semaphore_sleepers.pop(cell, ()))
+        if cell not in self.start.loose:
+            return None
+        return self.hopes.setdefault(cell, Hope(self.start.initial[semaphore]))
+
+    def _change(self, semaphore: int, node: int, value: int) -> None:
+        self.values[semaphore, node] = value
+        self.ready.extend(self.semaphore_sleepers.pop((semaphore, node), ()))
 
     def _lets_others_first(self, task: Task, event: Event) -> bool:
         """At a loose semaphore the order matters: sometimes others come first."""
@@ -333,7 +366,6 @@ class Machine:
             if periods:
                 for task, was, now in zip(self.tasks, before, left, strict=True):
                     task.skip(periods, [a - b for a, b in zip(was, now, strict=True)])
-                earlier.clear()
                 return
         if len(earlier) == KEPT_STATES:
             earlier.pop(0)
@@ -344,7 +376,6 @@ class Machine:
         complete = {number: pipe.complete() for number, pipe in self.pipes.items()}
         return (
             tuple([task.place() for task in self.tasks]),
-            tuple([task.number for task in self.ready]),
             tuple([tuple(free) for free in self.free.values()]),
             tuple([tuple(filled) for filled in self.filled.values()]),
             tuple([

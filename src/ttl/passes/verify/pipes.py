@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice, repeat
-from typing import Any
+
+from xdsl.ir import Attribute, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
+from ttl.dialects.ttl import buffer_of
 from ttl.semantics.tensors import type_mismatch
-from ttl.semantics.types import BlockType
 
-from .events import Event, Kind, Node, Pipe, counted
+from .events import Event, Kind, Node, Pipe, buffer_name, counted
 from .skeleton import Items, Repeat
 from .walk import WalkedModule
 
@@ -21,30 +23,47 @@ MOST_COMPARED = 10_000  # transfers of one pipe
 
 def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
     """The n-th send and the n-th post of a pipe have blocks of the same type."""
-    if not walked.is_complete:
+    if not walked.is_complete or not walked.names.pipes:
         return []
+    types = _types(walked)
     return [
         found
         for number, pipe in enumerate(walked.names.pipes)
+        if len(types.get(number, ())) > 1  # where all are alike, nothing needs to be compared
         for found in islice(_mismatches(walked, number, pipe), 1)
     ]
+
+
+def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
+    """The types of the blocks that go through each pipe."""
+    found: dict[int, set[Attribute]] = {}
+    for traces in walked.traces:
+        for items in traces:
+            for event, _ in counted(items):
+                if event[0] in (Kind.SEND, Kind.POST):
+                    found.setdefault(event[1], set()).add(_block(event).type)
+    return found
 
 
 def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagnostic]:
     sends = list(islice(_events(walked, pipe.source, Kind.SEND, number), MOST_COMPARED))
     for node in pipe.receivers:
         for send, post in zip(sends, _events(walked, node, Kind.POST, number), strict=False):
-            source, destination = _type(send), _type(post)
-            if source != destination:
-                where = span_of(send[2].location)
-                name = send[2].source.owner.buffer.name_hint
-                text = f"node {pipe.source} sends the block of `{name}` here"
-                secondary = () if where is None else (Label(where, text),)
-                broken = type_mismatch(
-                    source, destination, f"pipe {pipe.name} connects", secondary
-                )
-                yield broken.at(span_of(post[2].location), notes=(f"on node {node}",))
+            if _block(send).type != _block(post).type:
+                yield _mismatch(pipe, node, send, post)
                 break
+
+
+def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
+    where = span_of(send[2].location)
+    text = f"node {pipe.source} sends the block of `{buffer_name(buffer_of(_block(send)))}` here"
+    broken = type_mismatch(
+        block_type(_block(send).type),
+        block_type(_block(post).type),
+        f"pipe {pipe.name} connects",
+        () if where is None else (Label(where, text),),
+    )
+    return broken.at(span_of(post[2].location), notes=(f"on node {node}",))
 
 
 def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator[Event]:
@@ -67,10 +86,9 @@ def _flat(items: Items) -> Iterator[Event]:
             yield item
 
 
-def _type(event: Event) -> BlockType:
-    op: Any = event[2]
-    block = op.source if event[0] is Kind.SEND else op.destination
-    return block_type(block.type)
+def _block(event: Event) -> SSAValue:
+    op: ttl.CopyOp = event[2]
+    return op.source if event[0] is Kind.SEND else op.destination
 
 
 def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:

@@ -2,7 +2,9 @@
 
 rule GROWS   the value only grows: it is only incremented, or one kernel sets it, never to less
 rule PASSED  a wait is over and stays over: it is for at least a value, or for the last one
-A semaphore on a node that keeps both, or that nobody waits for, is proven by one order.
+rule ALONE   one kernel alone waits for it and changes it
+A semaphore on a node that keeps the first two, or the third, or that nobody waits for, is proven by
+one order.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ class _Use:
         self.incremented = 0
         self.sets: list[int] = []
         self.setters: set[tuple[int, int]] = set()
+        self.users: set[tuple[int, int]] = set()
         self.exact_waits: set[int] = set()
         self.is_waited_for = False
         self.falls = False
@@ -37,13 +40,18 @@ class _Use:
         self.sets.append(value)
         self.setters.add(setter)
 
+    def wait(self, value: int, at_least: bool) -> None:
+        self.is_waited_for = True
+        if not at_least:
+            self.exact_waits.add(value)
+
     @property
     def last(self) -> int:
         return self.sets[-1] if self.sets else self.initial + self.incremented
 
     @property
     def is_loose(self) -> bool:
-        if not self.is_waited_for:
+        if not self.is_waited_for or len(self.users) == 1:  # rule ALONE
             return False
         mixed = bool(self.sets) and bool(self.incremented)
         wraps = self.initial + self.incremented >= SEMAPHORE_VALUES
@@ -57,24 +65,22 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
         return frozenset()
     uses: dict[Cell, _Use] = {}
 
-    def use(semaphore: int, node: int) -> _Use:
-        return uses.setdefault(
-            (semaphore, node), _Use(walked.semaphores[semaphore].initial)
-        )
+    def use(semaphore: int, node: int, user: tuple[int, int]) -> _Use:
+        found = uses.setdefault((semaphore, node), _Use(walked.semaphores[semaphore].initial))
+        found.users.add(user)
+        return found
 
     for node in nodes:
         for kernel, items in enumerate(walked.traces[node]):
+            user = (node, kernel)
             for event, times in counted(items):
                 kind = event[0]
                 if kind is Kind.SEMAPHORE_WAIT:
-                    found = use(event[1], node)
-                    found.is_waited_for = True
-                    if not event[4]:
-                        found.exact_waits.add(event[3])
+                    use(event[1], node, user).wait(event[3], event[4])
                 elif kind is Kind.SEMAPHORE_SET:
                     for other in event[4]:
-                        use(event[1], other).set(event[3], times, (node, kernel))
+                        use(event[1], other, user).set(event[3], times, user)
                 elif kind is Kind.SEMAPHORE_INC:
                     for other in event[4]:
-                        use(event[1], other).incremented += event[3] * times
+                        use(event[1], other, user).incremented += event[3] * times
     return frozenset(cell for cell, found in uses.items() if found.is_loose)

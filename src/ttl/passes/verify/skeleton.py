@@ -459,7 +459,7 @@ class Builder:
         for op in block.ops:
             if op not in self.kept:
                 continue
-            depends = any(operand in changing for operand in op.operands)
+            depends = any(operand in changing for operand in _decisive(op))
             if op.regions:
                 if depends and self._synchronizes(op):
                     return True
@@ -468,7 +468,7 @@ class Builder:
                         if self._region_varies(op, inner, depends, changing):
                             return True
                         depends = depends or _ends_changing(inner, changing)
-            elif depends and type(op) in self.effects and not isinstance(op, ttl.TensorSliceOp):
+            elif depends and type(op) in self.effects:
                 return True
             if depends:
                 changing.update(op.results)
@@ -518,6 +518,15 @@ class Builder:
             self.all_registers(_terminator(op.after_region).operands),
             self.all_registers(op.results),
         )
+
+
+def _decisive(op: Operation) -> Sequence[SSAValue]:
+    """The operands that decide what an operation does to others; which tiles are copied is not."""
+    if isinstance(op, ttl.TensorSliceOp):
+        return ()
+    if isinstance(op, ttl.CopyOp):
+        return () if op.pipe is None else (op.pipe,)
+    return op.operands
 
 
 def _ends_changing(block: Block, changing: set[SSAValue]) -> bool:
