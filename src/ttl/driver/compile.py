@@ -97,7 +97,7 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
         with _collection_paused():
             module = _module(program, target)
             synchronize(module)
-            found: Sequence[Diagnostic] = check_synchronization(module)
+            found: Sequence[Diagnostic] = check_synchronization(module, with_warnings=True)
     except InternalError:
         raise
     except TTLError as error:  # what is behind something that is not compiled may follow from it

@@ -17,13 +17,15 @@ from .walk import MOST_STEPS, walk_module
 __all__ = ["check_synchronization", "raise_errors", "verify_block_states"]
 
 
-def check_synchronization(module: ModuleOp) -> list[Diagnostic]:
-    """Everything that the walk of the module shows, errors first."""
+def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list[Diagnostic]:
+    """Everything that the walk of the module shows; what is no error only if it is asked for."""
     walked = walk_module(module)
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
         found += check_schedule(walked)
+    if not with_warnings:
+        return errors_of(found)
     if walked.is_spent:
         found.append(not_proven(f"{MOST_STEPS} steps are not enough to follow its kernels"))
     elif not walked.is_complete and not decisive:

@@ -15,7 +15,7 @@ CALLS = {Kind.RESERVE: "reserve", Kind.WAIT: "wait"}
 def check_ends(walked: WalkedModule) -> list[Diagnostic]:
     """One diagnostic for each end that two kernels have, with the first node where they do."""
     found: dict[tuple[Kind, int], Diagnostic] = {}
-    for node, traces in zip(walked.nodes, walked.traces, strict=False):
+    for node, traces in walked.distinct():
         first: dict[tuple[Kind, int], tuple[str, Event]] = {}
         for kernel, items in zip(walked.kernels, traces, strict=True):
             for event, _ in counted(items):

@@ -37,7 +37,7 @@ def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
 def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
     """The types of the blocks that go through each pipe."""
     found: dict[int, set[Attribute]] = {}
-    for traces in walked.traces:
+    for _, traces in walked.distinct():
         for items in traces:
             for event, _ in counted(items):
                 if event[0] in (Kind.SEND, Kind.POST):
@@ -97,7 +97,7 @@ def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
         return []
     used = {
         event[1]
-        for traces in walked.traces
+        for _, traces in walked.distinct()
         for items in traces
         for event, _ in counted(items)
         if event[0] in (Kind.SEND, Kind.POST)

@@ -266,7 +266,7 @@ class _Checker:
     def _kernels_at(self, kind: Kind) -> dict[str, str | None]:
         """Which kernel reserves or waits for blocks of a buffer, on any node."""
         found: dict[str, str | None] = {buffer.name: None for buffer in self.walked.buffers}
-        for traces in self.walked.traces:
+        for _, traces in self.walked.distinct():
             for kernel, items in zip(self.walked.kernels, traces, strict=True):
                 for event, _ in counted(items):
                     name = self.walked.buffers[event[1]].name if event[0] is kind else None
@@ -375,10 +375,13 @@ def _copies(part: Part, node: int) -> list[int]:
 
 def _parts(walked: WalkedModule) -> list[Part]:
     """Groups of nodes that pipes and semaphores connect; alone and alike ones are one part."""
-    groups = _connected(walked)
+    connects = bool(walked.names.pipes or walked.semaphores)
+    groups = _connected(walked) if connects else [(node,) for node in range(len(walked.nodes))]
     alike: dict[Any, list[tuple[int, ...]]] = {}
     for nodes in groups:
-        is_alone = len(nodes) == 1 and not _acts_on_others(walked.traces[nodes[0]])
+        is_alone = not connects or (
+            len(nodes) == 1 and not _acts_on_others(walked.traces[nodes[0]])
+        )
         key = tuple([id(trace) for trace in walked.traces[nodes[0]]]) if is_alone else nodes
         alike.setdefault(key, []).append(nodes)
     return [Part(same[0], tuple(same)) for same in alike.values()]

@@ -64,6 +64,13 @@ class WalkedModule:
     def nodes(self) -> Sequence[Node]:
         return self.names.nodes
 
+    def distinct(self) -> list[tuple[Node, tuple[Items, ...]]]:
+        """The first of the nodes on which the kernels do the same."""
+        found: dict[tuple[int, ...], tuple[Node, tuple[Items, ...]]] = {}
+        for node, traces in zip(self.nodes, self.traces, strict=False):
+            found.setdefault(tuple([id(trace) for trace in traces]), (node, traces))
+        return list(found.values())
+
     @property
     def is_complete(self) -> bool:
         return not self.unknown and not self.is_spent
