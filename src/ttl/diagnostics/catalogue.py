@@ -177,6 +177,18 @@ PIPE_GUARD = _code(
     is there on the receivers only: other nodes must not wait for it. And which node does what must
     be known before the run, from coordinates, constants and loop counters.""",
 )
+OUTPUT_WRITTEN_TWICE = _code(
+    "TTL3014", "output-written-twice", Blame.USER,
+    """Two nodes write the same tile of a tensor. Unless a pipe or a semaphore orders them, which of
+    the two values is there in the end depends on who is faster.""",
+    Severity.WARNING,
+)
+PIPE_UNUSED = _code(
+    "TTL3015", "pipe-unused", Blame.USER,
+    """A pipe of a net is declared and nothing is sent through it.""",
+    Severity.WARNING,
+)
+
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER,
     """A program may leave out releases and waits. A block or transfer that is bound to a name and
@@ -197,21 +209,10 @@ RELEASED_ON_SOME_PATHS = _code(
     some paths is not supplied on the others.""",
 )
 
-PIPE_UNUSED = _code(
-    "TTL3013", "pipe-unused", Blame.USER,
-    """A pipe of a net is declared and nothing is sent through it.""",
-    Severity.WARNING,
-)
-OUTPUT_NOT_WRITTEN = _code(
-    "TTL3014", "output-not-written", Blame.USER,
-    """Some tiles of a tensor that the operation writes are written by no node: they keep what they
-    held before.""",
-    Severity.WARNING,
-)
-OUTPUT_WRITTEN_TWICE = _code(
-    "TTL3015", "output-written-twice", Blame.USER,
-    """Two nodes write the same tile of a tensor. Which of the two values is there in the end is not
-    said anywhere.""",
+OUTPUT_NOT_COVERED = _code(
+    "TTL3013", "output-not-covered", Blame.USER,
+    """An operation that writes a tensor and does not read it makes all of it: tiles that no node
+    writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
     Severity.WARNING,
 )
 
@@ -242,14 +243,14 @@ DEADLOCK = _code(
     first, a receive needs the send; a semaphore needs somebody to change it.""",
 )
 NOT_PROVEN = _code(
-    "TTL5005", "not-proven", Blame.UNDEFINED,
+    "TTL5006", "not-proven", Blame.UNDEFINED,
     """`ttl check` follows every kernel on every node without data. Here it could not follow them to
     the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
     proven, neither that the operation ends nor that it does not.""",
     Severity.NOTE,
 )
 ORDER_DEPENDENT = _code(
-    "TTL5006", "order-dependent", Blame.USER,
+    "TTL5007", "order-dependent", Blame.USER,
     """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
     one order they do, in another they wait for ever. A semaphore whose value only grows, and that
     is waited for by wait_ge(), does not depend on the order.""",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -80,13 +81,12 @@ def _is_long(number: Number) -> bool:
 
 @dataclass(slots=True)
 class _Output:
-    """A tensor that is written: for each row of tiles which columns are, as the bits of an int."""
+    """A tensor that is written: for each node and row of tiles the columns, as bits of an int."""
 
     name: str
+    kernel: str
     shape: tuple[int, ...]
-    unit: str
-    span: Span | None
-    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+    span: Span | None  # of the first slice that is written
     by_node: dict[Node, dict[tuple[int, ...], int]] = field(default_factory=dict)
     spans: dict[Node, Span | None] = field(default_factory=dict)
     is_known: bool = True
@@ -97,37 +97,39 @@ def check_outputs(walked: WalkedModule) -> list[Diagnostic]:
     if not walked.is_complete:
         return []
     outputs: dict[int, _Output] = {}
+    read: set[int] = set()
     for node, of_kernels in zip(walked.nodes, walked.slices, strict=True):
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
             for op, starts in slices:
-                if _is_written(op):
+                if _is_end(op, "destination"):
                     _add(outputs, kernel, node, op, starts)
-    found = []
-    for position in sorted(outputs):
-        output = outputs[position]
+                if _is_end(op, "source"):
+                    read.add(_tensor_of(kernel, op)[0])
+    found: list[Diagnostic] = []
+    for position, output in sorted(outputs.items()):
         if output.is_known:
-            twice = _written_twice(output)
-            found += [warning for warning in (twice, _not_written(output)) if warning is not None]
+            found += _written_twice(output)
+        if output.is_known and position not in read:
+            found += _not_covered(output, len(walked.nodes))
     return found
 
 
-def _is_written(op: Operation) -> bool:
-    result: SSAValue = op.results[0]
-    return any(
-        isinstance(use.operation, ttl.CopyOp) and use.operation.destination is result
-        for use in result.uses
-    )
+def _is_end(op: Operation, end: str) -> bool:
+    """Is the slice this end of a copy?"""
+    result = op.results[0]
+    copies = (use.operation for use in result.uses if isinstance(use.operation, ttl.CopyOp))
+    return any(getattr(copy, end) is result for copy in copies)
 
 
 def _add(
     outputs: dict[int, _Output], kernel: Kernel, node: Node, op: Any, starts: Sequence[Number]
 ) -> None:
-    position, name = _tensor_of(kernel, op.tensor)
     whole, part = block_type(op.tensor.type), block_type(op.result.type)
     assert whole.shape is not None and part.shape is not None
+    position, name = _tensor_of(kernel, op)
     output = outputs.get(position)
     if output is None:
-        output = _Output(name, whole.shape, whole.layout.unit, span_of(op.location))
+        output = _Output(name, kernel.name, whole.shape, span_of(op.location))
         outputs[position] = output
     if whole.layout is not TILE_LAYOUT or UNKNOWN in starts:
         output.is_known = False
@@ -142,10 +144,11 @@ def _add(
         output.is_known = False
 
 
-def _tensor_of(kernel: Kernel, tensor: SSAValue) -> tuple[int, str]:
-    """The number and the name of the operation's argument."""
+def _tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
+    """The number and the name of the operation's argument that a slice is of."""
     attributes: Any = kernel.function.attributes
-    position = list(kernel.function.body.block.args).index(tensor)  # type: ignore[arg-type]
+    tensor: SSAValue = op.tensor
+    position: int = op.tensor.index
     indices, names = attributes.get("ttl.crta_indices"), attributes.get("ttl.tensor_names")
     if indices is not None and position < len(indices):
         position = indices.data[position].value.data
@@ -186,61 +189,66 @@ def _indices(start: Number, extent: int) -> set[int]:
     return {first + i for first in start.all_values() for i in range(extent)}
 
 
-def _written_twice(output: _Output) -> Diagnostic | None:
-    owners: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
+def _written_twice(output: _Output) -> Iterator[Diagnostic]:
+    """The first tile that two nodes write."""
+    written: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
     for node, rows in output.by_node.items():
         for leading, columns in rows.items():
-            output.rows[leading] = output.rows.get(leading, 0) | columns
-            owners.setdefault(leading, []).append((columns, node))
-    for leading, written in owners.items():
-        seen = 0
-        for columns, node in written:
-            both = seen & columns
-            if both:
-                tile = (*leading, _lowest(both))
-                other = next(n for c, n in written if c & both & -both)
-                return _twice(output, tile, other, node)
-            seen |= columns
-    return None
+            for others, other in written.get(leading, ()):
+                if others & columns:
+                    tile = (*leading, _lowest(others & columns))
+                    yield _twice(output, tile, other, node)
+                    return
+            written.setdefault(leading, []).append((columns, node))
 
 
 def _twice(output: _Output, tile: tuple[int, ...], one: Node, other: Node) -> Diagnostic:
-    spans = {output.spans[one], output.spans[other]}
     first, second = output.spans[one], output.spans[other]
-    label = Label(second, f"node {other} writes it here") if second and len(spans) == 2 else None
+    is_apart = second is not None and first != second
     return RuleBroken(
         codes.OUTPUT_WRITTEN_TWICE,
-        f"nodes {one} and {other} both write tile {tile} of `{output.name}`",
-        helps=("let each tile be written by one node",),
-        secondary=() if label is None else (label,),
+        f"tile {tile} of `{output.name}` is written on node {one} and written on node {other}",
+        helps=(
+            "let each node write tiles of its own, or order the nodes by a pipe or a semaphore",
+        ),
+        secondary=(Label(second, f"node {other} writes it here"),) if is_apart and second else (),
         tile=tile,
         nodes=[one, other],
-    ).at(first, f"node {one} writes it here" if label else "")
+    ).at(first, f"node {one} writes it here" if is_apart else "both write it here")
 
 
 def _lowest(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
-def _not_written(output: _Output) -> Diagnostic | None:
+def _not_covered(output: _Output, node_count: int) -> Iterator[Diagnostic]:
     full = (1 << output.shape[-1]) - 1
-    missing, first = 0, None
-    for leading in product(*(range(size) for size in output.shape[:-1])):
-        gap = full & ~output.rows.get(leading, 0)
-        if gap:
-            missing += gap.bit_count()
-            first = first or (*leading, _lowest(gap))
-    if first is None:
-        return None
-    total = full.bit_length()
-    for size in output.shape[:-1]:
-        total *= size
-    return RuleBroken(
-        codes.OUTPUT_NOT_WRITTEN,
-        f"{missing} of {total} tiles of `{output.name}` are written by no node",
-        notes=(f"the first is tile {first}",),
-        helps=("divide the tiles among the nodes so that none is left over, or leave the rest as "
-               "they are on purpose",),
-        missing=missing,
-        first=first,
-    ).at(output.span, f"`{output.name}` is written here")  # fmt: skip
+    rows: dict[tuple[int, ...], int] = {}
+    for own in output.by_node.values():
+        for leading, columns in own.items():
+            rows[leading] = rows.get(leading, 0) | columns
+    gaps = {
+        leading: gap
+        for leading in product(*(range(size) for size in output.shape[:-1]))
+        if (gap := full & ~rows.get(leading, 0))
+    }
+    if not gaps:
+        return
+    first, gap = next(iter(gaps.items()))
+    left, total = sum(gap.bit_count() for gap in gaps.values()), prod(output.shape)
+    yield RuleBroken(
+        codes.OUTPUT_NOT_COVERED,
+        f"{left} of {total} tiles of `{output.name}` were never written",
+        notes=(
+            f"the first is {(*first, _lowest(gap))}; `{output.name}` is {output.shape} in tiles",
+            f"{len(output.by_node)} of {node_count} nodes wrote to it",
+        ),
+        helps=(_not_covered_help(node_count),),
+        left=left,
+    ).at(output.span, f"`{output.kernel}` writes `{output.name}` here")
+
+
+def _not_covered_help(nodes: int) -> str:
+    if nodes > 1:
+        return "if tiles do not divide by nodes, round up and skip what lies behind the end"
+    return "let the loops reach all tiles, or pass a tensor that has no more of them"
