@@ -1,6 +1,6 @@
 """A pytest plugin that runs the conformance programs compiled, on the host executor.
 
-PYTHONPATH=tests pytest -p conformance.compiled tests/conformance --ignore tests/conformance/pipes
+PYTHONPATH=tests pytest -p conformance.compiled tests/conformance
 lists what the compiler refuses or gives another result for.
 """
 

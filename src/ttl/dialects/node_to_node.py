@@ -12,6 +12,7 @@ The n-th send of a pipe meets the n-th post of each of its receivers.
 from __future__ import annotations
 
 from abc import ABC
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,6 +20,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
+    DictionaryAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -73,6 +75,10 @@ class PipeNodes:
     def is_loopback(self) -> bool:
         return self.source in self.receivers
 
+    @property
+    def columns(self) -> int:
+        return self.last[0] - self.first[0] + 1
+
     def nodes_of(self, role: str) -> list[Node]:
         return [self.source] if role == "src" else self.receivers
 
@@ -103,6 +109,7 @@ class DeclarePipeNetOp(IRDLOperation):
     written_names = opt_prop_def(ArrayAttr[StringAttr])  # of the pipes, as the program has them
     # Where they are made: lines and columns in the file of the net.
     written_spans = opt_prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    resources = opt_prop_def(DictionaryAttr)  # set by ttl-assign-pipe-resources
     traits = traits_def(SymbolOpInterface())
 
     @property
@@ -140,6 +147,11 @@ class DeclarePipeNetOp(IRDLOperation):
     def nodes(self) -> list[PipeNodes]:
         rows = [tuple(int(n) for n in row.get_values()) for row in self.pipes]
         return [PipeNodes((r[0], r[1]), (r[2], r[3]), (r[4], r[5])) for r in rows]
+
+    def most_on_a_node(self, role: str) -> int:
+        """Of the pipes in which one node has the role."""
+        counts = Counter(node for pipe in self.nodes for node in pipe.nodes_of(role))
+        return max(counts.values())
 
     def verify_(self) -> None:
         if not len(self.pipes) or any(len(row) != 6 for row in self.pipes):
@@ -280,6 +292,28 @@ class PipeValueOp(IRDLOperation):
             raise VerifyException(f"{self.name} has one number for each pipe of {net.sym_name}")
 
 
+# Behind ttl-lower-pipe-roles a kernel goes over the pipes in which its node has a role: a pipe is
+# known by its place among them.
+
+
+@irdl_op_definition
+class PipeCountOp(NetUserOp):
+    """The number of pipes of the net in which the node has the role."""
+
+    name = "ttl.pipe_count"
+    role = prop_def(StringAttr)
+    result = result_def(IndexType)
+
+
+@irdl_op_definition
+class LocalPipeOp(NetUserOp):
+    """The pipe at `place` among those in which the node has the role."""
+
+    name = "ttl.local_pipe"
+    place = operand_def(IndexType)
+    result = result_def(PipeType)
+
+
 # Semaphores ---------------------------------------------------------------------------------------
 
 
@@ -375,6 +409,8 @@ OPERATIONS: list[type[Operation]] = [
     IsDstOp,
     IsActiveOp,
     PipeValueOp,
+    PipeCountOp,
+    LocalPipeOp,
     DeclareSemaphoreOp,
     SemaphoreWaitOp,
     SemaphoreSetOp,

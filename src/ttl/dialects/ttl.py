@@ -57,7 +57,9 @@ from .node_to_node import IfSrcOp as IfSrcOp
 from .node_to_node import IsActiveOp as IsActiveOp
 from .node_to_node import IsDstOp as IsDstOp
 from .node_to_node import IsSrcOp as IsSrcOp
+from .node_to_node import LocalPipeOp as LocalPipeOp
 from .node_to_node import NetUserOp as NetUserOp
+from .node_to_node import PipeCountOp as PipeCountOp
 from .node_to_node import PipeNodes as PipeNodes
 from .node_to_node import PipeType as PipeType
 from .node_to_node import PipeValueOp as PipeValueOp
@@ -314,6 +316,27 @@ class NoTransferOp(IRDLOperation):
     """What a variable for a transfer holds before there is one; there is nothing to wait for."""
 
     name = "ttl.no_transfer"
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class TransferPartsOp(IRDLOperation):
+    """A receive as numbers: the place of its pipe among the node's, and which post it is of."""
+
+    name = "ttl.transfer_parts"
+    transfer = operand_def(TransferType)
+    place = result_def(IndexType)
+    number = result_def(IndexType)
+
+
+@irdl_op_definition
+class TransferOfOp(IRDLOperation):
+    """The receive of a net that has these parts; number 0 is none."""
+
+    name = "ttl.transfer_of"
+    net = prop_def(SymbolRefAttr)
+    place = operand_def(IndexType)
+    number = operand_def(IndexType)
     transfer = result_def(TransferType)
 
 
@@ -581,6 +604,8 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     TensorSliceOp,
     CopyOp,
     NoTransferOp,
+    TransferPartsOp,
+    TransferOfOp,
     WaitTransferOp,
     GroupOp,
     GroupAddOp,

@@ -29,7 +29,7 @@ from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
-from ttl.semantics.limits import check_limits
+from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.target import Target
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def _module(program: Program, target: Target) -> ModuleOp:
     from ttl.frontend import build_module
 
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    check_semaphores(program.semaphores, target)
     program_points(program)  # refuses what is released on some paths only
     if written := captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)

@@ -264,8 +264,33 @@ def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Va
             raise not_yet(f"`{sign}` on blocks")
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if is_run_time(left) or is_run_time(right):
+        if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
+            items = list(right) if sign.endswith("in") else [right]
+            found = _is_among(builder, left, items)
+            return scalars.negation(builder, found) if "not" in sign or "!" in sign else found
         return scalars.compare(builder, operator, left, right)
     return _folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+
+
+def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
+    """Of containers: item by item, until two differ."""
+    if not isinstance(left, (tuple, list)):
+        return _compare(builder, ast.Eq(), left, right)
+    if type(left) is not type(right) or len(left) != len(right):
+        return False
+    if not left:
+        return True
+    first = _are_equal(builder, left[0], right[0])
+    return choose(
+        builder, first, lambda: _are_equal(builder, left[1:], right[1:]), lambda: False
+    )
+
+
+def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value:
+    if not items:
+        return False
+    first = _are_equal(builder, value, items[0])
+    return choose(builder, first, lambda: True, lambda: _is_among(builder, value, items[1:]))
 
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf
@@ -87,6 +88,14 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(owner, arith.ConstantOp) and owner.value == IntegerAttr(0, IndexType())
 
 
+INDEX = IndexType()
+
+
+@lru_cache(maxsize=4096)
+def _index_attribute(number: int) -> IntegerAttr:
+    return IntegerAttr(number, INDEX)
+
+
 class Maker:
     """Inserts operations at a point, all with the location of the operation they stand for."""
 
@@ -112,7 +121,10 @@ class Maker:
         return result
 
     def index(self, number: int) -> SSAValue:
-        return self.value(arith.ConstantOp(IntegerAttr(number, IndexType())))
+        constant = arith.ConstantOp.create(
+            properties={"value": _index_attribute(number)}, result_types=[INDEX]
+        )
+        return self.value(constant)
 
     def affine(
         self,

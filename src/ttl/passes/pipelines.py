@@ -18,6 +18,13 @@ _XDSL = {
 SYNCHRONIZE = (
     "ttl-insert-copy-wait",
     "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
+    "ttl-post-before-send",  # after the waits: those that follow a send at once keep it there
+)
+
+# Pipes: loops over those of a node, and the words that nodes signal each other with.
+NODE_TO_NODE = (
+    "ttl-assign-pipe-resources",  # while a post stands beside its wait: one at a time, or several?
+    "ttl-lower-pipe-roles",
 )
 
 # Block math to tiles, registers and loops.
@@ -39,7 +46,7 @@ KERNEL = (
     "convert-ttkernel-to-emitc",
 )
 
-PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
+PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
 # Passes that only look. The first four are parts of one check that the pipeline makes behind
 # SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
@@ -93,9 +100,8 @@ def run_pipeline(
     context = Context()
     synchronize(module, before, after)
     raise_errors(check_synchronization(module))
-    budget = ("ttl-validate-cb-budget",)
-    run_passes([find_pass(name)() for name in COMPUTE + budget], context, module, before, after)
-    run_passes([find_pass(name)() for name in KERNEL], context, module, before, after)
+    rest = (*NODE_TO_NODE, *COMPUTE, "ttl-validate-cb-budget", *KERNEL)
+    run_passes([find_pass(name)() for name in rest], context, module, before, after)
 
 
 def synchronize(

@@ -2,13 +2,17 @@
 
 The user's are numbered in order of declaration, the compiler's behind them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
-rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies).
+rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
+             if those of a buffer have it with which it exchanges blocks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
@@ -45,15 +49,31 @@ class TtlFinalizeDfbIndices(ModulePass):
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
     """rule ROOM"""
-    found = set()
+    found: set[str] = set()
+    alike: dict[Hashable, set[str]] = {}  # buffers by what connects their blocks
     for kernel in kernels(module):
         for op in kernel.walk():
-            if isinstance(op, ttl.CopyOp) and (rows := rows_of(op, kernel)) and rows.need_room:
-                block = op.destination if rows.is_read else op.source
-                bind = ttl.buffer_of(block).owner
-                assert isinstance(bind, ttl.BindBufferOp)
-                found.add(bind.buffer.root_reference.data)
+            if not isinstance(op, ttl.CopyOp):
+                continue
+            buffers = {
+                _buffer_name(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
+            }
+            if op.pipe is not None:
+                assert isinstance(op.pipe.type, ttl.PipeType)
+                alike.setdefault(op.pipe.type.net, set()).update(buffers)
+            elif len(buffers) == 2:
+                alike[op] = buffers
+            elif (rows := rows_of(op, kernel)) and rows.need_room:
+                found |= buffers
+    for _ in alike:  # the longest way that it could take
+        found |= {name for group in alike.values() if group & found for name in group}
     return found
+
+
+def _buffer_name(block: SSAValue) -> str:
+    bind = ttl.buffer_of(block).owner
+    assert isinstance(bind, ttl.BindBufferOp)
+    return bind.buffer.root_reference.data
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:

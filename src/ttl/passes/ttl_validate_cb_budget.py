@@ -1,4 +1,4 @@
-"""ttl-validate-cb-budget: the buffers are no more than the chip has, and fit in L1.
+"""ttl-validate-cb-budget: buffers and scratch memory are no more than the chip has.
 
 Behind ttl-finalize-dfb-indices, which knows the buffers of the compiler and the room in rows.
 """
@@ -14,11 +14,12 @@ from xdsl.passes import ModulePass
 from ttl.diagnostics import Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
-from ttl.semantics.dtypes import DType
-from ttl.semantics.limits import check_limits
+from ttl.semantics.dtypes import DType, uint32
+from ttl.semantics.limits import L1Tensor, check_limits
 from ttl.semantics.types import Shape
 
 from .module_pass import target_of
+from .pipe_resources import SCRATCH_BYTES
 
 L1_BUDGET = "ttl.l1_budget"
 
@@ -34,6 +35,7 @@ class TtlValidateCbBudget(ModulePass):
             declared,
             target_of(op),
             budget.value.data if isinstance(budget, IntegerAttr) else None,
+            _pipe_scratch(op),
         )
 
 
@@ -47,6 +49,15 @@ class Declared(NamedTuple):
     size_bytes: int
     span: Span | None
     is_compilers: bool
+
+
+def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
+    """The launcher makes it a tensor in the L1 of every core."""
+    size = module.attributes.get(SCRATCH_BYTES)
+    if not isinstance(size, IntegerAttr):
+        return []
+    size_bytes = size.value.data
+    return [L1Tensor("scratch of the pipes", (size_bytes // 4,), uint32, size_bytes)]
 
 
 def _declared(declaration: ttl.DeclareBufferOp) -> Declared:

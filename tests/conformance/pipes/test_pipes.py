@@ -72,6 +72,7 @@ def nothing(net, dfb, tensor):
     pass
 
 
+@pytest.mark.simulated("it notes where its kernels run")
 @pytest.mark.rule("pipe-unicast", "nodes-without-pipes")
 def test_a_block_goes_from_one_node_to_another():
     """(2, 1) -> (0, 2); all other nodes run like these."""
@@ -202,6 +203,7 @@ def test_nets_are_not_made_in_kernels():
     refused(moving(body, (1, 1)), empty(32, 32), empty(32, 32), slug="outside-operation")
 
 
+@pytest.mark.simulated("it notes where its kernels run")
 @pytest.mark.rule("if-src-if-dst")
 def test_callbacks_come_once_for_each_pipe_in_declaration_order():
     pipes = [
@@ -337,6 +339,7 @@ def test_the_source_may_be_changed_after_the_wait_of_the_send():
         assert tile_numbers(y) == [5]
 
 
+@pytest.mark.simulated("it keeps its blocks in a list")
 @pytest.mark.rule("pipe-order")
 def test_the_ith_send_meets_the_ith_post_of_each_receiver():
     def send(net, dfb, a):

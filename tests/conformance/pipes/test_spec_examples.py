@@ -229,6 +229,7 @@ def scatter_gather(grid):
     return operation
 
 
+@pytest.mark.simulated("it keeps its blocks in a list")
 @pytest.mark.rule("pipe-loopback", "pipe-multicast", "handles-leave-callbacks", "if-src-if-dst")
 @pytest.mark.parametrize("grid", [(1, 1), (1, 4), (3, 2), (4, 4)])
 def test_scatter_gather_corrected(grid):

@@ -1,0 +1,176 @@
+"""Where the words are that the nodes of a pipe signal each other with.
+
+A counter is one word on each of some nodes: `ready` of a pipe on its source, `done` on its
+receivers. Counters of which no node has both may be the same word.
+rule FIRST    the hardware's semaphores that the program leaves over are used first
+rule OVERFLOW if those of a net do not fit there, they are in the scratch memory, 16 bytes each
+rule SLOTS    a multicast with several posts under way has a ready counter for each
+rule TABLE    on the source each receiver has a word for each post that may be under way: where its
+              block is, relative to the scratch memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from ttl.dialects import ttl
+from ttl.dialects.node_to_node import Node
+
+SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"  # of the module
+COUNTER_BYTES = 16  # a multicast needs source and destination congruent modulo 16
+WORD_BYTES = 4
+STAGING_BYTES = 2 * COUNTER_BYTES  # a word for each data movement kernel, at the start
+
+
+@dataclass(frozen=True, slots=True)
+class NetResources:
+    """Semaphore ids, or bytes in the scratch memory, for each pipe of a net."""
+
+    depth: int
+    ready: tuple[int, ...]
+    done: tuple[int, ...]
+    table: tuple[int, ...]
+    ready_in_scratch: bool
+    done_in_scratch: bool
+    is_multicast: bool
+
+    @property
+    def ready_slots(self) -> int:  # rule SLOTS
+        return self.depth if self.is_multicast else 1
+
+    def attribute(self) -> DictionaryAttr:
+        numbers: dict[str, Attribute] = {
+            name: DenseArrayBase.from_list(i64, list(getattr(self, name)))
+            for name in ("ready", "done", "table")
+        }
+        flags: dict[str, Attribute] = {
+            name: UnitAttr()
+            for name in ("ready_in_scratch", "done_in_scratch", "is_multicast")
+            if getattr(self, name)
+        }
+        return DictionaryAttr({"depth": IntegerAttr(self.depth, i64), **numbers, **flags})
+
+    @classmethod
+    def of(cls, net: ttl.DeclarePipeNetOp) -> NetResources:
+        assert net.resources is not None, "ttl-assign-pipe-resources has run"
+        data = net.resources.data
+        numbers = {
+            name: tuple(int(n) for n in data[name].get_values())  # type: ignore[attr-defined]
+            for name in ("ready", "done", "table")
+        }
+        flags = {name: name in data for name in
+                 ("ready_in_scratch", "done_in_scratch", "is_multicast")}  # fmt: skip
+        return cls(depth=data["depth"].value.data, **numbers, **flags)  # type: ignore
+
+
+@dataclass(slots=True)
+class Words:
+    """A row of words, each on every node; who has taken which on which node."""
+
+    limit: int | None = None
+    taken: dict[Node, set[int]] = field(default_factory=dict)
+    count: int = 0  # one more than the last that is taken anywhere
+
+    def take(self, nodes: Sequence[Node], width: int) -> int | None:
+        """The first of `width` words that are free on all of these nodes; None: there are none."""
+        used: set[int] = set().union(*(self.taken.get(node, ()) for node in nodes))
+        first = 0
+        while not used.isdisjoint(range(first, first + width)):
+            first += 1
+        if self.limit is not None and first + width > self.limit:
+            return None
+        for node in nodes:
+            self.taken.setdefault(node, set()).update(range(first, first + width))
+        self.count = max(self.count, first + width)
+        return first
+
+    def take_all(self, counters: Iterable[tuple[Sequence[Node], int]]) -> list[int] | None:
+        """For each of them, or for none."""
+        before = {node: set(words) for node, words in self.taken.items()}, self.count
+        found = []
+        for nodes, width in counters:
+            first = self.take(nodes, width)
+            if first is None:
+                self.taken, self.count = before
+                return None
+            found.append(first)
+        return found
+
+
+@dataclass(slots=True)
+class Allocation:
+    """`first_id` semaphores are the program's."""
+
+    first_id: int
+    limit: int
+    semaphores: Words = field(init=False)
+    counters: Words = field(default_factory=Words)
+    tables: Words = field(default_factory=Words)
+    nets: list[tuple[ttl.DeclarePipeNetOp, NetResources]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.semaphores = Words(max(self.limit - self.first_id, 0))
+
+    def add(self, net: ttl.DeclarePipeNetOp, depth: int) -> None:
+        pipes = net.nodes
+        is_multicast = any(len(pipe.receivers) > 1 for pipe in pipes)
+        slots = depth if is_multicast else 1
+        ready, ready_in_scratch = self._counters([((pipe.source,), slots) for pipe in pipes])
+        done, done_in_scratch = self._counters([(pipe.receivers, 1) for pipe in pipes])
+        table = self.tables.take_all(
+            [((pipe.source,), depth * len(pipe.receivers)) for pipe in pipes]
+        )
+        assert table is not None
+        resources = NetResources(
+            depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
+        )
+        self.nets.append((net, resources))
+
+    def _counters(
+        self, wanted: list[tuple[Sequence[Node], int]]
+    ) -> tuple[tuple[int, ...], bool]:
+        found = self.semaphores.take_all(wanted)  # rule FIRST
+        if found is not None:
+            return tuple(first + self.first_id for first in found), False
+        found = self.counters.take_all(wanted)  # rule OVERFLOW
+        assert found is not None
+        return tuple(STAGING_BYTES + first * COUNTER_BYTES for first in found), True
+
+    @property
+    def semaphore_count(self) -> int:
+        return self.first_id + self.semaphores.count
+
+    @property
+    def scratch_bytes(self) -> int:
+        """The staging words, the counters, then the tables."""
+        words = self._tables_start + self.tables.count * WORD_BYTES
+        return -(-words // COUNTER_BYTES) * COUNTER_BYTES
+
+    @property
+    def _tables_start(self) -> int:
+        return STAGING_BYTES + self.counters.count * COUNTER_BYTES
+
+    def finish(self) -> None:
+        """Write the places into the declarations; tables are in bytes from here on."""
+        for net, found in self.nets:
+            table = tuple(self._tables_start + first * WORD_BYTES for first in found.table)
+            placed = NetResources(
+                found.depth,
+                found.ready,
+                found.done,
+                table,
+                found.ready_in_scratch,
+                found.done_in_scratch,
+                found.is_multicast,
+            )
+            net.properties["resources"] = placed.attribute()
