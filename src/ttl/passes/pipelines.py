@@ -108,7 +108,7 @@ def synchronize(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
     """Put every release and wait into the IR; CompileError where a block is misused."""
-    from .verify import verify_block_states
+    from .verify.block_states import verify_block_states
 
     run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
     verify_block_states(module)

@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ttl.diagnostics import CompileError, Diagnostic, Severity
 
-from .block_states import verify_block_states
 from .ends import check_ends
 from .guards import check_guards
 from .pipes import check_pipe_types, check_unused_pipes
@@ -14,7 +13,7 @@ from .schedule import check_schedule, not_proven
 from .slices import check_outputs, check_slices
 from .walk import MOST_STEPS, walk_module
 
-__all__ = ["check_synchronization", "raise_errors", "verify_block_states"]
+__all__ = ["check_synchronization", "raise_errors"]
 
 
 def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list[Diagnostic]:

@@ -567,7 +567,7 @@ def sends_before_it_posts(a, y, a_dfb, y_dfb, net):
 
     def dm():
         transfers = ttl.GroupTransfer()
-        sent, received = a_dfb.reserve(), y_dfb.reserve()
+        sent = a_dfb.reserve()
         ttl.copy(a[0, 0], sent).wait()
 
         def send(pipe):
@@ -577,6 +577,7 @@ def sends_before_it_posts(a, y, a_dfb, y_dfb, net):
             transfers.add(ttl.copy(pipe, received))
 
         net.if_src(send)
+        received = y_dfb.reserve()  # might have to wait: a post behind it is not made before
         net.if_dst(receive)
         transfers.wait_all()
         sent.push()
