@@ -244,7 +244,7 @@ def test_pipes_beside_sixteen_semaphores() -> None:
         def receive():
             for i in range(3):
                 with into.reserve() as block:
-                    net.if_dst(lambda pipe: ttl.copy(pipe, block).wait())  # noqa: B023
+                    net.if_dst(lambda pipe: ttl.copy(pipe, block).wait())
                 with into.wait() as block:
                     ttl.copy(block, y[ttl.node(1), i]).wait()
 

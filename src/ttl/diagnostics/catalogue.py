@@ -177,18 +177,6 @@ PIPE_GUARD = _code(
     is there on the receivers only: other nodes must not wait for it. And which node does what must
     be known before the run, from coordinates, constants and loop counters.""",
 )
-OUTPUT_WRITTEN_TWICE = _code(
-    "TTL3014", "output-written-twice", Blame.USER,
-    """Two nodes write the same tile of a tensor. Unless a pipe or a semaphore orders them, which of
-    the two values is there in the end depends on who is faster.""",
-    Severity.WARNING,
-)
-PIPE_UNUSED = _code(
-    "TTL3015", "pipe-unused", Blame.USER,
-    """A pipe of a net is declared and nothing is sent through it.""",
-    Severity.WARNING,
-)
-
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER,
     """A program may leave out releases and waits. A block or transfer that is bound to a name and
@@ -213,6 +201,18 @@ OUTPUT_NOT_COVERED = _code(
     "TTL3013", "output-not-covered", Blame.USER,
     """An operation that writes a tensor and does not read it makes all of it: tiles that no node
     writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
+    Severity.WARNING,
+)
+
+OUTPUT_WRITTEN_TWICE = _code(
+    "TTL3014", "output-written-twice", Blame.USER,
+    """Two nodes write the same tile of a tensor. Unless a pipe or a semaphore orders them, which of
+    the two values is there in the end depends on who is faster.""",
+    Severity.WARNING,
+)
+PIPE_UNUSED = _code(
+    "TTL3015", "pipe-unused", Blame.USER,
+    """A pipe of a net is declared and nothing is sent through it.""",
     Severity.WARNING,
 )
 
@@ -242,20 +242,6 @@ DEADLOCK = _code(
     `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
     first, a receive needs the send; a semaphore needs somebody to change it.""",
 )
-NOT_PROVEN = _code(
-    "TTL5006", "not-proven", Blame.UNDEFINED,
-    """`ttl check` follows every kernel on every node without data. Here it could not follow them to
-    the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
-    proven, neither that the operation ends nor that it does not.""",
-    Severity.NOTE,
-)
-ORDER_DEPENDENT = _code(
-    "TTL5007", "order-dependent", Blame.USER,
-    """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
-    one order they do, in another they wait for ever. A semaphore whose value only grows, and that
-    is waited for by wait_ge(), does not depend on the order.""",
-    Severity.WARNING,
-)
 KERNEL_EXCEPTION = _code(
     "TTL5002", "kernel-exception", Blame.USER,
     """Python code in a kernel raised an exception. The label is the innermost line of your
@@ -270,6 +256,21 @@ SPINNING = _code(
     "TTL5004", "spinning", Blame.USER,
     """A kernel went on for a long time without reaching a point where other kernels could run.
     Such a loop never ends: what it waits for can only be done by another kernel.""",
+)
+
+NOT_PROVEN = _code(
+    "TTL5006", "not-proven", Blame.UNDEFINED,
+    """`ttl check` follows every kernel on every node without data. Here it could not follow them to
+    the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
+    proven, neither that the operation ends nor that it does not.""",
+    Severity.NOTE,
+)
+ORDER_DEPENDENT = _code(
+    "TTL5007", "order-dependent", Blame.USER,
+    """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
+    one order they do, in another they wait for ever. A semaphore whose value only grows, and that
+    is waited for by wait_ge(), does not depend on the order.""",
+    Severity.WARNING,
 )
 
 NO_COMPILER = _code(

@@ -100,8 +100,10 @@ def run_pipeline(
     context = Context()
     synchronize(module, before, after)
     raise_errors(check_synchronization(module))
-    rest = (*NODE_TO_NODE, *COMPUTE, "ttl-validate-cb-budget", *KERNEL)
-    run_passes([find_pass(name)() for name in rest], context, module, before, after)
+    blocks = NODE_TO_NODE + COMPUTE
+    run_passes([find_pass(name)() for name in blocks], context, module, before, after)
+    find_pass("ttl-validate-cb-budget")().apply(context, module)
+    run_passes([find_pass(name)() for name in KERNEL], context, module, before, after)
 
 
 def synchronize(
