@@ -8,7 +8,7 @@ from typing import Any
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-TWO_WRONG = '''\
+THREE_WRONG = '''\
 import ttl
 import ttnn
 
@@ -40,13 +40,14 @@ a, y = (ttnn.ones((64, 64), dtype=ttnn.bfloat16, device=device) for _ in range(2
 operation((2, 1), 0, 2)(a, y)
 operation((2, 1), 1, 2)(a, y)
 operation((1, 1), 0, 1)(a, y)
+operation((99, 1), 0, 2)(a, y)
 print("the end")
 '''
 
 
 def test_all_operations_are_checked(run: Any, tmp_path: Path) -> None:
-    (tmp_path / "two_wrong.py").write_text(TWO_WRONG)
-    done = run("ttl", "check", "two_wrong.py")
+    (tmp_path / "three_wrong.py").write_text(THREE_WRONG)
+    done = run("ttl", "check", "three_wrong.py")
     assert done.returncode == 1
     assert done.stdout == "the end\n"
     assert "error[TTL2004]: slice 2 of dimension 1 does not lie in 0:2 (in tiles)" in done.stderr
@@ -54,17 +55,17 @@ def test_all_operations_are_checked(run: Any, tmp_path: Path) -> None:
     assert "= on node (1, 0)" in done.stderr
     assert "error[TTL5001]: deadlock: 2 kernels on 1 node wait for each other" in done.stderr
     assert done.stderr.endswith(
-        "ttl: 3 operations checked, 2 errors; those with errors were not run\n"
+        "ttl: 4 operations checked, 3 errors; those with errors were not run\n"
     )
     assert "src/ttl" not in done.stderr and "Traceback" not in done.stderr
 
 
 def test_each_diagnostic_is_a_json_object(run: Any, tmp_path: Path) -> None:
-    (tmp_path / "two_wrong.py").write_text(TWO_WRONG)
-    done = run("ttl", "check", "--json", "two_wrong.py")
+    (tmp_path / "three_wrong.py").write_text(THREE_WRONG)
+    done = run("ttl", "check", "--json", "three_wrong.py")
     assert done.returncode == 1
     found = [json.loads(line) for line in done.stderr.splitlines()]
-    assert [each["code"] for each in found] == ["TTL2004", "TTL5001"]
+    assert [each["code"] for each in found] == ["TTL2004", "TTL5001", "TTL4003"]
     assert found[0]["primary"]["start"] == [15, 30]
 
 
@@ -93,9 +94,8 @@ def test_a_program_without_operations(run: Any, tmp_path: Path) -> None:
 
 
 def test_what_only_the_simulator_runs_is_a_warning(run: Any, tmp_path: Path) -> None:
-    program = TWO_WRONG.replace(
-        "for i in range(2):\n", "for i in iter(range(2)):\n"
-    ).replace("operation((2, 1), 1, 2)(a, y)\noperation((1, 1), 0, 1)(a, y)\n", "")
+    head, _, _ = THREE_WRONG.partition("operation((2, 1), 1, 2)(a, y)\n")
+    program = head.replace("for i in range(2):\n", "for i in iter(range(2)):\n")
     (tmp_path / "simulated.py").write_text(program)
     done = run("ttl", "check", "simulated.py")
     assert done.returncode == 0, done.stderr

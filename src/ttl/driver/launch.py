@@ -14,8 +14,8 @@ from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
 from ttl.diagnostics import (
+    InternalError,
     RuleBroken,
-    Severity,
     TTLError,
     UsageError,
     codes,
@@ -31,7 +31,8 @@ from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES, EventKind, Recorder, write_json_lines
 
 from .backend import BACKENDS, choose_backend
-from .compile import check_operation, compile_operation
+from .check import Checks
+from .compile import compile_operation
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
 
@@ -48,9 +49,22 @@ class Driver:
         self.dumped: set[tuple[int, Path]] = set()
         self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
-        self.checked: dict[Hashable, int] = {}  # how many errors each had
+        self.checks = Checks()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            self._launch_on_devices(operation, args, kwargs)
+        except InternalError:
+            raise
+        except TTLError as error:
+            config = Config.from_environment()
+            if not config.check:
+                raise
+            self.checks.caught(error, config)  # other operations are looked at too
+
+    def _launch_on_devices(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         mesh = mesh_of(operation, args, kwargs)
         if mesh is None:
             self._launch(operation, args, kwargs)
@@ -82,26 +96,13 @@ class Driver:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
-        if config.check and (self._check(program, target, config) or config.compile_only):
-            return  # the program goes on, so that its other operations are looked at too
+        if config.check and (self.checks.refuse(program, target, config) or config.compile_only):
+            return
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
         if not config.compile_only:
             counts = self._counts_of(program) if config.counts else None
             _run(program, compiled if config.backend != "sim" else None, target, config, counts)
-
-    def _check(self, program: Program, target: Target, config: Config) -> int:
-        """How many errors the operation has; what is found is shown once."""
-        try:
-            key: Hashable = compile_key(program, target, config)
-        except TypeError:
-            key = object()
-        if key not in self.checked:
-            found = check_operation(program, target)
-            self.checked[key] = sum(each.severity is Severity.ERROR for each in found)
-            if found:
-                print(render_all(found, config.json), file=sys.stderr)
-        return self.checked[key]
 
     def _counts_of(self, program: Program) -> CallCounts:
         from ttl.host import CallCounts

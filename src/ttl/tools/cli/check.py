@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 def _status_of_checks(options: argparse.Namespace) -> int:
     from ttl.driver import PROCESS_DRIVER
 
-    errors = list(PROCESS_DRIVER.checked.values())
+    errors = list(PROCESS_DRIVER.checks.errors.values())
     if not options.json:
         print(f"ttl: {_summary(options.file, errors)}", file=sys.stderr)
     return 1 if any(errors) or not errors else 0

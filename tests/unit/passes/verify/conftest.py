@@ -9,7 +9,7 @@ import pytest
 
 from ttl import sim, ttnn
 from ttl.diagnostics import Diagnostic, KernelFault, Severity
-from ttl.driver.compile import check_operation
+from ttl.driver.check import check_operation
 from ttl.language import Operation
 from ttl.target import load
 

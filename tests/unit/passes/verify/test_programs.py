@@ -718,3 +718,13 @@ def test_independent_mistakes_are_all_reported(check: Callable) -> None:
         "slice 1 of dimension 0 does not lie in 0:1 (in tiles)",
         "slice 4 of dimension 1 does not lie in 0:4 (in tiles)",
     ]
+
+
+def test_a_net_that_no_kernel_uses(check: Callable) -> None:
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        ttl.datamovement()(rest)
+
+    (warning,) = check(operation, *SHAPES).warnings
+    assert warning.message == "no kernel uses this pipe net"
