@@ -205,3 +205,14 @@ def test_a_wrong_seed_is_refused(seed: str) -> None:
         check=False,
     )
     assert f"TTL_SEED={seed}: not a whole number" in given.stderr
+
+
+@pytest.mark.parametrize("command", ["ttl examples", "tt-lang-setup", "tt-lang-setup-tutorials"])
+def test_examples_are_copied_and_run(run: Any, tmp_path: Path, command: str) -> None:
+    done = run(*command.split(), "-t", "mine")
+    assert done.returncode == 0, done.stderr
+    assert run("ttl", "run", tmp_path / "mine" / "elementwise.py").returncode == 0
+    again = run(*command.split(), "-t", "mine")
+    assert again.returncode == 1
+    assert "is there already" in again.stderr and "--force" in again.stderr
+    assert run(*command.split(), "-t", "mine", "--force").returncode == 0

@@ -20,6 +20,7 @@ VERBS = {
     "opt": "run passes on IR text",
     "stats": "tables of what a trace has recorded",
     "explain": "explain a diagnostic code",
+    "examples": "copy the example programs to a folder",
 }
 PROGRAM_VERBS = ("run", "check", "compile")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
@@ -58,6 +59,11 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
 def stats_main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of `tt-lang-sim-stats`: `ttl stats` under the name of the public tool."""
     return main(["stats", *(sys.argv[1:] if arguments is None else arguments)])
+
+
+def setup_main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `tt-lang-setup` and `tt-lang-setup-tutorials`: `ttl examples`."""
+    return main(["examples", *(sys.argv[1:] if arguments is None else arguments)])
 
 
 def parse_program_verb(

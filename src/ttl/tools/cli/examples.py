@@ -1,0 +1,50 @@
+"""ttl examples [-t FOLDER] [--force]"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+import ttl
+from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+
+DEFAULT_FOLDER = "ttl-examples"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-t", "--target", metavar="FOLDER", default=DEFAULT_FOLDER, help="where to copy them to"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite files that are there")
+
+
+def run(options: argparse.Namespace) -> int:
+    source, target = shipped_examples(), Path(options.target)
+    files = [file.relative_to(source) for file in sorted(source.rglob("*.py"))]
+    present = [name for name in files if (target / name).exists()]
+    if present and not options.force:
+        raise UsageError(_already_there(target / present[0]).at(None))
+    try:
+        for name in files:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, target / name)
+    except OSError as error:
+        raise file_not_usable(str(target), error) from None
+    print(f"{len(files)} files copied to {target}; try: ttl run {target / 'elementwise.py'}")
+    return 0
+
+
+def shipped_examples() -> Path:
+    """Inside of the installed package, or at the root of the sources of an editable install."""
+    package = Path(ttl.__file__).parent
+    installed = package / "examples"
+    return installed if installed.is_dir() else package.parents[1] / "examples"
+
+
+def _already_there(file: Path) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{file} is there already",
+        helps=("write --force to overwrite it, or -t FOLDER to copy elsewhere",),
+    )
