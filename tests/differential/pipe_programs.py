@@ -918,6 +918,52 @@ def receivers_with_other_addresses() -> Any:
     return operation, expected
 
 
+@pattern((1, 6), (1, 6))
+def both_kernels_use_one_pipe() -> Any:
+    """They take turns, by a semaphore of the node: transfers are counted over both."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        turn = ttl.Semaphore()
+        first = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        second = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        def exchange(dfb, mine, following, i):
+            turn.wait_eq(mine)
+
+            def give(pipe):
+                with dfb.reserve() as block:
+                    ttl.copy(a[0, i], block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, pipe).wait()
+
+            def take(pipe):
+                with dfb.reserve() as block:
+                    ttl.copy(pipe, block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, y[0, i]).wait()
+
+            net.if_src(give)
+            net.if_dst(take)
+            turn.set(following)
+
+        @ttl.datamovement()
+        def even():
+            for i in range(3):
+                exchange(first, 2 * i, 2 * i + 1, 2 * i)
+
+        @ttl.datamovement()
+        def odd():
+            for i in range(3):
+                exchange(second, 2 * i + 1, 2 * i + 2, 2 * i + 1)
+
+    def expected(a, y):
+        y[:] = a
+
+    return operation, expected
+
+
 # Algorithms ---------------------------------------------------------------------------------------
 
 

@@ -225,7 +225,10 @@ class NetCalls:
         return make.value(op)
 
     def next_number(self, make: Maker, role: str, place: SSAValue) -> SSAValue:
-        """How many transfers of the pipe this kernel has begun before this one."""
+        """How many transfers of the pipe have been begun before this one."""
+        shared = self.resources.sent if role == "src" else self.resources.posted
+        if shared is not None:
+            return self._next_shared(make, shared, place)
         name = f"{self.name}_{'sent' if role == 'src' else 'posted'}"
         if role not in self._counters:
             most = self.declaration.most_on_a_node(role)
@@ -237,6 +240,16 @@ class NetCalls:
         number = make.value(load, "number")
         following = plus(make, number, make.index(1))
         make.add(ttkernel.ArrayStoreOp.create(operands=[counter, place, following]))
+        return number
+
+    def _next_shared(self, make: Maker, first: int, place: SSAValue) -> SSAValue:
+        """rule SHARED of pipe_resources: the wait is there to read what the other kernel wrote."""
+        word = times(make, place, make.index(WORD_BYTES))
+        address = plus(make, self.nodes.scratch(), plus(make, make.index(first), word), "count")
+        pointer = self.nodes.word(make, address)
+        call(make, "noc_semaphore_wait_min", pointer, make.index(0))
+        number = value_call(make, ttkernel.READ_WORD, address, type=IndexType(), hint="number")
+        call(make, "noc_semaphore_set", pointer, plus(make, number, make.index(1)))
         return number
 
     def ready(self, make: Maker, pipe: LocalPipe, slot: SSAValue) -> SSAValue:

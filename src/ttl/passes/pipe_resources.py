@@ -5,6 +5,7 @@ receivers. Counters of which no node has both may be the same word.
 rule FIRST    the hardware's semaphores that the program leaves over are used first
 rule OVERFLOW if those of a net do not fit there, they are in the scratch memory, 16 bytes each
 rule SLOTS    a multicast with several posts under way has a ready counter for each
+rule SHARED   the kernels of a node that both post, or both send, through a net count together
 rule TABLE    on the source each receiver has a word for each post that may be under way: where its
               block is, relative to the scratch memory
 """
@@ -12,7 +13,8 @@ rule TABLE    on the source each receiver has a word for each post that may be u
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -40,37 +42,41 @@ class NetResources:
     ready: tuple[int, ...]
     done: tuple[int, ...]
     table: tuple[int, ...]
-    ready_in_scratch: bool
-    done_in_scratch: bool
-    is_multicast: bool
+    ready_in_scratch: bool = False
+    done_in_scratch: bool = False
+    is_multicast: bool = False
+    sent: int | None = None  # rule SHARED: bytes in the scratch memory
+    posted: int | None = None
 
     @property
     def ready_slots(self) -> int:  # rule SLOTS
         return self.depth if self.is_multicast else 1
 
     def attribute(self) -> DictionaryAttr:
-        numbers: dict[str, Attribute] = {
-            name: DenseArrayBase.from_list(i64, list(getattr(self, name)))
-            for name in ("ready", "done", "table")
-        }
-        flags: dict[str, Attribute] = {
-            name: UnitAttr()
-            for name in ("ready_in_scratch", "done_in_scratch", "is_multicast")
-            if getattr(self, name)
-        }
-        return DictionaryAttr({"depth": IntegerAttr(self.depth, i64), **numbers, **flags})
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return DictionaryAttr({name: _attribute(v) for name, v in values.items() if _is_said(v)})
 
     @classmethod
     def of(cls, net: ttl.DeclarePipeNetOp) -> NetResources:
         assert net.resources is not None, "ttl-assign-pipe-resources has run"
-        data = net.resources.data
-        numbers = {
-            name: tuple(int(n) for n in data[name].get_values())  # type: ignore[attr-defined]
-            for name in ("ready", "done", "table")
-        }
-        flags = {name: name in data for name in
-                 ("ready_in_scratch", "done_in_scratch", "is_multicast")}  # fmt: skip
-        return cls(depth=data["depth"].value.data, **numbers, **flags)  # type: ignore
+        return cls(**{name: _value(found) for name, found in net.resources.data.items()})
+
+
+def _is_said(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def _attribute(value: Any) -> Attribute:
+    if isinstance(value, tuple):
+        return DenseArrayBase.from_list(i64, list(value))
+    return UnitAttr() if value is True else IntegerAttr(value, i64)
+
+
+def _value(attribute: Attribute) -> Any:
+    """The inverse."""
+    if isinstance(attribute, DenseArrayBase):
+        return tuple(int(number) for number in attribute.get_values())
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else True
 
 
 @dataclass(slots=True)
@@ -121,7 +127,8 @@ class Allocation:
     def __post_init__(self) -> None:
         self.semaphores = Words(max(self.limit - self.first_id, 0))
 
-    def add(self, net: ttl.DeclarePipeNetOp, depth: int) -> None:
+    def add(self, net: ttl.DeclarePipeNetOp, depth: int, shared: Iterable[str] = ()) -> None:
+        """`shared` are the roles in which kernels count together."""
         pipes = net.nodes
         is_multicast = any(len(pipe.receivers) > 1 for pipe in pipes)
         slots = depth if is_multicast else 1
@@ -134,7 +141,19 @@ class Allocation:
         resources = NetResources(
             depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
         )
+        for role in shared:
+            place = self._words_on_all(net.most_on_a_node(role), pipes)
+            is_src = role == "src"
+            resources = (
+                replace(resources, sent=place) if is_src else replace(resources, posted=place)
+            )
         self.nets.append((net, resources))
+
+    def _words_on_all(self, width: int, pipes: Sequence[ttl.PipeNodes]) -> int:
+        nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
+        first = self.tables.take(list(nodes), width)
+        assert first is not None
+        return first
 
     def _counters(
         self, wanted: list[tuple[Sequence[Node], int]]
@@ -160,17 +179,16 @@ class Allocation:
     def _tables_start(self) -> int:
         return STAGING_BYTES + self.counters.count * COUNTER_BYTES
 
+    def _bytes(self, word: int) -> int:
+        return self._tables_start + word * WORD_BYTES
+
     def finish(self) -> None:
         """Write the places into the declarations; tables are in bytes from here on."""
         for net, found in self.nets:
-            table = tuple(self._tables_start + first * WORD_BYTES for first in found.table)
-            placed = NetResources(
-                found.depth,
-                found.ready,
-                found.done,
-                table,
-                found.ready_in_scratch,
-                found.done_in_scratch,
-                found.is_multicast,
+            placed = replace(
+                found,
+                table=tuple(self._bytes(first) for first in found.table),
+                sent=None if found.sent is None else self._bytes(found.sent),
+                posted=None if found.posted is None else self._bytes(found.posted),
             )
             net.properties["resources"] = placed.attribute()

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
-from .module_pass import target_of
+from .module_pass import kernels, target_of
 from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
 
 SEMAPHORE_COUNT = "ttl.semaphore_count"
@@ -33,8 +33,11 @@ class TtlAssignPipeResources(ModulePass):
             semaphore.properties["index"] = IntegerAttr(index, i64)
         allocation = Allocation(len(semaphores), target_of(op).semaphores)
         depths = _depths(op)
+        users = _users(op)
         for net in nets:
-            allocation.add(net, depths.get(net.sym_name.data, 1))
+            name = net.sym_name.data
+            shared = [role for role in ("src", "dst") if len(users.get((name, role), ())) > 1]
+            allocation.add(net, depths.get(name, 1), shared)
         allocation.finish()
         op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
         scratch = allocation.scratch_bytes if nets else _staging_bytes(op)
@@ -61,6 +64,18 @@ def _depths(module: ModuleOp) -> dict[str, int]:
         blocks[bind.buffer] = bind.result.type.block_count.value.data
         single[net] = single.get(net, True) and _is_waited_before_next(post)
     return {net: 1 if single[net] else sum(blocks.values()) for net, blocks in buffers.items()}
+
+
+def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
+    """The kernels that post, or send, through a net."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for kernel in kernels(module):
+        for op in kernel.walk():
+            if isinstance(op, ttl.CopyOp) and op.pipe is not None:
+                assert isinstance(op.pipe.type, ttl.PipeType)
+                end = op.pipe.type.net.root_reference.data, op.pipe.type.role.data
+                found.setdefault(end, set()).add(kernel.sym_name.data)
+    return found
 
 
 def _posts(module: ModuleOp) -> Iterator[ttl.CopyOp]:

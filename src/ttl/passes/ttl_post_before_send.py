@@ -23,10 +23,9 @@ class TtlPostBeforeSend(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(True for _ in ttl.nets_of(op)):
             return
-        for each in list(op.walk()):
-            for region in each.regions:
-                for block in region.blocks:
-                    _sink_sends(block)
+        blocks = [block for each in op.walk() for region in each.regions for block in region.blocks]
+        for block in blocks:
+            _sink_sends(block)
 
 
 def _sink_sends(block: Block) -> None:
@@ -37,11 +36,12 @@ def _sink_sends(block: Block) -> None:
 
 def _has_open_send(op: Operation) -> bool:
     """Does it send, and leave the wait to what follows it?"""
-    sends = [o for o in op.walk() if isinstance(o, ttl.CopyOp) and o.pipe is o.destination]
-    if not sends or not isinstance(op, (ttl.CopyOp, ttl.IfSrcOp)):
+    if not isinstance(op, (ttl.CopyOp, ttl.IfSrcOp)):
         return False
-    waits = {o.transfer for o in op.walk() if isinstance(o, ttl.WaitTransferOp)}
-    return not any(send.transfer in waits for send in sends)
+    inside = list(op.walk())
+    sends = [o.transfer for o in inside if isinstance(o, ttl.CopyOp) and o.pipe is o.destination]
+    waits = {o.transfer for o in inside if isinstance(o, ttl.WaitTransferOp)}
+    return bool(sends) and waits.isdisjoint(sends)
 
 
 def _sink(send: Operation) -> None:
