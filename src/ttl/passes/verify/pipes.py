@@ -11,7 +11,6 @@ from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
-from ttl.dialects.ttl import buffer_of
 from ttl.semantics.tensors import type_mismatch
 
 from .events import Event, Kind, Node, Pipe, buffer_name, counted
@@ -55,8 +54,11 @@ def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagn
 
 
 def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
-    where = span_of(send[2].location)
-    text = f"node {pipe.source} sends the block of `{buffer_name(buffer_of(_block(send)))}` here"
+    where, acquire = span_of(send[2].location), _block(send).owner
+    what = "a block"
+    if isinstance(acquire, ttl.AcquireOp):
+        what = f"the block of `{buffer_name(acquire.buffer)}`"
+    text = f"node {pipe.source} sends {what} here"
     broken = type_mismatch(
         block_type(_block(send).type),
         block_type(_block(post).type),

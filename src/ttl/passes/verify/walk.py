@@ -22,8 +22,8 @@ from .events import Names, Node, effects_of
 from .skeleton import Budget, BudgetSpent, Builder, CannotEvaluate, Items, Kernel
 from .symbolic import Number
 
-# How far a module is walked: steps of all kernels on all nodes. About half a second.
-MOST_STEPS = 1_000_000
+# How far a module is walked: steps of all kernels on all nodes. About a third of a second.
+MOST_STEPS = 300_000
 
 Slices = list[tuple[Operation, tuple[Number, ...]]]
 
