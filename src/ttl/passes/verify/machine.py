@@ -8,9 +8,11 @@ rule KAHN        buffers and pipes have one reader and one writer: which kernel 
                  matter, if one order gets stuck all do
 rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
                  value it ends with; of others semaphores.py says what can be said
-rule PERIOD      one kernel stops at the end of each iteration until all others have to wait, which
+rule PERIOD      some kernels stop at the end of each iteration until all others have to wait, which
                  by rule KAHN they do in one state only; a state that was seen before, but for the
                  iterations that are left, is a period, and is skipped as long as no loop ends
+rule ANCHOR      the first of these kernels has the most iterations; one that goes through many
+                 while they stop depends on none of them, and becomes one of them
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
 from .skeleton import BudgetSpent, Items, Repeat
 
+LONE_ITERATIONS = 64  # rule ANCHOR
 SHORTEST_SKIPPED = 4  # iterations that are left of a loop; fewer are not worth looking for a period
 KEPT_STATES = 8  # with equal positions
 
@@ -142,18 +145,19 @@ class Machine:
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
         self.random = None if start.seed is None else Random(start.seed)
         self.ready = deque(self.tasks)
-        self.anchor = _longest(self.tasks) if start.seed is None else None
-        self.stopped: Task | None = None  # the anchor, while others run
+        self.anchors = {_longest(self.tasks)} if self.tasks and start.seed is None else None
+        self.stopped: list[Task] = []  # those of them that let others run
+        self.iterations: dict[Task, int] = {}  # of others since then
         self.seen: dict[Hashable, list[list[list[int]]]] = {}
 
     def run(self) -> bool:
         """Until nobody can go on: have all ended?"""
-        while self.ready or self.stopped is not None:
+        while self.ready or self.stopped:
             if not self.ready:
-                assert self.stopped is not None
                 self._skip_periods()
-                self.ready.append(self.stopped)
-                self.stopped = None
+                self.ready.extend(self.stopped)
+                self.stopped = []
+                self.iterations = {}
             if self.random is not None:
                 self.ready.rotate(self.random.randrange(len(self.ready)))
             self._advance(self.ready.popleft())
@@ -193,14 +197,23 @@ class Machine:
         if task.remaining:
             task.remaining -= 1
             task.position = 0
-            if task is self.anchor and task.remaining >= SHORTEST_SKIPPED:
-                self.stopped = task
-            return self.stopped is not task
+            return not self._stops(task)
         if not task.stack:
             task.is_done = True
             return False
         task.items, task.position, task.remaining = task.stack.pop()
         task.position += 1
+        return True
+
+    def _stops(self, task: Task) -> bool:
+        if self.anchors is None or task.remaining < SHORTEST_SKIPPED:
+            return False
+        if task not in self.anchors:
+            done = self.iterations[task] = self.iterations.get(task, 0) + 1
+            if done < LONE_ITERATIONS:
+                return False
+            self.anchors.add(task)
+        self.stopped.append(task)
         return True
 
     # Buffers (rule CREDITS)
@@ -385,6 +398,7 @@ class Machine:
             ]),
             tuple([_open(task, complete) for task in self.tasks if task.transfers]),
             tuple(self.values.items()),
+            tuple([(len(hope.bases), len(hope.sums)) for hope in self.hopes.values()]),
         )  # fmt: skip
 
 
@@ -419,9 +433,8 @@ def _periods(before: list[list[int]], now: list[list[int]]) -> int:
     return most
 
 
-def _longest(tasks: Sequence[Task]) -> Task | None:
-    """The task with the most iterations is the one that is looked at for periods."""
-    return max(tasks, key=lambda task: _iterations(task.items), default=None)
+def _longest(tasks: Sequence[Task]) -> Task:
+    return max(tasks, key=lambda task: _iterations(task.items))
 
 
 def _iterations(items: Items) -> int:

@@ -77,6 +77,8 @@ def outcome(traces: dict[int, tuple[Items, ...]], seed: int | None = None) -> ob
 def test_skipping_periods_changes_nothing(traces: dict[int, tuple[Items, ...]]) -> None:
     skipped = outcome(traces)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "LONE_ITERATIONS", 2)
+        assert outcome(traces) == skipped
         patch.setattr(machine, "SHORTEST_SKIPPED", 10**9)
         assert outcome(traces) == skipped
 
@@ -96,6 +98,16 @@ def test_loops_in_loops_are_skipped() -> None:
     consumer = (Repeat(10**6, inner),)
     start = Start((2,) * BUFFERS, PIPES, NODES, ())
     assert Machine(start, {0: (producer, consumer)}, 10_000).run()
+
+
+def test_loops_that_do_not_depend_on_each_other_are_skipped() -> None:
+    """Each node has loops of its own, of different lengths."""
+    lengths = {0: 10**6, 1: 7 * 10**5}
+    traces = {
+        node: ((Repeat(n, buffer_step(0, True)),), (Repeat(n, buffer_step(0, False)),))
+        for node, n in lengths.items()
+    }
+    assert Machine(Start((2,) * BUFFERS, PIPES, NODES, ()), traces, 10_000).run()
 
 
 def test_the_last_iteration_of_a_skipped_loop_is_still_seen() -> None:
