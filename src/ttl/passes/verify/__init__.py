@@ -26,7 +26,7 @@ def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
-        found += check_schedule(walked, patience * MOST_EVENTS)
+        found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
     if not with_warnings:
         return errors_of(found)
     if walked.is_spent:

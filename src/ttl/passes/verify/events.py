@@ -18,13 +18,12 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.nodes import NodePlace, nodes_at
 
-from .skeleton import (
+from .skeleton import Builder, MakeStatement
+from .statements import (
     Body,
-    Builder,
     CannotEvaluate,
     Emit,
     Items,
-    MakeStatement,
     Repeat,
     Slice,
     Statement,

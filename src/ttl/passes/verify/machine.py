@@ -24,7 +24,7 @@ from random import Random
 from typing import Any
 
 from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
-from .skeleton import BudgetSpent, Items, Repeat
+from .statements import BudgetSpent, Items, Repeat
 
 LONE_ITERATIONS = 64  # rule ANCHOR
 SHORTEST_SKIPPED = 4  # iterations that are left of a loop; fewer are not worth looking for a period

@@ -14,7 +14,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.tensors import type_mismatch
 
 from .events import Event, Kind, Node, Pipe, buffer_name, counted
-from .skeleton import Items, Repeat
+from .statements import Items, Repeat
 from .walk import WalkedModule
 
 MOST_COMPARED = 10_000  # transfers of one pipe

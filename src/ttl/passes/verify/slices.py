@@ -22,7 +22,8 @@ from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.tensors import out_of_range
 
 from .events import Node
-from .skeleton import BudgetSpent, Kernel
+from .skeleton import Kernel
+from .statements import BudgetSpent
 from .symbolic import (
     UNKNOWN,
     Expression,

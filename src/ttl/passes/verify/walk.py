@@ -19,7 +19,8 @@ from ttl.dialects.locations import span_of
 
 from ..module_pass import kernels, thread_of
 from .events import Names, Node, effects_of
-from .skeleton import Budget, BudgetSpent, Builder, CannotEvaluate, Items, Kernel
+from .skeleton import Builder, Kernel
+from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
 
 # How far a module is walked: steps of all kernels on all nodes. About a third of a second.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ttl.passes.verify import machine
 from ttl.passes.verify.events import Kind, Pipe
 from ttl.passes.verify.machine import Machine, Start
-from ttl.passes.verify.skeleton import BudgetSpent, Items, Repeat
+from ttl.passes.verify.statements import BudgetSpent, Items, Repeat
 
 NODES = {(0, 0): 0, (1, 0): 1}
 PIPES = (
