@@ -84,23 +84,22 @@ class Names:
         self.semaphores = {name: number for number, name in enumerate(semaphores)}
         self.pipes: list[Pipe] = []
         self.nets: dict[str, range] = {}  # the numbers of its pipes
+        self._roles: dict[tuple[str, str, Node], list[int]] = {}
 
     def add_net(self, net: ttl.DeclarePipeNetOp) -> None:
         name, first = net.sym_name.data, len(self.pipes)
         written = net.written
         for number, pipe in enumerate(net.nodes):
             text, span = written[number] if written else (pipe_name(pipe), span_of(net.location))
+            for role in ("src", "dst"):
+                for node in pipe.nodes_of(role):
+                    self._roles.setdefault((name, role, node), []).append(first + number)
             self.pipes.append(Pipe(name, number, pipe.source, tuple(pipe.receivers), text, span))
         self.nets[name] = range(first, len(self.pipes))
 
     def with_role(self, net: str, role: str, node: Node) -> list[int]:
         """The pipes of a net in which the node has the role."""
-        return [
-            number
-            for number in self.nets[net]
-            if (node == self.pipes[number].source
-                if role == "src" else node in self.pipes[number].receivers)
-        ]  # fmt: skip
+        return self._roles.get((net, role, node), [])
 
 
 def pipe_name(pipe: ttl.PipeNodes) -> str:

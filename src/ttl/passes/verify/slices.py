@@ -23,7 +23,7 @@ from ttl.semantics.tensors import out_of_range
 
 from .events import Node
 from .skeleton import Kernel
-from .statements import BudgetSpent
+from .statements import FAILURES, BudgetSpent
 from .symbolic import (
     UNKNOWN,
     Expression,
@@ -63,7 +63,10 @@ def _out_of_range(op: Any, starts: Sequence[Number]) -> RuleBroken | None:
         size, extent = whole.shape[dimension], part.shape[dimension]
         if start is UNKNOWN or _is_long(start):
             continue
-        low, high = extremes_of(start)
+        try:
+            low, high = extremes_of(start)
+        except FAILURES:  # the program fails in one of the iterations, for another reason
+            continue
         if low < 0 or high + extent > size:
             wrong = low if low < 0 else high
             text = f"{wrong}" if extent == 1 else f"{wrong}:{wrong + extent}"
@@ -141,7 +144,7 @@ def _add(
     try:
         for leading, columns in _tiles(starts, part.shape):
             own[leading] = own.get(leading, 0) | columns
-    except BudgetSpent:
+    except (BudgetSpent, *FAILURES):
         output.is_known = False
 
 

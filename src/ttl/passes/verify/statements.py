@@ -17,6 +17,8 @@ from ttl.dialects import ttl
 
 from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
 
+FAILURES = (ArithmeticError, ValueError)  # of a calculation: a division by zero, a wrong shift
+
 Item = Any  # an event, or Repeat
 Items = tuple[Item, ...]
 
@@ -97,7 +99,7 @@ class Calculate(Statement):
                 return
         try:
             values[self.result] = self.function(*operands)
-        except ArithmeticError:  # the program fails here when it runs
+        except FAILURES:  # the program fails here when it runs
             values[self.result] = UNKNOWN
 
 
@@ -191,10 +193,10 @@ class Loop(Statement):
 
     def run(self, walk: Walk) -> None:
         values = walk.values
-        bounds = [values[bound] for bound in self.bounds]
-        if UNKNOWN in bounds:
-            raise CannotEvaluate(self.op)
-        steps = range(*bounds)
+        try:
+            steps = range(*[values[bound] for bound in self.bounds])
+        except (TypeError, ValueError):  # unknown bounds, or a step of zero
+            raise CannotEvaluate(self.op) from None
         if self.is_alike:
             self._once(steps, walk)
         else:

@@ -727,3 +727,25 @@ def test_a_net_that_no_kernel_uses(check: Callable) -> None:
 
     (warning,) = check(operation, *SHAPES).warnings
     assert warning.message == "no kernel uses this pipe net"
+
+
+def test_calculations_that_fail_are_left_to_the_run(check: Callable) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, (1, 1))
+
+        @ttl.datamovement()
+        def read():
+            for i in range(2):
+                with dfb.reserve() as blk:
+                    ttl.copy(a[0, 1 // (1 - i)], blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            for i in range(2):
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[0, i]).wait()
+
+    checked = check(operation, *SHAPES)
+    assert checked.errors == []
+    assert "ZeroDivisionError" in checked.simulated[0].message
