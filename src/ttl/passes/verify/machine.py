@@ -71,11 +71,10 @@ class Task:
 class PipeState:
     """How often each end of a pipe has started."""
 
-    __slots__ = ("missing", "posted", "receivers", "sent", "sleepers")
+    __slots__ = ("posted", "sent", "sleepers")
 
     def __init__(self, receivers: Sequence[int]):
         self.sent = 0
-        self.receivers = receivers
         self.posted = dict.fromkeys(receivers, 0)
         self.sleepers: list[Task] = []
 

@@ -29,7 +29,7 @@ class Checked:
     """What the check says of an operation, and what happens when it is simulated."""
 
     def __init__(self, operation: Operation, args: list[Any]):
-        program = operation.program(tuple(args), {}, TARGET.default_grid)
+        program = self.program = operation.program(tuple(args), {}, TARGET.default_grid)
         self.found: list[Diagnostic] = check_operation(program, TARGET)
         self.errors = [each for each in self.found if each.severity is Severity.ERROR]
         self.warnings = [each for each in self.found if each.severity is Severity.WARNING]

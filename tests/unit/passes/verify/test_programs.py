@@ -7,8 +7,13 @@ from collections.abc import Callable
 import pytest
 
 import ttl
+from ttl.config import Config
 from ttl.diagnostics import render_text
+from ttl.driver import compile_operation
 from ttl.language import Operation
+from ttl.target import load
+
+TARGET = load("wormhole_b0")
 
 
 def one_node(grid=(1, 1), **counts):
@@ -594,6 +599,8 @@ def test_a_compiled_send_waits_when_it_starts(check: Callable) -> None:
     warning = checked.warnings[0]
     assert warning.code.slug == "simulator-only"
     assert "a send waits for the posts of its receivers when it starts" in warning.message
+    with pytest.raises(ttl.CompileError, match="TTL7005"):
+        compile_operation(checked.program, TARGET, Config())
 
 
 # Outputs ------------------------------------------------------------------------------------------
