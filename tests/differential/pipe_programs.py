@@ -918,13 +918,12 @@ def receivers_with_other_addresses() -> Any:
     return operation, expected
 
 
-@pattern((1, 6), (1, 6))
-def both_kernels_use_one_pipe() -> Any:
-    """They take turns, by a semaphore of the node: transfers are counted over both."""
+def taking_turns(receivers: int) -> Any:
+    """Both kernels of a node use the same end, by turns: transfers are counted over both."""
 
-    @ttl.operation(grid=(2, 1))
+    @ttl.operation(grid=(1 + receivers, 1))
     def operation(a, y):
-        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 1 + receivers), 0))])
         turn = ttl.Semaphore()
         first = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
         second = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
@@ -942,7 +941,8 @@ def both_kernels_use_one_pipe() -> Any:
                 with dfb.reserve() as block:
                     ttl.copy(pipe, block).wait()
                 with dfb.wait() as block:
-                    ttl.copy(block, y[0, i]).wait()
+                    x, _ = ttl.node()
+                    ttl.copy(block, y[x - 1, i]).wait()
 
             net.if_src(give)
             net.if_dst(take)
@@ -959,9 +959,20 @@ def both_kernels_use_one_pipe() -> Any:
                 exchange(second, 2 * i + 1, 2 * i + 2, 2 * i + 1)
 
     def expected(a, y):
-        y[:] = a
+        for row in range(receivers):
+            tile(y, row, 0, width=6)[:] = a
 
     return operation, expected
+
+
+@pattern((1, 6), (1, 6))
+def both_kernels_use_one_pipe() -> Any:
+    return taking_turns(1)
+
+
+@pattern((1, 6), (2, 6))
+def both_kernels_use_one_multicast() -> Any:
+    return taking_turns(2)
 
 
 # Algorithms ---------------------------------------------------------------------------------------
@@ -1041,10 +1052,11 @@ def ring_all_reduce() -> Any:
 
         @ttl.compute()
         def add():
-            with first.wait() as mine, total.reserve() as result:
-                with out.reserve() as copy:
-                    copy.store(mine)
-                result.store(mine)
+            with total.reserve() as result:
+                with first.wait() as mine:
+                    result.store(mine)
+                    with out.reserve() as copy:
+                        copy.store(mine)
                 for step in range(3):
                     with into.wait() as block:
                         result += block

@@ -31,6 +31,7 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     param_def,
     prop_def,
@@ -402,11 +403,22 @@ class PrintOp(IRDLOperation):
 # Block math, from the op table --------------------------------------------------------------------
 
 
+def _one_number(op: FillOp | TileFillOp) -> None:
+    if (op.number is None) is (op.value is None):
+        raise VerifyException(f"{op.name} has a value or a number")
+
+
 @irdl_op_definition
 class FillOp(IRDLOperation):
+    """A block full of `value`, or of a `number` that is known when the kernel runs."""
+
     name = "ttl.fill"
-    value = prop_def(FloatAttr)
+    number = opt_operand_def()
+    value = opt_prop_def(FloatAttr)
     result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        _one_number(self)
 
 
 class BlockMathOp(IRDLOperation, ABC):
@@ -487,8 +499,12 @@ TILE_MATH = _MathClasses(TileMathOp, "tile_")
 @irdl_op_definition
 class TileFillOp(IRDLOperation):
     name = "ttl.tile_fill"
-    value = prop_def(FloatAttr)
+    number = opt_operand_def()
+    value = opt_prop_def(FloatAttr)
     result = result_def(DstType)
+
+    def verify_(self) -> None:
+        _one_number(self)
 
 
 @irdl_op_definition
@@ -553,10 +569,12 @@ class TileCallOp(IRDLOperation):
     parameters = opt_prop_def(DictionaryAttr)
     element_type = opt_prop_def(StringAttr)  # of integers
     sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
+    accumulate = opt_prop_def(UnitAttr)  # of a store: the packer adds
     left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)
     registers = var_operand_def(IndexType)
+    number = opt_operand_def()  # that a fill takes when the kernel runs
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, Operand
+from ttl.artifact import CompiledOperation, Memory, Operand
 from ttl.config import Config
 from ttl.diagnostics import (
     CompileError,
@@ -27,6 +27,7 @@ from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.target import Target
+from ttl.ttnn.memory_config import MemoryConfig
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -85,9 +86,30 @@ def make_module(program: Program, target: Target) -> ModuleOp:
 
 def _operands(program: Program) -> tuple[Operand, ...]:
     return tuple(
-        Operand(name, tuple(tensor.shape), dtype_of(tensor).name, layout_of(tensor).name)
+        Operand(
+            name,
+            tuple(tensor.shape),
+            dtype_of(tensor).name,
+            layout_of(tensor).name,
+            _memory(tensor),
+        )
         for name, tensor in program.tensors.items()
     )
+
+
+def _memory(tensor: Any) -> Memory:
+    """Of embedded tensors, which a bundle can be replayed with."""
+    config = getattr(tensor, "memory_config", None)
+    if not isinstance(config, MemoryConfig):
+        return Memory()
+    names = (config.buffer_type.name, config.memory_layout.name)
+    spec = config.shard_spec or config.nd_shard_spec
+    if spec is None:
+        return Memory(*names)
+    ranges = tuple((tuple(r.start), tuple(r.end)) for r in spec.grid.ranges())
+    strategy = getattr(spec, "shard_distribution_strategy", None)
+    distribution = strategy.name if strategy is not None else ""
+    return Memory(*names, ranges, spec.shard_shape, spec.orientation.name, distribution)
 
 
 def _write_module(module: ModuleOp, file: str | None) -> None:

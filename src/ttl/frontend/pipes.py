@@ -16,7 +16,7 @@ from ttl.language import Pipe, PipeNet
 from ttl.language.pipes import Route
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .builder import KernelBuilder, Nets, Value, Variable, describe, not_yet
+from .builder import CannotCompile, KernelBuilder, Nets, Value, Variable, describe, not_yet
 from .environment import NodeFunctions
 from .functions import LocalFunction
 from .loops import Carried, assigned
@@ -95,7 +95,11 @@ def _translate(
     arguments = list(block.args[1:])
     carried.enter(arguments)
     with builder.inside(block):
-        builder.inline(function, [block.args[0]], {})
+        try:
+            builder.inline(function, [block.args[0]], {})
+        except (CannotCompile, RuleBroken):
+            builder.values = carried.before
+            raise
         transfers = _leaving_transfers(builder, block, carried)
         yielded, unusable = carried.leave(arguments)
         builder.emit(ttl.YieldOp.create(operands=[*yielded, *transfers.values()]))

@@ -202,6 +202,12 @@ HELPERS = {
     # Python rounds a quotient down, C++ to zero.
     "floor_divide": "const auto floor_divide = [](int32_t a, int32_t b) -> int32_t "
     "{ return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };",
+    # To nearest, ties to even; of what a float does not hold the last bit becomes odd.
+    ttkernel.ROUND: "const auto nearest_bfloat16 = [](double x) -> double "
+    "{ const float f = (float)x; uint32_t b = __builtin_bit_cast(uint32_t, f); "
+    "if ((double)f != x && (b & 1u) == 0) { b += (x > (double)f) == (f > 0) ? 1u : ~0u; } "
+    "b += 0x7fffu + (b >> 16 & 1u); "
+    "return (double)__builtin_bit_cast(float, b & 0xffff0000u); };",
     # Within L1, where the NoC could not: byte by byte, the places may overlap.
     ttkernel.MOVE_BYTES: "const auto move_bytes = [](uint32_t to, uint32_t from, uint32_t bytes) "
     "{ invalidate_l1_cache(); "

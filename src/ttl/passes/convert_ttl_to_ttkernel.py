@@ -26,7 +26,7 @@ from ttl.semantics.types import Shape
 from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
 from .module_pass import Maker, branch_end, erase, kernels, target_of
-from .pipe_calls import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
+from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
 from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
 from .semaphore_calls import SEMAPHORE_CONVERSIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, f64
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -78,6 +78,11 @@ def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) ->
     return make.add(op)
 
 
+def rounded_to_bfloat16(make: Maker, number: SSAValue) -> SSAValue:
+    rounded = ttkernel.CALLS[ttkernel.ROUND].create(operands=[number], result_types=[f64])
+    return make.value(rounded, "rounded")
+
+
 def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     """Tiles are numbered row by row over all dimensions."""
     page = starts[0]
@@ -91,7 +96,7 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     return page
 
 
-def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
     """The sum; what is known now is not calculated later."""
     numbers = constant_of(left), constant_of(right)
     if numbers[0] is not None and numbers[1] is not None:

@@ -45,13 +45,6 @@ def minus(make: Maker, left: SSAValue, right: SSAValue) -> SSAValue:
     return left if numbers[1] == 0 else make.value(arith.SubiOp(left, right))
 
 
-def plus(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
-    result = add(make, left, right, hint or "sum")
-    if hint is None and constant_of(result) is None and result not in (left, right):
-        result.name_hint = None
-    return result
-
-
 def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
     """The quotient and what is left."""
     if by == 1:
@@ -143,7 +136,7 @@ class NodeCalls:
     def staging(self, make: Maker) -> SSAValue:
         """The word that this kernel multicasts from: each data movement kernel has its own."""
         offset = 0 if self.is_reader else COUNTER_BYTES
-        return plus(make, self.scratch(), make.index(offset), "staging")
+        return add(make, self.scratch(), make.index(offset), "staging")
 
     def virtual(self, make: Maker, axis: str, number: SSAValue) -> SSAValue:
         op = ttkernel.VirtualCoordinateOp.create(

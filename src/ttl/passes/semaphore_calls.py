@@ -13,9 +13,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 
-from .kernel_calls import KernelConverter, call
+from .kernel_calls import KernelConverter, add, call
 from .module_pass import Maker
-from .node_calls import Corners, minus, plus, times
+from .node_calls import Corners, minus, times
 
 
 def _address(self: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
@@ -70,7 +70,7 @@ def _node_count(make: Maker, corners: Corners) -> SSAValue:
     x0, y0, x1, y1 = corners
     assert isinstance(x0.type, IndexType)
     one = make.index(1)
-    columns, rows = (plus(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
+    columns, rows = (add(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
     return times(make, columns, rows)
 
 

@@ -106,6 +106,9 @@ DTYPES = {
     )
 }  # fmt: skip
 
+# Integers of fewer bits than a register has, and how many.
+NARROW = {uint16: 16, uint8: 8}
+
 _REAL_NAMES = {name.upper(): dtype for name, dtype in DTYPES.items()}
 
 

@@ -320,16 +320,12 @@ class KernelRun:
             raise wrong_kind(call, self.kind)
 
     def if_src(self, net: PipeNet, function: Callable[[Any], object]) -> None:
-        if self.is_compute:
-            raise wrong_kind("PipeNet.if_src()", self.kind)
-        if roles := self._roles(net)[0]:
-            call_for_each(roles, function, "if_src")
+        self.require_data_movement("PipeNet.if_src()")
+        call_for_each(self._roles(net)[0], function, "if_src")
 
     def if_dst(self, net: PipeNet, function: Callable[[Any], object]) -> None:
-        if self.is_compute:
-            raise wrong_kind("PipeNet.if_dst()", self.kind)
-        if roles := self._roles(net)[1]:
-            call_for_each(roles, function, "if_dst")
+        self.require_data_movement("PipeNet.if_dst()")
+        call_for_each(self._roles(net)[1], function, "if_dst")
 
     def _roles(self, net: PipeNet) -> Roles:
         if self.is_shuffled:

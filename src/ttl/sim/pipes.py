@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described
 from ttl.language.pipes import DstPipeIdentity, Pipe, PipeNet, Route, SrcPipeIdentity
-from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.block_protocol import Event
 from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
@@ -74,6 +74,9 @@ class Meeting:
         posted = {post.kernel.coordinate for post in self.posts}
         return [node for node in self.pipe.route.receivers if node not in posted]
 
+    def first(self) -> PipeTransfer | None:
+        return self.send or (self.posts[0] if self.posts else None)
+
 
 class PipeTransfer(SimTransfer):
     """A block on its way into a pipe or out of one."""
@@ -97,12 +100,7 @@ class PipeTransfer(SimTransfer):
         kernel, meeting = self.kernel, self.meeting
         while meeting.missing:
             meeting.sleepers.append(kernel)
-            if kernel.recorder is not None:
-                kernel.sleep(self, meeting.pipe.name, 0)
-            else:  # the same, for the most common case
-                kernel.waiting_for = self
-                kernel.simulation.switch_to_next()
-                kernel.waiting_for = None
+            kernel.sleep(self, meeting.pipe.name, 0)
 
 
 class PipeSend(PipeTransfer):
@@ -121,45 +119,25 @@ class PipeSend(PipeTransfer):
 
 
 class PipeReceive(PipeTransfer):
-    """There is one for each receiver of a send: what SimTransfer does in several calls is done in
-    one here."""
-
     __slots__ = ("has_data",)
 
     start_kind, end_kind = EventKind.PIPE_RECEIVE, EventKind.PIPE_RECEIVE_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
-        self.kernel = kernel
-        self.block = block
-        self.place = place
-        self.is_done = False
-        self.group = None
-        self.meeting = meeting
+        super().__init__(kernel, block, meeting, place)
         self.has_data = False
 
-    def finish(self) -> None:
-        self.check_owner()
-        self.is_done = True
-        self.group = None
-        meeting, block, kernel = self.meeting, self.block, self.kernel
-        if meeting.missing:
-            self.sleep_until_all_are_there()
+    def complete(self) -> None:
+        meeting = self.meeting
+        self.sleep_until_all_are_there()
         if not self.has_data:
             assert meeting.send is not None
             self.take(meeting.send.block)
             meeting.posts.remove(self)
-        block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
-        block.transfer = None  # it was the only transfer
-        del kernel.transfers[self]
-        if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+        self.block.step(Event.COPY_INTO_DONE)
 
     def take(self, source: SimBlock) -> None:
-        block = self.block
-        block.words[...] = source.words
-        block.values = None
-        if block.kernel.simulation.padding is not None:
-            block.kernel.simulation.padding.copied(source, block)
+        self.block.take(source)
         self.has_data = True
 
 
@@ -235,9 +213,6 @@ class NetRuns:
         return run
 
 
-MUST_READ = State.MUST_READ
-
-
 def call_for_each(roles: Iterable[Role], function: Callable[[Any], object], call: str) -> None:
     """What if_src() and if_dst() do."""
     for role in roles:
@@ -270,20 +245,15 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
 def start_receive(
     kernel: KernelRun, role: ReceiverRole, block: SimBlock, place: Place
 ) -> PipeReceive:
-    if role.kernel is not kernel or not role.open_calls:
-        _check_role(role, kernel, "if_dst")
+    _check_role(role, kernel, "if_dst")
     if block.kernel is not kernel:
         raise block.used_by(kernel)
     run, node = role.run, kernel.coordinate
-    number = run.posted[node]
-    meeting = run.meetings.get(number) or run.meeting(number)
+    meeting = run.meeting(run.posted[node])
     receive = PipeReceive(kernel, block, meeting, place)
     _check_types(meeting, receive)
-    following = block.state.after_copy_into
-    if following is None:
-        raise illegal(block.state, Event.COPY_INTO, block)
-    block.state = following
-    run.posted[node] = number + 1
+    block.step(Event.COPY_INTO)
+    run.posted[node] += 1
     meeting.posts.append(receive)  # rule POST
     meeting.arrive(kernel)
     return receive
@@ -303,7 +273,7 @@ def _check_role(role: Role, kernel: KernelRun, call: str) -> None:
 
 
 def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
-    first = meeting.send or (meeting.posts[0] if meeting.posts else None)
+    first = meeting.first()
     if first is None or first.block.type is later.block.type:  # types are made once
         return
     send, receive = (first, later) if isinstance(first, PipeSend) else (later, first)

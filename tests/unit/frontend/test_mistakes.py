@@ -184,11 +184,6 @@ CASES = {
         "operator ^ has no meaning for bfloat16; it works on int32, uint32, uint16 and uint8",
         "y_blk.store([[a_blk ^ a_blk]])",
     ),
-    "fill at run time": Case(
-        "TTL7001",
-        "`ttl.math.fill()` of run-time values",
-        "for i in range(2): y_blk.store([[ttl.math.fill(i)]])",
-    ),
     "wrong call": Case(
         "TTL1003",
         "ttl.math.exp() takes 1 argument, not 2",

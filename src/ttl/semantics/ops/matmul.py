@@ -8,8 +8,10 @@ from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import Array
 from ..types import BlockType
+from . import compositions
 from .rules import same_type, whole_shape
 from .table import BlockOp, TileCall, TileForms, shape_text
+from .tiles import API, whole_composed, with_integers
 
 
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
@@ -37,6 +39,8 @@ def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
     return bound
 
 
+_CALL = TileCall("matmul_block", "matmul_block_init", "matmul.h", accumulates=True)
+
 MATMUL = BlockOp(
     name="matmul",
     operands=2,
@@ -44,13 +48,9 @@ MATMUL = BlockOp(
     meaning=np.matmul,
     summary="the matrix product of two blocks",
     operator="@",
-    tile={
-        "0.81": TileForms(
-            from_buffers=TileCall(
-                "matmul_block", "matmul_block_init", "matmul.h", accumulates=True
-            )
-        )
-    },
+    tile=with_integers(
+        {API: TileForms(from_buffers=_CALL)}, whole_composed(compositions.whole_matmul)
+    ),
     bound=_sum_bound,
     elementwise=False,
 )

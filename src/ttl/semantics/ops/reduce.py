@@ -15,10 +15,11 @@ from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import Array
 from ..types import TILE_SIZE, BlockType, Shape
+from . import compositions
 from .meanings import MATH, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
 from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
-from .tiles import API, COPY
+from .tiles import API, COPY, whole_composed, with_integers
 
 
 def _type_rule(call: str) -> Callable[..., BlockType]:
@@ -114,7 +115,8 @@ def _tile(pool: str) -> dict[str, TileForms]:
         (-2,): call("REDUCE_COL"),
         (-2, -1): call("REDUCE_SCALAR"),
     }
-    return {API: TileForms(by_dims=by_dims)}
+    composition = compositions.whole_sum if pool == "SUM" else compositions.whole_max
+    return with_integers({API: TileForms(by_dims=by_dims)}, whole_composed(composition))
 
 
 def _reduction(
