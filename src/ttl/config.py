@@ -19,6 +19,7 @@ SCHEDULERS = ("greedy", "fair")
 class Config:
     backend: str = "sim"  # TTL_BACKEND: sim | host | device; real tensors are always on a device
     target: str = "wormhole_b0"  # TTL_TARGET
+    check: bool = False  # TTL_CHECK=1: look for mistakes before an operation runs, report all
     compile_only: bool = False  # TTLANG_COMPILE_ONLY=1: compile, do not run
     initial_mlir: str | None = None  # TTLANG_INITIAL_MLIR=FILE: the module before the first pass
     final_mlir: str | None = None  # TTLANG_FINAL_MLIR=FILE: the module after the last pass
@@ -84,6 +85,7 @@ def _read(environment: Mapping[str, str]) -> Config:
     return Config(
         backend=environment.get("TTL_BACKEND", "sim"),
         target=environment.get("TTL_TARGET", "wormhole_b0"),
+        check=_flag(environment, "TTL_CHECK"),
         compile_only=_flag(environment, "TTLANG_COMPILE_ONLY"),
         initial_mlir=environment.get("TTLANG_INITIAL_MLIR"),
         final_mlir=environment.get("TTLANG_FINAL_MLIR"),

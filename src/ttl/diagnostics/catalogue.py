@@ -171,6 +171,12 @@ PIPE_ROLE = _code(
     the role it has there: in if_src() it is the destination of a copy, in if_dst() the source.""",
 )
 
+PIPE_GUARD = _code(
+    "TTL3009", "pipe-guard", Blame.USER,
+    """What a node does with a pipe depends on its role in the net. A block that comes out of a pipe
+    is there on the receivers only: other nodes must not wait for it. And which node does what must
+    be known before the run, from coordinates, constants and loop counters.""",
+)
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER,
     """A program may leave out releases and waits. A block or transfer that is bound to a name and
@@ -195,6 +201,18 @@ OUTPUT_NOT_COVERED = _code(
     "TTL3013", "output-not-covered", Blame.USER,
     """An operation that writes a tensor and does not read it makes all of it: tiles that no node
     writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
+    Severity.WARNING,
+)
+
+OUTPUT_WRITTEN_TWICE = _code(
+    "TTL3014", "output-written-twice", Blame.USER,
+    """Two nodes write the same tile of a tensor. Unless a pipe or a semaphore orders them, which of
+    the two values is there in the end depends on who is faster.""",
+    Severity.WARNING,
+)
+PIPE_UNUSED = _code(
+    "TTL3015", "pipe-unused", Blame.USER,
+    """A pipe of a net is declared and nothing is sent through it.""",
     Severity.WARNING,
 )
 
@@ -255,6 +273,21 @@ SCHEDULE_DEPENDENT = _code(
     the result depends on which kernel is faster. The seed shows one such schedule.""",
 )
 
+NOT_PROVEN = _code(
+    "TTL5006", "not-proven", Blame.UNDEFINED,
+    """`ttl check` follows every kernel on every node without data. Here it could not follow them to
+    the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
+    proven, neither that the operation ends nor that it does not.""",
+    Severity.NOTE,
+)
+ORDER_DEPENDENT = _code(
+    "TTL5007", "order-dependent", Blame.USER,
+    """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
+    one order they do, in another they wait for ever. A semaphore whose value only grows, and that
+    is waited for by wait_ge(), does not depend on the order.""",
+    Severity.WARNING,
+)
+
 NO_COMPILER = _code(
     "TTL6001", "no-cxx-compiler", Blame.USER,
     """Running compiled kernels on this machine needs a C++ compiler.""",
@@ -309,6 +342,20 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
+)
+
+SEND_BEFORE_POST = _code(
+    "TTL7005", "send-before-post", Blame.UNSUPPORTED,
+    """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
+    not go on to a post that stands behind it. The simulator waits later, in the wait() of the
+    transfer. Post the receive before the send, or send and receive in two kernels.""",
+)
+
+SIMULATOR_ONLY = _code(
+    "TTL7006", "simulator-only", Blame.UNSUPPORTED,
+    """The operation cannot be compiled, for the reason that the message gives; it runs on the
+    simulator. What `ttl check` would have looked for behind that reason was not looked for.""",
+    Severity.WARNING,
 )
 
 ATEN_OPERATION = _code(

@@ -36,6 +36,7 @@ from ttl.trace.files import append_events
 
 from .backend import BACKENDS, choose_backend
 from .captured import CAPTURED
+from .check import Checks
 from .compile import compile_operation
 from .crash import unexpected, with_bundle
 from .memo import compile_key
@@ -57,8 +58,22 @@ class Driver:
         self.traced_calls: dict[str, int] = {}
         self.warned: set[tuple[str, Span | None]] = set()
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
+        self.checks = Checks()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            self._launch_on_devices(operation, args, kwargs)
+        except InternalError:
+            raise
+        except TTLError as error:
+            config = Config.from_environment()
+            if not config.check:
+                raise
+            self.checks.caught(error, config)  # other operations are looked at too
+
+    def _launch_on_devices(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         mesh = mesh_of(operation, args, kwargs)
         if mesh is None:
             self._launch(operation, args, kwargs)
@@ -102,6 +117,8 @@ class Driver:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
+        if config.check and (self.checks.refuse(program, target, config) or config.compile_only):
+            return
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
         if compiled is not None and (captured := CAPTURED.get()) is not None:

@@ -19,6 +19,7 @@ from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
     check_copy_shapes,
+    out_of_range,
     shape_in_units,
 )
 from ttl.semantics.types import BlockType
@@ -38,7 +39,8 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
             helps=("give one index or slice for each dimension",),
         )
     layout = layout_of(tensor)
-    pairs = [_start_and_extent(*pair, layout) for pair in zip(items, sizes, strict=True)]
+    dimensions = zip(items, sizes, range(len(sizes)), strict=True)
+    pairs = [_start_and_extent(*each, layout) for each in dimensions]
     starts, extents = zip(*pairs, strict=True)
     part = builder.value(
         ttl.TensorSliceOp.create(
@@ -50,7 +52,9 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
     return part
 
 
-def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, int]:
+def _start_and_extent(
+    item: Value, size: int, dimension: int, layout: Layout
+) -> tuple[Value, int]:
     if not isinstance(item, slice):
         start, extent = _bound(item, layout), 1
     elif item.step not in (None, 1):
@@ -62,9 +66,11 @@ def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, in
         )
     first = start if isinstance(start, int) else 0  # as far as it is known before the run
     if extent < 1 or first < 0 or first + extent > size:
-        place = f" from {start} on" if isinstance(start, int) else ""
-        message = f"a slice of {extent} {layout.unit}{place} is not in 0:{size}"
-        raise _slice_out_of_range(message, layout)
+        if not isinstance(start, int):
+            message = f"a slice of {extent} {layout.unit} is not in 0:{size}"
+            raise _slice_out_of_range(message, layout)
+        text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
+        raise out_of_range(text, dimension, size, layout)
     return start, extent
 
 

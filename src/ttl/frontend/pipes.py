@@ -32,6 +32,7 @@ def _declare(name: str, net: PipeNet, grid: tuple[int, ...]) -> Operation:
     declaration = ttl.DeclarePipeNetOp.of(name, [_nodes(route) for route in net.routes(grid)])
     if net.span is not None:
         declaration.location = location_of(net.span)
+        declaration.write([(pipe.name, pipe.span) for pipe in net.pipes])
     return declaration
 
 

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
 from ttl.semantics.block_protocol import Event, State
-from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
+from ttl.semantics.tensors import (
+    TensorSlice,
+    check_copy_layouts,
+    check_copy_shapes,
+    type_mismatch,
+)
 from ttl.trace.events import Part
 
 from .block import SimBlock
 from .marks import Marks
 from .nets import ReceiverRole, SourceRole, wrong_role
-from .pipes import start_receive, start_send, type_mismatch
+from .pipes import start_receive, start_send
 from .place import Place
 from .transfers import SimTransfer
 

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
+from ttl.diagnostics.buffer_ends import second_kernel
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
@@ -33,7 +34,7 @@ from .faults import fault_at
 from .marks import Marks
 from .nets import Roles, call_for_each
 from .pipes import PipeTransfer
-from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, getframe, labels
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, getframe, labels, span_of
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -487,10 +488,5 @@ RuleBroken.observer = staticmethod(_notice)
 
 def _second_kernel(end: BufferEnd) -> RuleBroken:
     assert end.kernel is not None and end.place is not None
-    name, first = end.buffer.declared.name, end.kernel.name
-    return RuleBroken(
-        codes.BUFFER_ENDS,
-        f"two kernels call {end.action}() on `{name}`; the other one is `{first}`",
-        helps=("give each of the kernels a dataflow buffer of its own",),
-        secondary=labels([(end.place, f"`{first}` calls {end.action}() here")]),
-    )
+    name = end.buffer.declared.name
+    return second_kernel(end.action, name, end.kernel.name, span_of(end.place))

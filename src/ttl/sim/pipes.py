@@ -10,12 +10,13 @@ Nothing is kept in the pipe, and nothing survives the launch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.pipes import Route
 from ttl.semantics.block_protocol import Event
-from ttl.semantics.types import BlockType, Shape
+from ttl.semantics.tensors import type_mismatch
+from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
 from .block import SimBlock
@@ -202,22 +203,4 @@ def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
         receive.block.type,
         f"{meeting.pipe.name} connects",
         labels([(first.place, f"node {first.kernel.coordinate} {verb} {first.block} here")]),
-    )
-
-
-def type_mismatch(
-    source: BlockType, destination: BlockType, what: str, secondary: tuple[Any, ...] = ()
-) -> RuleBroken:
-    """Two blocks that a copy connects differ; the first difference is named."""
-    if source.shape != destination.shape:
-        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
-    elif source.dtype is not destination.dtype:
-        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
-    else:
-        code, texts = codes.LAYOUT_MISMATCH, (source.layout.name, destination.layout.name)
-    return RuleBroken(
-        code,
-        f"{what} a block of {texts[0]} with a block of {texts[1]}",
-        helps=("make the two dataflow buffers alike",),
-        secondary=secondary,
     )

@@ -15,6 +15,7 @@ from .program import split_program_arguments
 
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
+    "check": "look for mistakes in the operations a program calls, without running them",
     "compile": "compile the operations a program calls to C++ kernels",
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
@@ -25,7 +26,7 @@ VERBS = {
     "explain": "explain a diagnostic code",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "compile", "explore")
+PROGRAM_VERBS = ("run", "check", "compile", "explore")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 
