@@ -15,6 +15,7 @@ from ttl.diagnostics import (
     InternalError,
     RuleBroken,
     Severity,
+    Span,
     TTLError,
     codes,
     render_all,
@@ -29,11 +30,20 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+Warned = tuple[str, Span | None]
+
+
+def place_of(found: Diagnostic) -> Warned:
+    """A warning is shown once for each line: an operation may be called a thousand times."""
+    return found.code.code, found.primary.span if found.primary is not None else None
+
+
 class Checks:
     """The operations that were looked at, and how many errors each has."""
 
-    def __init__(self) -> None:
+    def __init__(self, warned: set[Warned]) -> None:
         self.errors: dict[Hashable, int] = {}
+        self.warned = warned  # what the run that follows does not say again
 
     def refuse(self, program: Program, target: Target, config: Config) -> bool:
         """Has the operation errors? What is found is shown once."""
@@ -51,6 +61,7 @@ class Checks:
 
     def _show(self, key: Hashable, found: Sequence[Diagnostic], config: Config) -> None:
         self.errors[key] = sum(each.severity is Severity.ERROR for each in found)
+        self.warned |= {place_of(each) for each in found}
         if found:
             print(render_all(found, config.json), file=sys.stderr)
 
@@ -88,7 +99,12 @@ def _simulated(program: Program, found: Diagnostic) -> Diagnostic:
 
 # Of the rules about the use of the language the frontend knows these as the simulator does; others
 # (1xxx), and that something is not compiled (7xxx), say nothing about a run on the simulator.
-RULES_OF_USE = (codes.WRONG_KERNEL_KIND, codes.NODE_OUTSIDE_GRID, codes.KERNEL_COUNT)
+RULES_OF_USE = (
+    codes.WRONG_KERNEL_KIND,
+    codes.NODE_OUTSIDE_GRID,
+    codes.KERNEL_COUNT,
+    codes.UNKNOWN_NAME,
+)
 
 
 def _is_compilers_own(code: Code) -> bool:

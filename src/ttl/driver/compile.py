@@ -33,11 +33,16 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
-def compile_operation(program: Program, target: Target, config: Config) -> CompiledOperation:
-    """The artifact of a program. Every compilation goes through here."""
+Report = Callable[[Diagnostic], None]
+
+
+def compile_operation(
+    program: Program, target: Target, config: Config, report: Report | None = None
+) -> CompiledOperation:
+    """The artifact of a program; `report` gets warnings. Every compilation goes through here."""
     try:
         with collection_paused():
-            return _compile(program, target, config)
+            return _compile(program, target, config, report)
     except TTLError:
         raise
     except (Exception, RuleBroken) as error:
@@ -56,7 +61,9 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
+def _compile(
+    program: Program, target: Target, config: Config, report: Report | None
+) -> CompiledOperation:
     from ttl.codegen import assemble
     from ttl.passes import run_pipeline
 
@@ -66,6 +73,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
         module,
         before=_dump("before") if config.verbose_passes else None,
         after=_dump("after") if config.verbose_passes else None,
+        report=report,
     )
     module.verify()
     _write_module(module, config.final_mlir)

@@ -17,7 +17,6 @@ from ttl.diagnostics import (
     Diagnostic,
     InternalError,
     RuleBroken,
-    Span,
     TTLError,
     UsageError,
     codes,
@@ -36,7 +35,7 @@ from ttl.trace.files import append_events
 
 from .backend import BACKENDS, choose_backend
 from .captured import CAPTURED
-from .check import Checks
+from .check import Checks, Warned, place_of
 from .compile import compile_operation
 from .crash import unexpected, with_bundle
 from .memo import compile_key
@@ -56,9 +55,9 @@ class Driver:
         self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
         self.ticks: dict[str, int] = {}  # of each trace so far
         self.traced_calls: dict[str, int] = {}
-        self.warned: set[tuple[str, Span | None]] = set()
+        self.warned: set[Warned] = set()
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
-        self.checks = Checks()
+        self.checks = Checks(self.warned)
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         try:
@@ -192,9 +191,7 @@ class Driver:
             )
 
     def _warn(self, found: Diagnostic, config: Config) -> None:
-        """Once for each line: an operation may be called a thousand times."""
-        place = (found.code.code, found.primary.span if found.primary is not None else None)
-        if place not in self.warned:
+        if (place := place_of(found)) not in self.warned:
             self.warned.add(place)
             print(render_all([found], config.json), file=sys.stderr)
 
@@ -225,7 +222,9 @@ class Driver:
         except TypeError:
             key = object()
         if key not in self.compiled:
-            self.compiled[key] = compile_operation(program, target, config)
+            self.compiled[key] = compile_operation(
+                program, target, config, lambda found: self._warn(found, config)
+            )
             if config.compile_to:
                 self._write(self.compiled[key], Path(config.compile_to))
         if config.kernel_dumps:

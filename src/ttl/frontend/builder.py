@@ -308,7 +308,7 @@ class KernelBuilder:
         value = self.values.get(variable, MISSING)
         if value is MISSING:
             raise RuleBroken(
-                codes.UNKNOWN_NAME,
+                codes.NOT_IN_KERNELS,
                 f"`{name}` has no value here",
                 helps=("assign it before, on every path",),
             )

@@ -86,7 +86,7 @@ def name_value(value: Value, name: str) -> None:
 def on_some_paths(name: str) -> Unusable:
     return Unusable(
         FlowBroken(
-            codes.UNKNOWN_NAME,
+            codes.NOT_IN_KERNELS,
             f"`{name}` has a value on some paths only",
             helps=("assign it before the `if` or the loop",),
         )

@@ -9,6 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ttl.diagnostics import Diagnostic
+
 # Where each pass lives. Ours are named as their files.
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
@@ -103,14 +105,24 @@ def run_passes(
 
 
 def run_pipeline(
-    module: ModuleOp, before: Observer | None = None, after: Observer | None = None
+    module: ModuleOp,
+    before: Observer | None = None,
+    after: Observer | None = None,
+    report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
-    """All passes, and the static checks; CompileError with what they find."""
+    """All passes, and the static checks; CompileError with what they find.
+
+    `report` gets their warnings.
+    """
     from .verify import check_synchronization, raise_errors
 
     context = Context()
     synchronize(module, before, after)
-    raise_errors(check_synchronization(module))
+    found = check_synchronization(module)
+    raise_errors(found)
+    if report is not None:
+        for warning in found:
+            report(warning)
     blocks = NODE_TO_NODE + COMPUTE
     run_passes([find_pass(name)() for name in blocks], context, module, before, after)
     find_pass("ttl-validate-cb-budget")().apply(context, module)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic
+from ttl.diagnostics.accesses import not_covered
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
@@ -132,24 +133,16 @@ def _uncovered(touched: Touched, simulation: Simulation) -> Diagnostic | None:
     kernel, marks = touched.writes[0]
     name = simulation.tensor_names.get(id(touched.tensor), "") or "a tensor"
     what = "tiles" if touched.tensor.layout is TILE_LAYOUT else "elements"
-    broken = RuleBroken(
-        codes.OUTPUT_NOT_COVERED,
-        f"{left} of {covered.size} {what} of `{name}` were never written",
-        helps=(_help(len(simulation.nodes), what),),
-        notes=(
-            f"the first is {_first(~covered)}; `{name}` is {covered.shape} in {what}",
-            f"{_nodes(touched.writes)} of {len(simulation.nodes)} nodes wrote to it",
-        ),
-        left=left,
+    broken = not_covered(
+        name,
+        covered.shape,
+        (left, covered.size),
+        _first(~covered),
+        (_nodes(touched.writes), len(simulation.nodes)),
+        what,
     )
     return broken.at(span_of(marks.places[0]), f"`{kernel.name}` writes `{name}` here")
 
 
 def _nodes(writes: Sequence[tuple[KernelRun, TensorMarks]]) -> int:
     return len({kernel.coordinate for kernel, _ in writes})
-
-
-def _help(nodes: int, what: str) -> str:
-    if nodes > 1:
-        return f"if {what} do not divide by nodes, round up and skip what lies behind the end"
-    return f"let the loops reach all {what}, or pass a tensor that has no more of them"

@@ -17,7 +17,7 @@ from collections import deque
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
@@ -177,42 +177,15 @@ def _race(access: Access, other: Access, transfer: TensorTransfer, unit: Shape) 
 def race(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> RuleBroken:
     """Two accesses that nothing orders; the place of the message is that of `one`."""
     what = "tile" if tensor.layout is TILE_LAYOUT else "element"
-    first, second = (other, one) if other.is_write else (one, other)
-    accesses = f"{_verb(first)[1]} on node {first.kernel.coordinate}"
-    if first.kernel.coordinate == second.kernel.coordinate:
-        accesses += f" and {_verb(second)[1]} there"
-    else:
-        accesses += f" and {_verb(second)[1]} on node {second.kernel.coordinate}"
-    return RuleBroken(
-        codes.RACE,
-        f"race: {what} {unit} of `{name or 'a tensor'}` is {accesses}, in no order",
-        helps=(_help(one, other),),
-        secondary=labels([(other.place, _label(other))]),
-        tensor=name,
-        unit=unit,
-        nodes=(other.kernel.coordinate, one.kernel.coordinate),
-    )
+    secondary = labels([(other.place, _described(other).label)])
+    return accesses.race(_described(one), _described(other), unit, name, what, secondary)
 
 
-def _verb(access: Access) -> tuple[str, str]:
-    return ("writes", "written") if access.is_write else ("reads", "read")
-
-
-def _label(access: Access) -> str:
+def _described(access: Access) -> accesses.Access:
     kernel = access.kernel
-    return f"`{kernel.name}` on node {kernel.coordinate} {_verb(access)[0]} it here"
-
-
-def _help(one: Access, other: Access) -> str:
-    if one.kernel is other.kernel:
-        return "wait() for the first transfer before the second starts"
-    if one.kernel.coordinate == other.kernel.coordinate:
-        return "order the two kernels: hand a block over through a dataflow buffer in between"
-    if one.is_write and other.is_write:
-        return "let each node write tiles of its own, or order the nodes by a pipe or a semaphore"
-    return "write to another tensor than the one read, or order the nodes by a pipe or a semaphore"
+    return accesses.Access(kernel.name, kernel.coordinate, access.is_write)
 
 
 def race_diagnostic(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> Diagnostic:
     """As a fault that is found when the run is over."""
-    return race(one, other, tensor, name, unit).at(span_of(one.place), _label(one))
+    return race(one, other, tensor, name, unit).at(span_of(one.place), _described(one).label)

@@ -8,10 +8,11 @@ from ttl.diagnostics import CompileError, Diagnostic, Severity
 
 from .ends import check_ends
 from .guards import check_guards
+from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
 from .pipes import check_pipe_types, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven
-from .slices import check_outputs, check_slices
-from .walk import MOST_STEPS, walk_module
+from .slices import check_slices
+from .walk import MOST_STEPS, WalkedModule, walk_module
 
 __all__ = ["check_synchronization", "raise_errors"]
 
@@ -20,22 +21,35 @@ PATIENCE = 10  # `ttl check` may take so many times as long as the check of a co
 
 
 def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list[Diagnostic]:
-    """Everything that the walk of the module shows; what is no error only if it is asked for."""
+    """Everything that the walk of the module shows.
+
+    Warnings that a run on the simulator does not give too are only made if they are asked for.
+    """
     patience = PATIENCE if with_warnings else 1
     walked = walk_module(module, patience * MOST_STEPS)
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
         found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
-    if not with_warnings:
-        return errors_of(found)
-    if walked.is_spent:
+    if with_warnings and walked.is_spent:
         steps = patience * MOST_STEPS
         found.append(not_proven(f"{steps} steps are not enough to follow its kernels"))
-    elif not walked.is_complete and not decisive:
+    elif with_warnings and not walked.is_complete and not decisive:
         found.append(not_proven("its control flow depends on what is not known before the run"))
     if not errors_of(found):
-        found += [*check_unused_pipes(walked), *check_outputs(walked)]
+        found += _check_outputs(walked, patience, with_warnings)
+    return found
+
+
+def _check_outputs(
+    walked: WalkedModule, patience: int, with_warnings: bool
+) -> list[Diagnostic]:
+    outputs = outputs_of(walked, patience * MOST_VALUES)
+    if races := check_races(outputs, walked):
+        return races
+    found = check_covered(outputs, walked)
+    if with_warnings:
+        found += [*check_written_twice(outputs, walked), *check_unused_pipes(walked)]
     return found
 
 

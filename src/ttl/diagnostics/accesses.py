@@ -1,0 +1,90 @@
+"""Words about tiles that several touch, or nobody writes: what a run and a check say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import catalogue as codes
+from .diagnostic import Label
+from .errors import RuleBroken
+
+
+class Access(NamedTuple):
+    """A kernel on a node reads or writes a tile, or an element of a row-major tensor."""
+
+    kernel: str
+    node: tuple[int, ...]
+    is_write: bool
+
+    @property
+    def label(self) -> str:
+        verb = "writes" if self.is_write else "reads"
+        return f"`{self.kernel}` on node {self.node} {verb} it here"
+
+
+def race(
+    one: Access,
+    other: Access,
+    unit: tuple[int, ...],
+    name: str,
+    what: str = "tile",
+    secondary: tuple[Label, ...] = (),
+) -> RuleBroken:
+    """Two accesses that nothing orders; the place of the message is that of `one`."""
+    first, second = (other, one) if other.is_write else (one, other)
+    where = "there" if first.node == second.node else f"on node {second.node}"
+    return RuleBroken(
+        codes.RACE,
+        f"race: {what} {unit} of `{name or 'a tensor'}` is {_done(first)} on node {first.node} and "
+        f"{_done(second)} {where}, in no order",
+        helps=(_race_help(one, other),),
+        secondary=secondary,
+        tensor=name,
+        unit=unit,
+        nodes=(other.node, one.node),
+    )
+
+
+def _done(access: Access) -> str:
+    return "written" if access.is_write else "read"
+
+
+def _race_help(one: Access, other: Access) -> str:
+    if one.node == other.node:
+        if one.kernel == other.kernel:
+            return "wait() for the first transfer before the second starts"
+        return "order the two kernels: hand a block over through a dataflow buffer in between"
+    if one.is_write and other.is_write:
+        return APART
+    return "write to another tensor than the one read, or order the nodes by a pipe or a semaphore"
+
+
+APART = "let each node write tiles of its own, or order the nodes by a pipe or a semaphore"
+
+
+def not_covered(
+    name: str,
+    shape: Sequence[int],
+    left: tuple[int, int],
+    first: tuple[int, ...],
+    nodes: tuple[int, int],
+    what: str = "tiles",
+) -> RuleBroken:
+    """`left` of all units were not written, the first of them `first`; `nodes` of all wrote."""
+    return RuleBroken(
+        codes.OUTPUT_NOT_COVERED,
+        f"{left[0]} of {left[1]} {what} of `{name}` were never written",
+        helps=(_not_covered_help(nodes[1], what),),
+        notes=(
+            f"the first is {first}; `{name}` is {tuple(shape)} in {what}",
+            f"{nodes[0]} of {nodes[1]} nodes wrote to it",
+        ),
+        left=left[0],
+    )
+
+
+def _not_covered_help(nodes: int, what: str) -> str:
+    if nodes > 1:
+        return f"if {what} do not divide by nodes, round up and skip what lies behind the end"
+    return f"let the loops reach all {what}, or pass a tensor that has no more of them"

@@ -1,0 +1,269 @@
+"""Is every tile of an output written, by one node, and does no other one touch it meanwhile?
+
+rule UNORDERED  without pipes and semaphores nodes are in no order: a tile that one writes and
+                another one touches is a race
+rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
+                written
+rule PRODUCT    where the starts in different dimensions depend on different loops, the tiles that
+                are touched are a product of what is touched in each dimension
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
+from ttl.diagnostics.accesses import APART, Access, not_covered, race
+from ttl.dialects import ttl
+from ttl.dialects.locations import span_of
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.layout import TILE_LAYOUT
+
+from .events import Node
+from .skeleton import Kernel
+from .statements import FAILURES, Budget, BudgetSpent
+from .symbolic import UNKNOWN, Expression, Number, assignments, value_of, variables_of
+from .walk import WalkedModule
+
+# How many values of slices are enumerated, of all kernels on all nodes.
+MOST_VALUES = 200_000
+
+Row = tuple[int, ...]  # of tiles: its index in all dimensions but the last
+Rows = dict[Row, int]  # the columns of each row, as bits
+
+
+@dataclass(slots=True)
+class Touch:
+    """The tiles that a copy touches on a node."""
+
+    access: Access
+    span: Span | None
+    rows: Rows = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Output:
+    """A tensor that is written."""
+
+    name: str
+    shape: tuple[int, ...]
+    writes: list[Touch] = field(default_factory=list)
+    reads: list[Touch] = field(default_factory=list)
+    is_read: bool = False
+    are_writes_known: bool = True
+
+
+def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Output]:
+    """The tensors that are written, as far as that is known."""
+    if not walked.is_complete:
+        return []
+    budget = Budget(most_values)
+    found: dict[int, Output] = {}
+    for node, kernel, op, starts in _slices(walked):
+        if (copy := _copy(op, "destination")) is not None:
+            position, name = _tensor_of(kernel, op)
+            output = found.setdefault(position, Output(name, _shape(op.tensor)))
+            touch = Touch(Access(kernel.name, node, True), span_of(copy.location))
+            output.writes.append(touch)
+            output.are_writes_known &= _fill_in(touch, op, copy, starts, budget)
+    _add_reads(found, walked, budget)
+    return [output for _, output in sorted(found.items())]
+
+
+def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget) -> None:
+    for node, kernel, op, starts in _slices(walked):
+        copy, output = _copy(op, "source"), outputs.get(_tensor_of(kernel, op)[0])
+        if copy is not None and output is not None:
+            output.is_read = True
+            touch = Touch(Access(kernel.name, node, False), span_of(copy.location))
+            if _fill_in(touch, op, copy, starts, budget):
+                output.reads.append(touch)
+
+
+AllStarts = list[tuple[Number, ...]]  # the same slice may be walked several times
+
+
+def _slices(walked: WalkedModule) -> Iterator[tuple[Node, Kernel, Any, AllStarts]]:
+    for node, of_kernels in zip(walked.nodes, walked.slices, strict=True):
+        for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
+            by_op: dict[Operation, AllStarts] = {}
+            for op, starts in slices:
+                by_op.setdefault(op, []).append(starts)
+            for op, all_starts in by_op.items():
+                yield node, kernel, op, all_starts
+
+
+def _copy(op: Operation, end: str) -> ttl.CopyOp | None:
+    """The copy of which the slice is this end."""
+    result = op.results[0]
+    for use in result.uses:
+        copy = use.operation
+        if isinstance(copy, ttl.CopyOp) and getattr(copy, end) is result:
+            return copy
+    return None
+
+
+def _tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
+    """The number and the name of the operation's argument that a slice is of."""
+    attributes: Any = kernel.function.attributes
+    tensor: SSAValue = op.tensor
+    position: int = op.tensor.index
+    indices, names = attributes.get("ttl.crta_indices"), attributes.get("ttl.tensor_names")
+    if indices is not None and position < len(indices):
+        position = indices.data[position].value.data
+    if names is not None and position < len(names):
+        return position, names.data[position].data
+    return position, tensor.name_hint or f"argument {position}"
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    shape = block_type(value.type).shape
+    assert shape is not None
+    return shape
+
+
+def _fill_in(touch: Touch, op: Any, copy: ttl.CopyOp, starts: AllStarts, budget: Budget) -> bool:
+    """The rows of the touch; False if they are not known."""
+    if block_type(op.tensor.type).layout is not TILE_LAYOUT or copy.parent is not op.parent:
+        return False  # a copy under a condition of its own may never be made
+    try:
+        for each in starts:
+            if UNKNOWN in each:
+                return False
+            for row, columns in _tiles(each, _shape(op.result), budget):
+                touch.rows[row] = touch.rows.get(row, 0) | columns
+    except (BudgetSpent, *FAILURES):
+        return False
+    return True
+
+
+def _tiles(
+    starts: Sequence[Number], extents: Sequence[int], budget: Budget
+) -> Iterator[tuple[Row, int]]:
+    """The rows that a slice covers in all iterations, each with its columns as bits."""
+    variables = [variables_of(start) for start in starts]
+    all_variables = frozenset().union(*variables)
+    if sum(len(each) for each in variables) > len(all_variables):
+        for assigned in assignments(all_variables):
+            yield from _tiles([value_of(start, assigned) for start in starts], extents, budget)
+        return
+    sets = [_indices(start, extent, budget) for start, extent in zip(starts, extents, strict=True)]
+    columns = sum(1 << column for column in sets[-1])
+    budget.spend(prod(len(each) for each in sets[:-1]))
+    for row in product(*sets[:-1]):  # rule PRODUCT
+        yield row, columns
+
+
+def _indices(start: Number, extent: int, budget: Budget) -> set[int]:
+    if not isinstance(start, Expression):
+        return set(range(start, start + extent))
+    budget.spend(start.count)
+    return {first + i for first in start.all_values() for i in range(extent)}
+
+
+# What is wrong with them --------------------------------------------------------------------------
+
+
+def check_races(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
+    """rule UNORDERED: the first tile of each tensor that is touched so."""
+    if _may_be_ordered(walked):
+        return []
+    clashes = [(_clash(output, [*output.writes, *output.reads]), output) for output in outputs]
+    return [_race(output, *clash) for clash, output in clashes if clash is not None]
+
+
+def check_written_twice(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
+    """The first tile of each tensor that two nodes write, where something may order them."""
+    if not _may_be_ordered(walked):
+        return []
+    clashes = [(_clash(output, output.writes), output) for output in outputs]
+    return [_twice(output, *clash) for clash, output in clashes if clash is not None]
+
+
+def _may_be_ordered(walked: WalkedModule) -> bool:
+    return bool(walked.names.pipes or walked.semaphores)
+
+
+Clash = tuple[Touch, Touch, tuple[int, ...]]
+
+
+def _clash(output: Output, touches: Sequence[Touch]) -> Clash | None:
+    """A touch, the write on another node, and the tile."""
+    writers: dict[Row, list[tuple[int, Touch]]] = {}  # who is the first to write which columns
+    for touch in output.writes:
+        for row, columns in touch.rows.items():
+            known = writers.setdefault(row, [])
+            for taken, _ in known:
+                columns &= ~taken
+            known.append((columns, touch))
+    for touch in touches:
+        for row, columns in sorted(touch.rows.items()):
+            for written, writer in writers.get(row, ()):
+                if writer.access.node != touch.access.node and written & columns:
+                    return touch, writer, (*row, _lowest(written & columns))
+    return None
+
+
+def _race(output: Output, touch: Touch, writer: Touch, tile: tuple[int, ...]) -> Diagnostic:
+    broken = race(touch.access, writer.access, tile, output.name, secondary=_label(writer))
+    return broken.at(touch.span, touch.access.label)
+
+
+def _label(touch: Touch) -> tuple[Label, ...]:
+    return () if touch.span is None else (Label(touch.span, touch.access.label),)
+
+
+def _twice(output: Output, touch: Touch, writer: Touch, tile: tuple[int, ...]) -> Diagnostic:
+    nodes = (writer.access.node, touch.access.node)
+    return RuleBroken(
+        codes.OUTPUT_WRITTEN_TWICE,
+        f"tile {tile} of `{output.name}` is written on node {nodes[0]} and written on node "
+        f"{nodes[1]}",
+        notes=("the check does not follow what pipes and semaphores order; --strict does",),
+        helps=(APART,),
+        secondary=_label(writer),
+        tile=tile,
+        nodes=nodes,
+    ).at(touch.span, touch.access.label)
+
+
+def check_covered(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
+    """rule COVERED: one warning for each output that has tiles nobody writes."""
+    found = [
+        _uncovered(output, len(walked.nodes))
+        for output in outputs
+        if output.are_writes_known and not output.is_read
+    ]
+    return [each for each in found if each is not None]
+
+
+def _uncovered(output: Output, node_count: int) -> Diagnostic | None:
+    full = (1 << output.shape[-1]) - 1
+    rows: Rows = {}
+    for touch in output.writes:
+        for row, columns in touch.rows.items():
+            rows[row] = rows.get(row, 0) | columns
+    gaps = {
+        row: gap
+        for row in product(*(range(size) for size in output.shape[:-1]))
+        if (gap := full & ~rows.get(row, 0))
+    }
+    if not gaps:
+        return None
+    row, gap = next(iter(gaps.items()))
+    left = sum(gap.bit_count() for gap in gaps.values()), prod(output.shape)
+    nodes = len({touch.access.node for touch in output.writes}), node_count
+    first = output.writes[0]
+    return not_covered(output.name, output.shape, left, (*row, _lowest(gap)), nodes).at(
+        first.span, f"`{first.access.kernel}` writes `{output.name}` here"
+    )
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
