@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from ttl.semantics.ops import (
     result_type,
     store_type,
 )
-from ttl.semantics.ops.rules import normal_dims
+from ttl.semantics.ops.rules import normal_dims, shapeless_value
 from ttl.semantics.types import BlockType, Shape
 
 from .block_shapes import completed, fits_scaler_tile
@@ -115,10 +115,32 @@ def block_math(
     result = result_type(op, types, parameters or {})
     _require_tiles(builder, op, operand_dtype(types) or result.dtype)
     if result.shape is None or result.dtype is None:
-        return FillExpression(op, operands, result, parameters or {})
-    if op.name in REDUCTIONS:
-        return _reduction(builder, op, operands, result, parameters or {})
-    return _emit(builder, op, operands, result, parameters)
+        made: Value = FillExpression(op, operands, result, parameters or {})
+    elif op.name in REDUCTIONS:
+        made = _reduction(builder, op, operands, result, parameters or {})
+    else:
+        made = _emit(builder, op, operands, result, parameters)
+    _follow_shapeless(builder, operands, made)
+    return made
+
+
+def _follow_shapeless(
+    builder: KernelBuilder, operands: Sequence[Value], result: Value | None = None
+) -> None:
+    """What a value without a shape went into is now the one that needs one."""
+    for operand in operands:
+        if isinstance(operand, (Fill, SSAValue)):
+            builder.shapeless.pop(operand, None)
+    if result is not None and not is_complete(operand_type(result).shape):
+        builder.shapeless[result] = builder.span
+
+
+def refuse_shapeless(builder: KernelBuilder) -> None:
+    """At the end of the kernel: values that have met nothing with a shape."""
+    for span in builder.shapeless.values():
+        builder.span = span
+        builder.report(shapeless_value())
+    builder.span = None
 
 
 def _require_tiles(builder: KernelBuilder, op: BlockOp, dtype: DType | None) -> None:
@@ -246,6 +268,7 @@ def operand_type(operand: Value) -> BlockType:
 
 def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) -> SSAValue:
     """The operand as an IR value; a fill takes what it lacks from its context."""
+    _follow_shapeless(builder, [operand])
     if isinstance(operand, FillExpression):
         return _made_of_fills(builder, operand, context)
     if isinstance(operand, Fill):
@@ -362,5 +385,6 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
         if isinstance(captured, DataflowBuffer)
     }
     if made.type.shape is None or len(dtypes) != 1:
+        _follow_shapeless(builder, [], made)
         return made
     return block_operand(builder, made, BlockType(None, dtypes.pop()))

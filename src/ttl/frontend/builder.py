@@ -124,6 +124,7 @@ class Mark:
     flow_mistakes: int
     unfinished: tuple[Unfinished, ...]
     mutations: int
+    shapeless: dict[Value, Span | None]
 
 
 class KernelBuilder:
@@ -153,6 +154,7 @@ class KernelBuilder:
         self.unfinished: tuple[Unfinished, ...] = (None,)
         self.loops: tuple[Any, ...] = ()  # around this place, innermost last
         self.containers = Containers()
+        self.shapeless: dict[Value, Span | None] = {}  # fills and broadcasts: where they are
         self.unrolled_count = 0
         self.path_count = 0
         self.facts: Facts = {}  # what conditions are decided on this path
@@ -235,6 +237,7 @@ class KernelBuilder:
             self.flow_mistakes,
             tuple(None if level is None else list(level) for level in self.unfinished),
             self.containers.mark(),
+            dict(self.shapeless),
         )
 
     def go_back(self, mark: Mark) -> None:
@@ -251,6 +254,7 @@ class KernelBuilder:
         self.flow_mistakes = mark.flow_mistakes
         self.unfinished = mark.unfinished
         self.containers.go_back(mark.mutations)
+        self.shapeless = dict(mark.shapeless)
 
     def may_unroll(self, count: int) -> bool:
         """Is there room for so many iterations more?"""

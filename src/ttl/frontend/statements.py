@@ -18,7 +18,7 @@ from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
 from ttl.language import signpost
 
-from .block_math import accumulate, is_block
+from .block_math import accumulate, is_block, refuse_shapeless
 from .branches import conditional, not_joined
 from .builder import (
     MISTAKEN,
@@ -65,6 +65,8 @@ def build_kernel(builder: KernelBuilder) -> None:
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
     sequence(builder, tuple(tree.body))
+    if not builder.diagnostics:
+        refuse_shapeless(builder)
 
 
 def function_body(builder: KernelBuilder, tree: Definition) -> None:

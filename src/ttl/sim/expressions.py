@@ -277,14 +277,6 @@ def _user_place() -> Place | None:
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
-def shapeless_value() -> RuleBroken:
-    return RuleBroken(
-        codes.SHAPELESS_FILL,
-        "this value has met neither an operand nor a store that gives it a shape",
-        helps=("give it one: ttl.math.fill(value, shape=(rows, columns))", "or leave it out"),
-    )
-
-
 # Storing ------------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.ops import BlockOp
+from ttl.semantics.ops.rules import shapeless_value
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
@@ -412,7 +413,7 @@ class KernelRun(Engine):
                 if end.acquired != end.released:
                     self._refuse_held_block(end)
         for place in self.shapeless.values():
-            raise fault_at(self, expressions.shapeless_value(), place)
+            raise fault_at(self, shapeless_value(), place)
 
     def _refuse_open_transfers(self) -> None:
         first, *others = self.transfers

@@ -74,6 +74,14 @@ def whole_shape(operand: BlockType, call: str) -> Shape:
     return operand.shape
 
 
+def shapeless_value() -> RuleBroken:
+    return RuleBroken(
+        codes.SHAPELESS_FILL,
+        "this value has met neither an operand nor a store that gives it a shape",
+        helps=("give it one: ttl.math.fill(value, shape=(rows, columns))", "or leave it out"),
+    )
+
+
 def unchanged(operand: BlockType) -> BlockType:
     return operand
 

@@ -658,10 +658,90 @@ def test_tiles_that_two_nodes_write(check: Callable) -> None:
     def overlapping(number, i):
         return 0, number * 2 + i
 
-    (warning,) = check(copies((3, 1), overlapping, 3), (1, 1), (1, 7)).warnings
-    assert warning.message == (
-        "tile (0, 2) of `y` is written on node (0, 0) and written on node (1, 0)"
+    checked = check(copies((3, 1), overlapping, 3), (1, 1), (1, 7))
+    assert checked.error.message == (
+        "race: tile (0, 2) of `y` is written on node (0, 0) and written on node (1, 0), in no order"
     )
+    assert [checked.error] == checked.simulated
+
+
+def in_place(reads: Callable[[int], int], writes: Callable[[int], int]):
+    """Each of two nodes reads a tile of `a` and writes one."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a):
+        dfb = ttl.make_dataflow_buffer_like(a, (1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as blk:
+                ttl.copy(a[0, reads(ttl.node(dims=1))], blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as blk:
+                ttl.copy(blk, a[0, writes(ttl.node(dims=1))]).wait()
+
+    return operation
+
+
+def test_a_tile_that_one_node_reads_and_another_writes(check: Callable) -> None:
+    checked = check(in_place(lambda node: node, lambda node: 1 - node), (1, 2))
+    assert checked.error.message == (
+        "race: tile (0, 0) of `a` is written on node (1, 0) and read on node (0, 0), in no order"
+    )
+    assert [checked.error] == checked.simulated
+    assert check(in_place(lambda node: node, lambda node: node), (1, 2)).found == []
+
+
+def test_a_copy_that_is_not_made_is_no_race(check: Callable) -> None:
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, (1, 1))
+
+        @ttl.datamovement()
+        def dm():
+            part = y[0, 0]
+            if ttl.node(dims=1) == 0:
+                with dfb.reserve() as blk:
+                    ttl.copy(a[0, 0], blk).wait()
+                with dfb.wait() as blk:
+                    ttl.copy(blk, part).wait()
+
+    checked = check(operation, (1, 1), (1, 1))
+    assert checked.errors == [] == checked.simulated
+
+
+@pipes((2, 1), [((0, 0), (1, 0))])
+def both_write_in_an_order(a, y, a_dfb, y_dfb, net):
+    def dm():
+        def write(tile):
+            ttl.copy(a[0, tile], blk).wait()
+            ttl.copy(blk, y[0, 0]).wait()
+
+        def send(pipe):
+            write(0)
+            ttl.copy(blk, pipe).wait()
+
+        def receive(pipe):
+            ttl.copy(pipe, blk).wait()
+            write(1)
+
+        blk = a_dfb.reserve()
+        net.if_src(send)
+        net.if_dst(receive)
+        blk.push()
+        with a_dfb.wait() as blk:
+            ttl.copy(blk, y[0, 1 + ttl.node(dims=1)]).wait()
+
+    return (dm,)
+
+
+def test_what_a_pipe_may_order_is_a_warning(check: Callable) -> None:
+    checked = check(both_write_in_an_order, *SHAPES)
+    assert checked.errors == [] == checked.simulated
+    slugs = [warning.code.slug for warning in checked.warnings]
+    assert slugs == ["output-not-covered", "output-written-twice"]
 
 
 @pipes((3, 1), [((0, 0), (1, 0)), ((1, 0), (2, 0))])
