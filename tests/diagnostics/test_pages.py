@@ -1,7 +1,9 @@
 """Every page is a wrong program, what it gets word for word, and the program put right.
 
-`pytest --update-golden tests/diagnostics` writes the messages and explanations again, and a page
-for a new code. The pages of the codes are in docs/reference/diagnostics, others here.
+Below the message stands what each road finds: the simulator, the check before a run, and compiled
+kernels on the host. `pytest --update-golden tests/diagnostics` writes messages, tables and
+explanations again, and a page for a new code. The pages of the codes are in
+docs/reference/diagnostics, others here.
 """
 
 from __future__ import annotations
@@ -21,12 +23,19 @@ import pytest
 from ttl.diagnostics import codes
 from ttl.diagnostics.pages import PAGES as CODE_PAGES
 from ttl.driver import PROCESS_DRIVER
+from ttl.driver.check import Checks, Warned
 from ttl.tools.cli import main
 
 OWN_PAGES = Path(__file__).parent
 PAGES = sorted([*CODE_PAGES.glob("TTL*.md"), *OWN_PAGES.glob("*.md")])
 SECONDS = re.compile(r"\d\.\d\d s\b")  # of a kernel that spins
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+FOUND = re.compile(r"^(?:error|warning|note)\[(TTL\d+)\]", re.MULTILINE)
+
+ROADS = ("ttl run", "ttl check --compile-only", "ttl run --host")
+TABLE = f"| {' | '.join(f'`{road}`' for road in ROADS)} |\n|{'---|' * len(ROADS)}\n"
+NOTHING = "nothing"
+CHECKED = "ttl: 1 operation checked, no errors\n"
 
 # Codes that no program alone gets; what gets them is tested elsewhere.
 NOT_BY_A_PROGRAM = {
@@ -64,6 +73,19 @@ class Case:
     def __str__(self) -> str:
         return f"{self.path.stem}-{self.number}"
 
+    @property
+    def start(self) -> str:
+        """The page from the program to the command; the message follows."""
+        return f"{self.wrong}```\n\n```console\n$ {shlex.join(self.command)}\n"
+
+    @property
+    def roads(self) -> dict[str, list[str]]:
+        """Their commands; none if the program is right and the command line is wrong."""
+        if "--trace" in self.command:
+            return {}
+        strict = ["--strict"] if "--strict" in self.command else []
+        return {road: [*road.split(), *strict, "program.py"] for road in ROADS}
+
 
 def cases(path: Path) -> Iterator[Case]:
     blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
@@ -90,13 +112,15 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    monkeypatch.setattr(PROCESS_DRIVER, "noted", set())  # remarks are made once a process
-    monkeypatch.setattr(PROCESS_DRIVER, "warned", set())
     before = dict(os.environ)
 
     def run_program(program: str, command: list[str]) -> tuple[int, str]:
         Path("program.py").write_text(program, encoding="utf-8")
         linecache.clearcache()  # the page before this one had a file of that name
+        warned: set[Warned] = set()
+        fresh = {"noted": set(), "warned": warned, "checks": Checks(warned), "compiled": {}}
+        for name, value in fresh.items():  # remarks are made once a process
+            monkeypatch.setattr(PROCESS_DRIVER, name, value)
         try:
             status = main(command[1:])
         finally:
@@ -117,20 +141,49 @@ def test_the_program_gets_the_message(case: Case, run, request: pytest.FixtureRe
         assert f"{code.severity.value}[{code.code}]: " in said
         assert f"= more: ttl explain {code.code}" in said
     assert f"{os.sep}ttl{os.sep}" not in said, "a path of the package"
+    table = _table({road: _found(case, road, said, run) for road in case.roads})
     if request.config.getoption("--update-golden"):
-        _update(case, said)
+        _update(case, said, table)
     else:
         assert said == case.said
-    if case.right is not None:
-        assert run(case.right, case.command) == (0, "")
+        assert f"{case.start}{said}```\n{table}" in case.path.read_text(encoding="utf-8")
 
 
-def _update(case: Case, said: str) -> None:
+def _found(case: Case, road: str, said: str, run) -> list[str]:
+    """The codes that a road finds. What it refuses has an error, what it only mentions has none."""
+    command = case.roads[road]
+    if command != case.command:
+        status, said = run(case.wrong, command)
+        assert status == int("error[" in said), said
+    return sorted(set(FOUND.findall(said)))
+
+
+def _table(found: dict[str, list[str]]) -> str:
+    if not found:
+        return ""
+    cells = [", ".join(codes) or NOTHING for codes in found.values()]
+    return f"\n{TABLE}| {' | '.join(cells)} |\n"
+
+
+def _update(case: Case, said: str, table: str) -> None:
     text = case.path.read_text(encoding="utf-8")
-    before = f"{case.wrong}```\n\n```console\n$ {shlex.join(case.command)}\n"
-    assert text.count(before) == 1
-    start = text.index(before) + len(before)
-    case.path.write_text(text[:start] + said + text[text.index("```", start) :], encoding="utf-8")
+    assert text.count(case.start) == 1
+    start = text.index(case.start) + len(case.start)
+    end = text.index("```", start) + len("```\n")
+    if text.startswith(f"\n{TABLE}", end):
+        end = text.index(" |\n", end + len(TABLE)) + len(" |\n")
+    case.path.write_text(f"{text[:start]}{said}```\n{table}{text[end:]}", encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=str)
+def test_the_program_put_right_passes_on_every_road(case: Case, run) -> None:
+    assert case.right is not None
+    assert run(case.right, case.command) in ((0, ""), (0, CHECKED))
+    for command in case.roads.values():
+        if "check" in command and "@ttl.operation" not in case.right:
+            continue  # nothing to check
+        if command != case.command:
+            assert run(case.right, command) in ((0, ""), (0, CHECKED))
 
 
 def test_pages_without_a_program_are_listed() -> None:

@@ -44,6 +44,7 @@ class Checks:
     def __init__(self, warned: set[Warned]) -> None:
         self.errors: dict[Hashable, int] = {}
         self.warned = warned  # what the run that follows does not say again
+        self.current: Hashable | None = None  # the operation that is being called
 
     def refuse(self, program: Program, target: Target, config: Config) -> bool:
         """Has the operation errors? What is found is shown once."""
@@ -51,16 +52,19 @@ class Checks:
             key: Hashable = compile_key(program, target, config)
         except TypeError:
             key = object()
+        self.current = key
         if key not in self.errors:
             self._show(key, check_operation(program, target), config)
         return self.errors[key] > 0
 
     def caught(self, error: TTLError, config: Config) -> None:
         """What made a call fail: its arguments, the body of the operation, or the simulator."""
-        self._show(object(), error.diagnostics, config)
+        key = object() if self.current is None else self.current
+        self._show(key, error.diagnostics, config)
 
     def _show(self, key: Hashable, found: Sequence[Diagnostic], config: Config) -> None:
-        self.errors[key] = sum(each.severity is Severity.ERROR for each in found)
+        errors = sum(each.severity is Severity.ERROR for each in found)
+        self.errors[key] = self.errors.get(key, 0) + errors
         self.warned |= {place_of(each) for each in found}
         if found:
             print(render_all(found, config.json), file=sys.stderr)

@@ -60,6 +60,7 @@ class Driver:
         self.checks = Checks(self.warned)
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.checks.current = None
         try:
             self._launch_on_devices(operation, args, kwargs)
         except InternalError:

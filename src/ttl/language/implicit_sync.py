@@ -286,11 +286,18 @@ def _leak(points: CodePoints, leak: Leak) -> Diagnostic:
         helps=(
             f"make every path from here reach its own {'wait' if leak.is_transfer else 'release'},"
             " or leave it out everywhere and let it be supplied",
+            *(("give each of them a name of its own",) if leak.rebound is not None else ()),
         ),
-        secondary=(Label(_span(points, leak.finish), f"{finished} here"),),
+        secondary=tuple(_leak_labels(points, leak, finished)),
     )
     what = "this transfer" if leak.is_transfer else "this block"
     return broken.at(_span(points, leak.site), f"there is a path on which {what} is not {finished}")
+
+
+def _leak_labels(points: CodePoints, leak: Leak, finished: str) -> Iterator[Label]:
+    if leak.rebound is not None:
+        yield Label(_span(points, leak.rebound), f"`{leak.name}` is another one from here on")
+    yield Label(_span(points, leak.finish), f"{finished} here")
 
 
 def _repair_label(points: CodePoints, repair: Repair) -> Label:

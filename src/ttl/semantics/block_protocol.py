@@ -112,6 +112,8 @@ HELPS = {
     (MR, Event.STORE): "read the block, or push it, before storing again",
     (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
+    (OS, Event.PUSH): "push a block once: by push(), or by the end of its `with`",
+    (OS, Event.POP): "pop a block once: by pop(), or by the end of its `with`",
 }
 
 # Where the table above has nothing to say.

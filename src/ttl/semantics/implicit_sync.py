@@ -86,6 +86,7 @@ class Leak:
     is_transfer: bool
     site: ast.expr
     finish: ast.expr
+    rebound: ast.expr | None = None  # where the name gets another handle later
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +288,9 @@ class _Analysis:
         sites = {id(site.call): site for site in handle.sites}
         for call in find_leaks(scope.node.body, events):
             site = sites[id(call)]
-            yield Leak(name, site.is_transfer, site.call, finishes[0].node)
+            later = [s.call for s in handle.sites if _position(s.call) > _position(site.call)]
+            rebound = min(later, key=_position, default=None)
+            yield Leak(name, site.is_transfer, site.call, finishes[0].node, rebound)
 
     def _events(self, handle: _Handle, finishes: Iterable[_Finish]) -> Callable[[ast.AST], Event]:
         acquired = {id(site.call) for site in handle.sites}

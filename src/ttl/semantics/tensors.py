@@ -195,13 +195,17 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
 def type_mismatch(
     source: BlockType, destination: BlockType, what: str, secondary: tuple[Label, ...] = ()
 ) -> RuleBroken:
-    """Two blocks that a copy connects differ; the first difference is named."""
-    if source.shape != destination.shape:
+    """Two blocks that a copy connects differ; the first difference is named.
+
+    Shapes count elements in one layout and tiles in the other, so the layout comes first.
+    """
+    if source.layout is not destination.layout:
+        layouts = (f"{source.layout.name} layout", f"{destination.layout.name} layout")
+        code, texts = codes.LAYOUT_MISMATCH, layouts
+    elif source.shape != destination.shape:
         code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
-    elif source.dtype is not destination.dtype:
-        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
     else:
-        code, texts = codes.LAYOUT_MISMATCH, (source.layout.name, destination.layout.name)
+        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
     return RuleBroken(
         code,
         f"{what} a block of {texts[0]} with a block of {texts[1]}",

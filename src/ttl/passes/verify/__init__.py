@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ttl.diagnostics import CompileError, Diagnostic, Severity
+from ttl.diagnostics import CompileError, Diagnostic, Label, Severity
+from ttl.dialects.locations import span_of
 
 from .ends import check_ends
 from .guards import check_guards
@@ -35,10 +36,18 @@ def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list
         steps = patience * MOST_STEPS
         found.append(not_proven(f"{steps} steps are not enough to follow its kernels"))
     elif with_warnings and not walked.is_complete and not decisive:
-        found.append(not_proven("its control flow depends on what is not known before the run"))
+        found.append(_unknown_flow(walked))
     if not errors_of(found):
         found += _check_outputs(walked, patience, with_warnings)
     return found
+
+
+def _unknown_flow(walked: WalkedModule) -> Diagnostic:
+    why = "its control flow depends on what is not known before the run"
+    kernel, _, op = walked.unknown[0]
+    span = span_of(op.location)
+    place = None if span is None else Label(span, f"what `{kernel}` does here is not known")
+    return not_proven(why, place=place)
 
 
 def _check_outputs(

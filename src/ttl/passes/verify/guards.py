@@ -107,4 +107,4 @@ def _wait_without_role(
         helps=(f"write `if {net}.{guard}():` around what `{kernel}` does with the block",),
         notes=(f"seen on {count} of {len(walked.nodes)} nodes; first on node {node}",),
         node=node,
-    ).at(span_of(event[2].location), "here")
+    ).at(span_of(event[2].location), f"on node {node} no block ever comes")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.diagnostics.deadlock import deadlock_diagnostic
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
@@ -23,6 +23,7 @@ from .walk import WalkedModule
 
 # How many events of connected nodes are gone through. About a third of a second.
 MOST_EVENTS = 300_000
+PASSED_OVER = "a value may be passed over: wait for a semaphore that only grows by wait_ge()"
 MOST_BLOCKS = 32  # the largest block_count that is tried as a remedy
 
 
@@ -47,13 +48,14 @@ def check_schedule(
         return [not_proven(why)] if with_warnings else []
 
 
-def not_proven(why: str, *notes: str) -> Diagnostic:
-    return RuleBroken(
+def not_proven(why: str, *notes: str, place: Label | None = None) -> Diagnostic:
+    found = RuleBroken(
         codes.NOT_PROVEN,
         f"it is not proven that the operation ends: {why}",
         notes=notes,
-        helps=("run it on the simulator, which finds what goes wrong in one order",),
-    ).at(None)
+        helps=("run it on the simulator in many orders: ttl explore FILE",),
+    )
+    return found.at(None) if place is None else found.at(place.span, place.text)
 
 
 class _Checker:
@@ -84,18 +86,22 @@ class _Checker:
 
     def _other_orders(self, part: Part, start: Start) -> Diagnostic:
         """The order matters at these semaphores: a few are tried, nothing is proven."""
-        names = sorted({self.walked.semaphores[number].name for number, _ in start.loose})
-        which = ", ".join(f"`{name}`" for name in names)
+        numbers = sorted({number for number, _ in start.loose})
+        loose = [self.walked.semaphores[number] for number in numbers]
         for seed in range(TRIED_ORDERS):
             tried = replace(start, hopeful=False, seed=seed)
             machine = self._machine(part, tried)
             if not machine.run():
                 shown = self._deadlock([(part, machine)], tried)
                 message = "in some orders of the kernels this is a " + shown.message
-                return replace(shown, code=codes.ORDER_DEPENDENT, message=message)
+                helps = (PASSED_OVER, *shown.helps[:1])
+                return replace(shown, code=codes.ORDER_DEPENDENT, message=message, helps=helps)
+        which = ", ".join(f"`{semaphore.name}`" for semaphore in loose)
+        span, text = loose[0].span, f"`{loose[0].name}` declared here"
         return not_proven(
             f"the value of {which} does not only grow, so the order of the kernels matters",
             f"{TRIED_ORDERS} orders were tried, and all kernels ended in each",
+            place=None if span is None else Label(span, text),
         )
 
     def _machine(self, part: Part, start: Start) -> Machine:

@@ -715,17 +715,14 @@ def test_a_copy_that_is_not_made_is_no_race(check: Callable) -> None:
 @pipes((2, 1), [((0, 0), (1, 0))])
 def both_write_in_an_order(a, y, a_dfb, y_dfb, net):
     def dm():
-        def write(tile):
-            ttl.copy(a[0, tile], blk).wait()
-            ttl.copy(blk, y[0, 0]).wait()
-
         def send(pipe):
-            write(0)
+            ttl.copy(a[0, 0], blk).wait()
+            ttl.copy(blk, y[0, 0]).wait()
             ttl.copy(blk, pipe).wait()
 
         def receive(pipe):
             ttl.copy(pipe, blk).wait()
-            write(1)
+            ttl.copy(blk, y[0, 0]).wait()
 
         blk = a_dfb.reserve()
         net.if_src(send)
