@@ -25,7 +25,9 @@ from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.semantics.tensors import row_page_elements
+from ttl.semantics.types import TILE_SIZE
 from ttl.target import Target
 
 from .builder import KernelBuilder, Nets, buffer_type
@@ -152,6 +154,9 @@ def _attributes(
     pages = [_sharded_row(tensor) for tensor in program.tensors.values()]
     if any(pages):
         attributes["ttl.page_elements"] = _integers(pages)
+    ragged = [_ragged_dimensions(tensor) for tensor in program.tensors.values()]
+    if any(ragged):
+        attributes["ttl.ragged"] = ArrayAttr([_integers(dimensions) for dimensions in ragged])
     if builder.arguments:
         attributes["ttl.runtime_args"] = DictionaryAttr(
             {argument.name: _integers(argument.words) for argument in builder.arguments}
@@ -164,6 +169,13 @@ def _attributes(
         if operation.math_fidelity is not None:
             attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
     return attributes
+
+
+def _ragged_dimensions(tensor: Any) -> list[int]:
+    """Those, counted from the end, in which the last tiles of a tensor are padded."""
+    sizes = tuple(tensor.shape)
+    is_tiled = layout_of(tensor) is TILE_LAYOUT
+    return [dim for dim in (-2, -1) if is_tiled and sizes[dim] % TILE_SIZE]
 
 
 def _sharded_row(tensor: Any) -> int:

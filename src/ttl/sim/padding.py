@@ -9,9 +9,10 @@ from __future__ import annotations
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic
 from ttl.diagnostics.frames import user_frame
 from ttl.semantics.ops import BlockOp, is_number
+from ttl.semantics.padding import ANY, ZERO, after, is_reduced, padding_reduced
 from ttl.semantics.tensors import TensorSlice
 
 from .block import SimBlock, SimExpression
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from ttl.language.operation import Program
 
     from .kernel import KernelRun
-
-MASKS = ("mask", "mask_posinf", "where")
-ZERO, ANY = "zero", "any"  # what the padding of a value is known to be
 
 
 class Padding:
@@ -76,23 +74,15 @@ class Padding:
         self, kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], result: SimExpression
     ) -> None:
         found = [padding for operand in operands if (padding := self.of_value(operand))]
-        if not found or op.name in MASKS:
-            return
-        if op.name.startswith("reduce_"):
-            if op.name != "reduce_sum" or ANY in found:
-                self._warn(kernel, op)
-            return
-        result.padding = ANY
+        if is_reduced(op.name, found):
+            self._warn(kernel, op)
+        if (padding := after(op.name, found)) is not None:
+            result.padding = padding
 
     def _warn(self, kernel: KernelRun, op: BlockOp) -> None:
         frame = user_frame(_getframe(1))
         if frame is None or (frame.f_code, frame.f_lasti) in self.warnings:
             return
         place = (frame.f_code, frame.f_lasti)
-        broken = RuleBroken(
-            codes.PADDING_REDUCED,
-            f"{op.spelling} takes the padding of a ragged tensor into account",
-            helps=("mask it before: ttl.math.mask(x, m), with 1 in m where the padding is",),
-        )
         note = f"in kernel `{kernel.name}` on node {kernel.coordinate}"
-        self.warnings[place] = broken.at(span_of(place), notes=(note,))
+        self.warnings[place] = padding_reduced(op.spelling).at(span_of(place), notes=(note,))

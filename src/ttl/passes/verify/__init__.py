@@ -10,6 +10,7 @@ from ttl.dialects.locations import span_of
 from .ends import check_ends
 from .guards import check_guards
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
+from .padding import check_padding
 from .pipes import check_pipe_types, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven
 from .slices import check_slices
@@ -56,7 +57,7 @@ def _check_outputs(
     outputs = outputs_of(walked, patience * MOST_VALUES)
     if races := check_races(outputs, walked):
         return races
-    found = check_covered(outputs, walked)
+    found = [*check_padding(walked), *check_covered(outputs, walked)]
     if with_warnings:
         found += [*check_written_twice(outputs, walked), *check_unused_pipes(walked)]
     return found

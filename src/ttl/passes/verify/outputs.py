@@ -67,7 +67,7 @@ def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Out
     found: dict[int, Output] = {}
     for node, kernel, op, starts in _slices(walked):
         if (copy := _copy(op, "destination")) is not None:
-            position, name = _tensor_of(kernel, op)
+            position, name = tensor_of(kernel, op)
             output = found.setdefault(position, Output(name, _shape(op.tensor)))
             touch = Touch(Access(kernel.name, node, True), span_of(copy.location))
             output.writes.append(touch)
@@ -78,7 +78,7 @@ def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Out
 
 def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget) -> None:
     for node, kernel, op, starts in _slices(walked):
-        copy, output = _copy(op, "source"), outputs.get(_tensor_of(kernel, op)[0])
+        copy, output = _copy(op, "source"), outputs.get(tensor_of(kernel, op)[0])
         if copy is not None and output is not None:
             output.is_read = True
             touch = Touch(Access(kernel.name, node, False), span_of(copy.location))
@@ -109,7 +109,7 @@ def _copy(op: Operation, end: str) -> ttl.CopyOp | None:
     return None
 
 
-def _tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
+def tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
     """The number and the name of the operation's argument that a slice is of."""
     attributes: Any = kernel.function.attributes
     tensor: SSAValue = op.tensor

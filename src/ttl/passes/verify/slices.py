@@ -42,17 +42,24 @@ def _out_of_range(op: Any, starts: Sequence[Number]) -> RuleBroken | None:
     assert whole.shape is not None and part.shape is not None
     for dimension, start in enumerate(starts):
         size, extent = whole.shape[dimension], part.shape[dimension]
-        if start is UNKNOWN or _is_long(start):
+        if (ends := extremes(start)) is None:
             continue
-        try:
-            low, high = extremes_of(start)
-        except FAILURES:  # the program fails in one of the iterations, for another reason
-            continue
+        low, high = ends
         if low < 0 or high + extent > size:
             wrong = low if low < 0 else high
             text = f"{wrong}" if extent == 1 else f"{wrong}:{wrong + extent}"
             return out_of_range(text, dimension, size, whole.layout)
     return None
+
+
+def extremes(start: Number) -> tuple[int, int] | None:
+    """The smallest and the largest start of a slice, if they are known."""
+    if start is UNKNOWN or _is_long(start):
+        return None
+    try:
+        return extremes_of(start)
+    except FAILURES:  # the program fails in one of the iterations, for another reason
+        return None
 
 
 def _is_long(number: Number) -> bool:

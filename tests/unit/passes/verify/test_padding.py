@@ -1,0 +1,97 @@
+"""Reductions over padding: the check finds what the simulator finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import ttl
+from ttl import sim, ttnn
+from ttl.diagnostics import Diagnostic
+from ttl.driver.check import check_operation
+from ttl.target import load
+
+TARGET = load("wormhole_b0")
+DEVICE = ttnn.open_device(device_id=0)
+
+
+def reduces(rows: int, reduce: Callable, is_received: bool = False):
+    """y = reduce(block of a, block of ones), with a of so many rows; it may come through a pipe."""
+
+    @ttl.operation(grid=(2 if is_received else 1, 1))
+    def operation(a, ones, y):
+        a_dfb, ones_dfb, y_dfb = (ttl.make_dataflow_buffer_like(t, (1, 1)) for t in (a, ones, y))
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))]) if is_received else None
+
+        @ttl.compute()
+        def compute():
+            with a_dfb.wait() as a_blk, ones_dfb.wait() as ones_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(reduce(a_blk, ones_blk) + ones_blk)
+
+        @ttl.datamovement()
+        def read():
+            with a_dfb.reserve() as a_blk, ones_dfb.reserve() as ones_blk:
+                ttl.copy(ones[0, 0], ones_blk).wait()
+
+                def send(pipe):
+                    ttl.copy(a[1, 0], a_blk).wait()
+                    ttl.copy(a_blk, pipe).wait()
+
+                def receive(pipe):
+                    ttl.copy(pipe, a_blk).wait()
+
+                if is_received:
+                    net.if_src(send)
+                    net.if_dst(receive)
+                else:
+                    ttl.copy(a[0, 0], a_blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[0, ttl.node(dims=1)]).wait()
+
+    a = ttnn.ones((rows, 32), dtype=ttnn.bfloat16, device=DEVICE)
+    ones = ttnn.ones((32, 32), dtype=ttnn.bfloat16, device=DEVICE)
+    width = 64 if is_received else 32
+    return operation, [a, ones, ttnn.zeros((32, width), dtype=ttnn.bfloat16, device=DEVICE)]
+
+
+def largest(x, ones):
+    return ttl.math.reduce_max(x, dims=[-2])
+
+
+def total(x, ones):
+    return ttl.math.reduce_sum(x, dims=[-2])
+
+
+def total_of_exponentials(x, ones):
+    return ttl.math.reduce_sum(ttl.math.exp(x), dims=[-2])
+
+
+def masked(x, ones):
+    return ttl.math.reduce_max(ttl.math.mask(x, ones), dims=[-2])
+
+
+@pytest.mark.parametrize(
+    ("rows", "reduce", "is_received", "is_found"),
+    [
+        (20, largest, False, True),
+        (20, total_of_exponentials, False, True),
+        (40, largest, True, True),
+        (20, total, False, False),
+        (20, masked, False, False),
+        (40, largest, False, False),  # the first tile has no padding
+        (64, largest, True, False),
+    ],
+)
+def test_padding_is_found_as_by_the_simulator(rows, reduce, is_received, is_found) -> None:
+    operation, args = reduces(rows, reduce, is_received)
+    program = operation.program(tuple(args), {}, TARGET.default_grid)
+    simulated: list[Diagnostic] = []
+    sim.run(program, target=TARGET, report=simulated.append)
+    checked = check_operation(program, TARGET)
+    places = [[each.primary for each in found] for found in (checked, simulated)]
+    assert places[0] == places[1]
+    assert [each.code.slug for each in checked] == ["padding-reduced"] * is_found
