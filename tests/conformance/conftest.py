@@ -12,6 +12,7 @@ import pytest
 
 from conformance import harness
 from conformance.compiled import reason_not_compiled
+from ttl.driver import PROCESS_DRIVER
 
 WAYS = ("simulated", "compiled")
 
@@ -26,6 +27,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, no_settings: None, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the program is run."""
+    monkeypatch.setattr(PROCESS_DRIVER, "noted", set())  # remarks are made once a process
     chosen: str = getattr(request, "param", "simulated")
     if chosen == "compiled":
         monkeypatch.setattr(harness, "BACKEND", "host")

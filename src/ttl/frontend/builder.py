@@ -65,7 +65,7 @@ class Nets:
 
 HANDLES = (ttl.BindBufferOp, ttl.RuntimeArgOp)  # made at the kernel's start when first needed
 MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they hand on
-MOST_PATHS = 64
+MOST_PATHS = 256
 
 Inline = Callable[[Value, list[Value], dict[str, Value]], Value]
 
