@@ -63,7 +63,7 @@ def count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of what was really compiled; compilation itself is not what these tests test."""
     compiled: list[str] = []
 
-    def compile_operation(program: Any, target: Any, config: Config) -> Any:
+    def compile_operation(program: Any, target: Any, config: Config, report: Any) -> Any:
         compiled.append(program.operation.__name__)
         return object()
 
