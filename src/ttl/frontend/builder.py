@@ -132,6 +132,8 @@ class KernelBuilder:
         self.facts: Facts = {}  # what conditions are decided on this path
         self.frame_count = 0
         self.number_count = 0
+        self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
+        self.released: set[SSAValue] = set()  # values of blocks that are released already
         self.inline: Inline = _no_functions
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})

@@ -69,6 +69,8 @@ def can_acquire(is_wait: bool) -> Callable[..., Value]:
 def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
     def made(builder: KernelBuilder, block: SSAValue) -> Value:
         acquire = block.owner
+        if block in builder.released:
+            return
         if not isinstance(acquire, ttl.AcquireOp):
             if isinstance(acquire, Operation) and not acquire.regions:
                 raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")

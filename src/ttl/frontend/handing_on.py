@@ -1,0 +1,117 @@
+"""Blocks and transfers that a loop hands on: `held = following` at the end of its body.
+
+rule NAME   data movement: the loop's body, its next iteration and what follows the loop each have
+            their own name for the block. It is handed over and acquired again, in the same order;
+            nothing happens on the chip. So every block has one acquire, and stands in its buffer
+            where counting says.
+rule VALUE  compute: what the block holds is handed on, and the block is popped at once. Kept, it
+            would stand in front of the blocks that follow, and those behind the edge of a buffer
+            have no address for the calls of a compute kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttl
+from ttl.semantics.kernel_kinds import KernelKind
+
+from .builder import FlowBroken, KernelBuilder, Value, flow_broken
+from .changing import is_readable
+
+
+class HandedOn:
+    """The blocks and transfers that a loop starts with and hands on."""
+
+    def __init__(self, builder: KernelBuilder):
+        self.builder = builder
+        self.start: list[SSAValue] = []
+
+    def takes(self, value: Value) -> bool:
+        """rule NAME"""
+        if self.builder.kernel.kind is not KernelKind.DATAMOVEMENT:
+            return False
+        return self._is_left_to_program(value) or (
+            isinstance(value, SSAValue) and isinstance(value.type, ttl.TransferType)
+        )
+
+    def takes_value(self, value: Value) -> bool:
+        """rule VALUE"""
+        is_compute = self.builder.kernel.kind is KernelKind.COMPUTE
+        return is_compute and self._is_left_to_program(value) and is_readable(value)
+
+    def _is_left_to_program(self, value: Value) -> bool:
+        """A block that the program itself releases."""
+        if not isinstance(value, SSAValue) or not isinstance(value.owner, ttl.AcquireOp):
+            return False
+        left_out = {op for level in self.builder.unfinished for op in level or ()}
+        is_implicit = "implicit_release" in value.owner.attributes or value.owner in left_out
+        return value not in self.builder.scoped and not is_implicit
+
+    def popped(self, block: SSAValue) -> SSAValue:
+        """rule VALUE"""
+        if any(isinstance(use.operation, ttl.StoreOp) and use.index == 1 for use in block.uses):
+            raise flow_broken("a loop that hands on a block which was stored into")
+        copy = ttl.BLOCK_MATH["typecast"].create(operands=[block], result_types=[block.type])
+        value = self.builder.value(copy, block.name_hint)
+        acquire = block.owner
+        assert isinstance(acquire, ttl.AcquireOp)
+        pop = self.builder.emit(ttl.PopOp.create(operands=[acquire.buffer]))
+        pop.attributes["number"] = self.builder.number(acquire)
+        return value
+
+    def number(self, value: SSAValue) -> int:
+        if value not in self.start:
+            self.start.append(value)
+        return self.start.index(value)
+
+    def broken(self, number: int, value: Value) -> FlowBroken | None:
+        """Why the value cannot take the place of the one that the loop starts with."""
+        start = self.start[number]
+        if isinstance(value, SSAValue) and value.type == start.type and _end(value) == _end(start):
+            return None
+        return flow_broken("a loop that hands on something else than it starts with")
+
+    def hand_over(self, values: Sequence[SSAValue]) -> None:
+        """rule NAME"""
+        if len({*values}) < len(values):
+            raise flow_broken("a loop that gives a block or a transfer two names")
+        for earlier, later in zip(values, values[1:], strict=False):
+            _require_order(earlier, later)
+        for value in values:
+            if isinstance(value.owner, ttl.AcquireOp):
+                op: Operation = ttl.HandOverOp.of(value.owner)
+                op.attributes["number"] = self.builder.number(value.owner)
+            else:
+                op = ttl.HandOverTransferOp.create(operands=[value])
+            self.builder.emit(op)
+
+    def resume(self) -> list[SSAValue]:
+        return [self._resumed(value) for value in self.start]
+
+    def _resumed(self, value: SSAValue) -> SSAValue:
+        acquire = value.owner
+        if not isinstance(acquire, ttl.AcquireOp):
+            op: Operation = ttl.ResumeTransferOp.create(result_types=[value.type])
+        else:
+            op = type(acquire).create(operands=[acquire.buffer], result_types=[value.type])
+            op.attributes["resumed"] = UnitAttr()
+        return self.builder.value(op, value.name_hint)
+
+
+def _end(value: SSAValue) -> object:
+    acquire = value.owner
+    is_block = isinstance(acquire, ttl.AcquireOp)
+    return (type(acquire), acquire.buffer) if is_block else None  # type: ignore[union-attr]
+
+
+def _require_order(earlier: SSAValue, later: SSAValue) -> None:
+    one, other = earlier.owner, later.owner
+    if _end(earlier) is None or _end(earlier) != _end(later):
+        return
+    assert isinstance(one, Operation) and isinstance(other, Operation)
+    if one.parent is not other.parent or not one.is_before_in_block(other):
+        raise flow_broken("a loop that hands on several blocks of a buffer in another order")
