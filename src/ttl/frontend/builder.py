@@ -100,6 +100,7 @@ class Mark:
     flow_mistakes: int
     unfinished: tuple[Unfinished, ...]
     mutations: int
+    released: frozenset[SSAValue]
 
 
 class KernelBuilder:
@@ -133,7 +134,9 @@ class KernelBuilder:
         self.frame_count = 0
         self.number_count = 0
         self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
-        self.released: set[SSAValue] = set()  # values of blocks that are released already
+        # Blocks that the program has released, and transfers that it has waited for.
+        self.released: frozenset[SSAValue] = frozenset()
+        self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
@@ -211,6 +214,7 @@ class KernelBuilder:
             self.flow_mistakes,
             tuple(None if level is None else list(level) for level in self.unfinished),
             self.containers.mark(),
+            self.released,
         )
 
     def go_back(self, mark: Mark) -> None:
@@ -227,6 +231,7 @@ class KernelBuilder:
         self.flow_mistakes = mark.flow_mistakes
         self.unfinished = mark.unfinished
         self.containers.go_back(mark.mutations)
+        self.released = mark.released
 
     def may_unroll(self, count: int) -> bool:
         """Is there room for so many iterations more?"""

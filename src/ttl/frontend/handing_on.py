@@ -34,9 +34,7 @@ class HandedOn:
         """rule NAME"""
         if self.builder.kernel.kind is not KernelKind.DATAMOVEMENT:
             return False
-        return self._is_left_to_program(value) or (
-            isinstance(value, SSAValue) and isinstance(value.type, ttl.TransferType)
-        )
+        return self._is_left_to_program(value) or self._is_under_way(value)
 
     def takes_value(self, value: Value) -> bool:
         """rule VALUE"""
@@ -44,12 +42,23 @@ class HandedOn:
         return is_compute and self._is_left_to_program(value) and is_readable(value)
 
     def _is_left_to_program(self, value: Value) -> bool:
-        """A block that the program itself releases."""
+        """A block that the program itself will release."""
         if not isinstance(value, SSAValue) or not isinstance(value.owner, ttl.AcquireOp):
             return False
-        left_out = {op for level in self.builder.unfinished for op in level or ()}
-        is_implicit = "implicit_release" in value.owner.attributes or value.owner in left_out
-        return value not in self.builder.scoped and not is_implicit
+        return value not in self.builder.scoped and not self._is_finished(value)
+
+    def _is_under_way(self, value: Value) -> bool:
+        """A transfer that the program itself will wait for."""
+        is_transfer = isinstance(value, SSAValue) and isinstance(value.type, ttl.TransferType)
+        return is_transfer and not self._is_finished(value)
+
+    def _is_finished(self, value: SSAValue) -> bool:
+        """By the program already, or where it leaves it out."""
+        op = value.owner
+        assert isinstance(op, Operation)
+        left_out = any(op in (level or ()) for level in self.builder.unfinished)
+        is_implicit = left_out or {"implicit_release", "implicit_wait"} & op.attributes.keys()
+        return value in self.builder.released or bool(is_implicit)
 
     def popped(self, block: SSAValue) -> SSAValue:
         """rule VALUE"""
@@ -70,8 +79,7 @@ class HandedOn:
 
     def broken(self, number: int, value: Value) -> FlowBroken | None:
         """Why the value cannot take the place of the one that the loop starts with."""
-        start = self.start[number]
-        if isinstance(value, SSAValue) and value.type == start.type and _end(value) == _end(start):
+        if self.takes(value) and is_alike(value, self.start[number]):
             return None
         return flow_broken("a loop that hands on something else than it starts with")
 
@@ -100,6 +108,11 @@ class HandedOn:
             op = type(acquire).create(operands=[acquire.buffer], result_types=[value.type])
             op.attributes["resumed"] = UnitAttr()
         return self.builder.value(op, value.name_hint)
+
+
+def is_alike(one: SSAValue, other: SSAValue) -> bool:
+    """Blocks of one end of a buffer, or transfers of one kind."""
+    return one.type == other.type and _end(one) == _end(other)
 
 
 def _end(value: SSAValue) -> object:

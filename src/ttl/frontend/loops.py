@@ -122,14 +122,14 @@ class Carried:
         """Bind the variables to the arguments of the loop's body, or of its condition."""
         self.builder.values = dict(self.before)
         handed = self.handed.start if is_test else self.handed.resume()
-        self._are_released(arguments)
+        self._are_popped(arguments)
         for variable, template in self.templates.items():
             self.builder.values[variable] = filled(template, arguments, handed)
             name_value(self.builder.values[variable], variable[1])
         self.builder.values |= self.fixed
 
-    def _are_released(self, values: Sequence[SSAValue]) -> None:
-        self.builder.released |= {values[number] for number in self.values_of_blocks}
+    def _are_popped(self, values: Sequence[SSAValue]) -> None:
+        self.builder.popped |= {values[number] for number in self.values_of_blocks}
 
     def leave(
         self, arguments: Sequence[SSAValue]
@@ -188,7 +188,7 @@ class Carried:
         """Bind the variables to the results of the loop."""
         self.builder.values = dict(self.before)
         handed = self.handed.resume()
-        self._are_released(results)
+        self._are_popped(results)
         for variable, template in self.templates.items():
             self.builder.values[variable] = filled(template, results, handed)
             name_value(self.builder.values[variable], variable[1])

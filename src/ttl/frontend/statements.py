@@ -23,6 +23,7 @@ from .branches import conditional, not_joined
 from .builder import (
     MISTAKEN,
     CannotCompile,
+    FlowBroken,
     KernelBuilder,
     Mark,
     Value,
@@ -331,10 +332,15 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
         )
 
     mark = builder.mark()
-    _translate_loop(builder, (node.test, *node.body), jumps, translate)
-    if _needs_unrolling(builder, mark, rest):
+    nodes = (node.test, *node.body)
+    try:
+        _translate_loop(builder, nodes, jumps, translate)
+        is_done = not _needs_unrolling(builder, mark, rest)
+    except (CannotCompile, FlowBroken):
+        is_done = False
+    if not is_done:
         builder.go_back(mark)
-        _translate_loop(builder, (node.test, *node.body), jumps, translate, hands_on=True)
+        _translate_loop(builder, nodes, jumps, translate, hands_on=True)
     return _behind_loop(builder, jumps, rest)
 
 

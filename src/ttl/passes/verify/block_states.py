@@ -162,6 +162,9 @@ class _Walk:
             tuple(self.under_way),
             frozenset(self.waited),
             tuple((group, t is None or tuple(t)) for group, t in self.groups.items()),
+            tuple((end, tuple(held.acquire for held in queue))
+                  for end, queue in self.handed.items()),
+            tuple(self.handed_transfers),
             tuple(self.facts.items()),
         )  # fmt: skip
 
