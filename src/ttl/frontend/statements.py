@@ -272,14 +272,38 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
     mark = builder.mark()
-    _translate_loop(builder, tuple(node.body), jumps, translate)
-    if not _needs_unrolling(builder, mark, rest):
-        return _behind_loop(builder, jumps, rest)
-    builder.go_back(mark)
-    if count is not None and builder.may_unroll(count):
+    is_loop, error = _try_loop(builder, tuple(node.body), jumps, translate, rest)
+    if not is_loop and count is not None and builder.may_unroll(count):
+        builder.go_back(mark)
         return unrolled(builder, node, iterated(over), rest)
-    _translate_loop(builder, tuple(node.body), jumps, translate, hands_on=True)
+    if error is not None:
+        raise error
     return _behind_loop(builder, jumps, rest)
+
+
+def _try_loop(
+    builder: KernelBuilder,
+    nodes: tuple[ast.AST, ...],
+    jumps: set[Jump],
+    translate: Callable[[FlowLoop], None],
+    rest: Steps,
+) -> tuple[bool, Exception | None]:
+    """First as it is, then handing on blocks: does it stay a loop, and what ended its translation?
+
+    Mistakes that have nothing to do with what a loop hands on do not count.
+    """
+    mark = builder.mark()
+    error: Exception | None = None
+    for hands_on in (False, True):
+        builder.go_back(mark)
+        error = None
+        try:
+            _translate_loop(builder, nodes, jumps, translate, hands_on)
+        except (CannotCompile, FlowBroken) as raised:
+            error = raised
+        if not isinstance(error, FlowBroken) and not _needs_unrolling(builder, mark, rest):
+            return True, error
+    return False, error
 
 
 def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
@@ -331,16 +355,9 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
             lambda: sequence(builder, body),
         )
 
-    mark = builder.mark()
-    nodes = (node.test, *node.body)
-    try:
-        _translate_loop(builder, nodes, jumps, translate)
-        is_done = not _needs_unrolling(builder, mark, rest)
-    except (CannotCompile, FlowBroken):
-        is_done = False
-    if not is_done:
-        builder.go_back(mark)
-        _translate_loop(builder, nodes, jumps, translate, hands_on=True)
+    _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+    if error is not None:
+        raise error
     return _behind_loop(builder, jumps, rest)
 
 
