@@ -201,12 +201,16 @@ class _Join:
         return Slot(number)
 
     def hand_over(self, side: int) -> None:
-        self.handed.hand_over([pair[side] for pair in self.handed_pairs])
+        if side == 0:
+            self.handed.begin()
+        else:
+            self.handed.hand_over([pair[side] for pair in self.handed_pairs])
 
-    def yielded(self, number: int, side: int) -> Value:
-        value = self.pairs[number][side]
-        is_block = number in self.values_of_blocks and self.handed.takes_value(value)
-        return self.handed.popped(value) if is_block else value
+    def values(self, side: int) -> list[Value]:
+        """What a branch yields, emitted at its end."""
+        found = [pair[side] for pair in self.pairs]
+        self.handed.pop_blocks(found, self.values_of_blocks)
+        return found
 
     def _range(self, one: Value, other: Value) -> RangeTemplate | None:
         """`slice` objects of one extent: so it stays known."""
@@ -293,8 +297,8 @@ def _emit_if(
     for side, block in enumerate(blocks):
         with builder.inside(block):
             yielded = [
-                typed(builder, join.yielded(number, side), type)
-                for number, type in enumerate(types)
+                typed(builder, value, type)
+                for value, type in zip(join.values(side), types, strict=True)
             ]
             join.hand_over(side)
             naturals.append({n for n, value in enumerate(yielded) if value in builder.naturals})

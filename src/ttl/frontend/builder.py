@@ -133,6 +133,7 @@ class KernelBuilder:
         self.facts: Facts = {}  # what conditions are decided on this path
         self.frame_count = 0
         self.number_count = 0
+        self.ages: dict[SSAValue, int] = {}  # of blocks, in the order of acquisition
         self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
         # Blocks that the program has released, and transfers that it has waited for.
         self.released: frozenset[SSAValue] = frozenset()
@@ -160,6 +161,8 @@ class KernelBuilder:
             op.location = location_of(self.span, self.call_sites())
             self._mark_implicit(op, self.implicit.get(self.span))
         self.block.add_op(op)
+        if isinstance(op, ttl.AcquireOp):
+            self.ages[op.block] = len(self.ages)
         return op
 
     def _mark_implicit(self, op: Operation, kind: RepairKind | None) -> None:

@@ -12,6 +12,7 @@ rule VALUE  compute: what the block holds is handed on, and the block is popped 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
@@ -29,6 +30,7 @@ class HandedOn:
     def __init__(self, builder: KernelBuilder):
         self.builder = builder
         self.start: list[SSAValue] = []
+        self.order: list[int] = []  # in which they are handed over, oldest first
 
     def takes(self, value: Value) -> bool:
         """rule NAME"""
@@ -60,8 +62,15 @@ class HandedOn:
         is_implicit = left_out or {"implicit_release", "implicit_wait"} & op.attributes.keys()
         return value in self.builder.released or bool(is_implicit)
 
-    def popped(self, block: SSAValue) -> SSAValue:
-        """rule VALUE"""
+    def pop_blocks(self, values: list[SSAValue], numbers: set[int]) -> None:
+        """rule VALUE: put what they hold in place of the blocks among some of the values."""
+        some = [values[number] for number in sorted(numbers)]
+        blocks = dict.fromkeys(value for value in some if self.takes_value(value))
+        popped = {block: self._popped(block) for block in sorted(blocks, key=self._age)}
+        for number in numbers:
+            values[number] = popped.get(values[number], values[number])
+
+    def _popped(self, block: SSAValue) -> SSAValue:
         if any(isinstance(use.operation, ttl.StoreOp) and use.index == 1 for use in block.uses):
             raise flow_broken("a loop that hands on a block which was stored into")
         copy = ttl.BLOCK_MATH["typecast"].create(operands=[block], result_types=[block.type])
@@ -83,13 +92,20 @@ class HandedOn:
             return None
         return flow_broken("a loop that hands on something else than it starts with")
 
+    def begin(self) -> None:
+        ages = [self._age(value) for value in self.start]
+        self.order = sorted(range(len(ages)), key=ages.__getitem__)
+        self.hand_over(self.start)
+
     def hand_over(self, values: Sequence[SSAValue]) -> None:
-        """rule NAME"""
+        """rule NAME: what takes the place of each value that it starts with."""
         if len({*values}) < len(values):
             raise flow_broken("a loop that gives a block or a transfer two names")
-        for earlier, later in zip(values, values[1:], strict=False):
-            _require_order(earlier, later)
-        for value in values:
+        ordered = [values[number] for number in self.order]
+        for earlier, later in combinations(ordered, 2):
+            if _end(earlier) == _end(later) and self._age(earlier) > self._age(later):
+                raise flow_broken("a loop that hands on blocks of a buffer in another order")
+        for value in ordered:
             if isinstance(value.owner, ttl.AcquireOp):
                 op: Operation = ttl.HandOverOp.of(value.owner)
                 op.attributes["number"] = self.builder.number(value.owner)
@@ -97,8 +113,12 @@ class HandedOn:
                 op = ttl.HandOverTransferOp.create(operands=[value])
             self.builder.emit(op)
 
+    def _age(self, value: SSAValue) -> int:
+        return self.builder.ages.get(value, 0)  # transfers have none
+
     def resume(self) -> list[SSAValue]:
-        return [self._resumed(value) for value in self.start]
+        resumed = {number: self._resumed(self.start[number]) for number in self.order}
+        return [resumed[number] for number in range(len(self.start))]
 
     def _resumed(self, value: SSAValue) -> SSAValue:
         acquire = value.owner
@@ -120,11 +140,3 @@ def _end(value: SSAValue) -> object:
     is_block = isinstance(acquire, ttl.AcquireOp)
     return (type(acquire), acquire.buffer) if is_block else None  # type: ignore[union-attr]
 
-
-def _require_order(earlier: SSAValue, later: SSAValue) -> None:
-    one, other = earlier.owner, later.owner
-    if _end(earlier) is None or _end(earlier) != _end(later):
-        return
-    assert isinstance(one, Operation) and isinstance(other, Operation)
-    if one.parent is not other.parent or not one.is_before_in_block(other):
-        raise flow_broken("a loop that hands on several blocks of a buffer in another order")

@@ -92,7 +92,9 @@ class Carried:
                 self.fixed[variable] = _Changing(variable[1], value)
             else:
                 self.templates[variable] = template
-        self.handed.hand_over(self.handed.start)
+        self.values_of_blocks &= {*range(len(self.start))}
+        self.handed.pop_blocks(self.start, self.values_of_blocks)
+        self.handed.begin()
 
     def _template(self, value: Value, by_value: bool) -> Any:
         """`by_value`: a block may be what it holds."""
@@ -105,7 +107,7 @@ class Carried:
         if self.loop.hands_on and by_value and self.handed.takes(value):
             return HandedSlot(self.handed.number(value))
         if self.loop.hands_on and by_value and self.handed.takes_value(value):
-            self.start.append(self.handed.popped(value))
+            self.start.append(value)
             self.values_of_blocks.add(len(self.start) - 1)
             return Slot(len(self.start) - 1)
         if not changes(value) and not (by_value and is_readable(value)):
@@ -142,8 +144,8 @@ class Carried:
         for variable, template in self.templates.items():
             value = ends.get(variable, MISSING)
             if isinstance(value, Unusable):
-                if value.broken and _is_read(template, arguments):
-                    raise value.broken
+                if _hands_on(template) or (value.broken and _is_read(template, arguments)):
+                    raise value.refuse()
                 unusable[variable] = value
             elif (broken := self._match(variable[1], template, value, yielded, handed)) is not None:
                 if _is_read(template, arguments):
@@ -155,6 +157,7 @@ class Carried:
         for variable in ends:
             if variable not in self.before:
                 unusable[variable] = on_some_paths(variable[1])
+        self.handed.pop_blocks(yielded, self.values_of_blocks)
         self.handed.hand_over([handed[number] for number in sorted(handed)])
         return yielded, unusable
 
@@ -174,8 +177,6 @@ class Carried:
             type = yielded[template.number].type
             if not _fits(value, type):
                 return _other_kind(name, self.start[template.number], value)
-            if template.number in self.values_of_blocks and self.handed.takes_value(value):
-                value = self.handed.popped(value)
             yielded[template.number] = typed(self.builder, value, type)
             return None
         pairs = zipped(template, value)
@@ -204,12 +205,13 @@ def _places(template: Any) -> Iterator[Slot | HandedSlot]:
             yield from _places(item)
 
 
+def _hands_on(template: Any) -> bool:
+    return any(isinstance(place, HandedSlot) for place in _places(template))
+
+
 def _is_read(template: Any, arguments: Sequence[SSAValue]) -> bool:
     """Does the next iteration read it?"""
-    return any(
-        isinstance(place, HandedSlot) or arguments[place.number].uses
-        for place in _places(template)
-    )
+    return _hands_on(template) or any(arguments[p.number].uses for p in _places(template))
 
 
 def _fits(value: Value, type: Attribute) -> bool:

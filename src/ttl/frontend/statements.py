@@ -287,13 +287,13 @@ def _try_loop(
     jumps: set[Jump],
     translate: Callable[[FlowLoop], None],
     rest: Steps,
-) -> tuple[bool, Exception | None]:
+) -> tuple[bool, CannotCompile | FlowBroken | None]:
     """First as it is, then handing on blocks: does it stay a loop, and what ended its translation?
 
     Mistakes that have nothing to do with what a loop hands on do not count.
     """
     mark = builder.mark()
-    error: Exception | None = None
+    error: CannotCompile | FlowBroken | None = None
     for hands_on in (False, True):
         builder.go_back(mark)
         error = None
