@@ -50,9 +50,10 @@ class HandedOn:
         return value not in self.builder.scoped and not self._is_finished(value)
 
     def _is_under_way(self, value: Value) -> bool:
-        """A transfer that the program itself will wait for."""
-        is_transfer = isinstance(value, SSAValue) and isinstance(value.type, ttl.TransferType)
-        return is_transfer and not self._is_finished(value)
+        """A transfer that the program itself will wait for; those of pipes have counters."""
+        if not isinstance(value, SSAValue) or not isinstance(value.type, ttl.TransferType):
+            return False
+        return value.type.kind.data in ("read", "write") and not self._is_finished(value)
 
     def _is_finished(self, value: SSAValue) -> bool:
         """By the program already, or where it leaves it out."""
