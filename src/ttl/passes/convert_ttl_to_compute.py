@@ -508,7 +508,11 @@ class _Placer:
         for op in computed:
             users = self.later_users(op.result, computed, memo)
             more += self.keep(op.result, users) if users else []
-        return roots + [root for root in more if (root.value, root.for_matrix) not in kept]
+        return roots + [
+            root  # one that is kept goes to the buffer it is handed on by, too
+            for root in more
+            if root.buffer is not None or (root.value, root.for_matrix) not in kept
+        ]
 
     def computed_by(self, roots: Iterable[Root]) -> Computed:
         """What has to be computed for the roots, operands first."""
