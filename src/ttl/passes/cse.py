@@ -1,7 +1,8 @@
 """Arithmetic that is there twice is done once, and arithmetic that nobody uses not at all.
 
 xDSL has a pass of this name for operations of any kind. Calls of the chip are never merged, so what
-is left is arithmetic; looking at nothing else takes a third of the time.
+is left is arithmetic; looking at nothing else takes a third of the time. An integer compared with
+itself, which the vendor's compiler refuses, is a constant.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from xdsl.context import Context
-from xdsl.dialects.arith import Arith
+from xdsl.dialects.arith import Arith, CmpiOp, ConstantOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from .module_pass import erase
 
@@ -47,10 +49,19 @@ def _simplify_operation(op: Operation, known: Known) -> None:
     if op.results[0].first_use is None:
         erase(op)
         return
+    if isinstance(op, CmpiOp) and op.lhs is op.rhs:
+        made = ConstantOp.from_int_and_width(int(_is_true_of_equals(op)), 1)
+        made.location = op.location
+        Rewriter.replace_op(op, made)
+        op = made
     first = known.setdefault(_value_of(op), op)
     if first is not op:
         op.results[0].replace_all_uses_with(first.results[0])
         erase(op)
+
+
+def _is_true_of_equals(op: CmpiOp) -> bool:
+    return op.predicate.value.data in (0, 3, 5, 7, 9)  # eq, sle, sge, ule, uge
 
 
 def _value_of(op: Operation) -> Hashable:
