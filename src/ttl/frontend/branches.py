@@ -171,7 +171,7 @@ class _Join:
             return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
         if by_value and (part := self._slice(one, other)) is not None:
             return part
-        if self.hands_on and (slot := self._handed(one, other)) is not None:
+        if (slot := self._handed(one, other)) is not None:
             return slot
         if not all(changes(value) or (by_value and is_readable(value)) for value in (one, other)):
             return MISSING
@@ -183,8 +183,12 @@ class _Join:
         return Slot(len(self.pairs) - 1)
 
     def _handed(self, one: Value, other: Value) -> Slot | HandedSlot | None:
-        """A loop that hands on blocks and transfers may do so by a condition."""
+        """Transfers, and in a loop that hands them on blocks."""
+        if not isinstance(one, SSAValue) or not isinstance(other, SSAValue):
+            return None
         if one in self.released[0] or other in self.released[1]:
+            return None
+        if not self.hands_on and not isinstance(one.type, ttl.TransferType):
             return None
         if all(self.handed.takes(value) for value in (one, other)) and is_alike(one, other):
             if (one, other) not in self.handed_pairs:

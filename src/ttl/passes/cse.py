@@ -1,8 +1,8 @@
 """Arithmetic that is there twice is done once, and arithmetic that nobody uses not at all.
 
 xDSL has a pass of this name for operations of any kind. Calls of the chip are never merged, so what
-is left is arithmetic; looking at nothing else takes a third of the time. An integer compared with
-itself, which the vendor's compiler refuses, is a constant.
+is left is arithmetic; looking at nothing else takes a third of the time. The vendor's compiler
+refuses an integer that is compared with itself: it is decided here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from xdsl.context import Context
-from xdsl.dialects.arith import Arith, CmpiOp, ConstantOp
+from xdsl.dialects.arith import Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
@@ -47,6 +47,10 @@ def _simplify_regions(op: Operation, known: Known) -> None:
 
 def _simplify_operation(op: Operation, known: Known) -> None:
     if op.results[0].first_use is None:
+        erase(op)
+        return
+    if isinstance(op, (MinSIOp, MaxSIOp)) and op.lhs is op.rhs:
+        op.result.replace_all_uses_with(op.lhs)
         erase(op)
         return
     if isinstance(op, CmpiOp) and op.lhs is op.rhs:
