@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from xdsl.context import Context
-from xdsl.dialects.arith import Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp
+from xdsl.dialects.arith import AddiOp, Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp, MuliOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
@@ -21,6 +21,7 @@ from .module_pass import erase
 Known = dict[Hashable, Operation]
 
 _ARITHMETIC = frozenset(Arith.operations)
+_COMMUTATIVE = (AddiOp, MuliOp)
 
 
 class Cse(ModulePass):
@@ -72,7 +73,7 @@ def _value_of(op: Operation) -> Hashable:
     """Equal for operations that give the same value."""
     return (
         type(op),
-        tuple(op.operands),
+        tuple(sorted(op.operands, key=id) if isinstance(op, _COMMUTATIVE) else op.operands),
         tuple(op.properties.items()),
         tuple(op.attributes.items()),
         op.results[0].type,
