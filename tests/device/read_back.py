@@ -15,7 +15,7 @@ from typing import Any
 
 import ttnn
 
-from device.standins import Device, Tensor, TensorAccessorArgs, install
+from device.standins import SCRATCH_ADDRESS, Device, Tensor, TensorAccessorArgs, install
 from ttl.artifact import CompiledOperation, read_folder
 from ttl.device.descriptors import program_descriptor
 from ttl.device.plan import TensorPlace, plan_program
@@ -41,7 +41,7 @@ def _built(compiled: CompiledOperation) -> Any:
         TensorPlace(tensor.buffer_address(), tuple(of_tensor))
         for tensor, of_tensor in zip(tensors, words, strict=True)
     ]
-    return program_descriptor(ttnn, plan_program(compiled, places))
+    return program_descriptor(ttnn, plan_program(compiled, places, SCRATCH_ADDRESS))
 
 
 def _called(example: str, operation: str) -> Any:

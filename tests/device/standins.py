@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 FIRST_ADDRESS = 0x1000
 ADDRESS_STEP = 0x400
+SCRATCH_ADDRESS = 0x20000
 
 DataType = Enum("DataType", ["BFLOAT16", "FLOAT32", "INT32", "UINT8", "BFLOAT8_B", "FP8_E4M3"])
 Layout = Enum("Layout", ["ROW_MAJOR", "TILE"])

@@ -12,8 +12,8 @@ import pytest
 
 import interpreters
 from device.real_ttnn import NO_INTERPRETER, find_environment, run_in_environment
-from device.standins import Tensor, TensorAccessorArgs
-from golden.example_programs import EXAMPLES, OPERATIONS, compile_example
+from device.standins import SCRATCH_ADDRESS, Tensor, TensorAccessorArgs
+from golden.example_programs import EXAMPLES, ON_NODES_ALONE, OPERATIONS, compile_example
 from ttl.artifact import (
     Buffer,
     CompiledOperation,
@@ -110,6 +110,9 @@ def _kernel(compiled: CompiledOperation, kernel: Kernel, cores: list[Any]) -> di
     if kernel.config is None:
         for tensor in tensors:
             words += TensorAccessorArgs(tensor).get_compile_time_args()
+    addresses = [tensors[i].buffer_address() for i in kernel.tensor_indices]
+    if kernel.uses_pipe_scratch:
+        addresses.append(SCRATCH_ADDRESS)
     return {
         "kernel_source": kernel.cpp_source,
         "source_type": "SOURCE_CODE",
@@ -118,7 +121,7 @@ def _kernel(compiled: CompiledOperation, kernel: Kernel, cores: list[Any]) -> di
         "named_compile_time_args": [],
         "defines": [],
         "runtime_args": [[list(one.core), list(one.args)] for one in kernel.runtime_args],
-        "common_runtime_args": [tensors[i].buffer_address() for i in kernel.tensor_indices],
+        "common_runtime_args": addresses,
         "compiler_include_paths": [],
         "config": _config(compiled, kernel),
     }
@@ -174,7 +177,7 @@ def test_every_example_and_every_field(tmp_path: Path) -> None:
         assert fields == expected(compiled), compiled.name
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", ON_NODES_ALONE)
 def test_a_call_with_real_types_reaches_generic_op(name: str) -> None:
     """Compiled over there, from tensors with the real ttnn's types and layouts."""
     example = str(EXAMPLES / f"{name}.py")

@@ -25,7 +25,7 @@ from ttl.tools.cli import main
 
 OWN_PAGES = Path(__file__).parent
 PAGES = sorted([*CODE_PAGES.glob("TTL*.md"), *OWN_PAGES.glob("*.md")])
-SECONDS = re.compile(r"\d\.\d\d s\b")  # of a kernel that spins
+SECONDS = re.compile(r"\d+\.\d+ s\b")  # of a kernel that spins
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 # Codes that no program alone gets; what gets them is tested elsewhere.

@@ -300,7 +300,7 @@ def forwarding_chain_in_a_loop() -> Any:
     return chain(3, 2, 5)
 
 
-@pattern((5, 4), (5, 6))
+@pattern((5, 8), (5, 6))
 def row_and_column_chains() -> Any:
     """Down the first column, then along each row, five times."""
 
@@ -331,13 +331,13 @@ def row_and_column_chains() -> Any:
                     if row == 1:
                         ttl.copy(block, y[i, 2 * x : 2 * x + 2]).wait()
                     else:
-                        ttl.copy(block, a[i, 2:4]).wait()
+                        ttl.copy(block, a[i, 2 * x + 2 : 2 * x + 4]).wait()
 
     def expected(a, y):
         for i in range(5):
             for x in range(3):
                 tile(y, i, 2 * x, width=2)[:] = tile(a, i, 0, width=2)
-            tile(a, i, 2, width=2)[:] = tile(a, i, 0, width=2)
+                tile(a, i, 2 * x + 2, width=2)[:] = tile(a, i, 0, width=2)
 
     return operation, expected
 

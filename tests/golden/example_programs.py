@@ -30,7 +30,13 @@ from ttl.target import load
 DEVICE = ttnn.open_device(device_id=0)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-OPERATIONS = {"elementwise": "multiply_add_exp", "matmul_bias_relu": "matmul_bias_relu"}
+OPERATIONS = {
+    "elementwise": "multiply_add_exp",
+    "matmul_bias_relu": "matmul_bias_relu",
+    "multicast_matmul": "multicast_matmul",
+    "split_sum": "split_sum",
+}
+ON_NODES_ALONE = ("elementwise", "matmul_bias_relu")  # neither pipes nor semaphores
 TARGET = load("wormhole_b0")
 
 
@@ -69,8 +75,12 @@ def sample_inputs(count: int = 3) -> list[tuple[str, list[Any]]]:
 
 def example_program(name: str, size: int = 256) -> Program:
     """The example called with zeros: enough to compile it."""
-    tensors = [ttnn.zeros((size, size), ttnn.bfloat16, device=DEVICE) for _ in range(4)]
-    return operation_of(name).program(tuple(tensors), {}, TARGET.default_grid)
+    operation = operation_of(name)
+    widths = [size] * len(operation.signature.parameters)
+    if name == "split_sum":
+        widths[-1] = size // 4
+    tensors = [ttnn.zeros((size, width), ttnn.bfloat16, device=DEVICE) for width in widths]
+    return operation.program(tuple(tensors), {}, TARGET.default_grid)
 
 
 @cache

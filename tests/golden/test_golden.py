@@ -18,7 +18,6 @@ from golden.example_programs import EXAMPLES, OPERATIONS, compile_example
 from ttl.artifact.manifest import to_json
 
 HERE = Path(__file__).parent
-KERNELS = ("compute", "read", "write")
 
 
 def check(path: Path, text: str, update: bool) -> None:
@@ -46,9 +45,7 @@ def without_sources(manifest: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_kernels_are_the_golden_ones(name: str, update: bool) -> None:
-    kernels = compile_example(name).kernels
-    assert tuple(kernel.name for kernel in kernels) == KERNELS
-    for kernel in kernels:
+    for kernel in compile_example(name).kernels:
         check(HERE / name / f"{kernel.name}.cpp", kernel.cpp_source, update)
 
 
@@ -62,7 +59,8 @@ def test_manifest_is_the_golden_one(name: str, update: bool) -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_golden_folder_has_nothing_else(name: str) -> None:
-    expected = {f"{kernel}.cpp" for kernel in KERNELS} | {"manifest.json"}
+    kernels = compile_example(name).kernels
+    expected = {f"{kernel.name}.cpp" for kernel in kernels} | {"manifest.json"}
     assert {path.name for path in (HERE / name).iterdir()} == expected
 
 
@@ -80,7 +78,7 @@ def test_another_process_and_hash_seed_give_the_same_bytes(name: str, tmp_path: 
             capture_output=True,
             timeout=60,
         )
-        for kernel in KERNELS:
+        for kernel in [each.name for each in compile_example(name).kernels]:
             written = (folder / "kernels" / f"{kernel}.cpp").read_text()
             assert written == (HERE / name / f"{kernel}.cpp").read_text()
         manifest = (folder / "manifest.json").read_text()

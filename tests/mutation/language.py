@@ -264,7 +264,7 @@ MUTANTS = (
     ),
     Mutant(
         "if-src-if-dst",
-        PIPES,
+        "sim/nets.py",
         "    for role in roles:\n        role.open_calls += 1\n",
         "    for role in reversed(list(roles)):\n        role.open_calls += 1\n",
     ),

@@ -267,12 +267,6 @@ RACE = _code(
     that may read what they write; in others, nodes that use neither are compared.""",
 )
 
-SCHEDULE_DEPENDENT = _code(
-    "TTL5008", "schedule-dependent", Blame.USER,
-    """`ttl explore` ran the program under several schedules and got different results. On the chip
-    the result depends on which kernel is faster. The seed shows one such schedule.""",
-)
-
 NOT_PROVEN = _code(
     "TTL5006", "not-proven", Blame.UNDEFINED,
     """`ttl check` follows every kernel on every node without data. Here it could not follow them to
@@ -286,6 +280,12 @@ ORDER_DEPENDENT = _code(
     one order they do, in another they wait for ever. A semaphore whose value only grows, and that
     is waited for by wait_ge(), does not depend on the order.""",
     Severity.WARNING,
+)
+
+SCHEDULE_DEPENDENT = _code(
+    "TTL5008", "schedule-dependent", Blame.USER,
+    """`ttl explore` ran the program under several schedules and got different results. On the chip
+    the result depends on which kernel is faster. The seed shows one such schedule.""",
 )
 
 NO_COMPILER = _code(
@@ -358,12 +358,6 @@ SIMULATOR_ONLY = _code(
     Severity.WARNING,
 )
 
-ATEN_OPERATION = _code(
-    "TTL7030", "aten-operation", Blame.UNSUPPORTED,
-    """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
-    not for this element type or for sizes that change from call to call. What common models need
-    has one: elementwise operations, matrix products, reductions and changes of shape.""",
-)
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
@@ -385,6 +379,13 @@ WRONG_KERNEL_ARTIFACT = _code(
     "TTL7023", "wrong-kernel-artifact", Blame.USER,
     """The artifact of a TT-Lang operation in a graph is no JSON, was written for another version,
     or its parts do not fit together.""",
+)
+
+ATEN_OPERATION = _code(
+    "TTL7030", "aten-operation", Blame.UNSUPPORTED,
+    """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
+    not for this element type or for sizes that change from call to call. What common models need
+    has one: elementwise operations, matrix products, reductions and changes of shape.""",
 )
 
 IR_SYNTAX = _code(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from golden.example_programs import OPERATIONS, compile_example, example_module
+from golden.example_programs import ON_NODES_ALONE, compile_example, example_module
 from ttl.codegen import assemble
 from ttl.dialects import make_context
 from ttl.passes import PIPELINE, find_pass, run_passes
@@ -74,7 +74,7 @@ def test_the_table_has_every_pass() -> None:
 
 @pytest.mark.parametrize("removed", PIPELINE)
 def test_without(removed: str) -> None:
-    seen = tuple(outcome(example, removed) for example in OPERATIONS)
+    seen = tuple(outcome(example, removed) for example in ON_NODES_ALONE)
     assert seen == FAILS[removed]
     elsewhere = ("ttl-insert-copy-wait", "ttl-expand-compositions")
     of_pipes = ("ttl-post-before-send", "ttl-assign-pipe-resources", "ttl-lower-pipe-roles")
@@ -82,7 +82,7 @@ def test_without(removed: str) -> None:
 
 
 def test_nothing_fails_with_all_passes() -> None:
-    assert {outcome(example, None) for example in OPERATIONS} == {"nothing"}
-    for name in OPERATIONS:
+    assert {outcome(example, None) for example in ON_NODES_ALONE} == {"nothing"}
+    for name in ON_NODES_ALONE:
         complete = {kernel.name: kernel.cpp_source for kernel in compile_example(name).kernels}
         assert kernels_of(example_module(name, PIPELINE[-1])) == complete

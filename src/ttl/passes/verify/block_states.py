@@ -218,7 +218,6 @@ class _Walk:
         self.blocks[op.block] = held
         queue = self.queues.setdefault((op.buffer, type(op)), [])
         queue.append(held)
-        _check_count(queue)
 
     def release(self, op: ttl.ReleaseOp) -> None:
         is_push = isinstance(op, ttl.PushOp)
@@ -351,22 +350,6 @@ class _Walk:
             helps=(f"call {call}() on it, or acquire it in a `with`",),
         )
         return broken.at(span_of(held.acquire.location), "acquired here and never released")
-
-
-def _check_count(queue: Queue) -> None:
-    """A kernel that holds all blocks of a buffer waits for one more for ever."""
-    acquire = queue[-1].acquire
-    assert isinstance(acquire.buffer.type, ttl.DataflowBufferType)
-    count = acquire.buffer.type.block_count.value.data
-    if len(queue) > count:
-        call = "reserve" if isinstance(acquire, ttl.ReserveOp) else "wait"
-        name = acquire.buffer.name_hint
-        raise RuleBroken(
-            codes.DEADLOCK,
-            f"deadlock: `{name}.{call}()` waits for a block while the kernel holds all {count}",
-            helps=("release blocks before, or give the dataflow buffer a larger block_count",),
-            secondary=queue[0].acquired_here(),
-        )
 
 
 def _release_order(oldest: _Held) -> RuleBroken:

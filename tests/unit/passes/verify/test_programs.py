@@ -382,10 +382,10 @@ def ring(a, y, a_dfb, y_dfb, net):
         def send(pipe):
             for _ in range(20):
                 with a_dfb.reserve() as blk:
-                    ttl.copy(a[0, 0], blk).wait()
+                    ttl.copy(a[0, ttl.node(dims=1)], blk).wait()
                     ttl.copy(blk, pipe).wait()
                 with a_dfb.wait() as blk:
-                    ttl.copy(blk, a[0, 0]).wait()
+                    ttl.copy(blk, a[0, ttl.node(dims=1)]).wait()
 
         net.if_src(send)
 
@@ -408,7 +408,7 @@ def loopback_in_order(a, y, a_dfb, y_dfb, net):
     def dm():
         transfers = ttl.GroupTransfer()
         sent = a_dfb.reserve()
-        ttl.copy(a[0, 0], sent).wait()
+        ttl.copy(a[0, ttl.node(dims=1)], sent).wait()
         received = y_dfb.reserve()
 
         def receive(pipe):
@@ -423,7 +423,7 @@ def loopback_in_order(a, y, a_dfb, y_dfb, net):
         sent.push()
         received.push()
         with a_dfb.wait() as blk:
-            ttl.copy(blk, a[0, 0]).wait()
+            ttl.copy(blk, a[0, ttl.node(dims=1)]).wait()
         drain(y_dfb, y, ttl.node(dims=1))
 
     return (dm,)
@@ -572,7 +572,7 @@ def sends_before_it_posts(a, y, a_dfb, y_dfb, net):
     def dm():
         transfers = ttl.GroupTransfer()
         sent = a_dfb.reserve()
-        ttl.copy(a[0, 0], sent).wait()
+        ttl.copy(a[0, ttl.node(dims=1)], sent).wait()
 
         def send(pipe):
             transfers.add(ttl.copy(sent, pipe))
@@ -587,7 +587,7 @@ def sends_before_it_posts(a, y, a_dfb, y_dfb, net):
         sent.push()
         received.push()
         with a_dfb.wait() as blk:
-            ttl.copy(blk, a[0, 0]).wait()
+            ttl.copy(blk, a[0, ttl.node(dims=1)]).wait()
         drain(y_dfb, y, ttl.node(dims=1))
 
     return (dm,)
