@@ -244,6 +244,23 @@ class PopOp(ReleaseOp):
 
 
 @irdl_op_definition
+class HandOverOp(ReleaseOp):
+    """The oldest block that the buffer's end holds gets another name: it is acquired again.
+
+    Nothing happens on the chip: acquiring does not move the buffer's pointers, releasing does. The
+    acquire that follows is marked `resumed`.
+    """
+
+    name = "ttl.dfb_hand_over"
+    is_wait = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def of(cls, acquire: AcquireOp) -> HandOverOp:
+        properties = {"is_wait": UnitAttr()} if isinstance(acquire, WaitOp) else {}
+        return cls.create(operands=[acquire.buffer], properties=properties)
+
+
+@irdl_op_definition
 class ScopeEndOp(IRDLOperation):
     """The end of a `with`: the blocks it acquired, in order. ttl-insert-cb-sync releases them."""
 
@@ -368,6 +385,22 @@ class TransferOfOp(IRDLOperation):
 @irdl_op_definition
 class WaitTransferOp(IRDLOperation):
     name = "ttl.wait"
+    transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class ResumeTransferOp(IRDLOperation):
+    """Another name for a transfer under way: of the transfers handed over, the next."""
+
+    name = "ttl.resume_transfer"
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class HandOverTransferOp(IRDLOperation):
+    """From here on another name stands for the transfer: see ResumeTransferOp."""
+
+    name = "ttl.hand_over_transfer"
     transfer = operand_def(TransferType)
 
 
@@ -630,6 +663,11 @@ class TileCallOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
 
+def is_resumed(op: Operation) -> bool:
+    """Does an acquire give a block that the kernel holds already another name?"""
+    return "resumed" in op.attributes
+
+
 def buffer_of(block: SSAValue) -> SSAValue:
     """The dataflow buffer a block was acquired from."""
     assert isinstance(block.owner, AcquireOp)
@@ -673,6 +711,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     CanAcquireOp,
     PushOp,
     PopOp,
+    HandOverOp,
     ScopeEndOp,
     StoreOp,
     NodeIndexOp,
@@ -682,6 +721,8 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     TransferPartsOp,
     TransferOfOp,
     WaitTransferOp,
+    HandOverTransferOp,
+    ResumeTransferOp,
     GroupOp,
     GroupAddOp,
     GroupWaitOp,

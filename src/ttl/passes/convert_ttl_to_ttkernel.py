@@ -103,6 +103,8 @@ def bind_buffer(self: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> Non
 
 def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None]:
     def convert(self: KernelConverter, op: Operation, make: Maker) -> None:
+        if ttl.is_resumed(op):
+            return
         buffer = op.operands[0]
         assert isinstance(buffer.type, ttl.DataflowBufferType)
         blocks = self.held.count.get(op, 1)  # those that are held already count too
@@ -299,6 +301,9 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.CanAcquireOp: can_acquire,
     ttl.PushOp: buffer_call("cb_push_back"),
     ttl.PopOp: buffer_call("cb_pop_front"),
+    ttl.HandOverOp: drop,
+    ttl.HandOverTransferOp: drop,
+    ttl.ResumeTransferOp: drop,
     **COMPUTE_CONVERSIONS,
     ttl.RuntimeArgOp: runtime_arg,
     ttl.SignpostOp: signpost,
