@@ -27,7 +27,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
         aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
         aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
-        aten.addcdiv, aten.stack, aten.mse_loss,
+        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss,
         # and their gradients
         aten._softmax_backward_data, aten._log_softmax_backward_data,
         aten.native_layer_norm_backward, aten.native_group_norm_backward,

@@ -166,11 +166,17 @@ def register() -> None:
     _setup_privateuseone_for_python_backend(NAME)
     aten = torch.library.Library("aten", "IMPL")
     for name, kernel in (_KERNELS | {name: _view(name) for name in _VIEWS}).items():
-        aten.impl(name, kernel, "PrivateUse1")
+        aten.impl(name, _untraced(kernel), "PrivateUse1")
     others = torch.library.Library("_", "IMPL")
-    others.fallback(_run_eagerly, "PrivateUse1")
+    others.fallback(_untraced(_run_eagerly), "PrivateUse1")
     _LIBRARIES.extend((aten, others))
     torch.serialization.register_package(_BEFORE_OTHERS, _location, _load)
+
+
+def _untraced(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Where dynamo leaves a graph, the frames behind it are the user's, and not ours."""
+    untraced: Callable[..., Any] = torch.compiler.disable(kernel)
+    return untraced
 
 
 _BEFORE_OTHERS = 11  # the CPU is at 10

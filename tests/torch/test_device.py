@@ -78,6 +78,8 @@ def test_operations_outside_of_compile():
     torch.testing.assert_close((a * a).cpu(), x * x)  # one tensor twice
     torch.testing.assert_close((a * b).cpu(), x * y)
     torch.testing.assert_close(torch.softmax(a @ b.t(), -1).cpu(), torch.softmax(x @ y.t(), -1))
+    torch.testing.assert_close((a % 0.7).cpu(), x % 0.7)  # torch makes a tensor of the number
+    torch.testing.assert_close((a @ b[0]).cpu(), x @ y[0])
     a += b
     torch.testing.assert_close(a.cpu(), x + y)
     out = torch.empty(0, device="tt")
