@@ -12,6 +12,7 @@ from functorch.compile import make_boxed_func
 from torch import fx
 from torch._functorch.aot_autograd import aot_module_simplified
 
+from . import fast_paths
 from .executable import Executable
 
 aten = torch.ops.aten
@@ -40,7 +41,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     for packet in (aten.var, aten.var_mean, aten.std):  # lowered, not taken apart into prims
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
-    return table
+    return table | fast_paths.DECOMPOSITIONS
 
 
 @contextmanager

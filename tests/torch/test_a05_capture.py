@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
+from torch.utils import _pytree as pytree
 
 import tt_torch
 from torch_models import Product, Stitched, TwoOutputs, add, bf16, gradients, multiply_tiles
@@ -240,3 +242,36 @@ def test_layers_of_torch_train(make, shape):
         torch.testing.assert_close(own.grad.cpu(), other.grad, rtol=1e-4, atol=1e-3)
     for own, other in zip(compiled.buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(own.cpu(), other)
+
+
+encoder_layer = partial(nn.TransformerEncoderLayer, 32, 2, 64, batch_first=True)
+attention = partial(nn.MultiheadAttention, 32, 2, batch_first=True)
+KEYS = torch.tensor([[False] * 5 + [True] * 3, [False] * 8])
+CAUSAL = nn.Transformer.generate_square_subsequent_mask(8)
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (encoder_layer, {}),
+        (partial(encoder_layer, norm_first=True, activation="gelu"), {"src_mask": CAUSAL}),
+        (encoder_layer, {"src_key_padding_mask": KEYS}),
+        (attention, {}),
+        (attention, {"average_attn_weights": False, "attn_mask": CAUSAL != 0}),
+        (attention, {"need_weights": False, "key_padding_mask": KEYS}),
+    ],
+)
+def test_attention_layers_that_do_not_train(make, options):
+    """torch has one operation for all of such a layer."""
+    torch.manual_seed(0)
+    model, x = make().eval(), torch.randn(2, 8, 32)
+    inputs = [x] * (3 if make is attention else 1)
+    with torch.no_grad():
+        expected = pytree.tree_leaves(model(*inputs, **options))
+        inputs, options = pytree.tree_map_only(
+            torch.Tensor, lambda each: each.to("tt"), (inputs, options)
+        )
+        found = torch.compile(model.to("tt"), backend="tt", fullgraph=True)(*inputs, **options)
+    for result, wanted in zip(pytree.tree_leaves(found), expected, strict=True):
+        if wanted is not None:
+            torch.testing.assert_close(result.cpu(), wanted, rtol=1e-5, atol=1e-5)

@@ -272,16 +272,8 @@ def _name(node: fx.Node) -> str:
     return str(node.target) if node.op == "call_function" else f"`{node.name}`"
 
 
-_FAST_PATHS = (
-    torch.ops.aten._transformer_encoder_layer_fwd.default,
-    torch.ops.aten._native_multi_head_attention.default,
-)
-
-
 def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
     helps = ("write it with other operations, or compute it outside of the model",)
-    if node is not None and node.target in _FAST_PATHS:
-        helps = ("torch.backends.mha.set_fastpath_enabled(False) has torch use smaller operations",)
     broken = RuleBroken(codes.ATEN_OPERATION, message, helps=helps)
     span = calling_span() if node is None else span_of(node) or calling_span()
     return UnsupportedOperation(broken.at(span))
