@@ -128,7 +128,7 @@ def _item(tensor: Tensor) -> Any:
 
 
 def _equal(tensor: Tensor, other: Tensor) -> bool:
-    return torch.equal(on_host(tensor), on_host(other))
+    return bool(torch.equal(on_host(tensor), on_host(other)))
 
 
 def _masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
@@ -158,7 +158,8 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "masked_select": _masked_select,
     # How torch asks whether it may make a nested tensor of a padded one; there are none here.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
-} | {name: _random(name.partition(".")[0]) for name in _DRAWN}
+}
+_KERNELS |= {name: _random(name.partition(".")[0]) for name in _DRAWN}
 
 
 def _view(name: str) -> Callable[..., Any]:
