@@ -17,7 +17,8 @@ from ttl.config import Config
 from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
 from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.trace import Recorder, write_json_lines
+from ttl.trace import Recorder
+from ttl.trace.files import append_events
 
 from .device import NAME, on_host, on_tt
 from .lowering import emit_module
@@ -77,8 +78,7 @@ def _run(runtime: Runtime, arrays: list[Any]) -> list[Any]:
     try:
         return runtime.run(arrays, recorder=recorder)
     finally:
-        with file.open("a") as out:
-            write_json_lines(recorder.events, out)
+        append_events(file, recorder.raw)
 
 
 # Elements -----------------------------------------------------------------------------------------

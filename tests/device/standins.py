@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 FIRST_ADDRESS = 0x1000
 ADDRESS_STEP = 0x400
@@ -87,6 +87,25 @@ class TensorAccessorArgs:
 
 
 @dataclass
+class ScratchTensor:
+    """What the launcher makes for the pipes of a launch."""
+
+    values: Any
+    dtype: Any
+    place: Any
+    layout: Any
+    memory: Any
+    made: ClassVar[list[ScratchTensor]] = []
+
+    def __post_init__(self) -> None:
+        self.made.append(self)
+        self.address = 0x80000 + 0x100 * len(self.made)
+
+    def buffer_address(self) -> int:
+        return self.address
+
+
+@dataclass
 class Launches:
     """What generic_op was called with."""
 
@@ -144,6 +163,13 @@ def standin_module() -> ModuleType:
     ttnn.CoreCoord = lambda x, y: (x, y)
     ttnn.CoreRange = lambda start, end: (start, end)
     ttnn.CoreRangeSet = list
+    ttnn.ShardSpec = lambda cores, shape, orientation: (cores, shape, orientation)
+    ttnn.MemoryConfig = lambda layout, buffer, shards: (layout, buffer, shards)
+    ttnn.ShardOrientation = SimpleNamespace(ROW_MAJOR="ROW_MAJOR")
+    ttnn.TensorMemoryLayout = SimpleNamespace(HEIGHT_SHARDED="HEIGHT_SHARDED")
+    ttnn.BufferType = SimpleNamespace(L1="L1")
+    ttnn.ROW_MAJOR_LAYOUT = Layout.ROW_MAJOR
+    ttnn.Tensor = ScratchTensor
     ttnn.MathFidelity = MathFidelity
     ttnn.UnpackToDestMode = UnpackToDestMode
     for dtype in ("bfloat16", "float32", "int32", "uint32", "uint16", "uint8", "bfloat8_b"):

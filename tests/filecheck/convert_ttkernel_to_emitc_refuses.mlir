@@ -12,5 +12,5 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 }
 
 // CHECK: error[TTL8003]: pass `convert-ttkernel-to-emitc` cannot work on this IR
-// CHECK: = the pipeline: ttl-insert-copy-wait, ttl-insert-cb-sync, ttl-expand-compositions
+// CHECK: = the pipeline: ttl-insert-copy-wait, ttl-insert-cb-sync, ttl-post-before-send
 // CHECK: = help: run the passes that come before it first

@@ -46,7 +46,9 @@ def test_no_example_makes_more_calls_than_the_public_compiler_emits(example: str
 
 def test_every_example_is_counted() -> None:
     examples = {path.stem for path in (counts_page.ROOT / "examples").glob("*.py")}
-    assert examples - {"sample_inputs"} == set(counts_page.PUBLIC)
+    # Those with pipes or semaphores have no counterpart among the counted programs.
+    others = {"sample_inputs", "multicast_matmul", "split_sum"}
+    assert examples - others == set(counts_page.PUBLIC)
 
 
 def test_every_section_has_a_folder() -> None:

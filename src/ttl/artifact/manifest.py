@@ -107,11 +107,11 @@ def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, A
         "core_range": {"start": list(start), "end": list(end)},
         "cb_configs": [_buffer_to_json(buffer) for buffer in compiled.buffers],
         "num_tensors": len(compiled.operands),
-        **({"num_pipe_nets": 0} if format_version == 1 else {}),
+        **({"num_pipe_nets": compiled.pipe_net_count} if format_version == 1 else {}),
         # Such semaphores have the numbers 0, 1, ... and start at 0: those in `pyttl` say more.
         "num_pipe_sync_semaphores": max((s.index + 1 for s in compiled.semaphores), default=0),
         "num_pipe_global_semaphores": 0,
-        "pipe_sram_scratch_bytes": 0,
+        "pipe_sram_scratch_bytes": compiled.pipe_scratch_bytes,
         "operand_metadata": _metadata(compiled.operands),
         "pyttl": _own(compiled),
     }
@@ -197,6 +197,7 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
             {"id": semaphore.index, "initial_value": semaphore.initial}
             for semaphore in compiled.semaphores
         ],
+        "pipe_net_count": compiled.pipe_net_count,
     }
 
 
@@ -207,6 +208,7 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
         "thread": kernel.thread.value,
         "compile_time_args": list(compiled.buffer_indices),
         "uses_tensor_accessors": kernel.uses_tensor_accessors,
+        "uses_pipe_scratch": kernel.uses_pipe_scratch,
         "runtime_arg_names": list(kernel.runtime_arg_names),
         "runtime_args": [
             {"core": list(arguments.core), "args": list(arguments.args)}
@@ -268,6 +270,8 @@ def _operation(manifest: dict[str, Any]) -> CompiledOperation:
         operands=_operands(manifest["operand_metadata"], own),
         core_range=(_coordinate(core_range["start"]), _coordinate(core_range["end"])),
         semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in own["semaphores"]),
+        pipe_net_count=own.get("pipe_net_count", 0),
+        pipe_scratch_bytes=manifest["pipe_sram_scratch_bytes"],
     )
 
 
@@ -293,6 +297,7 @@ def _kernel(kernel: dict[str, Any], own: dict[str, Any]) -> Kernel:
         source_map=tuple((line, Span(*span)) for line, span in own["source_map"]),
         runtime_arg_names=tuple(own["runtime_arg_names"]),
         signposts=tuple((zone, name) for zone, name in own.get("signposts", ())),
+        uses_pipe_scratch=own.get("uses_pipe_scratch", False),
         runtime_args=tuple(
             CoreArguments(_coordinate(arguments["core"]), tuple(arguments["args"]))
             for arguments in own["runtime_args"]

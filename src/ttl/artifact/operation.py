@@ -3,7 +3,9 @@
 Argument conventions, the same for every launcher:
 * compile-time arguments of a compute kernel: the buffer indices 0..n-1; of a data movement kernel:
   those, then the TensorAccessor arguments of all tensors of the operation in order;
-* common runtime arguments: the addresses of the tensors in `tensor_indices`, in that order;
+* common runtime arguments: the addresses of the tensors in `tensor_indices`, in that order, then
+  the address of the pipes' scratch memory if the kernel uses it: the same on every node, zeroed
+  before each launch;
 * runtime arguments of a core: those of the kernel's `runtime_args`, what differs between nodes.
 """
 
@@ -54,6 +56,7 @@ class Kernel:
     runtime_arg_names: tuple[str, ...] = ()  # what get_arg_val(0), get_arg_val(1), ... are
     runtime_args: tuple[CoreArguments, ...] = ()  # of every core, or of none
     signposts: tuple[tuple[str, str], ...] = ()  # (the profiler's name, the program's)
+    uses_pipe_scratch: bool = False
 
     @property
     def uses_tensor_accessors(self) -> bool:
@@ -136,6 +139,8 @@ class CompiledOperation:
     operands: tuple[Operand, ...]
     core_range: tuple[Coordinate, Coordinate]  # inclusive corners
     semaphores: tuple[Semaphore, ...] = ()
+    pipe_net_count: int = 0
+    pipe_scratch_bytes: int = 0  # of L1 on every node
 
     @property
     def buffer_indices(self) -> tuple[int, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 
 from ttl.artifact import (
     Buffer,
@@ -14,6 +15,7 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
+    Semaphore,
     ThreadKind,
 )
 from ttl.dialects import emitc, ttl
@@ -37,7 +39,23 @@ def assemble(name: str, module: ModuleOp, operands: tuple[Operand, ...]) -> Comp
         buffers=tuple(_buffer(op) for op in module.ops if isinstance(op, ttl.DeclareBufferOp)),
         operands=operands,
         core_range=((0, 0), (columns - 1, rows - 1)),
+        semaphores=_semaphores(module),
+        pipe_net_count=len(list(ttl.nets_of(module))),
+        pipe_scratch_bytes=_number(module, "ttl.pipe_sram_scratch_bytes"),
     )
+
+
+def _semaphores(module: ModuleOp) -> tuple[Semaphore, ...]:
+    """The program's with their initial values, then those of pipes."""
+    initial = [semaphore.initial.value.data for semaphore in ttl.semaphores_of(module)]
+    initial += [0] * (_number(module, "ttl.semaphore_count") - len(initial))
+    return tuple(Semaphore(index, value) for index, value in enumerate(initial))
+
+
+def _number(op: Operation, name: str) -> int:
+    """The attribute `name`; 0 if there is none."""
+    attribute = op.attributes.get(name)
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
 
 
 def _kernel(file: emitc.FileOp, cores: Sequence[Coordinate]) -> Kernel:
@@ -56,6 +74,7 @@ def _kernel(file: emitc.FileOp, cores: Sequence[Coordinate]) -> Kernel:
         runtime_arg_names=names,
         runtime_args=arguments,
         signposts=_signposts(file),
+        uses_pipe_scratch=bool(_number(file, "ttl.uses_pipe_scratch")),
     )
 
 

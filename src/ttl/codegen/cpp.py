@@ -221,6 +221,11 @@ def load(self: _Printer, op: emitc.LoadOp) -> None:
     self.texts[op.result] = self.texts[op.operand]
 
 
+def subscript(self: _Printer, op: emitc.SubscriptOp) -> None:
+    array, index = self.operands(op)
+    self.texts[op.result] = f"{array}[{index}]"
+
+
 def loop(self: _Printer, op: emitc.ForOp) -> None:
     lower, upper, step = self.operands(op)
     variable = op.body.block.args[0]
@@ -300,6 +305,7 @@ PRINTERS: dict[type[Operation], Callable[..., None]] = {
     emitc.VariableOp: variable,
     emitc.AssignOp: assign,
     emitc.LoadOp: load,
+    emitc.SubscriptOp: subscript,
     emitc.IfOp: branch,
     emitc.ForOp: loop,
     emitc.WhileOp: while_loop,

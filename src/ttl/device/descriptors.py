@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ttl.artifact import Coordinate, CoreArguments, Semaphore, ThreadKind
+import numpy as np
+
+from ttl.artifact import (
+    CompiledOperation,
+    Coordinate,
+    CoreArguments,
+    Semaphore,
+    ThreadKind,
+)
 
 from .plan import BufferPlan, KernelPlan, ProgramPlan
 
@@ -17,6 +25,27 @@ def program_descriptor(ttnn: Any, plan: ProgramPlan) -> Any:
         semaphores=[_semaphore(ttnn, semaphore, cores) for semaphore in plan.semaphores],
         cbs=[_buffer(ttnn, buffer, cores) for buffer in plan.buffers],
     )
+
+
+def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | None:
+    """A tensor of zeros with a shard in the L1 of every core, all at the same address.
+
+    It is made anew for each launch: its counters start at 0.
+    """
+    if not compiled.pipe_scratch_bytes:
+        return None
+    words = compiled.pipe_scratch_bytes // 4
+    (first_x, first_y), (last_x, last_y) = compiled.core_range
+    cores = (last_x - first_x + 1) * (last_y - first_y + 1)
+    shards = ttnn.ShardSpec(
+        _core_ranges(ttnn, *compiled.core_range),
+        (1, words),
+        ttnn.ShardOrientation.ROW_MAJOR,
+    )
+    layout = ttnn.TensorMemoryLayout.HEIGHT_SHARDED
+    memory = ttnn.MemoryConfig(layout, ttnn.BufferType.L1, shards)
+    zeros = np.zeros((cores, words), np.uint32)
+    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory)
 
 
 def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, UsageError, codes
 
-from .descriptors import program_descriptor
+from .descriptors import pipe_scratch, program_descriptor
 from .plan import TTNN_DTYPES, TensorPlace, plan_program
 
 FEWEST_TENSORS = 2  # of ttnn.generic_op
@@ -29,7 +29,9 @@ def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
     try:
         # Addresses are taken at every call: tensors move between calls, kernels do not change.
         places = [_place(ttnn, tensor) for tensor in tensors]
-        program = program_descriptor(ttnn, plan_program(compiled, places))
+        scratch = pipe_scratch(ttnn, compiled, tensors[0].device())
+        address = None if scratch is None else scratch.buffer_address()
+        program = program_descriptor(ttnn, plan_program(compiled, places, address))
         repeated = FEWEST_TENSORS if len(tensors) < FEWEST_TENSORS else 1
         padded = _padded(compiled, tensors)
         _clear_padding(ttnn, padded)

@@ -67,29 +67,38 @@ class ProgramPlan:
     semaphores: tuple[Semaphore, ...]
 
 
-def plan_program(compiled: CompiledOperation, tensors: Sequence[TensorPlace]) -> ProgramPlan:
-    """The program of an operation whose tensors lie at these places."""
+def plan_program(
+    compiled: CompiledOperation, tensors: Sequence[TensorPlace], scratch: int | None = None
+) -> ProgramPlan:
+    """The program of an operation whose tensors, and whose pipes' scratch, lie at these places."""
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
     return ProgramPlan(
         compiled.core_range,
-        tuple(_kernel(compiled, kernel, tensors) for kernel in compiled.kernels),
+        tuple(_kernel(compiled, kernel, tensors, scratch) for kernel in compiled.kernels),
         tuple(_buffer(buffer) for buffer in compiled.buffers),
         compiled.semaphores,
     )
 
 
 def _kernel(
-    compiled: CompiledOperation, kernel: Kernel, tensors: Sequence[TensorPlace]
+    compiled: CompiledOperation,
+    kernel: Kernel,
+    tensors: Sequence[TensorPlace],
+    scratch: int | None,
 ) -> KernelPlan:
     """The conventions of the arguments are stated in ttl.artifact.operation."""
     accessors = tensors if kernel.uses_tensor_accessors else ()
     words = [word for tensor in accessors for word in tensor.accessor_words]
     is_compute = kernel.thread is ThreadKind.COMPUTE
+    addresses = [tensors[index].address for index in kernel.tensor_indices]
+    if kernel.uses_pipe_scratch:
+        assert scratch is not None
+        addresses.append(scratch)
     return KernelPlan(
         source=kernel.cpp_source,
         thread=kernel.thread,
         compile_time_args=(*compiled.buffer_indices, *words),
-        common_runtime_args=tuple(tensors[index].address for index in kernel.tensor_indices),
+        common_runtime_args=tuple(addresses),
         runtime_args=kernel.runtime_args,
         config=kernel.config,
         unpack_to_dest_fp32=_unpack_modes(compiled.buffers) if is_compute else (),

@@ -229,6 +229,16 @@ class LoadOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SubscriptOp(IRDLOperation):
+    """An item of an array that verbatim text declares."""
+
+    name = "emitc.subscript"
+    value = operand_def()
+    index = operand_def()
+    result = result_def(LValueType)
+
+
+@irdl_op_definition
 class IfOp(IRDLOperation):
     name = "emitc.if"
     condition = operand_def()
@@ -319,6 +329,7 @@ def make_dialect() -> Dialect:
             VariableOp,
             AssignOp,
             LoadOp,
+            SubscriptOp,
             ExpressionOp,
             IfOp,
             ForOp,

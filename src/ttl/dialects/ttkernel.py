@@ -9,12 +9,22 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
+    operand_def,
     opt_prop_def,
     param_def,
     prop_def,
@@ -35,6 +45,9 @@ COMPUTE = "api/compute/"
 PAGE_ADDRESS = "page_noc_addr"  # accessor, page, byte in it
 ROUND = "nearest_bfloat16"  # of a float, by the kernel itself
 MOVE_BYTES = "move_bytes"  # L1 addresses of destination and source, bytes
+NODE_ADDRESS = "node_noc_addr"  # virtual x and y, L1 address: get_noc_addr
+L1_WORD = "l1_word"  # L1 address: a pointer to the word
+READ_WORD = "read_l1_word"  # L1 address: what the word holds now
 
 
 @irdl_attr_definition
@@ -59,6 +72,75 @@ class NocAddressType(ParametrizedAttribute, TypeAttribute):
     """An address that says which node it is on: 64 bits."""
 
     name = "ttkernel.noc_addr"
+
+
+@irdl_attr_definition
+class L1PointerType(ParametrizedAttribute, TypeAttribute):
+    """A pointer to a word of this node's L1."""
+
+    name = "ttkernel.l1_ptr"
+
+
+@irdl_attr_definition
+class ArrayType(ParametrizedAttribute, TypeAttribute):
+    """Integers of the kernel's own, by their number."""
+
+    name = "ttkernel.array"
+
+
+@irdl_op_definition
+class TableOp(IRDLOperation):
+    """Integers that do not change."""
+
+    name = "ttkernel.table"
+    table_name = prop_def(StringAttr)
+    values = prop_def(DenseArrayBase[IntegerType])
+    result = result_def(ArrayType)
+
+
+@irdl_op_definition
+class ArrayOp(IRDLOperation):
+    """Integers that start as 0 wherever this stands."""
+
+    name = "ttkernel.zeros"
+    array_name = prop_def(StringAttr)
+    size = prop_def(IntegerAttr)
+    result = result_def(ArrayType)
+
+
+@irdl_op_definition
+class ArrayLoadOp(IRDLOperation):
+    name = "ttkernel.array_load"
+    array = operand_def(ArrayType)
+    number = operand_def(IndexType)
+    result = result_def(IndexType)
+
+
+@irdl_op_definition
+class ArrayStoreOp(IRDLOperation):
+    name = "ttkernel.array_store"
+    array = operand_def(ArrayType)
+    number = operand_def(IndexType)
+    value = operand_def(IndexType)
+
+
+@irdl_op_definition
+class VirtualCoordinateOp(IRDLOperation):
+    """The NoC's coordinate of a column (`x`) or a row (`y`) of nodes."""
+
+    name = "ttkernel.virtual_coordinate"
+    axis = prop_def(StringAttr)
+    number = operand_def(IndexType)
+    result = result_def(IndexType)
+
+
+@irdl_op_definition
+class CommonArgOp(IRDLOperation):
+    """Common runtime argument `index`."""
+
+    name = "ttkernel.get_common_arg"
+    index = prop_def(IntegerAttr)
+    result = result_def(IndexType)
 
 
 @irdl_op_definition
@@ -201,8 +283,24 @@ _DATAFLOW = {
     "noc_async_write_page": 3,
     "noc_async_read_barrier": 0,
     "noc_async_write_barrier": 0,
+    "noc_async_writes_flushed": 0,
+    "noc_async_atomic_barrier": 0,
+    "noc_async_write_multicast": 4,
+    "noc_async_write_multicast_loopback_src": 4,
+    "noc_inline_dw_write": 2,
+    "get_noc_multicast_addr": 5,
+    "get_semaphore": 1,
+    "noc_semaphore_wait": 2,
+    "noc_semaphore_wait_min": 2,
+    "noc_semaphore_set": 2,
+    "noc_semaphore_inc": 2,
+    "noc_semaphore_set_multicast": 3,
+    "noc_semaphore_set_multicast_loopback_src": 3,
     PAGE_ADDRESS: 3,
+    NODE_ADDRESS: 3,
     MOVE_BYTES: 3,
+    L1_WORD: 1,
+    READ_WORD: 1,
 }
 
 class _Calls(dict[str, type[CallOp]]):
@@ -237,6 +335,8 @@ RESERVED_NAMES = frozenset(CALLS.known) | {
     "int32_t",
     "kernel_main",
     "uint32_t",
+    "worker_logical_col_to_virtual_col",
+    "worker_logical_row_to_virtual_row",
 }
 
 
@@ -266,6 +366,19 @@ def make_dialect() -> Dialect:
         SignpostOp,
         DprintOp,
         TensorAccessorOp,
+        TableOp,
+        ArrayOp,
+        ArrayLoadOp,
+        ArrayStoreOp,
+        VirtualCoordinateOp,
+        CommonArgOp,
         *CALLS.all(),
     ]
-    return Dialect("ttkernel", operations, [CBType, AccessorType, NocAddressType])
+    types: list[type[Attribute]] = [
+        CBType,
+        AccessorType,
+        NocAddressType,
+        L1PointerType,
+        ArrayType,
+    ]
+    return Dialect("ttkernel", operations, types)

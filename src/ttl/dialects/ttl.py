@@ -58,6 +58,32 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.ops import TILE_OPS, BlockOp, Kind, store_type
 from ttl.semantics.types import Shape, row_page_bytes, tile_count
 
+from .node_to_node import OPERATIONS as NODE_TO_NODE_OPERATIONS
+from .node_to_node import DeclarePipeNetOp as DeclarePipeNetOp
+from .node_to_node import DeclareSemaphoreOp as DeclareSemaphoreOp
+from .node_to_node import ForEachPipeOp as ForEachPipeOp
+from .node_to_node import IfDstOp as IfDstOp
+from .node_to_node import IfSrcOp as IfSrcOp
+from .node_to_node import IsActiveOp as IsActiveOp
+from .node_to_node import IsDstOp as IsDstOp
+from .node_to_node import IsSrcOp as IsSrcOp
+from .node_to_node import LocalPipeOp as LocalPipeOp
+from .node_to_node import NetUserOp as NetUserOp
+from .node_to_node import PipeCountOp as PipeCountOp
+from .node_to_node import PipeNodes as PipeNodes
+from .node_to_node import PipeType as PipeType
+from .node_to_node import PipeValueOp as PipeValueOp
+from .node_to_node import RoleOp as RoleOp
+from .node_to_node import SemaphoreIncRemoteOp as SemaphoreIncRemoteOp
+from .node_to_node import SemaphoreOp as SemaphoreOp
+from .node_to_node import SemaphoreSetMulticastOp as SemaphoreSetMulticastOp
+from .node_to_node import SemaphoreSetOp as SemaphoreSetOp
+from .node_to_node import SemaphoreSetRemoteOp as SemaphoreSetRemoteOp
+from .node_to_node import SemaphoreWaitOp as SemaphoreWaitOp
+from .node_to_node import YieldOp as YieldOp
+from .node_to_node import find_net as find_net
+from .node_to_node import nets_of as nets_of
+from .node_to_node import semaphores_of as semaphores_of
 from .ttcore import TileType, block_type, tensor_of
 
 
@@ -106,7 +132,7 @@ class DstType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class TransferType(ParametrizedAttribute, TypeAttribute):
-    """A transfer under way: `read` from a tensor or `write` to one."""
+    """A transfer under way: `read` from a tensor or `write` to one, `send` or `receive`."""
 
     name = "ttl.transfer_handle"
     kind: StringAttr = param_def()
@@ -272,18 +298,71 @@ class TensorSliceOp(IRDLOperation):
 
 @irdl_op_definition
 class CopyOp(IRDLOperation):
+    """Between a block and a slice of a tensor, another block, or a pipe."""
+
     name = "ttl.copy"
-    source = operand_def(TensorType)
-    destination = operand_def(TensorType)
+    source = operand_def()
+    destination = operand_def()
     transfer = result_def(TransferType)
 
+    @property
+    def pipe(self) -> SSAValue | None:
+        """The pipe that the block is sent through, or received from."""
+        ends = (self.source, self.destination)
+        return next((end for end in ends if isinstance(end.type, PipeType)), None)
+
     def verify_(self) -> None:
+        if self.pipe is not None:
+            self._verify_pipe()
+            return
+        if not all(isinstance(end.type, TensorType) for end in self.operands):
+            raise VerifyException("a copy connects blocks, slices of tensors and pipes")
         source, destination = block_type(self.source.type), block_type(self.destination.type)
         assert source.shape is not None and destination.shape is not None
         if tile_count(source.shape) != tile_count(destination.shape):
             raise VerifyException(f"a copy from {source} to {destination}")
         if source.dtype != destination.dtype:
             raise VerifyException(f"a copy from {source.dtype} to {destination.dtype}")
+
+    def _verify_pipe(self) -> None:
+        kind, role, block = "send", "src", self.source
+        if self.pipe is self.source:
+            kind, role, block = "receive", "dst", self.destination
+        if not isinstance(block.owner, AcquireOp):
+            raise VerifyException("a pipe connects blocks of dataflow buffers")
+        assert self.pipe is not None and isinstance(self.pipe.type, PipeType)
+        assert isinstance(self.transfer.type, TransferType)
+        if self.pipe.type.role.data != role or self.transfer.type.kind.data != kind:
+            raise VerifyException(f"a {kind} goes by a pipe of which the node is {role}")
+
+
+@irdl_op_definition
+class NoTransferOp(IRDLOperation):
+    """What a variable for a transfer holds before there is one; there is nothing to wait for."""
+
+    name = "ttl.no_transfer"
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class TransferPartsOp(IRDLOperation):
+    """A receive as numbers: the place of its pipe among the node's, and which post it is of."""
+
+    name = "ttl.transfer_parts"
+    transfer = operand_def(TransferType)
+    place = result_def(IndexType)
+    number = result_def(IndexType)
+
+
+@irdl_op_definition
+class TransferOfOp(IRDLOperation):
+    """The receive of a net that has these parts; number 0 is none."""
+
+    name = "ttl.transfer_of"
+    net = prop_def(SymbolRefAttr)
+    place = operand_def(IndexType)
+    number = operand_def(IndexType)
+    transfer = result_def(TransferType)
 
 
 @irdl_op_definition
@@ -557,6 +636,19 @@ def buffer_of(block: SSAValue) -> SSAValue:
     return block.owner.buffer
 
 
+def copies_of(transfer: SSAValue) -> list[CopyOp]:
+    """The copies that a transfer may be of: a variable may have left the body of a pipe's role."""
+    op = transfer.owner
+    if isinstance(op, CopyOp):
+        return [op]
+    if not isinstance(op, ForEachPipeOp):
+        return []
+    position = op.ends.index(transfer)
+    end = op.body.block.last_op
+    assert end is not None
+    return [*copies_of(op.start[position]), *copies_of(end.operands[position])]
+
+
 def page_bytes_of(buffer: SSAValue) -> int:
     """Of a buffer that a kernel has bound: the bytes of a tile, or from one row to the next."""
     assert isinstance(buffer.owner, BindBufferOp)
@@ -586,6 +678,9 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     NodeIndexOp,
     TensorSliceOp,
     CopyOp,
+    NoTransferOp,
+    TransferPartsOp,
+    TransferOfOp,
     WaitTransferOp,
     GroupOp,
     GroupAddOp,
@@ -607,5 +702,17 @@ _OPERATIONS: list[type[IRDLOperation]] = [
 
 def make_dialect() -> Dialect:
     """The dialect with all its operations, for reading IR text."""
-    operations = [*_OPERATIONS, *BLOCK_MATH.all(), *TILE_MATH.all()]
-    return Dialect("ttl", operations, [DataflowBufferType, DstType, TransferType, GroupType])
+    operations = [
+        *_OPERATIONS,
+        *NODE_TO_NODE_OPERATIONS,
+        *BLOCK_MATH.all(),
+        *TILE_MATH.all(),
+    ]
+    types: list[type[Attribute]] = [
+        DataflowBufferType,
+        DstType,
+        TransferType,
+        GroupType,
+        PipeType,
+    ]
+    return Dialect("ttl", operations, types)

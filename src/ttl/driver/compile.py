@@ -25,7 +25,7 @@ from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
-from ttl.semantics.limits import check_limits
+from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.target import Target
 from ttl.ttnn.memory_config import MemoryConfig
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 def compile_operation(program: Program, target: Target, config: Config) -> CompiledOperation:
     """The artifact of a program. Every compilation goes through here."""
     try:
-        with _collection_paused():
+        with collection_paused():
             return _compile(program, target, config)
     except TTLError:
         raise
     except (Exception, RuleBroken) as error:
-        raise InternalError(_internal(program, error)) from error
+        raise InternalError(internal_fault(program, error)) from error
 
 
 @contextmanager
-def _collection_paused() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """Compiling makes many objects that all stay: looking for garbage costs a fifth of its time."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -58,14 +58,9 @@ def _collection_paused() -> Iterator[None]:
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
     from ttl.codegen import assemble
-    from ttl.frontend import build_module
     from ttl.passes import run_pipeline
 
-    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
-    program_points(program)  # refuses what is released on some paths only
-    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
-        raise CompileError(*written)
-    module = build_module(program, target)
+    module = make_module(program, target)
     _write_module(module, config.initial_mlir)
     run_pipeline(
         module,
@@ -75,6 +70,18 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     module.verify()
     _write_module(module, config.final_mlir)
     return assemble(program.operation.__name__, module, _operands(program))
+
+
+def make_module(program: Program, target: Target) -> ModuleOp:
+    """The ttl module of a program, before any pass."""
+    from ttl.frontend import build_module
+
+    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    check_semaphores(program.semaphores, target)
+    program_points(program)  # refuses what is released on some paths only
+    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
+        raise CompileError(*written)
+    return build_module(program, target)
 
 
 def _operands(program: Program) -> tuple[Operand, ...]:
@@ -125,9 +132,8 @@ def _dump(when: str) -> Callable[[str, ModuleOp], None]:
     return show
 
 
-def _internal(program: Program, error: BaseException) -> Diagnostic:
+def internal_fault(program: Program, error: BaseException) -> Diagnostic:
     return Diagnostic(
         codes.INTERNAL,
         f"the compiler failed on `{program.operation.__name__}`: {type(error).__name__}: {error}",
-        helps=("set TTL_DEBUG=1 to see where, and report it with the program",),
     )

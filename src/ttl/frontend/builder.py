@@ -22,7 +22,7 @@ from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
-from ttl.language import DataflowBuffer
+from ttl.language import DataflowBuffer, PipeNet
 from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
 from ttl.semantics.dtypes import dtype_of
@@ -37,6 +37,30 @@ from .source import node_span
 
 Value = Any  # a Python object or an SSAValue
 Variable = tuple[int, str]  # the number of a frame, and a name in it
+
+
+class Nets:
+    """The pipe nets that the kernels of a program use, by the names they have in its module."""
+
+    def __init__(self, declared: tuple[PipeNet, ...], grid: tuple[int, ...]):
+        self.declared = declared
+        self.grid = grid
+        self.by_name: dict[str, PipeNet] = {}
+
+    def name(self, net: PipeNet) -> str:
+        """A body that is run for every node makes its nets for every node: those are one net."""
+        index = net.index
+        if index is not None and index < len(self.declared):
+            net = self.declared[index] if self.declared[index].pipes == net.pipes else net
+        known = next((name for name, each in self.by_name.items() if each is net), None)
+        if known is not None:
+            return known
+        name, number = net.name, 1
+        while name in self.by_name:
+            number += 1
+            name = f"{net.name}_{number}"
+        self.by_name[name] = net
+        return name
 
 
 HANDLES = (ttl.BindBufferOp, ttl.RuntimeArgOp)  # made at the kernel's start when first needed
@@ -112,8 +136,10 @@ class KernelBuilder:
         grid: tuple[int, ...],
         tensors: dict[str, Any],
         device_api: str,
+        nets: Nets,
     ):
         self.kernel = kernel
+        self.nets = nets
         self.grid = grid
         self.device_api = device_api
         self.implicit = repair_spans(kernel.function)
@@ -472,6 +498,8 @@ def describe(value: Value) -> str:
         if isinstance(value.owner, ttl.TensorSliceOp):
             return "a tensor slice"
         return "a block" if isinstance(value.owner, ttl.AcquireOp) else "a block expression"
+    if isinstance(value.type, ttl.PipeType):
+        return "a pipe"
     if isinstance(value.type, ttl.GroupType):
         return "a group of transfers"
     return "a transfer" if isinstance(value.type, ttl.TransferType) else "a run-time value"

@@ -15,6 +15,8 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.language import (
     DataflowBuffer,
     GroupTransfer,
+    PipeNet,
+    Semaphore,
     block_functions,
     make_dataflow_buffer_like,
     math,
@@ -30,19 +32,30 @@ from ttl.semantics.ops import NAMESPACES
 from .block_math import fill, math_function, store
 from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
+from .pipes import NET_METHODS
 from .printing import print_values
 from .scalars import is_run_time
+from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
 
 
-def call_method(owner: Value, name: str) -> Callable[..., Value] | None:
-    """The handler of a method of the language; None if `owner` is not one of its objects."""
-    if isinstance(owner, DataflowBuffer):
-        return BUFFER_METHODS.get(name)
+def call_method(
+    builder: KernelBuilder, owner: Value, name: str
+) -> tuple[Callable[..., Value], Value] | None:
+    """The handler of a method of the language, and what it is called on.
+
+    None if `owner` is not one of the language's objects.
+    """
+    if (remote := as_place(builder, owner)) is not None:
+        return remote_method(builder, remote, name), remote
+    if (methods := OBJECT_METHODS.get(type(owner))) is not None:
+        return (methods[name], owner) if name in methods else None
     if not isinstance(owner, SSAValue):
         return None
     if ttl.is_block_value(owner.type):
-        return BLOCK_METHODS.get(name)
-    return METHODS.get(type(owner.type), {}).get(name)
+        found = BLOCK_METHODS.get(name)
+    else:
+        found = METHODS.get(type(owner.type), {}).get(name)
+    return None if found is None else (found, owner)
 
 
 # Buffers and blocks -------------------------------------------------------------------------------
@@ -93,6 +106,11 @@ BLOCK_METHODS: dict[str, Callable[..., Value]] = {
 METHODS: dict[type, dict[str, Callable[..., Value]]] = {
     ttl.TransferType: {"wait": wait_transfer},
     ttl.GroupType: {"add": add_to_group, "wait_all": wait_group},
+}
+OBJECT_METHODS: dict[type, dict[str, Callable[..., Value]]] = {
+    DataflowBuffer: BUFFER_METHODS,
+    PipeNet: NET_METHODS,
+    Semaphore: SEMAPHORE_METHODS,
 }
 
 

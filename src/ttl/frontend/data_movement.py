@@ -12,7 +12,6 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language.pipes import Pipe, PipeIdentity
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
@@ -20,11 +19,13 @@ from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
     check_copy_shapes,
+    out_of_range,
     shape_in_units,
 )
 from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .pipe_copies import copy_pipe, is_pipe, not_from_a_net
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
@@ -38,7 +39,8 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
             helps=("give one index or slice for each dimension",),
         )
     layout = layout_of(tensor)
-    pairs = [_start_and_extent(*pair, layout) for pair in zip(items, sizes, strict=True)]
+    dimensions = zip(items, sizes, range(len(sizes)), strict=True)
+    pairs = [_start_and_extent(*each, layout) for each in dimensions]
     starts, extents = zip(*pairs, strict=True)
     part = builder.value(
         ttl.TensorSliceOp.create(
@@ -50,7 +52,9 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
     return part
 
 
-def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, int]:
+def _start_and_extent(
+    item: Value, size: int, dimension: int, layout: Layout
+) -> tuple[Value, int]:
     if not isinstance(item, slice):
         start, extent = _bound(item, layout), 1
     elif item.step not in (None, 1):
@@ -62,9 +66,11 @@ def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, in
         )
     first = start if isinstance(start, int) else 0  # as far as it is known before the run
     if extent < 1 or first < 0 or first + extent > size:
-        place = f" from {start} on" if isinstance(start, int) else ""
-        message = f"a slice of {extent} {layout.unit}{place} is not in 0:{size}"
-        raise _slice_out_of_range(message, layout)
+        if not isinstance(start, int):
+            message = f"a slice of {extent} {layout.unit} is not in 0:{size}"
+            raise _slice_out_of_range(message, layout)
+        text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
+        raise out_of_range(text, dimension, size, layout)
     return start, extent
 
 
@@ -142,6 +148,8 @@ def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> 
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
+    if is_pipe(src) or is_pipe(dst):
+        return copy_pipe(builder, src, dst)
     ends = (_copy_end(src), _copy_end(dst))
     if ends not in COPIES:
         raise _cannot_copy(src, dst)
@@ -160,8 +168,8 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
     ends = f"from {describe(source)} to {describe(destination)}"
-    if any(isinstance(end, (Pipe, PipeIdentity)) for end in (source, destination)):
-        return not_yet(f"copies {ends}")
+    if (broken := not_from_a_net(source, destination)) is not None:
+        return broken
     whole_tensor = any(hasattr(end, "layout") for end in (source, destination))
     help_text = "copy between a tensor slice and a block, or between two blocks"
     if whole_tensor:

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language import DataflowBuffer, PipeNet, Semaphore
+from ttl.language.semaphores import RemoteSemaphore
 
 MISSING: Any = object()
 
@@ -130,7 +131,10 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
     if isinstance(one, (DataflowBuffer, Semaphore)):
         return bool(one.index == other.index)
     if isinstance(one, PipeNet):
-        return bool(one.pipes == other.pipes)
+        is_declared = one.index is not None and one.index == other.index
+        return is_declared and bool(one.pipes == other.pipes)
+    if isinstance(one, RemoteSemaphore):
+        return is_same(one.semaphore, other.semaphore) and bool(one.nodes == other.nodes)
     if isinstance(one, (tuple, list)):
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(is_same(*pair, around) for pair in pairs)

@@ -35,6 +35,7 @@ from .environment import MISSING, NodeFunctions, NodeObjects
 from .functions import LocalFunction, local_function
 from .items import changing_method, comprehension, iterated, new, unpacked
 from .loops import RangeValue, range_value
+from .pipe_copies import is_pipe, pipe_attribute
 from .printing import RunTimeText
 from .scalars import is_run_time
 
@@ -189,8 +190,10 @@ def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
 def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
     if isinstance(owner, NodeObjects):
         return owner.attribute(name, builder.runtime_argument)
+    if is_pipe(owner):
+        return pipe_attribute(builder, owner, name)
     if isinstance(owner, SSAValue):
-        return _block_attribute(owner, name)
+        return _block_attribute(builder, owner, name)
     if name == "shape" and builder.is_tensor(owner):
         return tuple(owner.shape)  # the real ttnn's is not one
     try:
@@ -202,12 +205,13 @@ def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
         raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
 
 
-def _block_attribute(owner: SSAValue, name: str) -> Value:
+def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Value:
     if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
         return getattr(block_type(owner.type), name)
     if isinstance(owner.type, ttl.TransferType) and name == "is_completed":
         return any(isinstance(use.operation, ttl.WaitTransferOp) for use in owner.uses)
-    if (method := find_method(owner, name)) is not None:
+    if (found := find_method(builder, owner, name)) is not None:
+        method, owner = found
         return BoundMethod(owner, method)
     kind = "Block" if ttl.is_block_value(owner.type) else "Transfer"
     is_known = kind == "Block" or isinstance(owner.type, ttl.TransferType)
@@ -375,8 +379,33 @@ def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Va
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
         return (left is right) is isinstance(operator, ast.Is)
     if is_run_time(left) or is_run_time(right):
+        if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
+            items = list(right) if sign.endswith("in") else [right]
+            found = _is_among(builder, left, items)
+            return scalars.negation(builder, found) if "not" in sign or "!" in sign else found
         return scalars.compare(builder, operator, left, right)
     return _folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+
+
+def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
+    """Of containers: item by item, until two differ."""
+    if not isinstance(left, (tuple, list)):
+        return _compare(builder, ast.Eq(), left, right)
+    if type(left) is not type(right) or len(left) != len(right):
+        return False
+    if not left:
+        return True
+    first = _are_equal(builder, left[0], right[0])
+    return choose(
+        builder, first, lambda: _are_equal(builder, left[1:], right[1:]), lambda: False
+    )
+
+
+def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value:
+    if not items:
+        return False
+    first = _are_equal(builder, value, items[0])
+    return choose(builder, first, lambda: True, lambda: _is_among(builder, value, items[1:]))
 
 
 def _are_scalars(*values: Value) -> bool:
@@ -436,15 +465,21 @@ def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
         keywords |= value if keyword.arg is None else {keyword.arg: value}
     if isinstance(node.func, ast.Attribute):
         owner = expression(builder, node.func.value)
-        if (method := find_method(owner, node.func.attr)) is not None:
+        if (found := find_method(builder, owner, node.func.attr)) is not None:
+            method, owner = found
             return _handled(builder, method, [owner, *arguments], keywords)
         return call(builder, attribute_of(builder, owner, node.func.attr), arguments, keywords)
     return call(builder, expression(builder, node.func), arguments, keywords)
 
 
-def find_method(owner: Value, name: str) -> Callable[..., Value] | None:
+def find_method(
+    builder: KernelBuilder, owner: Value, name: str
+) -> tuple[Callable[..., Value], Value] | None:
     """The handler of a method of the language, or of one that changes a container."""
-    return call_method(owner, name) or changing_method(owner, name)
+    if (found := call_method(builder, owner, name)) is not None:
+        return found
+    changing = changing_method(owner, name)
+    return None if changing is None else (changing, owner)
 
 
 def _handled(
@@ -478,7 +513,8 @@ def call(
         return builder.inline(function.__func__, [function.__self__, *arguments], keywords)
     if isinstance(function, (MethodType, BuiltinFunctionType)):
         owner = function.__self__
-        if (method := find_method(owner, function.__name__)) is not None:
+        if (found := find_method(builder, owner, function.__name__)) is not None:
+            method, owner = found
             return _handled(builder, method, [owner, *arguments], keywords)
     if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
         return builder.inline(function, arguments, keywords)

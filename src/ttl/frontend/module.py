@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute, Operation, Region
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
@@ -28,9 +28,11 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import row_page_elements
 from ttl.target import Target
 
-from .builder import KernelBuilder, buffer_type
+from .builder import KernelBuilder, Nets, buffer_type
 from .environment import Environment
 from .other_names import stores_under_other_names
+from .pipes import declare_nets
+from .semaphores import declare_semaphores
 from .statements import build_kernel
 from .unused import remove_unused
 
@@ -40,8 +42,9 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     if len(program.grid) != 2:
         raise CompileError(_unsupported_grid(program).at(None))
     mistakes: list[Diagnostic] = []
+    nets = Nets(program.pipe_nets, program.grid)
     kernels = [
-        _build_function(program, number, target, mistakes)
+        _build_function(program, number, target, nets, mistakes)
         for number in range(len(program.kernels))
     ]
     if mistakes:
@@ -54,8 +57,10 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     }
     if budget := program.options.get("ttl-l1-budget"):
         attributes["ttl.l1_budget"] = IntegerAttr(budget, i64)
-    declarations = [_declare(buffer) for buffer in program.buffers]
+    declarations: list[Operation] = [_declare(buffer) for buffer in program.buffers]
     declarations += _page_buffers(kernels, program)
+    declarations += declare_nets(nets)
+    declarations += declare_semaphores(program.semaphores)
     return ModuleOp([*declarations, *kernels], attributes)
 
 
@@ -106,11 +111,12 @@ def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.Decl
 
 
 def _build_function(
-    program: Program, number: int, target: Target, mistakes: list[Diagnostic]
+    program: Program, number: int, target: Target, nets: Nets, mistakes: list[Diagnostic]
 ) -> func.FuncOp:
     kernel = program.kernels[number]
+    environment = _environment(program, number)
     builder = KernelBuilder(
-        kernel, _environment(program, number), program.grid, program.tensors, target.device_api
+        kernel, environment, program.grid, program.tensors, target.device_api, nets
     )
     build_kernel(builder)
     mistakes += builder.diagnostics

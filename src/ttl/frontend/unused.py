@@ -20,6 +20,8 @@ SHAPES: dict[type[Operation], tuple[int, int]] = {
     scf.IfOp: (1, 0),
     scf.ForOp: (3, 1),
     scf.WhileOp: (0, 0),
+    ttl.IfSrcOp: (0, 1),
+    ttl.IfDstOp: (0, 1),
 }
 FLOW = tuple(SHAPES)
 
@@ -51,7 +53,7 @@ class _Needed:
                 self.add(*_bounds(op))
             elif isinstance(op, scf.ConditionOp):
                 self.add(op.operands[0])
-            elif not isinstance(op, scf.YieldOp) and not _is_calculation(op):
+            elif not isinstance(op, (scf.YieldOp, ttl.YieldOp)) and not _is_calculation(op):
                 self.add(*op.operands)
         while self.waiting:
             self._follow(self.waiting.pop())
@@ -87,7 +89,10 @@ class _Needed:
 
 
 def _is_calculation(op: Operation) -> bool:
-    return ttl.is_scalar_math(op) or isinstance(op, ttl.TensorSliceOp)
+    return ttl.is_scalar_math(op) or isinstance(op, _CALCULATIONS)
+
+
+_CALCULATIONS = (ttl.TensorSliceOp, ttl.PipeValueOp, ttl.RoleOp, ttl.NoTransferOp)
 
 
 def _bounds(op: Operation) -> list[SSAValue]:

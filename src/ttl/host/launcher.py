@@ -77,7 +77,7 @@ def launch(
 
 def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
-    total = sum(buffer.total_bytes for buffer in compiled.buffers)
+    total = sum(buffer.total_bytes for buffer in compiled.buffers) + compiled.pipe_scratch_bytes
     if total > target.dataflow_buffer_budget_bytes:
         message = f"the buffers of `{compiled.name}` take {total} bytes of L1"
         budget = f"a node of {target.name} has {target.dataflow_buffer_budget_bytes}"

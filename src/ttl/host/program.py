@@ -56,6 +56,8 @@ class KernelStruct(ctypes.Structure):
         ("common_arguments", POINTER(c_uint32)),
         ("arguments", POINTER(c_uint32)),
         ("argument_offsets", POINTER(c_uint32)),
+        ("scratch_argument", c_uint32),
+        ("unused", c_uint32),
     ]
 
 
@@ -73,12 +75,14 @@ class ProgramStruct(ctypes.Structure):
         ("dst_slots", c_uint32),
         ("fp32_dest_acc_en", c_uint32),
         ("semaphore_count", c_uint32),
+        ("scratch_bytes", c_uint32),
         ("grid_columns", c_uint32),
         ("grid_rows", c_uint32),
         ("trace", c_uint32),
         ("is_seeded", c_uint32),
         ("seed", c_uint32),
         ("stop", c_uint32),
+        ("unused", c_uint32),
         ("step_budget", c_uint64),
         ("calls", c_uint64),
         ("thread", c_uint64),
@@ -222,6 +226,7 @@ def make_program(
         kernel_count=len(kernels),
         semaphores=semaphores,
         semaphore_count=len(semaphores),
+        scratch_bytes=compiled.pipe_scratch_bytes,
         virtual_columns=coordinates[0],
         virtual_rows=coordinates[1],
         grid_columns=len(coordinates[0]),
@@ -296,6 +301,8 @@ def _arguments(
     compiled: CompiledOperation, kernel: Kernel, plans: Sequence[TensorPlan]
 ) -> _Arguments:
     addresses = [plans[index].address for index in kernel.tensor_indices]
+    if kernel.uses_pipe_scratch:
+        addresses.append(0)  # the runtime knows it
     of_core = {entry.core: entry.args for entry in kernel.runtime_args}
     own: list[int] = []
     offsets = [0]
@@ -320,6 +327,7 @@ def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelS
         common_arguments=arguments.common,
         arguments=arguments.own if kernel.runtime_args else None,
         argument_offsets=arguments.offsets,
+        scratch_argument=len(kernel.tensor_indices) if kernel.uses_pipe_scratch else NOBODY,
     )
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,10 @@ def _captured_tensors(kernels: Iterable[KernelFunction]) -> Iterator[tuple[str, 
 
 def is_tensor(value: object) -> bool:
     """Is it a tensor of the embedded or of the real ttnn?"""
-    # Not isinstance(value, TensorLike): that takes fifty times as long.
+    # Not isinstance(value, TensorLike): that takes fifty times as long. A module looks for a name
+    # that it has not among all that it has, to name the nearest.
+    if isinstance(value, ModuleType):
+        return False
     return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
 
 
@@ -319,7 +322,7 @@ def _definition_span(function: Callable[..., Any]) -> Span:
     return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
 
 
-Declared = DataflowBuffer | Semaphore
+Declared = DataflowBuffer | Semaphore | PipeNet
 
 
 def _name_declared(collected: OperationScope) -> None:
@@ -328,6 +331,8 @@ def _name_declared(collected: OperationScope) -> None:
     for kernel in collected.kernels:
         for name, value in kernel.captures().items():
             if isinstance(value, Declared) and value not in named.values():
+                if value.index is None:  # not the body's own
+                    continue
                 value.name = name if name not in named else f"{name}_{value.index}"
                 named[value.name] = value
 

@@ -116,7 +116,7 @@ class PipeNet:
     Raises UsageError if it is empty, or if a coordinate does not lie in the operation's grid.
     """
 
-    __slots__ = ("_roles", "_routes", "index", "pipes", "span")
+    __slots__ = ("_roles", "_routes", "index", "name", "pipes", "span")
 
     def __init__(self, pipes: Iterable[Pipe]):
         if ENGINE.get(None) is not None:
@@ -124,6 +124,7 @@ class PipeNet:
         self.span = calling_span()
         self.pipes = self._read(pipes)
         self.index: int | None = None  # in its operation; None if it was made outside of one
+        self.name = "net"  # the user's name once the body has run
         self._routes: dict[Shape, tuple[Route, ...]] = {}
         self._roles: dict[Shape, tuple[frozenset[Shape], frozenset[Shape]]] = {}
         collected = SCOPE.get(None)

@@ -95,9 +95,19 @@ class _Namer:
         if not held:
             return
         self.held[op.buffer].remove(held[0])
+        self.keep(held[0], contents, op)
         value = contents.pop(held[0], None)
         if value is not None and kind is ttl.ReserveOp:
             Maker.before(op).add(ttl.StoreOp.create(operands=[value, held[0]]))
+
+    def keep(self, popped: SSAValue, contents: Contents, before: Operation) -> None:
+        """A block that was stored into another as it is: the other goes on with a copy of it."""
+        for block, value in contents.items():
+            if value is popped and block is not popped:
+                copy = ttl.BLOCK_MATH["typecast"].create(
+                    operands=[value], result_types=[block.type]
+                )
+                contents[block] = Maker.before(before).value(copy, block.name_hint)
 
     def store(self, op: ttl.StoreOp, contents: Contents) -> None:
         before = contents.get(op.view)

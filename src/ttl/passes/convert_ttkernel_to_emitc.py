@@ -119,7 +119,8 @@ class _FileMaker:
             return
         if name in HELPER_TEXTS:
             self.helpers.add(name)
-        properties: dict[str, Attribute] = {"callee": StringAttr(name)}
+        callee = "get_noc_addr" if name == ttkernel.NODE_ADDRESS else name
+        properties: dict[str, Attribute] = {"callee": StringAttr(callee)}
         if op.template is not None:
             properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(op.template)])
         operands = [self.values[value] for value in op.arguments]
@@ -227,6 +228,11 @@ HELPER_TEXTS = {
     "auto* const f = reinterpret_cast<volatile tt_l1_ptr uint8_t*>((uintptr_t)from); "
     "if (to < from) { for (uint32_t i = 0; i < bytes; ++i) { t[i] = f[i]; } } "
     "else { for (uint32_t i = bytes; i > 0; --i) { t[i - 1] = f[i - 1]; } } };",
+    ttkernel.L1_WORD: "const auto l1_word = [](uint32_t address) "
+    "{ return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
+    # Behind a wait for a semaphore, which sees to it that nothing older is read.
+    ttkernel.READ_WORD: "const auto read_l1_word = [](uint32_t address) -> int32_t "
+    "{ return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
 }
 
 
@@ -288,6 +294,73 @@ def runtime_arg(self: _FileMaker, op: ttkernel.RuntimeArgOp, make: Maker) -> Non
         result_types=[type],
     )
     self.name(op.result, make.value(call))
+
+
+def common_arg(self: _FileMaker, op: ttkernel.CommonArgOp, make: Maker) -> None:
+    self.includes.add(ttkernel.arguments_include(self.thread))
+    call = emitc.CallOpaqueOp.create(
+        operands=[self.literal(str(op.index.value.data), make)],
+        properties={
+            "callee": StringAttr("get_common_arg_val"),
+            "template_args": ArrayAttr([emitc.OpaqueAttr(StringAttr("uint32_t"))]),
+        },
+        result_types=[i32],
+    )
+    self.name(op.result, make.value(call))
+
+
+# Arrays -------------------------------------------------------------------------------------------
+
+
+def table(self: _FileMaker, op: ttkernel.TableOp, make: Maker) -> None:
+    numbers = [int(number) for number in op.values.get_values()]
+    type = next(name for name, most in TABLE_TYPES if max(numbers) < most)
+    name = self.declare(op.table_name.data)
+    items = ", ".join(map(str, numbers))
+    verbatim(make, f"static constexpr {type} {name}[{len(numbers)}] = {{{items}}};")
+    self.values[op.result] = self.literal(name, make, ACCESSOR)
+
+
+TABLE_TYPES = (("uint8_t", 1 << 8), ("uint16_t", 1 << 16), ("int32_t", 1 << 31))
+
+
+def array(self: _FileMaker, op: ttkernel.ArrayOp, make: Maker) -> None:
+    name = self.declare(op.array_name.data)
+    verbatim(make, f"int32_t {name}[{op.size.value.data}] = {{}};")
+    self.values[op.result] = self.literal(name, make, ACCESSOR)
+
+
+def _item(self: _FileMaker, array: SSAValue, number: SSAValue, make: Maker) -> SSAValue:
+    subscript = emitc.SubscriptOp.create(
+        operands=[self.values[array], self.values[number]],
+        result_types=[emitc.LValueType(i32)],
+    )
+    return make.value(subscript)
+
+
+def array_load(self: _FileMaker, op: ttkernel.ArrayLoadOp, make: Maker) -> None:
+    """In a variable: the array may change."""
+    item = _item(self, op.array, op.number, make)
+    loaded = make.value(emitc.LoadOp.create(operands=[item], result_types=[i32]))
+    self.name(op.result, copied(loaded, make))
+
+
+def array_store(self: _FileMaker, op: ttkernel.ArrayStoreOp, make: Maker) -> None:
+    item = _item(self, op.array, op.number, make)
+    make.add(emitc.AssignOp.create(operands=[item, self.values[op.value]]))
+
+
+def virtual_coordinate(
+    self: _FileMaker, op: ttkernel.VirtualCoordinateOp, make: Maker
+) -> None:
+    self.includes.add(ttkernel.DATAFLOW)
+    kind = "col" if op.axis.data == "x" else "row"
+    array = self.literal(f"worker_logical_{kind}_to_virtual_{kind}", make, ACCESSOR)
+    subscript = emitc.SubscriptOp.create(
+        operands=[array, self.values[op.number]], result_types=[emitc.LValueType(i32)]
+    )
+    load = emitc.LoadOp.create(operands=[make.value(subscript)], result_types=[i32])
+    self.values[op.result] = make.value(load)
 
 
 def constant(self: _FileMaker, op: arith.ConstantOp, make: Maker) -> None:
@@ -504,6 +577,12 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttkernel.TensorAccessorOp: tensor_accessor,
     ttkernel.SignpostOp: signpost,
     ttkernel.DprintOp: dprint,
+    ttkernel.CommonArgOp: common_arg,
+    ttkernel.TableOp: table,
+    ttkernel.ArrayOp: array,
+    ttkernel.ArrayLoadOp: array_load,
+    ttkernel.ArrayStoreOp: array_store,
+    ttkernel.VirtualCoordinateOp: virtual_coordinate,
     arith.ConstantOp: constant,
     **dict.fromkeys(ARITHMETIC, arithmetic),
     scf.ForOp: loop,

@@ -26,9 +26,11 @@ from ttl.semantics.types import Shape
 
 from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
-from .module_pass import Maker, erase, kernels, target_of
+from .module_pass import Maker, branch_end, erase, kernels, target_of
+from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
 from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
+from .semaphore_calls import SEMAPHORE_CONVERSIONS
 
 
 class ConvertTtlToTtkernel(ModulePass):
@@ -48,6 +50,20 @@ def convert_kernel(converter: KernelConverter) -> None:
     for op in reversed(converted):
         erase(op)
     _drop_arguments(converter.kernel)
+    _complete_signals(converter.kernel)
+
+
+def _complete_signals(kernel: func.FuncOp) -> None:
+    """Nothing is under way when a kernel ends: the next launch sets the words anew."""
+    make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
+    names = {op.name for op in kernel.walk()}
+    if names & {"ttkernel.noc_inline_dw_write", *_MULTICASTS}:
+        call(make, "noc_async_write_barrier")
+    if "ttkernel.noc_semaphore_inc" in names:
+        call(make, "noc_async_atomic_barrier")
+
+
+_MULTICASTS = {f"ttkernel.noc_semaphore_set_multicast{form}" for form in ("", "_loopback_src")}
 
 
 def _make_accessors(converter: KernelConverter) -> None:
@@ -138,6 +154,10 @@ def node_index(self: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> None:
 
 def copy(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     """A page for each tile: the transfers are all under way until the barrier."""
+    if op.pipe is not None:
+        block = op.destination if op.pipe is op.source else op.source
+        copy_pipe(self, op, block_address(self, op, block, make), _block_bytes(block), make)
+        return
     part = op.source if _kind(op.transfer) == "read" else op.destination
     slice_op = part.owner
     if not isinstance(slice_op, ttl.TensorSliceOp):
@@ -240,7 +260,10 @@ def _copy_tiles(
 
 
 def wait_transfer(self: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
-    _barrier(op, [op.transfer], make)
+    if _kind(op.transfer) in ("read", "write"):
+        _barrier(op, [op.transfer], make)
+    else:
+        wait_receive(self, op.transfer, make)
 
 
 def wait_group(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
@@ -248,6 +271,7 @@ def wait_group(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
     transfers = [add.transfer for add in added]
     for kind in ("read", "write"):
         _barrier(op, [transfer for transfer in transfers if _kind(transfer) == kind], make)
+    wait_receives(self, op, make)
 
 
 def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
@@ -283,7 +307,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.TensorSliceOp: drop,
     ttl.CopyOp: copy,
     ttl.WaitTransferOp: wait_transfer,
-    ttl.GroupOp: drop,
-    ttl.GroupAddOp: drop,
     ttl.GroupWaitOp: wait_group,
+    **PIPE_CONVERSIONS,
+    **SEMAPHORE_CONVERSIONS,
 }

@@ -15,12 +15,15 @@ from ttl.dialects import emitc, ttkernel, ttl
 from .module_pass import Maker
 
 NOC_ADDRESS = emitc.OpaqueType(StringAttr("uint64_t"))
+L1_POINTER = emitc.OpaqueType(StringAttr("volatile tt_l1_ptr uint32_t*"))
 
 
 def scalar_type(type: Attribute) -> Attribute:
     """Integers are 32 bits wide in kernels, addresses of other nodes 64."""
     if isinstance(type, ttkernel.NocAddressType):
         return NOC_ADDRESS
+    if isinstance(type, ttkernel.L1PointerType):
+        return L1_POINTER
     return i32 if isinstance(type, IndexType) else type
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, f64
 from xdsl.ir import Operation, SSAValue
@@ -11,6 +13,10 @@ from ttl.semantics.types import Shape
 
 from .held_blocks import HeldBlocks
 from .module_pass import Maker, constant_of, not_yet
+
+if TYPE_CHECKING:
+    from .node_calls import NodeCalls
+    from .pipe_calls import PipeCalls
 
 
 class KernelConverter:
@@ -23,6 +29,18 @@ class KernelConverter:
         self.accessors: dict[SSAValue, SSAValue] = {}
         self.held = HeldBlocks(kernel)
         self.starts: dict[SSAValue, SSAValue] = {}  # where the memory of a buffer starts
+        first = kernel.body.block.first_op
+        assert first is not None
+        self.start = Maker.before(first)  # of what the kernel sets up
+        self.pipes: PipeCalls | None = None
+        self._nodes: NodeCalls | None = None
+
+    def nodes(self) -> NodeCalls:
+        """How the kernel reaches other nodes."""
+        from .node_calls import NodeCalls  # most kernels do not
+
+        self._nodes = self._nodes or NodeCalls(self)
+        return self._nodes
 
     def buffer_of(self, block: SSAValue) -> SSAValue:
         return self.circular_buffers[ttl.buffer_of(block)]
@@ -78,7 +96,7 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     return page
 
 
-def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
     """The sum; what is known now is not calculated later."""
     numbers = constant_of(left), constant_of(right)
     if numbers[0] is not None and numbers[1] is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf
@@ -12,6 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import CompileError, Label, RuleBroken, codes
+from ttl.dialects import ttl
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.target import Target, load
 
@@ -36,7 +38,7 @@ def target_of(module: ModuleOp) -> Target:
     return load(name.data)
 
 
-LOOPS = (scf.ForOp, scf.WhileOp)
+LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
 
 
 def branch_end(op: Operation) -> Operation:
@@ -93,6 +95,14 @@ def _is_zero(value: SSAValue) -> bool:
     return isinstance(owner, arith.ConstantOp) and owner.value == IntegerAttr(0, IndexType())
 
 
+INDEX = IndexType()
+
+
+@lru_cache(maxsize=4096)
+def _index_attribute(number: int) -> IntegerAttr:
+    return IntegerAttr(number, INDEX)
+
+
 class Maker:
     """Inserts operations at a point, all with the location of the operation they stand for."""
 
@@ -122,7 +132,10 @@ class Maker:
         return result
 
     def index(self, number: int) -> SSAValue:
-        return self.value(arith.ConstantOp(IntegerAttr(number, IndexType())))
+        constant = arith.ConstantOp.create(
+            properties={"value": _index_attribute(number)}, result_types=[INDEX]
+        )
+        return self.value(constant)
 
     def affine(
         self,

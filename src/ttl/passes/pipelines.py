@@ -18,6 +18,13 @@ _XDSL = {
 SYNCHRONIZE = (
     "ttl-insert-copy-wait",
     "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
+    "ttl-post-before-send",  # after the waits: those that follow a send at once keep it there
+)
+
+# Pipes: loops over those of a node, and the words that nodes signal each other with.
+NODE_TO_NODE = (
+    "ttl-assign-pipe-resources",  # while a post stands beside its wait: one at a time, or several?
+    "ttl-lower-pipe-roles",
 )
 
 # Block math to tiles, registers and loops.
@@ -39,7 +46,17 @@ KERNEL = (
     "convert-ttkernel-to-emitc",
 )
 
-PIPELINE = SYNCHRONIZE + COMPUTE + KERNEL
+PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
+
+# Passes that only look. The first four are parts of one check that the pipeline makes behind
+# SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
+VERIFY = (
+    "ttl-verify-dfb-spsc",
+    "ttl-verify-pipenet-guards",
+    "ttl-verify-pipenet-schedule",
+    "ttl-verify-tensor-slices",
+    "ttl-validate-cb-budget",
+)
 
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
@@ -51,14 +68,14 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-KNOWN = (*PIPELINE, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
+KNOWN = (*PIPELINE, *VERIFY, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
 
 
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in (*PIPELINE, *GRAPH):
+    elif name in (*PIPELINE, *VERIFY, *GRAPH):
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
@@ -88,11 +105,23 @@ def run_passes(
 def run_pipeline(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
-    """All passes, and the static checks as soon as every release and wait stands in the IR."""
-    from .verify import verify_block_states, verify_buffer_ends
+    """All passes, and the static checks; CompileError with what they find."""
+    from .verify import check_synchronization, raise_errors
 
     context = Context()
-    run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
-    verify_buffer_ends(module)
+    synchronize(module, before, after)
+    raise_errors(check_synchronization(module))
+    blocks = NODE_TO_NODE + COMPUTE
+    run_passes([find_pass(name)() for name in blocks], context, module, before, after)
+    find_pass("ttl-validate-cb-budget")().apply(context, module)
+    run_passes([find_pass(name)() for name in KERNEL], context, module, before, after)
+
+
+def synchronize(
+    module: ModuleOp, before: Observer | None = None, after: Observer | None = None
+) -> None:
+    """Put every release and wait into the IR; CompileError where a block is misused."""
+    from .verify.block_states import verify_block_states
+
+    run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
     verify_block_states(module)
-    run_passes([find_pass(name)() for name in COMPUTE + KERNEL], context, module, before, after)

@@ -2,30 +2,23 @@
 
 The user's are numbered in order of declaration, the compiler's behind them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
-rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies).
-rule LIMITS  all together must be no more than the chip has, and fit in L1.
+rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
+             if those of a buffer have it with which it exchanges blocks.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ttl.diagnostics import Span
 from ttl.dialects import ttl
-from ttl.dialects.locations import span_of
-from ttl.semantics.dtypes import DType
-from ttl.semantics.layout import ROW_MAJOR_LAYOUT
-from ttl.semantics.limits import check_limits
-from ttl.semantics.types import Shape
 
-from .module_pass import erase, kernels, target_of
+from .module_pass import erase, kernels
 from .row_copies import rows_of
-
-L1_BUDGET = "ttl.l1_budget"
 
 
 class TtlFinalizeDfbIndices(ModulePass):
@@ -52,21 +45,35 @@ class TtlFinalizeDfbIndices(ModulePass):
         compiler = [d for d in declarations if d.compiler_allocated is not None]
         if compiler:
             _move_accessor_arguments(op, len(declarations))
-        if compiler or any(d.type.tile.layout is ROW_MAJOR_LAYOUT for d in declarations):
-            _check_limits(op, declarations)
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
     """rule ROOM"""
-    found = set()
+    found: set[str] = set()
+    alike: dict[Hashable, set[str]] = {}  # buffers by what connects their blocks
     for kernel in kernels(module):
         for op in kernel.walk():
-            if isinstance(op, ttl.CopyOp) and (rows := rows_of(op, kernel)) and rows.need_room:
-                block = op.destination if rows.is_read else op.source
-                bind = ttl.buffer_of(block).owner
-                assert isinstance(bind, ttl.BindBufferOp)
-                found.add(bind.buffer.root_reference.data)
+            if not isinstance(op, ttl.CopyOp):
+                continue
+            buffers = {
+                _buffer_name(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
+            }
+            if op.pipe is not None:
+                assert isinstance(op.pipe.type, ttl.PipeType)
+                alike.setdefault(op.pipe.type.net, set()).update(buffers)
+            elif len(buffers) == 2:
+                alike[op] = buffers
+            elif (rows := rows_of(op, kernel)) and rows.need_room:
+                found |= buffers
+    for _ in alike:  # the longest way that it could take
+        found |= {name for group in alike.values() if group & found for name in group}
     return found
+
+
+def _buffer_name(block: SSAValue) -> str:
+    bind = ttl.buffer_of(block).owner
+    assert isinstance(bind, ttl.BindBufferOp)
+    return bind.buffer.root_reference.data
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
@@ -123,39 +130,3 @@ def _merge(
 
 def _are_alike(one: ttl.DeclareBufferOp, other: ttl.DeclareBufferOp) -> bool:
     return one.type == other.type and one.unpack_to_dest_fp32 == other.unpack_to_dest_fp32
-
-
-# rule LIMITS --------------------------------------------------------------------------------------
-
-
-class Declared(NamedTuple):
-    """A declaration, as the check of the limits wants it."""
-
-    name: str
-    shape: Shape
-    block_count: int
-    dtype: DType
-    size_bytes: int
-    span: Span | None
-
-
-def _check_limits(module: ModuleOp, declarations: list[ttl.DeclareBufferOp]) -> None:
-    budget = module.attributes.get(L1_BUDGET)
-    check_limits(
-        [_declared(declaration) for declaration in declarations],
-        target_of(module),
-        budget.value.data if isinstance(budget, IntegerAttr) else None,
-    )
-
-
-def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
-    type = declaration.type
-    blocks = type.block_count.value.data
-    return Declared(
-        declaration.sym_name.data,
-        tuple(size.value.data for size in type.shape),
-        blocks,
-        type.tile.dtype,
-        blocks * type.block_tiles * type.page_bytes(declaration.row_room is not None),
-        span_of(declaration.location),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
 
 from .block_float import pack, quantise, unpack
 
-Array = NDArray[np.generic]
+Array: TypeAlias = NDArray[np.generic]
 
 _SINGLE = np.dtype(np.float32)
 

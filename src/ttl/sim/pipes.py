@@ -10,14 +10,13 @@ Nothing is kept in the pipe, and nothing survives the launch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.described import described
-from ttl.language.pipes import DstPipeIdentity, Pipe, PipeNet, Route, SrcPipeIdentity
+from ttl.language.pipes import Route
 from ttl.semantics.block_protocol import Event
-from ttl.semantics.types import BlockType, Shape
+from ttl.semantics.tensors import type_mismatch
+from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
 from .block import SimBlock
@@ -26,6 +25,8 @@ from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .nets import ReceiverRole, Role, SourceRole
+    from .races import Races
 
 
 class PipeRun:
@@ -90,6 +91,9 @@ class PipeTransfer(SimTransfer):
     def subject(self) -> str:
         return self.meeting.pipe.name
 
+    def tell(self, races: Races, is_end: bool) -> None:
+        races.at_pipe(self, is_end)
+
     def can_wait(self) -> bool:
         if self.meeting.missing:
             self.kernel.poll(self)
@@ -105,7 +109,8 @@ class PipeTransfer(SimTransfer):
 class PipeSend(PipeTransfer):
     __slots__ = ()
 
-    start_kind, end_kind = EventKind.PIPE_SEND, EventKind.PIPE_SEND_END
+    start_kind = EventKind.PIPE_SEND
+    end_kind = EventKind.PIPE_SEND_END
 
     def complete(self) -> None:
         meeting, block = self.meeting, self.block
@@ -120,7 +125,8 @@ class PipeSend(PipeTransfer):
 class PipeReceive(PipeTransfer):
     __slots__ = ("has_data",)
 
-    start_kind, end_kind = EventKind.PIPE_RECEIVE, EventKind.PIPE_RECEIVE_END
+    start_kind = EventKind.PIPE_RECEIVE
+    end_kind = EventKind.PIPE_RECEIVE_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
         super().__init__(kernel, block, meeting, place)
@@ -138,92 +144,6 @@ class PipeReceive(PipeTransfer):
     def take(self, source: SimBlock) -> None:
         self.block.take(source)
         self.has_data = True
-
-
-class SourceRole(SrcPipeIdentity):
-    """A pipe in if_src() of one kernel on one node."""
-
-    __slots__ = ("kernel", "open_calls", "run")
-
-    def __init__(self, run: PipeRun, kernel: KernelRun):
-        super().__init__(run.route)
-        self.run = run
-        self.kernel = kernel
-        self.open_calls = 0  # of functions given to if_src() that have this pipe
-
-
-class ReceiverRole(DstPipeIdentity):
-    """A pipe in if_dst() of one kernel on one node."""
-
-    __slots__ = ("kernel", "open_calls", "run")
-
-    def __init__(self, run: PipeRun, kernel: KernelRun):
-        super().__init__(run.route)
-        self.run = run
-        self.kernel = kernel
-        self.open_calls = 0
-
-
-Role = SourceRole | ReceiverRole
-Roles = tuple[list[SourceRole], list[ReceiverRole]]
-
-
-class NetRun:
-    """A net during one launch: which pipes start and end at a node."""
-
-    __slots__ = ("at_receivers", "at_sources")
-
-    def __init__(self, net: PipeNet, grid: Shape):
-        self.at_sources: dict[Shape, list[PipeRun]] = {}
-        self.at_receivers: dict[Shape, list[PipeRun]] = {}
-        for route in net.routes(grid):
-            run = PipeRun(route)
-            self.at_sources.setdefault(route.source, []).append(run)
-            for node in route.receivers:
-                self.at_receivers.setdefault(node, []).append(run)
-
-    def roles(self, kernel: KernelRun) -> Roles:
-        node = kernel.coordinate
-        return (
-            [SourceRole(run, kernel) for run in self.at_sources.get(node, ())],
-            [ReceiverRole(run, kernel) for run in self.at_receivers.get(node, ())],
-        )
-
-
-class NetRuns:
-    """The nets of one launch, each made when a kernel first uses it."""
-
-    __slots__ = ("_declared", "_grid", "_runs")
-
-    def __init__(self, declared: tuple[PipeNet, ...], grid: Shape):
-        self._declared = declared
-        self._grid = grid
-        self._runs: dict[int | PipeNet, NetRun] = {}
-
-    def find(self, net: PipeNet) -> NetRun:
-        key: int | PipeNet = net
-        index = net.index
-        # A body that is run for every node makes its nets for every node: those are one net.
-        if index is not None and index < len(self._declared):
-            key = index if self._declared[index].pipes == net.pipes else net
-        run = self._runs.get(key)
-        if run is None:
-            run = self._runs[key] = NetRun(net, self._grid)
-        return run
-
-
-def call_for_each(roles: Iterable[Role], function: Callable[[Any], object], call: str) -> None:
-    """What if_src() and if_dst() do."""
-    for role in roles:
-        role.open_calls += 1
-        try:
-            function(role)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            raise _wrong_function(call, function, error) from None  # the call itself failed
-        finally:
-            role.open_calls -= 1
 
 
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:
@@ -283,54 +203,4 @@ def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
         receive.block.type,
         f"{meeting.pipe.name} connects",
         labels([(first.place, f"node {first.kernel.coordinate} {verb} {first.block} here")]),
-    )
-
-
-def type_mismatch(
-    source: BlockType, destination: BlockType, what: str, secondary: tuple[Any, ...] = ()
-) -> RuleBroken:
-    """Two blocks that a copy connects differ; the first difference is named."""
-    if source.shape != destination.shape:
-        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
-    elif source.dtype is not destination.dtype:
-        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
-    else:
-        code, texts = codes.LAYOUT_MISMATCH, (source.layout.name, destination.layout.name)
-    return RuleBroken(
-        code,
-        f"{what} a block of {texts[0]} with a block of {texts[1]}",
-        helps=("make the two dataflow buffers alike",),
-        secondary=secondary,
-    )
-
-
-def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy that has a pipe at one end, if it has one."""
-    if isinstance(destination, ReceiverRole):
-        message = f"this node receives from {destination.run.name}; it cannot send there"
-        return RuleBroken(
-            codes.PIPE_ROLE, message, helps=("in if_dst() write ttl.copy(pipe, block)",)
-        )
-    if isinstance(source, SourceRole):
-        message = f"this node sends through {source.run.name}; it cannot receive from it"
-        return RuleBroken(
-            codes.PIPE_ROLE, message, helps=("in if_src() write ttl.copy(block, pipe)",)
-        )
-    for end, call in ((source, "if_dst"), (destination, "if_src")):
-        if isinstance(end, (Pipe, PipeNet)):
-            return RuleBroken(
-                codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
-                helps=(f"call {call}() of the pipe net with a function that makes the copy",),
-            )
-    return None
-
-
-def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"PipeNet.{call}() calls {described(function)} with one pipe: {error}"
-        if callable(function)
-        else f"PipeNet.{call}() takes a function, not {described(function)}",
-        helps=(f"write `def f(pipe): ...` and {call}(f)",),
     )

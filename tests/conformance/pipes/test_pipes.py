@@ -53,6 +53,10 @@ def send_tile(tile):
     return send
 
 
+def send_own_tile(net, dfb, a):
+    send_tile(ttl.node(dims=1))(net, dfb, a)
+
+
 def receive_tiles(net, dfb, y):
     """Writes what comes through each pipe to y[node(1), place], in the order of the calls."""
     place = 0
@@ -479,7 +483,7 @@ def test_a_second_receive_into_a_block_that_was_not_read_is_refused():
 
     pipes = [ttl.Pipe((1, 0), (0, 0)), ttl.Pipe((2, 0), (0, 0))]
     text = refused(
-        two_kernels((3, 1), pipes, send_tile(0), receive), tensor(tiles(5)), empty(32, 32),
+        two_kernels((3, 1), pipes, send_own_tile, receive), tensor(tiles(5, 6, 7)), empty(32, 32),
         slug="block-state",
     )  # fmt: skip
     assert "state MR" in text

@@ -229,11 +229,51 @@ def scatter_gather(grid):
     return operation
 
 
+def scatter_gather_in_two_kernels(grid):
+    """Sending and receiving at the same time."""
+
+    @ttl.operation(grid=grid)
+    def operation(a, y):
+        grid_x, grid_y = ttl.grid_size()
+        net = column_net(grid_x, grid_y)
+        own_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=grid_y)
+        y_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.compute()
+        def combine():
+            with own_dfb.wait() as own, y_dfb.reserve() as y_blk:
+                total = own * 0
+                for _ in range(grid_y):
+                    with dfb.wait() as blk:
+                        total = total * 20 + blk
+                y_blk.store(total)
+
+        @ttl.datamovement()
+        def send():
+            with own_dfb.reserve() as own:
+                ttl.copy(a[0, ttl.node(1)], own).wait()
+                net.if_src(lambda pipe: ttl.copy(own, pipe).wait())
+
+        @ttl.datamovement()
+        def receive():
+            def pipe_dst(pipe):
+                with dfb.reserve() as blk:
+                    ttl.copy(pipe, blk).wait()
+
+            net.if_dst(pipe_dst)
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[0, ttl.node(1)]).wait()
+
+    return operation
+
+
 @pytest.mark.rule("pipe-loopback", "pipe-multicast", "handles-leave-callbacks", "if-src-if-dst")
+@pytest.mark.parametrize("corrected", [scatter_gather, scatter_gather_in_two_kernels])
 @pytest.mark.parametrize("grid", [(1, 1), (1, 4), (3, 2), (4, 4)])
-def test_scatter_gather_corrected(grid):
+def test_scatter_gather_corrected(grid, corrected):
     columns, rows = grid
-    run(scatter_gather(grid), every_node(grid), y := empty(32, 32 * columns * rows))
+    run(corrected(grid), every_node(grid), y := empty(32, 32 * columns * rows))
 
     def combined(column):
         total = 0

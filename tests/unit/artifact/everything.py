@@ -34,6 +34,7 @@ WRITE = Kernel(
     runtime_arg_names=("start", "scale"),
     runtime_args=(CoreArguments((1, 2), (0, 7)), CoreArguments((2, 2), (8, 0xFFFFFFFF))),
     signposts=(("a_b", "a b"), ("load", "load")),
+    uses_pipe_scratch=True,
 )
 SHARDED = Memory(
     "L1", "ND_SHARDED", (((0, 0), (1, 0)),), (1, 32, 32), "COL_MAJOR", "ROUND_ROBIN_1D"
@@ -56,4 +57,6 @@ EVERYTHING = CompiledOperation(
     ),
     core_range=((1, 2), (2, 2)),
     semaphores=(Semaphore(0, 2), Semaphore(3)),
+    pipe_net_count=2,
+    pipe_scratch_bytes=96,
 )

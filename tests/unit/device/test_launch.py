@@ -15,6 +15,7 @@ from device.standins import (
     Device,
     Launches,
     Layout,
+    ScratchTensor,
     Tensor,
     install,
     standin_module,
@@ -110,6 +111,55 @@ def doubled(x, y):  # type: ignore[no-untyped-def]
         for row in range(rows // 32):
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[row, 0]).wait()
+
+
+def sent(x, y):  # type: ignore[no-untyped-def]
+    net = ttl.PipeNet([ttl.Pipe(0, (slice(1, 3), 0))])
+    started = ttl.Semaphore(initial=5)
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.datamovement()
+    def send():  # type: ignore[no-untyped-def]
+        def give(pipe):  # type: ignore[no-untyped-def]
+            started.wait_ge(5)
+            with x_dfb.reserve() as block:
+                ttl.copy(x[0, 0], block).wait()
+            with x_dfb.wait() as block:
+                ttl.copy(block, pipe).wait()
+
+        net.if_src(give)
+
+    @ttl.datamovement()
+    def receive():  # type: ignore[no-untyped-def]
+        def take(pipe):  # type: ignore[no-untyped-def]
+            with y_dfb.reserve() as block:
+                ttl.copy(pipe, block).wait()
+            with y_dfb.wait() as block:
+                ttl.copy(block, y[0, 0]).wait()
+
+        net.if_dst(take)
+
+
+def test_pipes_get_semaphores_and_scratch_memory_that_is_zero_at_each_launch(
+    launches: Launches,
+) -> None:
+    operation = ttl.operation(grid=(3, 1))(sent)
+    device, before = Device(), len(ScratchTensor.made)
+    for _ in range(2):
+        operation(*tensors(device, count=2))
+    scratch = ScratchTensor.made[before:]
+    assert len(scratch) == 2
+    for made in scratch:
+        assert made.values.shape[0] == 3 and not made.values.any()
+        assert made.place is device
+        layout, buffer, (cores, shape, _) = made.memory
+        assert (layout, buffer, cores) == ("HEIGHT_SHARDED", "L1", [((0, 0), (2, 0))])
+        assert shape == (1, made.values.shape[1])
+    (_, first), (_, second) = launches.calls
+    addresses = [kernel.common_runtime_args[-1] for p in (first, second) for kernel in p.kernels]
+    assert addresses == [made.address for made in scratch for _ in range(2)]
+    assert [(s.id, s.initial_value) for s in first.semaphores] == [(0, 5), (1, 0)]
 
 
 def test_kernels_ask_for_the_shape_of_a_real_tensor(launches: Launches) -> None:

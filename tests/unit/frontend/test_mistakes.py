@@ -268,17 +268,17 @@ CASES = {
     ),
     "constant out of range": Case(
         "TTL2004",
-        "a slice of 1 tiles from 2 on is not in 0:2",
+        "slice 2 of dimension 0 does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[2, 0]]], a_blk).wait()",
     ),
     "negative constant": Case(
         "TTL2004",
-        "a slice of 1 tiles from -1 on is not in 0:2",
+        "slice -1 of dimension 1 does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[0, -1]]], a_blk).wait()",
     ),
     "stop before start": Case(
         "TTL2004",
-        "a slice of -1 tiles from 1 on is not in 0:2",
+        "slice 1:0 of dimension 0 does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[1:0, 0]]], a_blk).wait()",
     ),
     "more than there is": Case(

@@ -1,4 +1,4 @@
-"""What the compiler says to pipes and semaphores: not yet, and where."""
+"""What the frontend refuses of pipes and semaphores, and where."""
 
 from __future__ import annotations
 
@@ -15,39 +15,74 @@ DEVICE = ttnn.open_device(device_id=0)
 TARGET = load("wormhole_b0")
 
 
-def test_each_call_is_refused_at_its_line() -> None:
-    @ttl.operation(grid=(2, 1))
+def refusals(operation, *tensors):
+    """The slug, the line below the operation's first one, and the message of each mistake."""
+    program = operation.program(tensors, {}, TARGET.default_grid)
+    with pytest.raises(CompileError) as caught:
+        build_module(program, TARGET)
+    first = operation.function.__code__.co_firstlineno
+    return [
+        (found.code.slug, found.primary.span.line - first, found.message)
+        for found in caught.value.diagnostics
+    ]
+
+
+def test_each_mistake_is_refused_at_its_line() -> None:
+    @ttl.operation(grid=(3, 2))
     def operation(a):
-        net = ttl.PipeNet([ttl.Pipe(0, 1)])
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        pipe = ttl.Pipe(0, 1)
+        net = ttl.PipeNet([pipe])
+        ragged = ttl.PipeNet([ttl.Pipe(0, (slice(1, 5),))])
         semaphore = ttl.Semaphore()
-        remote = semaphore.get_remote(0)
         everybody = semaphore.get_remote_multicast()
 
         @ttl.datamovement()
         def dm():
             net.if_src(print)
-            net.if_dst(print)
-            net.is_active()
-            semaphore.wait_eq(1)
-            remote.inc(1)
-            everybody.set(2)
+            net.if_src(lambda pipe: ttl.copy(pipe, dfb.reserve()))
+            net.if_dst(lambda pipe: ttl.copy(dfb.wait(), pipe))
+            net.if_dst(lambda pipe: print(pipe.dst))
+            ttl.copy(pipe, dfb.reserve())
+            ttl.copy(dfb.wait(), net)
+            net.if_dst(lambda pipe: ttl.copy(pipe, a[0, 0]))
+            ragged.is_active()
+            semaphore.wait_eq(-1)
+            semaphore.get_remote((3, 0))
+            everybody.inc(1)
+            net.if_src(lambda: None)
 
     a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
-    program = operation.program((a,), {}, TARGET.default_grid)
-    with pytest.raises(CompileError) as caught:
-        build_module(program, TARGET)
-    found = caught.value.diagnostics
-    assert {diagnostic.code.code for diagnostic in found} == {"TTL7001"}
-    first = operation.function.__code__.co_firstlineno + 9
-    assert [d.primary.span.line - first for d in found if d.primary] == list(range(6))
-    assert [d.message.split("'")[1] for d in found] == [
-        "PipeNet.if_src",
-        "PipeNet.if_dst",
-        "PipeNet.is_active",
-        "Semaphore.wait_eq",
-        "UnicastRemoteSemaphore.inc",
-        "MulticastRemoteSemaphore.set",
+    found = refusals(operation, a)
+    assert [line for _, line, _ in found] == list(range(11, 23))
+    assert [slug for slug, _, _ in found] == [
+        "wrong-argument",
+        *["pipe-role"] * 2,
+        "unknown-name",
+        *["pipe-role"] * 2,
+        "wrong-argument",
+        "not-compiled-yet",
+        "wrong-argument",
+        "node-outside-grid",
+        "unknown-name",
+        "wrong-argument",
     ]
+
+
+def test_pipes_and_semaphores_in_a_compute_kernel() -> None:
+    @ttl.operation(grid=(2, 1))
+    def operation(a):
+        net = ttl.PipeNet([ttl.Pipe(0, 1)])
+        semaphore = ttl.Semaphore()
+
+        @ttl.compute()
+        def compute():
+            if net.is_active():
+                net.if_src(lambda pipe: None)
+                semaphore.set(1)
+
+    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    assert [slug for slug, _, _ in refusals(operation, a)] == ["wrong-kernel-kind"] * 2
 
 
 def test_names_of_blocks_have_no_effect() -> None:

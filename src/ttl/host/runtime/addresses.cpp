@@ -33,11 +33,14 @@ Place place_in_tensor(const TtlProgram& program, uint64_t address, uint32_t byte
   return found;
 }
 
-// Within a node's L1: the end of the buffer or of the semaphores there.
+// Within a node's L1: the end of the buffer, of the scratch or of the semaphores there.
 uint32_t end_of_object(const Fiber& fiber, uint32_t offset, const char*& name) {
   const TtlProgram& program = *fiber.run->program;
   name = "the semaphores";
   if (offset < semaphore_area_bytes) return program.semaphore_count * semaphore_bytes;
+  name = "the scratch of pipes";
+  const uint32_t scratch_end = semaphore_area_bytes + program.scratch_bytes;
+  if (offset < scratch_end) return scratch_end;
   const uint32_t address = fiber.node->l1_address + offset;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const CircularBuffer& buffer = fiber.node->buffers[program.buffers[i].index];

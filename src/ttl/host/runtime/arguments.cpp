@@ -21,10 +21,13 @@ uint32_t runtime_argument(int index, int line) {
 }
 
 uint32_t common_runtime_argument(int index, int line) {
-  const TtlKernel& kernel = *self(line).kernel;
+  const Fiber& fiber = self(line);
+  const TtlKernel& kernel = *fiber.kernel;
   if (index < 0 || static_cast<uint32_t>(index) >= kernel.common_argument_count)
     fault(line, "common runtime argument %d is read, but the kernel has %u", index,
           kernel.common_argument_count);
+  if (static_cast<uint32_t>(index) == kernel.scratch_argument)
+    return fiber.node->l1_address + semaphore_area_bytes;
   return kernel.common_arguments[index];
 }
 

@@ -36,6 +36,8 @@ struct TtlKernel {
   const uint32_t* common_arguments;
   const uint32_t* arguments;         // of all nodes, one after the other; null where there are none
   const uint32_t* argument_offsets;  // where those of a node begin; one more than there are nodes
+  uint32_t scratch_argument;  // the common argument that is the address of the scratch, or ~0
+  uint32_t unused;
 };
 
 struct TtlProgram {
@@ -44,10 +46,12 @@ struct TtlProgram {
   uint32_t buffer_alignment, dram_read_alignment;
   uint32_t dst_slots, fp32_dest_acc_en;
   uint32_t semaphore_count;  // one more than the highest id
+  uint32_t scratch_bytes;    // of every node's L1, zeroed at the start
   uint32_t grid_columns, grid_rows;
   uint32_t trace;
   uint32_t is_seeded, seed;  // shuffles the order in which transfers land
   uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
+  uint32_t unused;
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t calls;            // of the runtime, by all kernels; counted by the run
   uint64_t thread;           // that runs the kernels; set by the run

@@ -64,10 +64,10 @@ bool give_l1(Run& run) {
   return true;
 }
 
-// Semaphores first, then buffers in the order of their declaration, the same on every node.
+// Semaphores first, then the scratch of pipes, then buffers in the order of their declaration, the same on every node.
 bool lay_out(Run& run) {
   const TtlProgram& program = *run.program;
-  uint32_t end = semaphore_area_bytes;
+  uint32_t end = semaphore_area_bytes + program.scratch_bytes;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const TtlBuffer& plan = program.buffers[i];
     if (!find_format(plan.format)) {
@@ -82,7 +82,8 @@ bool lay_out(Run& run) {
 
 void place_buffers(Run& run, Node& node) {
   const TtlProgram& program = *run.program;
-  uint32_t offset = semaphore_area_bytes;
+  uint32_t offset = semaphore_area_bytes + program.scratch_bytes;
+  memset(node.l1 + semaphore_area_bytes, 0, program.scratch_bytes);
   for (uint32_t position = 0; position < program.buffer_count; ++position) {
     const TtlBuffer& plan = program.buffers[position];
     CircularBuffer& buffer = node.buffers[plan.index];

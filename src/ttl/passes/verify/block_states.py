@@ -55,6 +55,8 @@ def _block(block: Block, walks: list[_Walk]) -> list[_Walk]:
     for op in block.ops:
         if isinstance(op, scf.IfOp):
             walks = _branch(op, walks)
+        elif isinstance(op, ttl.ForEachPipeOp):
+            walks = _for_each_pipe(op, walks)
         elif op.regions:
             walks = _step(op, walks)
             for region in op.regions:
@@ -74,10 +76,27 @@ def _branch(op: scf.IfOp, walks: list[_Walk]) -> list[_Walk]:
         ]
         if entering:
             found += _block(region.block, entering) if region.blocks else entering
+    return _distinct(found)
+
+
+def _distinct(found: list[_Walk]) -> list[_Walk]:
     distinct = {walk.signature(): walk for walk in reversed(found)}
     if len(distinct) > MOST_PATHS:
         raise _TooManyPaths
     return list(reversed(distinct.values()))
+
+
+def _for_each_pipe(op: ttl.ForEachPipeOp, walks: list[_Walk]) -> list[_Walk]:
+    """A node has the role or has not; a walk keeps to what it decided before."""
+    key = op.net, op.ROLE
+    found = [walk for walk in walks if walk.facts.get(key) is not True]
+    without = [walk.copy({**walk.facts, key: False}) for walk in found]
+    entering = [
+        walk.copy({**walk.facts, key: True})
+        for walk in walks
+        if walk.facts.get(key) is not False
+    ]
+    return _distinct(_block(op.body.block, entering) + without)
 
 
 def _step(op: Operation, walks: list[_Walk]) -> list[_Walk]:
@@ -236,13 +255,13 @@ class _Walk:
 
     def _finish(self, transfer: SSAValue) -> None:
         self.waited.add(transfer)
-        self.under_way.pop(transfer, None)
-        copy = transfer.owner
-        assert isinstance(copy, ttl.CopyOp)
-        if copy.source in self.blocks:
-            self.blocks[copy.source].step(Event.COPY_FROM_DONE)
-        if copy.destination in self.blocks:
-            self.blocks[copy.destination].step(Event.COPY_INTO_DONE)
+        for copy in ttl.copies_of(transfer):
+            if self.under_way.pop(copy.transfer, None) is None and copy.transfer is not transfer:
+                continue  # the branch with the copy was not taken
+            if copy.source in self.blocks:
+                self.blocks[copy.source].step(Event.COPY_FROM_DONE)
+            if copy.destination in self.blocks:
+                self.blocks[copy.destination].step(Event.COPY_INTO_DONE)
 
     def make_group(self, op: ttl.GroupOp) -> None:
         self.groups[op.result] = []

@@ -33,6 +33,12 @@ def matmul_type(left: BlockType, right: BlockType) -> BlockType:
     return BlockType((*rows[:-1], columns[-1]), dtype)
 
 
+def _product(a: Array, b: Array) -> Array:
+    """np.dot() is the same for two dimensions, and faster where they are small."""
+    product: Array = np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
+    return product
+
+
 def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
     """The order of the sum is free: each of the K additions may round differently."""
     bound: Array = a.shape[-1] * spacing * np.matmul(np.abs(a), np.abs(b))
@@ -45,7 +51,7 @@ MATMUL = BlockOp(
     name="matmul",
     operands=2,
     type_rule=matmul_type,
-    meaning=np.matmul,
+    meaning=_product,
     summary="the matrix product of two blocks",
     operator="@",
     tile=with_integers(

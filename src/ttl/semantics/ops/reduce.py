@@ -7,6 +7,7 @@ in element (0, 0) (both); the rest of the tile is zero. The scaler is applied on
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,18 @@ def _meaning(reduction: Callable[..., Any]) -> Callable[..., Array]:
 
 def _in_tiles(values: Array, reduced: Shape, dtype: np.dtype[np.generic]) -> Array:
     """The values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
-    inner = {dim for dim in reduced if dim >= values.ndim - 2}
-    extent = [TILE_SIZE if dim in inner else size for dim, size in enumerate(values.shape)]
+    extent, edge = _edge(values.shape, reduced)
     tiles = np.zeros(extent, dtype)
-    tiles[tuple(slice(0, size) for size in values.shape)] = values
+    tiles[edge] = values
     return tiles
+
+
+@lru_cache
+def _edge(shape: Shape, reduced: Shape) -> tuple[Shape, tuple[slice, ...]]:
+    """The extent of these tiles, and where in them the values are."""
+    inner = {dim for dim in reduced if dim >= len(shape) - 2}
+    extent = tuple(TILE_SIZE if dim in inner else size for dim, size in enumerate(shape))
+    return extent, tuple(slice(0, size) for size in shape)
 
 
 def _sum(x: Array, dims: Shape) -> Any:

@@ -1,0 +1,420 @@
+"""The part of the ttl dialect that is about several nodes: pipe nets and semaphores.
+
+A net is declared once in the module with the nodes of its pipes. `ttl.if_src` and `ttl.if_dst` run
+their body once for each pipe that starts or ends at the node, in the order of the declaration; the
+copies in it are ordinary `ttl.copy` with the pipe at one end:
+* `ttl.copy %pipe, %block` posts the block (transfer `receive`), and does not wait;
+* `ttl.copy %block, %pipe` waits for the posts of all receivers and sends (transfer `send`); when it
+  is through, the block may be used again.
+The n-th send of a pipe meets the n-th post of each of its receivers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+    i64,
+)
+from xdsl.ir import Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    param_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.diagnostics import Span
+
+from .locations import span_of
+
+Node = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PipeNodes:
+    """Where a pipe starts, and the corners of the rectangle of nodes where it ends."""
+
+    source: Node
+    first: Node
+    last: Node
+
+    @property
+    def receivers(self) -> list[Node]:
+        """x fastest."""
+        (x0, y0), (x1, y1) = self.first, self.last
+        return [(x, y) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)]
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.source in self.receivers
+
+    @property
+    def columns(self) -> int:
+        return self.last[0] - self.first[0] + 1
+
+    def nodes_of(self, role: str) -> list[Node]:
+        return [self.source] if role == "src" else self.receivers
+
+
+@irdl_attr_definition
+class PipeType(ParametrizedAttribute, TypeAttribute):
+    """A pipe of a net as the node sees it that has a role in it: `src` or `dst`."""
+
+    name = "ttl.pipe"
+    net: SymbolRefAttr = param_def()
+    role: StringAttr = param_def()
+
+    @classmethod
+    def of(cls, net: str, role: str) -> PipeType:
+        return cls(SymbolRefAttr(net), StringAttr(role))
+
+
+# Nets ---------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class DeclarePipeNetOp(IRDLOperation):
+    """A net; each pipe as x and y of its source, of its first and of its last receiver."""
+
+    name = "ttl.pipe_net"
+    sym_name = prop_def(SymbolNameConstraint())
+    pipes = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    written_names = opt_prop_def(ArrayAttr[StringAttr])  # of the pipes, as the program has them
+    # Where they are made: lines and columns in the file of the net.
+    written_spans = opt_prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    resources = opt_prop_def(DictionaryAttr)  # set by ttl-assign-pipe-resources
+    traits = traits_def(SymbolOpInterface())
+
+    @property
+    def written(self) -> list[tuple[str, Span | None]]:
+        """The pipes as the program names them and where it makes them; empty if not known."""
+        span = span_of(self.location)
+        if self.written_names is None or self.written_spans is None or span is None:
+            return []
+        places = [Span(span.file, *row.get_values()) for row in self.written_spans]
+        names = [name.data for name in self.written_names]
+        return list(zip(names, places, strict=True))
+
+    def write(self, pipes: list[tuple[str, Span | None]]) -> None:
+        """Remember how the program has them, if it makes them in the file of the net."""
+        own = span_of(self.location)
+        spans = [span for _, span in pipes if span is not None and own is not None
+                 and span.file == own.file]  # fmt: skip
+        if len(spans) < len(pipes):
+            return
+        rows = [(span.line, span.column, span.end_line, span.end_column) for span in spans]
+        self.properties["written_names"] = ArrayAttr([StringAttr(name) for name, _ in pipes])
+        self.properties["written_spans"] = ArrayAttr(
+            [DenseArrayBase.from_list(i64, row) for row in rows]
+        )
+
+    @classmethod
+    def of(cls, name: str, pipes: list[PipeNodes]) -> DeclarePipeNetOp:
+        rows = [
+            DenseArrayBase.from_list(i64, [*pipe.source, *pipe.first, *pipe.last])
+            for pipe in pipes
+        ]
+        return cls.create(properties={"sym_name": StringAttr(name), "pipes": ArrayAttr(rows)})
+
+    @property
+    def nodes(self) -> list[PipeNodes]:
+        rows = [tuple(int(n) for n in row.get_values()) for row in self.pipes]
+        return [PipeNodes((r[0], r[1]), (r[2], r[3]), (r[4], r[5])) for r in rows]
+
+    def most_on_a_node(self, role: str) -> int:
+        """Of the pipes in which one node has the role."""
+        counts = Counter(node for pipe in self.nodes for node in pipe.nodes_of(role))
+        return max(counts.values())
+
+    def verify_(self) -> None:
+        if not len(self.pipes) or any(len(row) != 6 for row in self.pipes):
+            raise VerifyException(f"{self.name} has pipes, of six coordinates each")
+        grid = _launch_grid(self)
+        for pipe in self.nodes:
+            if not pipe.receivers:
+                raise VerifyException(f"a pipe of {self.name} has no receiver")
+            for x, y in (pipe.source, pipe.first, pipe.last):
+                if not (0 <= x < grid[0] and 0 <= y < grid[1]):
+                    raise VerifyException(f"node ({x}, {y}) of {self.name} is not in the grid")
+
+
+def _launch_grid(op: Operation) -> Node:
+    """That of the module; without one every node is in it."""
+    grid = _module_of(op).attributes.get("ttl.launch_grid") if op.parent_op() else None
+    if not isinstance(grid, ArrayAttr):
+        return (1 << 30, 1 << 30)
+    columns, rows = (size.value.data for size in grid)
+    return columns, rows
+
+
+def _module_of(op: Operation) -> ModuleOp:
+    parent: Operation | None = op
+    while parent is not None and not isinstance(parent, ModuleOp):
+        parent = parent.parent_op()
+    assert parent is not None, "in a module"
+    return parent
+
+
+class NetUserOp(IRDLOperation, ABC):
+    """An operation that names a net."""
+
+    net = prop_def(SymbolRefAttr)
+
+    @property
+    def declaration(self) -> DeclarePipeNetOp:
+        found = find_net(_module_of(self), self.net)
+        if found is None:
+            raise VerifyException(f"{self.name}: there is no net {self.net}")
+        return found
+
+
+def find_net(module: ModuleOp, net: SymbolRefAttr) -> DeclarePipeNetOp | None:
+    nets = (op for op in module.ops if isinstance(op, DeclarePipeNetOp))
+    return next((op for op in nets if op.sym_name == net.root_reference), None)
+
+
+class ForEachPipeOp(NetUserOp, ABC):
+    """The body runs for each pipe of the net in which the node has the role.
+
+    The block's arguments are the pipe and, as in a loop, the values that the body changes.
+    """
+
+    start = var_operand_def()
+    body = region_def("single_block")
+    ends = var_result_def()
+    ROLE: ClassVar[str]
+
+    def verify_(self) -> None:
+        block = self.body.block
+        assert self.declaration
+        types = [value.type for value in self.start]
+        pipe = PipeType(self.net, StringAttr(self.ROLE))
+        if [argument.type for argument in block.args] != [pipe, *types]:
+            raise VerifyException(f"the body of {self.name} takes {pipe} and what it carries")
+        end = block.last_op
+        if not isinstance(end, YieldOp) or [value.type for value in end.values] != types:
+            raise VerifyException(f"the body of {self.name} yields what it carries")
+        if [value.type for value in self.ends] != types:
+            raise VerifyException(f"{self.name} gives what its body yields")
+
+
+@irdl_op_definition
+class IfSrcOp(ForEachPipeOp):
+    name = "ttl.if_src"
+    ROLE: ClassVar[str] = "src"
+
+
+@irdl_op_definition
+class IfDstOp(ForEachPipeOp):
+    name = "ttl.if_dst"
+    ROLE: ClassVar[str] = "dst"
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The end of the body of `ttl.if_src` or `ttl.if_dst`."""
+
+    name = "ttl.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator())
+
+
+class RoleOp(NetUserOp, ABC):
+    """Has the node a role in the net?"""
+
+    result = result_def(i1)
+    ROLES: ClassVar[tuple[str, ...]]
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        assert self.declaration
+
+
+@irdl_op_definition
+class IsSrcOp(RoleOp):
+    name = "ttl.is_src"
+    ROLES: ClassVar[tuple[str, ...]] = ("src",)
+
+
+@irdl_op_definition
+class IsDstOp(RoleOp):
+    name = "ttl.is_dst"
+    ROLES: ClassVar[tuple[str, ...]] = ("dst",)
+
+
+@irdl_op_definition
+class IsActiveOp(RoleOp):
+    name = "ttl.is_active"
+    ROLES: ClassVar[tuple[str, ...]] = ("src", "dst")
+
+
+@irdl_op_definition
+class PipeValueOp(IRDLOperation):
+    """A number that differs between the pipes of a net: one for each, in their order."""
+
+    name = "ttl.pipe_value"
+    pipe = operand_def(PipeType)
+    values = prop_def(DenseArrayBase[IntegerType])
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        assert isinstance(self.pipe.type, PipeType)
+        net = find_net(_module_of(self), self.pipe.type.net)
+        if net is not None and len(net.pipes) != len(self.values):
+            raise VerifyException(f"{self.name} has one number for each pipe of {net.sym_name}")
+
+
+# Behind ttl-lower-pipe-roles a kernel goes over the pipes in which its node has a role: a pipe is
+# known by its place among them.
+
+
+@irdl_op_definition
+class PipeCountOp(NetUserOp):
+    """The number of pipes of the net in which the node has the role."""
+
+    name = "ttl.pipe_count"
+    role = prop_def(StringAttr)
+    result = result_def(IndexType)
+
+
+@irdl_op_definition
+class LocalPipeOp(NetUserOp):
+    """The pipe at `place` among those in which the node has the role."""
+
+    name = "ttl.local_pipe"
+    place = operand_def(IndexType)
+    result = result_def(PipeType)
+
+
+# Semaphores ---------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class DeclareSemaphoreOp(IRDLOperation):
+    """A value on each node. Its index is set by ttl-assign-pipe-resources."""
+
+    name = "ttl.semaphore"
+    sym_name = prop_def(SymbolNameConstraint())
+    initial = prop_def(IntegerAttr)
+    index = opt_prop_def(IntegerAttr)
+    traits = traits_def(SymbolOpInterface())
+
+
+class SemaphoreOp(IRDLOperation, ABC):
+    """An operation on a semaphore; which nodes' value it is, is in `place`.
+
+    `place` is empty for the node's own, x and y of another node, or the four corners x, y, x, y of
+    a rectangle of nodes, the last one in it. The value has 32 bits without sign.
+    """
+
+    semaphore = prop_def(SymbolRefAttr)
+    value = operand_def(IndexType)
+    place = var_operand_def(IndexType)
+    PLACES: ClassVar[int]
+
+    @property
+    def declaration(self) -> DeclareSemaphoreOp:
+        semaphores = (op for op in _module_of(self).ops if isinstance(op, DeclareSemaphoreOp))
+        for op in semaphores:
+            if op.sym_name == self.semaphore.root_reference:
+                return op
+        raise VerifyException(f"{self.name}: there is no semaphore {self.semaphore}")
+
+    def verify_(self) -> None:
+        assert self.declaration
+        if len(self.place) != self.PLACES:
+            raise VerifyException(f"{self.name} has {self.PLACES} coordinates")
+
+
+@irdl_op_definition
+class SemaphoreWaitOp(SemaphoreOp):
+    """Until the node's own value is `value`, or with `at_least` not less than it."""
+
+    name = "ttl.semaphore_wait"
+    at_least = opt_prop_def(UnitAttr)
+    PLACES: ClassVar[int] = 0
+
+
+@irdl_op_definition
+class SemaphoreSetOp(SemaphoreOp):
+    name = "ttl.semaphore_set"
+    PLACES: ClassVar[int] = 0
+
+
+@irdl_op_definition
+class SemaphoreSetRemoteOp(SemaphoreOp):
+    name = "ttl.semaphore_set_remote"
+    PLACES: ClassVar[int] = 2
+
+
+@irdl_op_definition
+class SemaphoreIncRemoteOp(SemaphoreOp):
+    name = "ttl.semaphore_inc_remote"
+    PLACES: ClassVar[int] = 2
+
+
+@irdl_op_definition
+class SemaphoreSetMulticastOp(SemaphoreOp):
+    """On all nodes of a rectangle, the own one too if it is in it."""
+
+    name = "ttl.semaphore_set_multicast"
+    PLACES: ClassVar[int] = 4
+
+
+# The modules' declarations ------------------------------------------------------------------------
+
+
+def nets_of(module: ModuleOp) -> Iterator[DeclarePipeNetOp]:
+    return (op for op in module.ops if isinstance(op, DeclarePipeNetOp))
+
+
+def semaphores_of(module: ModuleOp) -> Iterator[DeclareSemaphoreOp]:
+    return (op for op in module.ops if isinstance(op, DeclareSemaphoreOp))
+
+
+OPERATIONS: list[type[Operation]] = [
+    DeclarePipeNetOp,
+    IfSrcOp,
+    IfDstOp,
+    YieldOp,
+    IsSrcOp,
+    IsDstOp,
+    IsActiveOp,
+    PipeValueOp,
+    PipeCountOp,
+    LocalPipeOp,
+    DeclareSemaphoreOp,
+    SemaphoreWaitOp,
+    SemaphoreSetOp,
+    SemaphoreSetRemoteOp,
+    SemaphoreIncRemoteOp,
+    SemaphoreSetMulticastOp,
+]

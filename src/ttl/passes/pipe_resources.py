@@ -1,0 +1,194 @@
+"""Where the words are that the nodes of a pipe signal each other with.
+
+A counter is one word on each of some nodes: `ready` of a pipe on its source, `done` on its
+receivers. Counters of which no node has both may be the same word.
+rule FIRST    the hardware's semaphores that the program leaves over are used first
+rule OVERFLOW if those of a net do not fit there, they are in the scratch memory, 16 bytes each
+rule SLOTS    a multicast with several posts under way has a ready counter for each
+rule SHARED   the kernels of a node that both post, or both send, through a net count together
+rule TABLE    on the source each receiver has a word for each post that may be under way: where its
+              block is, relative to the scratch memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from ttl.dialects import ttl
+from ttl.dialects.node_to_node import Node
+
+SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"  # of the module
+COUNTER_BYTES = 16  # a multicast needs source and destination congruent modulo 16
+WORD_BYTES = 4
+STAGING_BYTES = 2 * COUNTER_BYTES  # a word for each data movement kernel, at the start
+
+
+@dataclass(frozen=True, slots=True)
+class NetResources:
+    """Semaphore ids, or bytes in the scratch memory, for each pipe of a net."""
+
+    depth: int
+    ready: tuple[int, ...]
+    done: tuple[int, ...]
+    table: tuple[int, ...]
+    ready_in_scratch: bool = False
+    done_in_scratch: bool = False
+    is_multicast: bool = False
+    sent: int | None = None  # rule SHARED: bytes in the scratch memory
+    posted: int | None = None
+
+    @property
+    def ready_slots(self) -> int:  # rule SLOTS
+        return self.depth if self.is_multicast else 1
+
+    def attribute(self) -> DictionaryAttr:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return DictionaryAttr({name: _attribute(v) for name, v in values.items() if _is_said(v)})
+
+    @classmethod
+    def of(cls, net: ttl.DeclarePipeNetOp) -> NetResources:
+        assert net.resources is not None, "ttl-assign-pipe-resources has run"
+        return cls(**{name: _value(found) for name, found in net.resources.data.items()})
+
+
+def _is_said(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def _attribute(value: Any) -> Attribute:
+    if isinstance(value, tuple):
+        return DenseArrayBase.from_list(i64, list(value))
+    return UnitAttr() if value is True else IntegerAttr(value, i64)
+
+
+def _value(attribute: Attribute) -> Any:
+    """The inverse."""
+    if isinstance(attribute, DenseArrayBase):
+        return tuple(int(number) for number in attribute.get_values())
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else True
+
+
+@dataclass(slots=True)
+class Words:
+    """A row of words, each on every node; who has taken which on which node."""
+
+    limit: int | None = None
+    taken: dict[Node, set[int]] = field(default_factory=dict)
+    count: int = 0  # one more than the last that is taken anywhere
+
+    def take(self, nodes: Sequence[Node], width: int) -> int | None:
+        """The first of `width` words that are free on all of these nodes; None: there are none."""
+        used: set[int] = set().union(*(self.taken.get(node, ()) for node in nodes))
+        first = 0
+        while not used.isdisjoint(range(first, first + width)):
+            first += 1
+        if self.limit is not None and first + width > self.limit:
+            return None
+        for node in nodes:
+            self.taken.setdefault(node, set()).update(range(first, first + width))
+        self.count = max(self.count, first + width)
+        return first
+
+    def take_all(self, counters: Iterable[tuple[Sequence[Node], int]]) -> list[int] | None:
+        """For each of them, or for none."""
+        before = {node: set(words) for node, words in self.taken.items()}, self.count
+        found = []
+        for nodes, width in counters:
+            first = self.take(nodes, width)
+            if first is None:
+                self.taken, self.count = before
+                return None
+            found.append(first)
+        return found
+
+
+@dataclass(slots=True)
+class Allocation:
+    """`first_id` semaphores are the program's."""
+
+    first_id: int
+    limit: int
+    semaphores: Words = field(init=False)
+    counters: Words = field(default_factory=Words)
+    tables: Words = field(default_factory=Words)
+    nets: list[tuple[ttl.DeclarePipeNetOp, NetResources]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.semaphores = Words(max(self.limit - self.first_id, 0))
+
+    def add(self, net: ttl.DeclarePipeNetOp, depth: int, shared: Iterable[str] = ()) -> None:
+        """`shared` are the roles in which kernels count together."""
+        pipes = net.nodes
+        is_multicast = any(len(pipe.receivers) > 1 for pipe in pipes)
+        slots = depth if is_multicast else 1
+        ready, ready_in_scratch = self._counters([((pipe.source,), slots) for pipe in pipes])
+        done, done_in_scratch = self._counters([(pipe.receivers, 1) for pipe in pipes])
+        table = self.tables.take_all(
+            [((pipe.source,), depth * len(pipe.receivers)) for pipe in pipes]
+        )
+        assert table is not None
+        resources = NetResources(
+            depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
+        )
+        for role in shared:
+            place = self._words_on_all(net.most_on_a_node(role), pipes)
+            is_src = role == "src"
+            resources = (
+                replace(resources, sent=place) if is_src else replace(resources, posted=place)
+            )
+        self.nets.append((net, resources))
+
+    def _words_on_all(self, width: int, pipes: Sequence[ttl.PipeNodes]) -> int:
+        nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
+        first = self.tables.take(list(nodes), width)
+        assert first is not None
+        return first
+
+    def _counters(
+        self, wanted: list[tuple[Sequence[Node], int]]
+    ) -> tuple[tuple[int, ...], bool]:
+        found = self.semaphores.take_all(wanted)  # rule FIRST
+        if found is not None:
+            return tuple(first + self.first_id for first in found), False
+        found = self.counters.take_all(wanted)  # rule OVERFLOW
+        assert found is not None
+        return tuple(STAGING_BYTES + first * COUNTER_BYTES for first in found), True
+
+    @property
+    def semaphore_count(self) -> int:
+        return self.first_id + self.semaphores.count
+
+    @property
+    def scratch_bytes(self) -> int:
+        """The staging words, the counters, then the tables."""
+        words = self._tables_start + self.tables.count * WORD_BYTES
+        return -(-words // COUNTER_BYTES) * COUNTER_BYTES
+
+    @property
+    def _tables_start(self) -> int:
+        return STAGING_BYTES + self.counters.count * COUNTER_BYTES
+
+    def _bytes(self, word: int) -> int:
+        return self._tables_start + word * WORD_BYTES
+
+    def finish(self) -> None:
+        """Write the places into the declarations; tables are in bytes from here on."""
+        for net, found in self.nets:
+            placed = replace(
+                found,
+                table=tuple(self._bytes(first) for first in found.table),
+                sent=None if found.sent is None else self._bytes(found.sent),
+                posted=None if found.posted is None else self._bytes(found.posted),
+            )
+            net.properties["resources"] = placed.attribute()

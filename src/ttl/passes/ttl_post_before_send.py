@@ -1,0 +1,89 @@
+"""ttl-post-before-send: posts that follow a send are made before it.
+
+A send waits for the posts of its receivers where it stands, while the program may go on until it
+waits for the send. So a send that is not waited for at once goes behind the posts that follow it,
+up to the first operation that may wait for something: two nodes that both send, then post, then
+wait for both do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+
+
+class TtlPostBeforeSend(ModulePass):
+    name = "ttl-post-before-send"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not any(True for _ in ttl.nets_of(op)):
+            return
+        blocks = [block for each in op.walk() for region in each.regions for block in region.blocks]
+        for block in blocks:
+            _sink_sends(block)
+
+
+def _sink_sends(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if _has_open_send(op):
+            _sink(op)
+
+
+def _has_open_send(op: Operation) -> bool:
+    """Does it send, and leave the wait to what follows it?"""
+    if not isinstance(op, (ttl.CopyOp, ttl.IfSrcOp)):
+        return False
+    inside = list(op.walk())
+    sends = [o.transfer for o in inside if isinstance(o, ttl.CopyOp) and o.pipe is o.destination]
+    waits = {o.transfer for o in inside if isinstance(o, ttl.WaitTransferOp)}
+    return bool(sends) and waits.isdisjoint(sends)
+
+
+def _sink(send: Operation) -> None:
+    target, following = None, send.next_op
+    while following is not None and _may_go_first(following, send):
+        if _posts(following):
+            target = following
+        following = following.next_op
+    if target is not None:
+        block = send.parent
+        assert block is not None
+        send.detach()
+        block.insert_op_after(send, target)
+
+
+def _posts(op: Operation) -> bool:
+    return any(isinstance(o, ttl.CopyOp) and o.pipe is o.source for o in op.walk())
+
+
+def _may_go_first(op: Operation, send: Operation) -> bool:
+    """It waits for nothing, and needs nothing of the send."""
+    return all(
+        _waits_for_nothing(each) and not any(o.owner is send for o in each.operands)
+        for each in op.walk()
+    )
+
+
+def _waits_for_nothing(op: Operation) -> bool:
+    if isinstance(op, ttl.CopyOp):
+        return op.pipe is op.source
+    return op.name.startswith("arith.") or isinstance(op, _NEVER_WAIT)
+
+
+_NEVER_WAIT = (
+    scf.IfOp,
+    scf.YieldOp,
+    ttl.IfDstOp,
+    ttl.YieldOp,
+    ttl.RoleOp,
+    ttl.PipeValueOp,
+    ttl.NodeIndexOp,
+    ttl.NoTransferOp,
+    ttl.GroupOp,
+    ttl.GroupAddOp,
+)
