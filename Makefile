@@ -9,7 +9,7 @@ PIP_FLAGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
-TEST_EXTRAS := dev,mlir,torch
+TEST_EXTRAS := dev,mlir,torch,jax
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0

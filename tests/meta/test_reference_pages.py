@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import counts_page, operators_page, report, ttnn_page
+from conformance import counts_page, flatbuffer_page, operators_page, report, ttnn_page
 
 
 def test_every_rule_has_a_test_and_every_test_a_rule() -> None:
@@ -23,6 +23,10 @@ def test_the_page_of_operators_is_up_to_date() -> None:
 
 def test_the_page_of_ttnn_is_up_to_date() -> None:
     assert ttnn_page.is_up_to_date(), "run python tests/conformance/ttnn_page.py"
+
+
+def test_the_page_of_the_flatbuffer_is_up_to_date() -> None:
+    assert flatbuffer_page.is_up_to_date(), "run python tests/conformance/flatbuffer_page.py"
 
 
 def test_the_page_of_counts_is_up_to_date() -> None:

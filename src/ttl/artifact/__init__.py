@@ -1,7 +1,7 @@
 """The compiled operation, in memory and on disk."""
 
 from .bundle import check_includes, write_bundle
-from .manifest import read_folder, write_folder
+from .manifest import read_folder, to_json, write_folder
 from .operation import (
     PAGE_BYTES,
     Buffer,
@@ -28,6 +28,7 @@ __all__ = [
     "ThreadKind",
     "check_includes",
     "read_folder",
+    "to_json",
     "write_bundle",
     "write_folder",
 ]

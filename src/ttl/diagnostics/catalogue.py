@@ -262,6 +262,13 @@ INCLUDE_REFUSED = _code(
     headers of the device API by their names, and no other files by their paths.""",
 )
 
+NOT_A_FLATBUFFER = _code(
+    "TTL6020", "not-a-flatbuffer", Blame.USER,
+    """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written
+    for another version, or asks for something that this runtime does not have. It is found while
+    the file is loaded: nothing of it has run.""",
+)
+
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET,
     """The simulator runs this; the compiler does not translate it yet.""",
@@ -280,6 +287,35 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
+)
+
+ATEN_OPERATION = _code(
+    "TTL7030", "aten-operation", Blame.UNSUPPORTED,
+    """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
+    not for this element type or for sizes that change from call to call. What common models need
+    has one: elementwise operations, matrix products, reductions and changes of shape.""",
+)
+GRAPH_NOT_LOWERED = _code(
+    "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,
+    """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
+    that the flatbuffer road knows, or not for these types and shapes.""",
+)
+WRONG_TT_LANG_CALL = _code(
+    "TTL7021", "wrong-tt-lang-call", Blame.USER,
+    """A `stablehlo.custom_call @tt.tt_lang_op` needs the frontend attributes kernel_id, version_tag
+    and arg_roles. Its operands are those with the role `in`, and then all or none of those with the
+    role `out`; it has one result for each `out`.""",
+)
+RESOLVE_FAILED = _code(
+    "TTL7022", "resolve-failed", Blame.USER,
+    """The kernels of a TT-Lang operation in a graph are asked for from a Python function, by
+    default `resolve_operation` of `tt_torch.tt_lang`. It could not be imported, raised an error, or
+    gave nothing.""",
+)
+WRONG_KERNEL_ARTIFACT = _code(
+    "TTL7023", "wrong-kernel-artifact", Blame.USER,
+    """The artifact of a TT-Lang operation in a graph is no JSON, was written for another version,
+    or its parts do not fit together.""",
 )
 
 IR_SYNTAX = _code(

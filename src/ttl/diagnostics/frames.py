@@ -8,18 +8,19 @@ from types import FrameType, TracebackType
 
 from .span import Span
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_torch"))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 def is_pyttl_file(file: str) -> bool:
-    return file.startswith(_PACKAGE)
+    return file.startswith(_PACKAGES)
 
 
 def is_user_file(file: str) -> bool:
     """Not ours, not Python's and not of an installed library such as numpy."""
-    if file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<frozen")):
+    if file.startswith((*_PACKAGES, _STANDARD_LIBRARY, "<frozen")):
         return False
     return not any(folder in file for folder in _INSTALLED)
 

@@ -21,10 +21,17 @@ def own_dialects() -> list[Dialect]:
     return [TTCore, ttl.make_dialect(), ttkernel.make_dialect(), emitc.make_dialect()]
 
 
+def _graph_dialects() -> list[Dialect]:
+    from . import stablehlo, ttir, ttnn
+
+    return [*stablehlo.make_dialects(), ttir.make_dialect(), ttnn.make_dialect()]
+
+
 def make_context() -> Context:
     """A context that reads all our IR; compiling needs none of it."""
     context = Context()
-    for dialect in (Builtin, Arith, Affine, Func, Scf, *own_dialects()):
+    upstream = (Builtin, Arith, Affine, Func, Scf)
+    for dialect in (*upstream, *own_dialects(), *_graph_dialects()):
         context.load_dialect(dialect)
     return context
 

@@ -2,8 +2,16 @@
 
 from .compile import compile_operation
 from .launch import Driver
+from .specs import TensorSpec, compile_from_spec
 
 PROCESS_DRIVER = Driver()
 launch = PROCESS_DRIVER.launch
 
-__all__ = ["PROCESS_DRIVER", "Driver", "compile_operation", "launch"]
+__all__ = [
+    "PROCESS_DRIVER",
+    "Driver",
+    "TensorSpec",
+    "compile_from_spec",
+    "compile_operation",
+    "launch",
+]

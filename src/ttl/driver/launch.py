@@ -30,6 +30,7 @@ from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES, EventKind, Recorder, write_json_lines
 
 from .backend import BACKENDS, choose_backend
+from .captured import CAPTURED
 from .compile import compile_operation
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
@@ -82,6 +83,8 @@ class Driver:
         self._supply(program, config)
         wants_artifact = config.wants_artifact
         compiled = self.compile(program, target, config) if wants_artifact else None
+        if compiled is not None and (captured := CAPTURED.get()) is not None:
+            captured.append((compiled, list(program.tensors.values())))
         if not config.compile_only:
             counts = self._counts_of(program) if config.counts else None
             _run(program, compiled if config.backend != "sim" else None, target, config, counts)

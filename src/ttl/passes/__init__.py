@@ -1,5 +1,5 @@
-"""ttl dialect to emitc, one pass a file."""
+"""ttl dialect to emitc and StableHLO to ttnn, one pass a file."""
 
-from .pipelines import KNOWN, PIPELINE, find_pass, run_passes, run_pipeline
+from .pipelines import GRAPH, KNOWN, PIPELINE, find_pass, run_passes, run_pipeline
 
-__all__ = ["KNOWN", "PIPELINE", "find_pass", "run_passes", "run_pipeline"]
+__all__ = ["GRAPH", "KNOWN", "PIPELINE", "find_pass", "run_passes", "run_pipeline"]

@@ -47,14 +47,25 @@ KERNEL = (
 )
 
 PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
-KNOWN = (*PIPELINE, *(name for name in _XDSL if name not in PIPELINE))
+
+# A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
+GRAPH = (
+    "shlo-inline-calls",
+    "shlo-to-ttir",
+    "ttnn-layout",  # before ttnn: whose calls say where their results lie
+    "ttir-to-ttnn",
+    "ttnn-deallocate",  # while results are still tied to the tensors they are written to
+    "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
+    "ttnn-lower-tt-lang-to-generic",
+)
+KNOWN = (*PIPELINE, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
 
 
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in PIPELINE:
+    elif name in (*PIPELINE, *GRAPH):
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:

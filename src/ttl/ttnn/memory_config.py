@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from ttl.semantics.tensor_layout import TensorLayout
+
 from .cores import CoreRange, CoreRangeSet, core_range_set, num_cores_to_corerangeset
 from .faults import wrong, wrong_type
 from .shape import checked_sizes
@@ -261,6 +263,16 @@ def _orientation(given: Any) -> ShardOrientation:
     if not isinstance(given, ShardOrientation):
         raise wrong_type("orientation", given, "a ttnn.ShardOrientation")
     return given
+
+
+def memory_config_of(layout: TensorLayout) -> MemoryConfig:
+    """What the layout of a tensor in a graph says: nothing of it is guessed."""
+    place = BufferType.L1 if layout.buffer_type == "l1" else BufferType.DRAM
+    if not layout.is_sharded:
+        return MemoryConfig(TensorMemoryLayout.INTERLEAVED, place)
+    cores = CoreRangeSet([CoreRange(first, last) for first, last in layout.cores])
+    spec = ShardSpec(cores, layout.shard_elements)
+    return MemoryConfig(TensorMemoryLayout[layout.memory_layout.upper()], place, spec)
 
 
 DRAM_MEMORY_CONFIG = MemoryConfig(TensorMemoryLayout.INTERLEAVED, BufferType.DRAM)

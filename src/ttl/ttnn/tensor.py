@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from .device import Device
     from .mesh import MeshDevice
     from .tensor_spec import TensorSpec
+
+
+class Described(Protocol):
+    """What a tensor is like before it has elements."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def memory_config(self) -> MemoryConfig: ...
 
 
 class Tensor(Operators):
@@ -49,6 +62,17 @@ class Tensor(Operators):
         if memory_config.is_sharded():
             self.storage.shard_words = accessor_words(memory_config, self.padded_shape, layout)
         self._device = device
+
+    @classmethod
+    def described(cls, spec: Described, device: Device) -> Tensor:
+        """A tensor without elements, for compiling."""
+        made = cls.__new__(cls)
+        made.shape = Shape(spec.shape)
+        made.dtype, made.layout = spec.dtype, spec.layout
+        made.memory_config = spec.memory_config
+        made.storage = NoStorage("this tensor is only described", "give it to an operation only")
+        made._device = device
+        return made
 
     @property
     def padded_shape(self) -> Shape:

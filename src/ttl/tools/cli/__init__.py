@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from ttl import __version__
 
@@ -15,6 +16,7 @@ from .program import split_program_arguments
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
     "compile": "compile the operations a program calls to C++ kernels",
+    "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
     "stats": "tables of what a trace has recorded",
@@ -37,12 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, text in VERBS.items():
         verb_parser = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name == verb:  # only the verb in use is loaded
-            import_module(f"{__package__}.{verb}").add_arguments(verb_parser)
+            _module_of(verb).add_arguments(verb_parser)
     if verb in PROGRAM_VERBS:
         options = parse_program_verb(verbs.choices[verb], verb, given[1:])
     else:
         options = parser.parse_args(given)
     return _run_verb(options)
+
+
+def _module_of(verb: str) -> Any:
+    return import_module(f"{__package__}.{verb.replace('-', '_')}")
 
 
 def simulator_main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +78,7 @@ def parse_program_verb(
     ours, theirs = split_program_arguments(parser, given)
     options = parser.parse_args(ours)
     options.verb, options.arguments = verb, theirs
-    check = getattr(import_module(f"{__package__}.{verb}"), "check_arguments", None)
+    check = getattr(_module_of(verb), "check_arguments", None)
     if check is not None:
         check(parser, options)
     return options
@@ -83,7 +89,7 @@ def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics.errors import debug_traceback
 
     try:
-        status: int = import_module(f"{__package__}.{options.verb}").run(options)
+        status: int = _module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)
         print(render_all(error.diagnostics, getattr(options, "json", False)), file=sys.stderr)

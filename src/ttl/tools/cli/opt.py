@@ -35,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-passes", action="store_true", help="how long each pass took, to stderr"
     )
+    parser.add_argument(
+        "--flatbuffer", metavar="FILE.ttnn",
+        help="write the module, lowered to ttnn, as a flatbuffer and not as text",
+    )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
@@ -70,10 +74,23 @@ def run(options: argparse.Namespace) -> int:
     except (Exception, RuleBroken) as error:
         raise _pass_failed(running, error) from error
     _verify(module, options.file)
-    print(print_module(module), end="")
+    if options.flatbuffer:
+        _write_flatbuffer(module, options.flatbuffer)
+    else:
+        print(print_module(module), end="")
     if options.time_passes:
         _print_times(times)
     return 0
+
+
+def _write_flatbuffer(module: ModuleOp, file: str) -> None:
+    from ttl.integrations.flatbuffer import emit_flatbuffer
+
+    binary = emit_flatbuffer(module)
+    try:
+        Path(file).write_bytes(binary)
+    except OSError as error:
+        raise file_not_usable(file, error) from None
 
 
 def _print_times(times: list[tuple[str, float]]) -> None:

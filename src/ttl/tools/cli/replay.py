@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ import numpy as np
 from ttl import ttnn
 from ttl.artifact import CompiledOperation, Operand, check_includes, read_folder
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.printing import array_text
+
+from .arrays import not_arrays, plain_type, read_archive, write_archive
 
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
 DESCRIPTION = (
@@ -88,32 +88,20 @@ def _random(operand: Operand, generator: np.random.Generator) -> Any:
 
 
 def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except OSError as error:
-        if error.strerror is None:
-            raise _wrong(f"{file}: {error}") from None
-        raise file_not_usable(file, error) from None
-    except (ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise _wrong(f"{file} is no archive of arrays: {error}") from None
+    arrays = read_archive(file)
     shapes = {operand.name: operand.shape for operand in compiled.operands}
     for name, array in arrays.items():
         if name not in shapes:
-            raise _wrong(f"{file}: the operation has no tensor `{name}`, but {', '.join(shapes)}")
+            known = ", ".join(shapes)
+            raise not_arrays(f"{file}: the operation has no tensor `{name}`, but {known}")
         if array.shape != shapes[name]:
-            raise _wrong(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
+            raise not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
     return arrays
-
-
-def _wrong(message: str) -> UsageError:
-    helps = ("write it with numpy.savez(FILE, name=array, ...)",)
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(None))
 
 
 def _hand_over(compiled: CompiledOperation, tensors: list[Any], file: str | None) -> None:
     arrays = {
-        operand.name: ttnn.to_numpy(tensor).astype(_plain(operand))
+        operand.name: ttnn.to_numpy(tensor).astype(plain_type(tensor.dtype))
         for operand, tensor in zip(compiled.operands, tensors, strict=True)
     }
     if file is None:
@@ -121,14 +109,4 @@ def _hand_over(compiled: CompiledOperation, tensors: list[Any], file: str | None
             heading = f"{operand.name} {operand.shape} {operand.dtype}:"
             print(f"{heading}\n{array_text(arrays[operand.name])}")
         return
-    try:
-        with Path(file).open("wb") as out:
-            np.savez(out, **arrays)  # type: ignore[arg-type]
-    except OSError as error:
-        raise file_not_usable(file, error) from None
-
-
-def _plain(operand: Operand) -> Any:
-    """A type that numpy can write: bfloat16 and block floats are not among them."""
-    dtype = DTYPES[operand.dtype]
-    return np.float32 if dtype.is_float else dtype.storage
+    write_archive(file, arrays)

@@ -1,0 +1,53 @@
+"""What the examples share: each way of running a model, compared with torch in f32."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import tt_torch
+
+HALF_ULP = 2**-8  # the largest relative error of rounding to bfloat16
+
+
+def run_compiled(model, args):
+    """With torch.compile, on device "tt"."""
+    with torch.no_grad():
+        compiled = torch.compile(model.to("tt"), backend="tt", fullgraph=True)
+        return compiled(*(each.to("tt") for each in args)).cpu()
+
+
+def run_exported(model, args, folder):
+    """As a flatbuffer, in a process that has neither the model nor torch."""
+    exported = tt_torch.export(model, args)
+    exported.save(folder / "model.ttnn")
+    np.savez(folder / "inputs.npz", *(widened(each) for each in exported.inputs(*args)))
+    ttl = Path(sys.executable).with_name("ttl")
+    options = ["--inputs", "inputs.npz", "--outputs", "outputs.npz"]
+    subprocess.run([ttl, "run-flatbuffer", "model.ttnn", *options], cwd=folder, check=True)
+    with np.load(folder / "outputs.npz") as outputs:
+        return torch.from_numpy(outputs[outputs.files[-1]].astype(np.float32))
+
+
+def widened(array):
+    """numpy's files know no bfloat16; f32 has all its values."""
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+def compare(name, result, expected, bound):
+    found, wanted = result.float().flatten(), expected.flatten()
+    pcc = torch.corrcoef(torch.stack([found, wanted]))[0, 1].item()
+    largest = (found - wanted).abs().max().item()
+    print(f"{name}: PCC {pcc:.6f}, largest error {largest:.4f} of at most {bound:.4f}")
+    if not (pcc >= 0.999 and largest <= bound):
+        sys.exit(f"{name}: the result is wrong")
+
+
+def run_everywhere(name, model, args, expected, bound):
+    compare(f"{name}, torch.compile", run_compiled(model, args), expected, bound)
+    with tempfile.TemporaryDirectory() as folder:
+        result = run_exported(model, args, Path(folder))
+    compare(f"{name}, flatbuffer in another process", result, expected, bound)

@@ -1,0 +1,158 @@
+"""Device `tt` of torch: its memory is memory of the host, its operations are ours.
+
+torch knows a device by its name and by the kernels that are registered for it. A tensor on `tt` has
+a storage whose bytes belong to a storage on the CPU that hangs on it; so views, parameters and
+whatever else shares storages work as on any device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+NAME = "tt"
+_ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+# What only moves a tensor's sizes and strides is the same on every device.
+_VIEWS = (
+    "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
+)  # fmt: skip
+
+
+def on_host(tensor: Tensor) -> Tensor:
+    """The same memory as a tensor on the CPU; a tensor that is there already as it is."""
+    if tensor.device.type != NAME:
+        return tensor
+    tensor = tensor.detach()
+    host = tensor.untyped_storage()._tt_host
+    empty = torch.empty(0, dtype=tensor.dtype)
+    return empty.set_(host, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def on_tt(host: Tensor) -> Tensor:
+    """The same memory as a tensor on `tt`."""
+    owner = host.untyped_storage()
+    place = torch.device(NAME, 0)
+    storage = torch._C._construct_storage_from_data_pointer(owner.data_ptr(), place, owner.nbytes())
+    storage._tt_host = owner  # lives as long as the storage does
+    made = torch._C._acc.create_empty_tensor([0], host.dtype)
+    torch.ops.aten.set_.source_Storage_storage_offset.redispatch(
+        _ON_CPU, made, storage, host.storage_offset(), host.size(), host.stride()
+    )
+    return made
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+def _empty(
+    size: Sequence[int],
+    dtype: torch.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    memory_format: torch.memory_format | None = None,
+) -> Tensor:
+    format = memory_format or torch.contiguous_format
+    return on_tt(torch.empty(size, dtype=dtype, memory_format=format))
+
+
+def _empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    dtype: torch.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Tensor:
+    return on_tt(torch.empty_strided(size, stride, dtype=dtype))
+
+
+def _copy_from(source: Tensor, destination: Tensor, non_blocking: bool = False) -> Tensor:
+    on_host(destination).copy_(on_host(source))
+    return destination
+
+
+def _copy_from_and_resize(source: Tensor, destination: Tensor) -> Tensor:
+    return _copy_from(source, destination.resize_(source.size()))
+
+
+def _resize(
+    tensor: Tensor, size: Sequence[int], memory_format: torch.memory_format | None = None
+) -> Tensor:
+    host = torch.empty(size, dtype=tensor.dtype)
+    return tensor.set_(on_tt(host).untyped_storage(), 0, host.size(), host.stride())
+
+
+def _fill(tensor: Tensor, value: Any) -> Tensor:
+    on_host(tensor).fill_(on_host(value) if isinstance(value, Tensor) else value)
+    return tensor
+
+
+def _item(tensor: Tensor) -> Any:
+    return on_host(tensor).item()
+
+
+def _masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
+    """How many there are is known only when they are looked at."""
+    return on_tt(on_host(tensor).masked_select(on_host(mask)))
+
+
+def _random(name: str) -> Callable[..., Tensor]:
+    def fill(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        getattr(on_host(tensor), name)(*args, **kwargs)
+        return tensor
+
+    return fill
+
+
+_KERNELS: dict[str, Callable[..., Any]] = {
+    "empty.memory_format": _empty,
+    "empty_strided": _empty_strided,
+    "_copy_from": _copy_from,
+    "_copy_from_and_resize": _copy_from_and_resize,
+    "resize_": _resize,
+    "fill_.Scalar": _fill,
+    "zero_": lambda tensor: _fill(tensor, 0),
+    "fill_.Tensor": _fill,
+    "_local_scalar_dense": _item,
+    "masked_select": _masked_select,
+    "uniform_": _random("uniform_"),
+    "normal_": _random("normal_"),
+}
+
+
+def _view(name: str) -> Callable[..., Any]:
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return op.redispatch(_ON_CPU, *args, **kwargs)
+
+    return run
+
+
+_LIBRARIES: list[torch.library.Library] = []  # registrations last as long as these
+
+
+def register() -> None:
+    """Make device `tt` known to torch, once in a process."""
+    if _LIBRARIES:
+        return
+    from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+    _setup_privateuseone_for_python_backend(NAME)
+    aten = torch.library.Library("aten", "IMPL")
+    for name, kernel in (_KERNELS | {name: _view(name) for name in _VIEWS}).items():
+        aten.impl(name, kernel, "PrivateUse1")
+    others = torch.library.Library("_", "IMPL")
+    others.fallback(_run_eagerly, "PrivateUse1")
+    _LIBRARIES.extend((aten, others))
+
+
+def _run_eagerly(op: Any, *args: Any, **kwargs: Any) -> Any:
+    from .eager import run_eagerly
+
+    return run_eagerly(op, args, kwargs)

@@ -1,0 +1,101 @@
+"""Operations on tensors of device `tt` outside of torch.compile: each is a graph of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+from .capture import decompositions
+from .device import NAME
+from .executable import Executable
+from .lowering.emitter import unsupported
+
+_PLACE = ("dtype", "layout", "device", "pin_memory")
+_CALLS: dict[Any, tuple[Executable, Any]] = {}
+
+
+def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The results of one operation. What it writes into is written."""
+    arguments = op._schema.arguments
+    if not any(each.is_write for each in arguments):
+        return _execute(op, args, kwargs)
+    named = dict(zip((each.name for each in arguments), args, strict=False)) | kwargs
+    written = [named[each.name] for each in arguments if each.is_write]
+    outs = [each.name for each in arguments if each.is_write and each.kwarg_only]
+    functional, has_place = _functional(op)
+    kept = {name: value for name, value in kwargs.items() if name not in outs}
+    if has_place:
+        kept |= {"dtype": written[0].dtype, "device": written[0].device}
+    results = pytree.tree_leaves(_execute(functional, args, kept))
+    for tensor, value in zip(pytree.tree_leaves(written), results, strict=True):
+        if tensor.shape != value.shape:  # an `out` that may have any size
+            tensor.resize_(value.shape)
+        tensor.copy_(value)
+    return written[0] if len(written) == 1 else tuple(written)
+
+
+@cache
+def _functional(op: Any) -> tuple[Any, bool]:
+    """The operation that computes the same and writes nothing: `add` for `add_` and `add.out`.
+
+    One without tensors, `arange`, has also to be told the type and the device of its result.
+    """
+    arguments = [each for each in op._schema.arguments if not (each.is_write and each.kwarg_only)]
+    wanted = [(each.name, str(each.type)) for each in arguments]
+    names = [each.name for each in arguments]
+    packet = getattr(torch.ops.aten, op._schema.name.removeprefix("aten::").removesuffix("_"), None)
+    for name in packet.overloads() if packet is not None else ():
+        schema = getattr(packet, name)._schema
+        found = [
+            (each.name, str(each.type))
+            for each in schema.arguments
+            if each.name in names or each.name not in _PLACE
+        ]
+        if found == wanted and not any(each.is_write for each in schema.arguments):
+            return getattr(packet, name), len(found) < len(schema.arguments)
+    raise unsupported(f"no lowering for {op}")
+
+
+def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+    key = _key(op, leaves, spec)
+    if key not in _CALLS:
+        _CALLS[key] = _call(op, leaves, spec, places)
+    executable, structure = _CALLS[key]
+    return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
+
+
+def _call(
+    op: Any, leaves: Sequence[Any], spec: Any, places: Sequence[int]
+) -> tuple[Executable, Any]:
+    """The executable, and the structure of what the operation returns."""
+    structure: Any = None
+
+    def call(*tensors: Tensor) -> list[Any]:
+        nonlocal structure
+        filled = list(leaves)
+        for place, tensor in zip(places, tensors, strict=True):
+            filled[place] = tensor
+        args, kwargs = pytree.tree_unflatten(filled, spec)
+        flat, structure = pytree.tree_flatten(op(*args, **kwargs))
+        return list(flat)
+
+    # Samples, not the tensors: of these two may be one, and of those of the next call not.
+    samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
+    traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
+    return Executable(traced), structure
+
+
+def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:
+    described = tuple(
+        (tuple(leaf.shape), leaf.dtype) if isinstance(leaf, Tensor) else (type(leaf), repr(leaf))
+        for leaf in leaves
+    )
+    return op, described, str(spec)

@@ -1,0 +1,96 @@
+"""A graph that runs: StableHLO -> flatbuffer -> runtime, the same text once in a process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+from torch import Tensor, fx
+
+from ttl.config import Config
+from ttl.dialects import print_module
+from ttl.integrations.flatbuffer import Runtime, compile_module
+from ttl.trace import Recorder, write_json_lines
+
+from .device import NAME, on_host, on_tt
+from .lowering import emit_module
+from .registry import get_registered_operation
+
+_RUNTIMES: dict[Any, Runtime] = {}
+_KERNEL_ID = re.compile(r'kernel_id = "((?:[^"\\]|\\.)*)"')
+
+
+class Executable:
+    """A functional aten graph as a function of a list of tensors."""
+
+    def __init__(self, graph: fx.GraphModule):
+        module = emit_module(graph)
+        self.stablehlo = print_module(module)
+        self.outputs = _outputs(graph)
+        key = _content(self.stablehlo)
+        if key not in _RUNTIMES:
+            _RUNTIMES[key] = Runtime(compile_module(module), cache_dir=_config().cache_dir)
+        self.runtime = _RUNTIMES[key]
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
+        """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
+        arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
+        found = iter(_run(self.runtime, arrays))
+        return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
+
+
+def _outputs(graph: fx.GraphModule) -> list[Tensor | None]:
+    """What the outputs are like, in order; None for those that are None."""
+    (output,) = (node for node in graph.graph.nodes if node.op == "output")
+    flat = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
+    return [each.meta["val"] if isinstance(each, fx.Node) else None for each in flat]
+
+
+def _content(text: str) -> Any:
+    """What an executable depends on: its text, the operations it calls, and the options."""
+    ids = sorted(set(_KERNEL_ID.findall(text)))
+    return text, tuple(get_registered_operation(each) for each in ids), _config().target
+
+
+def _config() -> Config:
+    return Config.from_environment()
+
+
+def _run(runtime: Runtime, arrays: list[Any]) -> list[Any]:
+    config = _config()
+    if config.trace is None:
+        return runtime.run(arrays)
+    recorder = Recorder(config.trace_events)
+    try:
+        return runtime.run(arrays, recorder=recorder)
+    finally:
+        with Path(config.trace).open("a") as out:
+            write_json_lines(recorder.events, out)
+
+
+# Elements -----------------------------------------------------------------------------------------
+
+
+def to_numpy(tensor: Tensor) -> Any:
+    """A tensor's elements; those of bfloat16 have the type of ml_dtypes."""
+    host = on_host(tensor).detach().contiguous()
+    if host.dtype is torch.bfloat16:
+        return host.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    return host.numpy()
+
+
+def from_numpy(array: Any, like: Tensor) -> Tensor:
+    """The elements on the device of `like`, in its element type: the runtime has fewer of them."""
+    if like.dtype is torch.bfloat16:
+        words = np.ascontiguousarray(array, dtype=ml_dtypes.bfloat16).view(np.uint16)
+        host = torch.from_numpy(words).view(torch.bfloat16)
+    else:
+        name = str(like.dtype).removeprefix("torch.")
+        host = torch.from_numpy(np.ascontiguousarray(array, dtype=np.dtype(name)))
+    host = host.reshape(like.shape)
+    return on_tt(host) if like.device.type == NAME else host

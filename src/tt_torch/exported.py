@@ -1,0 +1,87 @@
+"""export: a model as one StableHLO module, and as a flatbuffer that needs neither it nor torch."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
+
+from ttl.diagnostics import file_not_usable
+from ttl.dialects import print_module
+
+from .capture import constants_on_cpu, decompositions
+from .device import NAME
+from .executable import to_numpy
+from .lowering import emit_module
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A captured model. Its inputs are its parameters and buffers, then the arguments of a call;
+    its outputs are new values of arguments that the model writes into, then what it returns.
+    """
+
+    program: ExportedProgram
+    functional: bool = False
+
+    @property
+    def stablehlo(self) -> str:
+        """The module as text that MLIR reads."""
+        return print_module(self._module())
+
+    def flatbuffer(self) -> bytes:
+        """The bytes of a .ttnn file, kernels included."""
+        from ttl.integrations.flatbuffer import compile_module
+
+        return compile_module(self._module())
+
+    def save(self, file: str | Path) -> None:
+        """Write the flatbuffer. `inputs` belong beside it: parameters are not part of it."""
+        binary = self.flatbuffer()
+        try:
+            Path(file).write_bytes(binary)
+        except OSError as error:
+            raise file_not_usable(file, error) from None
+
+    def inputs(self, *args: Tensor) -> list[Any]:
+        """The arrays that the flatbuffer takes for these arguments: parameters first."""
+        signature = self.program.graph_signature
+        held = [*signature.parameters, *signature.buffers]
+        state = {**self.program.state_dict, **self.program.constants}
+        named = [state[name] for name in held]
+        constants = [self.program.constants[name] for name in signature.lifted_tensor_constants]
+        return [to_numpy(each) for each in (*named, *constants, *args)]
+
+    @property
+    def written_arguments(self) -> list[str]:
+        """The arguments that the model writes into, in the order of the first outputs."""
+        specs = self.program.graph_signature.output_specs
+        mutation = OutputKind.USER_INPUT_MUTATION
+        return [str(each.target) for each in specs if each.kind is mutation]
+
+    def _module(self) -> Any:
+        return emit_module(self.program.graph_module, functional=self.functional)
+
+
+def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -> Exported:
+    """Capture a model for such arguments, all of it in one graph.
+
+    A model and arguments on the CPU are captured as if they were on device "tt". `functional`
+    leaves the "out" operands out of the calls of TT-Lang operations, as newer tt-mlir has it.
+    """
+    placed = copy.deepcopy(model).to(NAME)
+    moved = tuple(each.to(NAME) if isinstance(each, Tensor) else each for each in args)
+    with torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message=".*LeafSpec", category=FutureWarning
+        )  # torch's own
+        program = torch.export.export(placed, moved, strict=False)
+        return Exported(program.run_decompositions(decompositions()), functional)

@@ -1,0 +1,14 @@
+"""From FX graphs to StableHLO; importing this fills the table of lowerings."""
+
+from . import calls, elementwise, matrix, shapes
+from .emitter import LOWERINGS, UnsupportedOperation, emit_module
+
+__all__ = [
+    "LOWERINGS",
+    "UnsupportedOperation",
+    "calls",
+    "elementwise",
+    "emit_module",
+    "matrix",
+    "shapes",
+]

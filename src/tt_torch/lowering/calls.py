@@ -1,0 +1,51 @@
+"""Calls of TT-Lang operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
+from xdsl.ir import SSAValue
+
+from tt_torch import custom_ops  # defines the operation
+from ttl.dialects.stablehlo import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp
+
+from .emitter import Emitter, lowers
+
+assert custom_ops.tt_lang_op
+
+
+@lowers(torch.ops.tt.tt_lang_op.default)
+def tt_lang_op(
+    emitter: Emitter,
+    node: fx.Node,
+    tensors: Sequence[SSAValue],
+    kernel_id: str,
+    arg_roles: str,
+    version_tag: str,
+    shard_spec: str,
+    out_indices: Sequence[int],
+) -> list[SSAValue]:
+    """A custom call of the tensors, "in" before "out"; one result for each "out"."""
+    outs = [tensors[index] for index in out_indices]
+    ins = [value for index, value in enumerate(tensors) if index not in out_indices]
+    named = {
+        "kernel_id": kernel_id,
+        "arg_roles": arg_roles,
+        "version_tag": version_tag,
+        "shard_spec": shard_spec,
+    }
+    texts = DictionaryAttr({name: StringAttr(named[name]) for name in sorted(named)})
+    call = CustomCallOp.create(
+        operands=[*ins] if emitter.functional else [*ins, *outs],
+        result_types=[value.type for value in outs],
+        properties={
+            "call_target_name": StringAttr(TT_LANG_TARGET),
+            "api_version": IntegerAttr(0, i32),
+        },
+        attributes={FRONTEND_ATTRIBUTES: texts},
+    )
+    emitter.block.add_op(call)
+    return list(call.results)

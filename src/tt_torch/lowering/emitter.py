@@ -1,0 +1,285 @@
+"""A functional FX graph of aten operations -> a StableHLO module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ttl.diagnostics import CompileError, RuleBroken, Span, codes
+from ttl.diagnostics.frames import calling_span, is_user_file
+from ttl.dialects import stablehlo
+
+ELEMENTS: dict[torch.dtype, Attribute] = {
+    torch.float32: Float32Type(),
+    torch.bfloat16: BFloat16Type(),
+    torch.float16: Float16Type(),
+    torch.float64: Float64Type(),
+    torch.int64: IntegerType(64),
+    torch.int32: IntegerType(32),
+    torch.int16: IntegerType(16),
+    torch.int8: IntegerType(8),
+    torch.uint8: IntegerType(8, Signedness.UNSIGNED),
+    torch.bool: IntegerType(1),
+}
+
+
+class UnsupportedOperation(CompileError, NotImplementedError):
+    """The graph has an operation that is not lowered; its name is in the message."""
+
+
+# A lowering gets the emitter, the node, and the node's arguments with values in place of nodes.
+Lowering = Callable[..., "SSAValue | list[SSAValue]"]
+LOWERINGS: dict[Any, Lowering] = {}
+
+
+def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
+    """The decorated function lowers these operations."""
+
+    def add(function: Lowering) -> Lowering:
+        for op in ops:
+            assert op not in LOWERINGS, op
+            LOWERINGS[op] = function
+        return function
+
+    return add
+
+
+class Emitter:
+    """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
+
+    def __init__(self, functional: bool = False):
+        self.block = Block()
+        self.functional = functional  # custom calls without the "out" operands
+        self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
+
+    def add(self, op: Operation) -> SSAValue:
+        self.block.add_op(op)
+        return op.results[0]
+
+    def unary(self, name: str, value: SSAValue) -> SSAValue:
+        made = stablehlo.UNARY[name].create(operands=[value], result_types=[value.type])
+        return self.add(made)
+
+    def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        made = stablehlo.BINARY[name].create(operands=[lhs, rhs], result_types=[lhs.type])
+        return self.add(made)
+
+    def scalar(self, number: Any, dtype: torch.dtype) -> SSAValue:
+        """A constant without dimensions; equal ones are one."""
+        key = (repr(number), dtype)
+        if key not in self.scalars:
+            self.scalars[key] = self.constant(torch.tensor(number, dtype=dtype))
+        return self.scalars[key]
+
+    def constant(self, tensor: Tensor) -> SSAValue:
+        type = tensor_type(tensor.shape, tensor.dtype)
+        values = tensor.reshape(-1).tolist()
+        dense: Any = DenseIntOrFPElementsAttr.from_list(type, values)
+        return self.add(stablehlo.ConstantOp.of(dense))
+
+    def full(self, shape: Sequence[int], number: Any, dtype: torch.dtype) -> SSAValue:
+        return self.broadcast(self.scalar(number, dtype), shape)
+
+    def convert(self, value: SSAValue, dtype: torch.dtype) -> SSAValue:
+        element = ELEMENTS[dtype]
+        if stablehlo.element_of(value) == element:
+            return value
+        if dtype is torch.bool:
+            return self.compare(
+                "NE", value, self.full(stablehlo.shape_of(value), 0, dtype_of(value))
+            )
+        result = TensorType(element, stablehlo.shape_of(value))
+        made = stablehlo.ConvertOp.create(operands=[value], result_types=[result])
+        return self.add(made)
+
+    def compare(self, direction: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        element = stablehlo.element_of(lhs)
+        kind = "FLOAT"
+        if isinstance(element, IntegerType):
+            is_unsigned = element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED
+            kind = "UNSIGNED" if is_unsigned else "SIGNED"
+        return self.add(stablehlo.CompareOp.of(direction, lhs, rhs, kind))
+
+    def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
+        operands = [condition, on_true, on_false]
+        made = stablehlo.SelectOp.create(operands=operands, result_types=[on_true.type])
+        return self.add(made)
+
+    def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """Sizes are counted from the last, as torch does."""
+        given = stablehlo.shape_of(value)
+        if given == tuple(shape):
+            return value
+        placed = range(len(shape) - len(given), len(shape))
+        result = TensorType(stablehlo.element_of(value), shape)
+        return self.add(stablehlo.BroadcastInDimOp.of(value, placed, result))
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        if stablehlo.shape_of(value) == tuple(shape):
+            return value
+        result = TensorType(stablehlo.element_of(value), shape)
+        made = stablehlo.ReshapeOp.create(operands=[value], result_types=[result])
+        return self.add(made)
+
+    def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
+        shape = stablehlo.shape_of(value)
+        if list(order) == list(range(len(shape))):
+            return value
+        result = TensorType(stablehlo.element_of(value), [shape[dim] for dim in order])
+        return self.add(stablehlo.TransposeOp.of(value, order, result))
+
+    def slice(self, value: SSAValue, ranges: Sequence[tuple[int, int, int]]) -> SSAValue:
+        shape = [-(-(stop - start) // step) for start, stop, step in ranges]
+        if tuple(shape) == stablehlo.shape_of(value):
+            return value
+        made = stablehlo.SliceOp.create(
+            operands=[value],
+            result_types=[TensorType(stablehlo.element_of(value), shape)],
+            properties=stablehlo.SliceOp.properties_of(ranges),
+        )
+        return self.add(made)
+
+    def reduce(
+        self, name: str, value: SSAValue, dims: Sequence[int], init: Any, keep: bool = False
+    ) -> SSAValue:
+        shape = stablehlo.shape_of(value)
+        left = [size for dim, size in enumerate(shape) if dim not in dims]
+        result = TensorType(stablehlo.element_of(value), left)
+        start = self.scalar(init, dtype_of(value))
+        reduced = self.add(
+            stablehlo.ReduceOp.of(value, start, f"stablehlo.{name}", sorted(dims), result)
+        )
+        kept = [1 if dim in dims else size for dim, size in enumerate(shape)]
+        return self.reshape(reduced, kept) if keep else reduced
+
+
+def tensor_type(shape: Sequence[int], dtype: torch.dtype) -> TensorType[Any]:
+    return TensorType(ELEMENTS[dtype], [int(size) for size in shape])
+
+
+_DTYPES = {element: dtype for dtype, element in ELEMENTS.items()}
+
+
+def dtype_of(value: SSAValue) -> torch.dtype:
+    return _DTYPES[stablehlo.element_of(value)]
+
+
+# Graphs -------------------------------------------------------------------------------------------
+
+
+def emit_module(graph: fx.GraphModule, name: str = "main", *, functional: bool = False) -> ModuleOp:
+    """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
+
+    `functional` leaves the "out" operands out of the calls of TT-Lang operations.
+    UnsupportedOperation names an aten operation that has no lowering.
+    """
+    emitter = Emitter(functional)
+    with unset_fake_temporarily():  # constants have elements also while a graph is captured
+        outputs = _emit_body(emitter, graph)
+    inputs = [argument.type for argument in emitter.block.args]
+    function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
+    module = ModuleOp([function])
+    module.verify()
+    return module
+
+
+def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
+    """The types of the results."""
+    values: dict[fx.Node, Any] = {}
+    for node in graph.graph.nodes:
+        if node.op == "output":
+            flat = [values[each] for each in _flat(node.args[0]) if isinstance(each, fx.Node)]
+            emitter.block.add_op(ReturnOp(*flat))
+            return [value.type for value in flat]
+        values[node] = _emit_node(emitter, graph, node, values)
+    raise AssertionError("a graph ends with its output")
+
+
+def _emit_node(
+    emitter: Emitter, graph: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]
+) -> Any:
+    if node.op == "placeholder":
+        value = node.meta.get("val")
+        if not isinstance(value, Tensor):  # a number, which the graph has taken in
+            return value
+        _check_dtype(node, value)
+        return emitter.block.insert_arg(
+            tensor_type(value.shape, value.dtype), len(emitter.block.args)
+        )
+    if node.op == "get_attr":
+        return emitter.constant(_host(getattr(graph, str(node.target))))
+    lowering = LOWERINGS.get(node.target)
+    if lowering is None:
+        raise unsupported(f"no lowering for {_name(node)}", node)
+    _check_node(node)
+    args = fx.map_arg(node.args, lambda each: values[each])
+    kwargs = fx.map_arg(node.kwargs, lambda each: values[each])
+    return lowering(emitter, node, *args, **kwargs)
+
+
+def _check_node(node: fx.Node) -> None:
+    for value in _flat(node.meta.get("val")):
+        if isinstance(value, Tensor):
+            _check_dtype(node, value)
+
+
+def _check_dtype(node: fx.Node, value: Tensor) -> None:
+    if value.dtype not in ELEMENTS:
+        raise unsupported(f"{_name(node)} has elements of type {value.dtype}", node)
+    if any(not isinstance(size, int) for size in value.shape):
+        raise unsupported(f"{_name(node)} has sizes that are not known: {value.shape}", node)
+
+
+def _host(tensor: Tensor) -> Tensor:
+    from tt_torch.device import on_host
+
+    return on_host(tensor)
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [leaf for each in value for leaf in _flat(each)]
+    return [value]
+
+
+def _name(node: fx.Node) -> str:
+    return str(node.target) if node.op == "call_function" else f"`{node.name}`"
+
+
+def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
+    broken = RuleBroken(
+        codes.ATEN_OPERATION,
+        message,
+        helps=("write it with other operations, or compute it outside of the model",),
+    )
+    span = calling_span() if node is None else span_of(node) or calling_span()
+    return UnsupportedOperation(broken.at(span))
+
+
+def span_of(node: fx.Node) -> Span | None:
+    """The innermost line of the user's program that the node comes from."""
+    lines = (node.meta.get("stack_trace") or "").splitlines()
+    for line in reversed(lines):
+        file, _, rest = line.strip().removeprefix('File "').partition('", line ')
+        number = rest.split(",")[0]
+        if line.strip().startswith('File "') and number.isdecimal() and is_user_file(file):
+            return Span(file, int(number), 1, int(number), 1 << 10)
+    return None

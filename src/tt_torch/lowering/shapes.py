@@ -1,0 +1,135 @@
+"""What moves elements or converts them, and counting."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.ir import SSAValue
+
+from ttl.dialects import stablehlo
+
+from .emitter import Emitter, dtype_of, lowers, tensor_type
+
+aten = torch.ops.aten
+
+
+def _result_shape(node: fx.Node) -> list[int]:
+    return [int(size) for size in node.meta["val"].shape]
+
+
+@lowers(aten.view.default, aten.unsqueeze.default, aten.squeeze.dims)
+def reshape(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any) -> SSAValue:
+    return emitter.reshape(x, _result_shape(node))
+
+
+@lowers(aten.permute.default)
+def permute(emitter: Emitter, node: fx.Node, x: SSAValue, order: Sequence[int]) -> SSAValue:
+    rank = len(stablehlo.shape_of(x))
+    return emitter.transpose(x, [dim % rank for dim in order])
+
+
+@lowers(aten.expand.default)
+def expand(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any, **__: Any) -> SSAValue:
+    return emitter.broadcast(x, _result_shape(node))
+
+
+@lowers(aten.cat.default)
+def cat(emitter: Emitter, node: fx.Node, parts: Sequence[SSAValue], dim: int = 0) -> SSAValue:
+    shape = _result_shape(node)
+    dtype = node.meta["val"].dtype
+    # torch joins tensors of shape (0,) with anything
+    used = [emitter.convert(each, dtype) for each in parts if stablehlo.shape_of(each) != (0,)]
+    made = stablehlo.ConcatenateOp.create(
+        operands=used,
+        result_types=[TensorType(stablehlo.element_of(used[0]), shape)],
+        properties={"dimension": IntegerAttr(dim % len(shape), i64)},
+    )
+    return emitter.add(made)
+
+
+def _cut(emitter: Emitter, x: SSAValue, dim: int, start: int, stop: int, step: int = 1) -> SSAValue:
+    ranges = [(0, size, 1) for size in stablehlo.shape_of(x)]
+    ranges[dim] = (start, stop, step)
+    return emitter.slice(x, ranges)
+
+
+@lowers(aten.slice.Tensor)
+def slice_tensor(
+    emitter: Emitter,
+    node: fx.Node,
+    x: SSAValue,
+    dim: int = 0,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int = 1,
+) -> SSAValue:
+    size = stablehlo.shape_of(x)[dim]
+    first, last, _ = slice(start, stop).indices(size)
+    return _cut(emitter, x, dim, first, max(first, last), step)
+
+
+@lowers(aten.select.int)
+def select(emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: int) -> SSAValue:
+    index %= stablehlo.shape_of(x)[dim]
+    return emitter.reshape(_cut(emitter, x, dim, index, index + 1), _result_shape(node))
+
+
+@lowers(aten.split_with_sizes.default)
+def split_with_sizes(
+    emitter: Emitter, node: fx.Node, x: SSAValue, sizes: Sequence[int], dim: int = 0
+) -> list[SSAValue]:
+    stops = [sum(sizes[: index + 1]) for index in range(len(sizes))]
+    pairs = zip(stops, sizes, strict=True)
+    return [_cut(emitter, x, dim, stop - size, stop) for stop, size in pairs]
+
+
+@lowers(operator.getitem)
+def getitem(emitter: Emitter, node: fx.Node, values: Sequence[SSAValue], index: int) -> SSAValue:
+    return values[index]
+
+
+# Copies and conversions ---------------------------------------------------------------------------
+
+
+@lowers(
+    aten.clone.default, aten.alias.default, aten.lift_fresh_copy.default, aten._to_copy.default,
+    torch.ops.prims.convert_element_type.default,
+)  # fmt: skip
+def convert(emitter: Emitter, node: fx.Node, x: SSAValue, *_: Any, **__: Any) -> SSAValue:
+    return emitter.convert(x, node.meta["val"].dtype)
+
+
+@lowers(aten.copy.default)
+def copy(emitter: Emitter, node: fx.Node, into: SSAValue, source: SSAValue, *_: Any) -> SSAValue:
+    """What `into` becomes: `source` in its shape and type."""
+    return emitter.broadcast(emitter.convert(source, dtype_of(into)), stablehlo.shape_of(into))
+
+
+@lowers(aten.arange.start_step)
+def arange(
+    emitter: Emitter, node: fx.Node, start: Any, stop: Any, step: Any = 1, **_: Any
+) -> SSAValue:
+    value = node.meta["val"]
+    made = stablehlo.IotaOp.create(
+        result_types=[tensor_type(value.shape, value.dtype)],
+        properties={"iota_dimension": IntegerAttr(0, i64)},
+    )
+    counted = emitter.add(made)
+    if step != 1:
+        factor = emitter.full(value.shape, step, value.dtype)
+        counted = emitter.binary("multiply", counted, factor)
+    if start != 0:
+        first = emitter.full(value.shape, start, value.dtype)
+        counted = emitter.binary("add", counted, first)
+    return counted
+
+
+@lowers(aten._assert_tensor_metadata.default)
+def assert_tensor_metadata(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> list[SSAValue]:
+    """What export notes about a type was true when it was captured."""
+    return []

@@ -1,0 +1,135 @@
+"""Calls of what StableHLO does not know, and tuples."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TupleType
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .text import parse_names, parse_signature, print_operands, print_signature, read_op
+
+TT_LANG_TARGET = "tt.tt_lang_op"
+FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
+
+_CALL_PROPERTIES = (
+    "api_version", "backend_config", "called_computations", "has_side_effect", "operand_layouts",
+    "output_operand_aliases", "result_layouts",
+)  # fmt: skip
+
+
+@irdl_op_definition
+class CustomCallOp(IRDLOperation):
+    """`stablehlo.custom_call @target(%0, %1) {...} : (types) -> types`."""
+
+    name = "stablehlo.custom_call"
+    call_target_name = prop_def(StringAttr)
+    api_version = opt_prop_def(IntegerAttr)
+    backend_config = opt_prop_def()
+    called_computations = opt_prop_def(ArrayAttr)
+    has_side_effect = opt_prop_def(BoolAttr)
+    operand_layouts = opt_prop_def(ArrayAttr)
+    output_operand_aliases = opt_prop_def(ArrayAttr)
+    result_layouts = opt_prop_def(ArrayAttr)
+    inputs = var_operand_def()
+    outputs = var_result_def()
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.call_target_name.data)
+        with printer.in_parens():
+            printer.print_list(self.operands, printer.print_ssa_value)
+        given = {n: self.properties[n] for n in _CALL_PROPERTIES if n in self.properties}
+        printer.print_op_attributes(dict(sorted((given | self.attributes).items())))
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CustomCallOp:
+        target = parser.parse_symbol_name()
+        paren = parser.Delimiter.PAREN
+        names = parser.parse_comma_separated_list(paren, parser.parse_unresolved_operand)
+        attributes, operands, results = parse_signature(parser, names)
+        properties = {n: attributes.pop(n) for n in _CALL_PROPERTIES if n in attributes}
+        return cls.create(
+            operands=operands,
+            result_types=results,
+            properties={"call_target_name": target, **properties},
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class TupleOp(IRDLOperation):
+    """`stablehlo.tuple %0, %1 : tuple<types>`."""
+
+    name = "stablehlo.tuple"
+    val = var_operand_def()
+    result = result_def(TupleType)
+    traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TupleOp:
+        names = parse_names(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        result = parser.parse_type()
+        if not isinstance(result, TupleType) or len(result.types) != len(names):
+            parser.raise_error("a tuple has one type for each operand")
+        operands = [parser.resolve_operand(n, t) for n, t in zip(names, result.types, strict=True)]
+        return cls.create(operands=operands, result_types=[result], attributes=attributes)
+
+    def verify_(self) -> None:
+        if [v.type for v in self.val] != list(self.result.type.types):
+            raise VerifyException(f"{self.name} has the types of its operands")
+
+
+@irdl_op_definition
+class GetTupleElementOp(IRDLOperation):
+    """`stablehlo.get_tuple_element %0[1] : (tuple<types>) -> type`."""
+
+    name = "stablehlo.get_tuple_element"
+    index = prop_def(IntegerAttr)
+    operand = operand_def(TupleType)
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        printer.print_string(f"[{self.index.value.data}]")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        names = [parser.parse_unresolved_operand()]
+        with parser.in_square_brackets():
+            index = IntegerAttr(parser.parse_integer(), 32)
+        return read_op(cls, parser, names, {"index": index})
+
+    def verify_(self) -> None:
+        types = list(cast(TupleType, self.operand.type).types)
+        index = self.index.value.data
+        if not 0 <= index < len(types):
+            raise VerifyException(f"{self.name}: there is no element {index} in {len(types)}")
+        if self.result.type != types[index]:
+            raise VerifyException(f"{self.name} has the type of element {index}")

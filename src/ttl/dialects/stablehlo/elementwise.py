@@ -1,0 +1,242 @@
+"""Operations on each element; chlo has the error functions that stablehlo has not."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import I1, FunctionType, IntegerType, StringAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .text import (
+    PlainOp,
+    element_of,
+    parse_names,
+    print_operands,
+    print_signature,
+    read_op,
+    shape_of,
+)
+
+
+class UnaryOp(PlainOp, ABC):
+    operand = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        if self.operand.type != self.result.type:
+            raise VerifyException(f"{self.name} keeps the type of its operand")
+
+
+class BinaryOp(PlainOp, ABC):
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        if not self.lhs.type == self.rhs.type == self.result.type:
+            raise VerifyException(f"{self.name} has one type for its operands and its result")
+
+
+UNARY_NAMES = (
+    "abs", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log",
+    "log_plus_one", "logistic", "negate", "not", "round_nearest_even", "rsqrt", "sign", "sine",
+    "sqrt", "tan", "tanh",
+)  # fmt: skip
+BINARY_NAMES = (
+    "add", "and", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
+    "subtract", "xor",
+)  # fmt: skip
+
+
+def _classes(base: type[IRDLOperation], names: Sequence[str]) -> dict[str, Any]:
+    """Operation classes by name; nothing but the name differs."""
+
+    def made(name: str) -> Any:
+        title = "".join(word.capitalize() for word in name.split("_"))
+        return irdl_op_definition(type(f"{title}Op", (base,), {"name": f"stablehlo.{name}"}))
+
+    return {name: made(name) for name in names}
+
+
+UNARY: dict[str, type[UnaryOp]] = _classes(UnaryOp, UNARY_NAMES)
+BINARY: dict[str, type[BinaryOp]] = _classes(BinaryOp, BINARY_NAMES)
+
+
+@irdl_op_definition
+class ConvertOp(PlainOp):
+    name = "stablehlo.convert"
+    operand = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        if shape_of(self.operand) != shape_of(self.result):
+            raise VerifyException(f"{self.name} keeps the shape of its operand")
+
+
+@irdl_op_definition
+class ClampOp(PlainOp):
+    """`stablehlo.clamp %min, %operand, %max`; the limits may be scalars."""
+
+    name = "stablehlo.clamp"
+    min = operand_def(TensorType)
+    operand = operand_def(TensorType)
+    max = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        if self.operand.type != self.result.type:
+            raise VerifyException(f"{self.name} keeps the type of its operand")
+
+
+DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+@irdl_op_definition
+class CompareOp(IRDLOperation):
+    """`stablehlo.compare LT, %0, %1, FLOAT : (types) -> type`."""
+
+    name = "stablehlo.compare"
+    comparison_direction = prop_def(StringAttr)
+    compare_type = opt_prop_def(StringAttr)
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def of(cls, direction: str, lhs: SSAValue, rhs: SSAValue, kind: str = "FLOAT") -> CompareOp:
+        return cls.create(
+            operands=[lhs, rhs],
+            result_types=[TensorType(IntegerType(1), shape_of(lhs))],
+            properties={
+                "comparison_direction": StringAttr(direction),
+                "compare_type": StringAttr(kind),
+            },
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.comparison_direction.data},")
+        print_operands(printer, self)
+        if self.compare_type is not None:
+            printer.print_string(f", {self.compare_type.data}")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        direction = parser.parse_identifier()
+        parser.parse_punctuation(",")
+        lhs = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        names = [lhs, parser.parse_unresolved_operand()]
+        properties: dict[str, Attribute] = {"comparison_direction": StringAttr(direction)}
+        if parser.parse_optional_punctuation(",") is not None:
+            properties["compare_type"] = StringAttr(parser.parse_identifier())
+        return read_op(cls, parser, names, properties)
+
+    def verify_(self) -> None:
+        if self.comparison_direction.data not in DIRECTIONS:
+            raise VerifyException(f"{self.name}: {self.comparison_direction.data} is no direction")
+        if self.compare_type is not None and self.compare_type.data not in COMPARE_TYPES:
+            raise VerifyException(f"{self.name}: {self.compare_type.data} is no comparison type")
+        if self.lhs.type != self.rhs.type:
+            raise VerifyException(f"{self.name} has operands of one type")
+        if self.result.type != TensorType(IntegerType(1), shape_of(self.lhs)):
+            raise VerifyException(f"{self.name} gives an i1 for each element")
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """`stablehlo.select %pred, %true, %false : type of pred, type`."""
+
+    name = "stablehlo.select"
+    pred = operand_def(TensorType)
+    on_true = operand_def(TensorType)
+    on_false = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list((self.pred.type, self.result.type), printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        names = parse_names(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        first = parser.parse_type()
+        if isinstance(first, FunctionType):
+            types, result = list(first.inputs), first.outputs.data[0]
+        else:
+            parser.parse_punctuation(",")
+            result = parser.parse_type()
+            types = [first, result, result]
+        operands = [parser.resolve_operand(n, t) for n, t in zip(names, types, strict=True)]
+        return cls.create(operands=operands, result_types=[result], attributes=attributes)
+
+    def verify_(self) -> None:
+        if not self.on_true.type == self.on_false.type == self.result.type:
+            raise VerifyException(f"{self.name} chooses between values of its result's type")
+        if element_of(self.pred) != I1(1) or shape_of(self.pred) not in ((), shape_of(self.result)):
+            raise VerifyException(f"{self.name} has an i1 for each element, or one for all")
+
+
+# chlo ---------------------------------------------------------------------------------------------
+
+
+class ChloUnaryOp(IRDLOperation, ABC):
+    """`chlo.erf %0 : type -> type`."""
+
+    operand = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operand.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        name = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(name, parser.parse_type())
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        return cls.create(operands=[operand], result_types=[result], attributes=attributes)
+
+    def verify_(self) -> None:
+        if self.operand.type != self.result.type:
+            raise VerifyException(f"{self.name} keeps the type of its operand")
+
+
+@irdl_op_definition
+class ErfOp(ChloUnaryOp):
+    name = "chlo.erf"
+
+
+@irdl_op_definition
+class ErfcOp(ChloUnaryOp):
+    name = "chlo.erfc"

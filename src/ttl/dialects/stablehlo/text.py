@@ -1,0 +1,161 @@
+"""The text of the dialect: what operations share when they are printed and read."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerType, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+Dims = DenseArrayBase[IntegerType]
+
+
+def dims(values: Sequence[int]) -> Dims:
+    return cast(Dims, DenseArrayBase.from_list(i64, list(values)))
+
+
+def ints(values: Dims) -> tuple[int, ...]:
+    return tuple(int(value) for value in values.get_values())
+
+
+def tensor_type(value: SSAValue) -> TensorType[Any]:
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    return tuple(tensor_type(value).get_shape())
+
+
+def element_of(value: SSAValue) -> Attribute:
+    return cast(Attribute, tensor_type(value).element_type)
+
+
+def print_operands(printer: Printer, op: Operation) -> None:
+    printer.print_string(" ")
+    printer.print_list(op.operands, printer.print_ssa_value)
+
+
+def print_signature(printer: Printer, op: Operation) -> None:
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_operation_type(op)
+
+
+def print_dims(printer: Printer, values: Sequence[int]) -> None:
+    printer.print_string(f"[{', '.join(map(str, values))}]")
+
+
+def parse_dims(parser: Parser) -> tuple[int, ...]:
+    square = parser.Delimiter.SQUARE
+    return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
+
+
+def parse_word(parser: Parser, word: str) -> None:
+    """`word =`"""
+    parser.parse_keyword(word)
+    parser.parse_punctuation("=")
+
+
+def parse_names(parser: Parser) -> list[UnresolvedOperand]:
+    """Operands up to what is no operand, as in `%0, %1, dims = [0]`."""
+    found = [parser.parse_unresolved_operand()]
+    while parser.parse_optional_punctuation(",") is not None:
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return found
+        found.append(operand)
+    return found
+
+
+def parse_signature(
+    parser: Parser, names: Sequence[UnresolvedOperand]
+) -> tuple[dict[str, Attribute], list[SSAValue], list[Attribute]]:
+    """`{...} : type` with one type for all operands and the result, or `: (types) -> types`."""
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    start = parser.pos
+    written = parser.parse_type()
+    if isinstance(written, FunctionType):
+        inputs, outputs = list(written.inputs), list(written.outputs)
+    else:
+        inputs, outputs = [written] * len(names), [written]
+    if len(inputs) != len(names):
+        parser.raise_error(f"{len(names)} operands have {len(inputs)} types", start, parser.pos)
+    return (
+        attributes,
+        [parser.resolve_operand(n, t) for n, t in zip(names, inputs, strict=True)],
+        outputs,
+    )
+
+
+def read_op(
+    cls: type[IRDLOperation],
+    parser: Parser,
+    names: Sequence[UnresolvedOperand],
+    properties: Mapping[str, Attribute] | None = None,
+) -> Any:
+    """The operation, when all but its attributes and types has been read."""
+    attributes, operands, results = parse_signature(parser, names)
+    return cls.create(
+        operands=operands,
+        result_types=results,
+        properties=properties or {},
+        attributes=attributes,
+    )
+
+
+class PlainOp(IRDLOperation, ABC):
+    """`stablehlo.add %0, %1 : type`, or with `(types) -> type` where they differ."""
+
+    traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        types = {value.type for value in (*self.operands, *self.results)}
+        if len(types) == 1:
+            printer.print_op_attributes(self.attributes)
+            printer.print_string(" : ")
+            printer.print_attribute(types.pop())
+        else:
+            print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        return read_op(cls, parser, parse_names(parser))
+
+
+class DimsOp(IRDLOperation, ABC):
+    """`stablehlo.transpose %0, dims = [1, 0] : (type) -> type`."""
+
+    traits = traits_def(Pure())
+    operand = operand_def(TensorType)
+    result = result_def(TensorType)
+    PROPERTY: ClassVar[str]
+
+    @classmethod
+    def of(cls, operand: SSAValue, values: Sequence[int], result: TensorType[Any]) -> Any:
+        properties = {cls.PROPERTY: dims(values)}
+        return cls.create(operands=[operand], result_types=[result], properties=properties)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return ints(cast(Dims, self.properties[self.PROPERTY]))
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        printer.print_string(", dims = ")
+        print_dims(printer, self.dims)
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        names = parse_names(parser)
+        parse_word(parser, "dims")
+        return read_op(cls, parser, names, {cls.PROPERTY: dims(parse_dims(parser))})

@@ -1,0 +1,27 @@
+"""From a StableHLO module to a flatbuffer, and running it.
+
+    binary = compile_module(module)                  # bytes of a .ttnn file
+    outputs = Runtime(binary).run([array, ...])      # no user code, no torch
+
+What compiles needs xDSL, what runs does not: each is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compile import compile_module
+    from .emit import emit_flatbuffer
+    from .runtime import Runtime
+
+__all__ = ["Runtime", "compile_module", "emit_flatbuffer"]
+
+_MODULES = {"compile_module": "compile", "emit_flatbuffer": "emit", "Runtime": "runtime"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__package__}.{_MODULES[name]}"), name)

@@ -1,0 +1,64 @@
+"""A StableHLO module through the passes to the bytes of a flatbuffer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.config import Config
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.dialects import print_module
+from ttl.passes import GRAPH, find_pass, run_passes
+
+from .emit import emit_flatbuffer
+
+RESOLVE = "ttnn-resolve-tt-lang-kernels"
+
+
+def compile_module(
+    module: ModuleOp,
+    *,
+    mesh_shape: Sequence[int] = (1, 1),
+    python_module: str = "tt_torch.tt_lang",
+    python_function: str = "resolve_operation",
+) -> bytes:
+    """The flatbuffer of a StableHLO module, which the passes change.
+
+    The kernels of TT-Lang operations in it are asked for from `python_function` of
+    `python_module`. CompileError for what cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the
+    module around every pass.
+    """
+    _verify(module)
+    options: dict[str, object] = {
+        "mesh_shape": tuple(mesh_shape),
+        "python_module": python_module,
+        "python_function": python_function,
+    }
+    passes: list[ModulePass] = [
+        find_pass(name)(**(options if name == RESOLVE else {})) for name in GRAPH
+    ]
+    verbose = Config.from_environment().verbose_passes
+    run_passes(passes, Context(), module, None, _dump() if verbose else None)
+    _verify(module)
+    rows, columns = (*mesh_shape, 1, 1)[:2]
+    return emit_flatbuffer(module, mesh_shape=(rows, columns))
+
+
+def _verify(module: ModuleOp) -> None:
+    try:
+        module.verify()
+    except VerifyException as error:
+        message = f"the graph does not verify: {str(error).splitlines()[-1]}"
+        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None)) from None
+
+
+def _dump() -> Callable[[str, ModuleOp], None]:
+    def show(name: str, module: ModuleOp) -> None:
+        print(f"// -----// IR after {name} //----- //\n{print_module(module)}", file=sys.stderr)
+
+    return show

@@ -1,0 +1,285 @@
+"""A ProgramDescriptor of the flatbuffer as compiled operations that the executor runs.
+
+Compile-time arguments follow one convention: the indices of all buffers, then, for data movement
+kernels, the accessors of the tensors. The markers of these are replaced when the operation is
+launched, by the words of the buffers that are there then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ttl.artifact import (
+    PAGE_BYTES,
+    Buffer,
+    CompiledOperation,
+    ComputeConfig,
+    CoreArguments,
+    Kernel,
+    Operand,
+    Semaphore,
+    ThreadKind,
+    check_includes,
+)
+from ttl.target import TARGETS, Target
+from ttl.target import load as load_target
+
+from .debug import Debug
+from .program import GenericStep, TensorDescription, rectangles
+from .reader import Malformed
+
+_THREADS = {
+    "ComputeKernelConfig": ThreadKind.COMPUTE,
+    "ReaderKernelConfig": ThreadKind.READER,
+    "WriterKernelConfig": ThreadKind.WRITER,
+}
+
+
+def compiled_operations(
+    step: GenericStep, tensors: Sequence[TensorDescription], target: Target
+) -> list[CompiledOperation]:
+    """One for each rectangle of cores; Malformed where the parts do not fit together."""
+    debug = Debug(step.debug)
+    if debug.target not in (None, target.name):
+        raise Malformed(f"its kernels were compiled for {debug.target}, not {target.name}")
+    cores = _common_cores(step.program)
+    _check_cores(cores, target)
+    if step.semaphores or (len(cores) > 1 and step.program["semaphores"]):
+        what = "global semaphores" if step.semaphores else "semaphores between rectangles of cores"
+        raise Malformed(f"{what} are not known to this runtime")
+    operation = _Reader(step.program, tensors, debug, target).operation(cores[0])
+    check_includes(operation)
+    return [replace(operation, core_range=corners) for corners in cores]
+
+
+Rectangle = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
+    """All kernels, buffers and semaphores are on the same cores."""
+    sets = [kernel["core_ranges"] for kernel in program["kernels"]]
+    sets += [buffer["core_range"] for buffer in program["cbs"]]
+    sets += [semaphore["core_ranges"] for semaphore in program["semaphores"]]
+    found = [rectangles(each) for each in sets]
+    if not found:
+        raise Malformed("a generic operation without kernels")
+    if any(each != found[0] for each in found):
+        raise Malformed("kernels and buffers on different cores are not known to this runtime")
+    return found[0]
+
+
+def _check_cores(cores: Sequence[Rectangle], target: Target) -> None:
+    for position, (first, last) in enumerate(cores):
+        if any(corner >= size for corner, size in zip(last, target.grid, strict=True)):
+            raise Malformed(f"core {last} is not in the {target.grid} grid of {target.name}")
+        for other, end in cores[:position]:
+            apart = (first[i] > end[i] or other[i] > last[i] for i in range(2))
+            if not any(apart):
+                raise Malformed("rectangles of cores overlap")
+
+
+Argument = tuple[str, Mapping[str, int]]
+
+
+def _arguments(values: Sequence[Mapping[str, Any]]) -> list[Argument]:
+    """(kind, fields) of each KernelArg."""
+    if any(value["arg"] is None for value in values):
+        raise Malformed("an argument of a kernel without a value")
+    return [next(iter(value["arg"].items())) for value in values]
+
+
+def _list(value: Mapping[str, Any] | None) -> Sequence[Any]:
+    return value["args"] if value else ()
+
+
+class _Reader:
+    """Reads one ProgramDescriptor."""
+
+    def __init__(
+        self,
+        program: Mapping[str, Any],
+        tensors: Sequence[TensorDescription],
+        debug: Debug,
+        target: Target,
+    ):
+        self.program, self.tensors = program, tensors
+        self.debug, self.target = debug, target
+        self.operands = self._operand_count()
+
+    def operation(self, cores: Rectangle) -> CompiledOperation:
+        buffers = self._buffers()
+        kernels = tuple(
+            self._kernel(value, position, buffers)
+            for position, value in enumerate(self.program["kernels"])
+        )
+        threads = [kernel.thread for kernel in kernels]
+        if len(set(threads)) != len(threads):
+            raise Malformed("two kernels for the same processor")
+        return CompiledOperation(
+            name=self.debug.text(("name",), "generic"),
+            target=self.target.name,
+            device_api=self.debug.text(("device_api",), self.target.device_api),
+            kernels=kernels,
+            buffers=buffers,
+            operands=tuple(
+                Operand(f"tensor_{n}", each.shape, each.dtype.name, each.layout.name)
+                for n, each in enumerate(self.tensors[: self.operands])
+            ),
+            core_range=cores,
+            semaphores=self._semaphores(),
+            **self._scratch(),
+        )
+
+    def _operand_count(self) -> int:
+        """Tensors with accessors. Behind them may be the scratch memory of pipes, in L1."""
+        counts = {
+            sum(kind == "KernelArgTensorAccessorArgs" for kind, _ in arguments)
+            for arguments in (_arguments(_list(k["ct_args"])) for k in self.program["kernels"])
+        }
+        marked, tensors = max(counts, default=0), len(self.tensors)
+        has_scratch = marked == tensors - 1 and marked > 0 and self.tensors[-1].is_in_l1_rows
+        return marked if has_scratch else tensors
+
+    def _scratch(self) -> dict[str, Any]:
+        if self.operands == len(self.tensors):
+            return {}
+        if "pipe_scratch_bytes" not in CompiledOperation.__dataclass_fields__:
+            raise Malformed("the scratch memory of pipes is not known to this runtime")
+        return {"pipe_scratch_bytes": self.tensors[-1].shape[-1] * 4}
+
+    def _kernel(self, value: Mapping[str, Any], position: int, buffers: Sequence[Buffer]) -> Kernel:
+        if value["source_type"] != "SOURCE_CODE":
+            raise Malformed("a kernel that is a path, not C++, is not run")
+        if value["config"] is None or next(iter(value["config"])) not in _THREADS:
+            raise Malformed(f"kernel {position} has no configuration that is known here")
+        ((kind, config),) = value["config"].items()
+        thread = _THREADS[kind]
+        self._check_compile_time(_arguments(_list(value["ct_args"])), thread, buffers)
+        addressed = self._addressed(_arguments(_list(value["common_rt_args"])))
+        own = tuple(index for index in addressed if index < self.operands)
+        extra: dict[str, Any] = {"uses_pipe_scratch": True} if own != addressed else {}
+        path = ("kernels", position)
+        return Kernel(
+            name=self.debug.identifier((*path, "name"), f"kernel_{position}"),
+            thread=thread,
+            cpp_source=value["source"],
+            tensor_indices=own,
+            config=_compute_config(config) if thread is ThreadKind.COMPUTE else None,
+            source_map=self.debug.source_map((*path, "source_map")),
+            runtime_arg_names=self.debug.texts((*path, "runtime_arg_names")),
+            runtime_args=tuple(_core_arguments(each) for each in value["rt_args"]),
+            signposts=self.debug.pairs((*path, "signposts")),
+            **extra,
+        )
+
+    def _check_compile_time(
+        self, given: Sequence[Argument], thread: ThreadKind, buffers: Sequence[Buffer]
+    ) -> None:
+        """The convention of the artifact."""
+        indices = [("KernelArgCBBufferIndex", {"buffer_index": each.index}) for each in buffers]
+        if list(given[: len(indices)]) != indices:
+            raise Malformed("compile-time arguments of a kernel do not begin with all its buffers")
+        others = given[len(indices) :]
+        kinds = {kind for kind, _ in others}
+        if kinds - {"KernelArgTensorAccessorArgs"} or (others and thread is ThreadKind.COMPUTE):
+            raise Malformed("compile-time arguments of a kernel that are not known to this runtime")
+        for position, (_, fields) in enumerate(others):
+            number, count = fields["operand_index"], len(self.tensors)
+            if number >= count:
+                raise Malformed(f"an accessor of tensor {number} of {count}")
+            if number != position:
+                message = "accessors of tensors in another order are not known to this runtime"
+                raise Malformed(message)
+        if thread is not ThreadKind.COMPUTE and len(others) != self.operands:
+            raise Malformed(f"a kernel with {len(others)} accessors for {self.operands} tensors")
+
+    def _addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
+        """The tensors whose addresses a kernel gets; that of the scratch memory is the last."""
+        found = []
+        for kind, fields in given:
+            if kind != "KernelArgBufferAddressOfTensor":
+                raise Malformed(f"a common runtime argument that is a {kind}")
+            index, count = fields["tensor_idx"], len(self.tensors)
+            if index >= count:
+                raise Malformed(f"the address of tensor {index} of {count}")
+            found.append(index)
+        if any(index >= self.operands for index in found[:-1]):
+            raise Malformed("the scratch memory of pipes is not the last common argument")
+        return tuple(found)
+
+    def _buffers(self) -> tuple[Buffer, ...]:
+        wide = self._wide_buffers()
+        values = enumerate(self.program["cbs"])
+        buffers = tuple(_buffer(value, position, self.debug, wide) for position, value in values)
+        indices = [buffer.index for buffer in buffers]
+        limit = self.target.dataflow_buffers
+        if len(set(indices)) != len(indices) or any(index >= limit for index in indices):
+            raise Malformed(f"{indices} are not numbers of circular buffers of {self.target.name}")
+        return buffers
+
+    def _wide_buffers(self) -> set[int]:
+        """Those whose tiles the unpacker writes to DST in 32 bits."""
+        configs = [kernel["config"] or {} for kernel in self.program["kernels"]]
+        modes = [
+            enumerate(config["ComputeKernelConfig"]["unpack_to_dest_modes"])
+            for config in configs
+            if "ComputeKernelConfig" in config
+        ]
+        return {index for each in modes for index, mode in each if mode == "UnpackToDestFp32"}
+
+    def _semaphores(self) -> tuple[Semaphore, ...]:
+        values = self.program["semaphores"]
+        found = tuple(Semaphore(each["id"], each["initial_value"]) for each in values)
+        if any(each.index >= self.target.semaphores for each in found):
+            raise Malformed(f"{self.target.name} has {self.target.semaphores} semaphores")
+        return found
+
+
+def _compute_config(value: Mapping[str, Any]) -> ComputeConfig:
+    names = ComputeConfig.__dataclass_fields__
+    return ComputeConfig(**{name: value[name] for name in names})
+
+
+def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:
+    words = []
+    for kind, fields in _arguments(value["args"]):
+        if kind != "KernelArgScalar":
+            raise Malformed(f"a runtime argument that is a {kind}")
+        words.append(fields["value"])
+    if value["core_coord"] is None:
+        raise Malformed("runtime arguments without a core")
+    return CoreArguments((value["core_coord"]["x"], value["core_coord"]["y"]), tuple(words))
+
+
+def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collection[int]) -> Buffer:
+    if len(value["formats"]) != 1:
+        raise Malformed("a circular buffer with several formats is not known to this runtime")
+    (form,) = value["formats"]
+    page, total = form["page_size"], value["total_size"]
+    if form["dtype"] not in PAGE_BYTES:
+        raise Malformed(f"buffers of {form['dtype']} are not known to this runtime")
+    if not page or not total or total % page:
+        raise Malformed(f"a circular buffer of {total} bytes in pages of {page}")
+    pages = total // page
+    count = debug.number(("buffers", position, "block_count"), 1)
+    count = count if pages % count == 0 else 1
+    return Buffer(
+        name=debug.text(("buffers", position, "name"), f"buffer_{form['buffer_index']}"),
+        index=form["buffer_index"],
+        data_format=form["dtype"],
+        block_tiles=pages // count,
+        block_count=count,
+        unpack_to_dest_fp32=form["buffer_index"] in wide,
+        span=debug.span(("buffers", position, "span")),
+        compiler_allocated=debug.flag(("buffers", position, "compiler_allocated")),
+        row_bytes=None if page == PAGE_BYTES[form["dtype"]] else page,
+    )
+
+
+def target_of(programs: Sequence[Mapping[str, Any]]) -> Target:
+    """The chip of the first kernels that say for which they were compiled."""
+    operations = [operation for program in programs for operation in program["operations"]]
+    named = (Debug(operation["debug_info"]).target for operation in operations)
+    return load_target(next((name for name in named if name is not None), TARGETS[0]))

@@ -1,0 +1,244 @@
+"""Runs a loaded flatbuffer: calls of the embedded ttnn, and kernels on the executor.
+
+Nothing of the user's Python and nothing of torch is called while it runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttl import ttnn
+from ttl.artifact import CompiledOperation
+from ttl.config import Config
+from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.semantics.graph_ops import REDUCTIONS
+from ttl.target import Target
+from ttl.trace import Recorder
+from ttl.ttnn.cores import CoreCoord
+from ttl.ttnn.device import Device
+from ttl.ttnn.tensor import Tensor
+
+from .kernels import compiled_operations, target_of
+from .program import FreeStep, GenericStep, Program, Step, TensorDescription, read_program
+from .reader import Malformed, read_binary
+from .schema import VERSION
+
+# The memory of a chip with twelve GiB, or all that this machine has.
+CHIP_BYTES = 12 * 2**30
+
+
+class Runtime:
+    """A loaded flatbuffer. Loading checks all of it: UsageError for what is not right.
+
+    The C++ in it is compiled and run with the rights of the caller: load only what you would run.
+    """
+
+    def __init__(
+        self,
+        binary: bytes,
+        *,
+        cache_dir: Path | None = None,
+        memory_bytes: int | None = None,
+        name: str = "the flatbuffer",
+    ):
+        self._cache_dir = cache_dir or Config.from_environment().cache_dir
+        limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
+        try:
+            self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
+        except Malformed as error:
+            raise _wrong(f"{name} cannot be run: {error}") from None
+
+    @classmethod
+    def from_file(cls, file: str | Path, **options: Any) -> Runtime:
+        try:
+            binary = Path(file).read_bytes()
+        except OSError as error:
+            raise file_not_usable(file, error) from None
+        return cls(binary, name=str(file), **options)
+
+    def run(
+        self, inputs: Sequence[Any], *, program: int = 0, recorder: Recorder | None = None
+    ) -> list[np.ndarray]:
+        """The outputs of a program, as fresh arrays, for inputs in its order.
+
+        Inputs are numpy arrays, or torch tensors on the CPU. Outputs have the element types of
+        the flatbuffer, bfloat16 as that of ml_dtypes; what was boolean is bfloat16, 0 or 1, and 64
+        bits have become 32. UsageError for inputs that do not fit; KernelFault from kernels.
+        """
+        try:
+            return self._run(program, inputs, recorder)
+        except MemoryError:
+            name = self.programs[program].name
+            raise _wrong(f"this machine has too little memory to run `{name}`") from None
+
+    def _run(
+        self, program: int, inputs: Sequence[Any], recorder: Recorder | None
+    ) -> list[np.ndarray]:
+        chosen = self.programs[program]
+        device = Device(0, self._target)
+        pool = _inputs(chosen, inputs, device)
+        for position, step in enumerate(chosen.steps):
+            if isinstance(step, Step):
+                described = chosen.tensors[step.output]
+                pool[step.output] = _call(step, pool, described, device)
+            elif isinstance(step, FreeStep):
+                del pool[step.tensor]
+            elif isinstance(step, GenericStep):
+                tensors = [pool[each] for each in step.tensors]
+                self._launch(self._kernels[program, position], tensors, recorder)
+        return [ttnn.to_numpy(pool[each]) for each in chosen.outputs]
+
+    def _launch(
+        self,
+        operations: list[CompiledOperation],
+        tensors: list[Tensor],
+        recorder: Recorder | None,
+    ) -> None:
+        from ttl.host import launch
+
+        storages: list[Any] = [tensor.storage for tensor in tensors]
+        for operation in operations:
+            own = storages[: len(operation.operands)]  # scratch memory is the executor's
+            launch(operation, own, cache_dir=self._cache_dir, recorder=recorder)
+
+
+# Loading ------------------------------------------------------------------------------------------
+
+Kernels = dict[tuple[int, int], list[CompiledOperation]]
+
+
+def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Target]:
+    value = read_binary(binary)
+    _check_version(value["version"])
+    if not value["programs"]:
+        raise Malformed("it has no program")
+    target = target_of(value["programs"])
+    cores = CoreCoord(*target.default_grid)
+    programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
+    kernels = {
+        (number, position): compiled_operations(step, program.described(step.tensors), target)
+        for number, program in enumerate(programs)
+        for position, step in enumerate(program.steps)
+        if isinstance(step, GenericStep)
+    }
+    return programs, kernels, target
+
+
+def _check_version(version: Mapping[str, int] | None) -> None:
+    if version is None:
+        raise Malformed("it has no version")
+    if (version["major"], version["minor"]) != (VERSION["major"], VERSION["minor"]):
+        found = ".".join(str(version[part]) for part in ("major", "minor", "patch"))
+        wanted = f"{VERSION['major']}.{VERSION['minor']}"
+        raise Malformed(f"it has version {found}, and this runtime reads {wanted}")
+
+
+def _machine_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return CHIP_BYTES
+
+
+def _wrong(message: str) -> UsageError:
+    helps = ("write the file again: compile_module() of ttl.integrations.flatbuffer",)
+    return UsageError(RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None))
+
+
+# Tensors ------------------------------------------------------------------------------------------
+
+
+def _inputs(program: Program, given: Sequence[Any], device: Device) -> dict[int, Tensor]:
+    wanted = program.described(program.inputs)
+    if len(given) != len(wanted):
+        raise _wrong_input(f"`{program.name}` has {len(wanted)} inputs, not {len(given)}")
+    pool = {}
+    for position, (number, described) in enumerate(zip(program.inputs, wanted, strict=True)):
+        value = given[position]
+        value = value if hasattr(value, "shape") else np.asarray(value)
+        name = f"input {position} of `{program.name}`"
+        if tuple(value.shape) != described.shape:
+            raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
+        pool[number] = _tensor(value, described, device, name)
+    return pool
+
+
+def _tensor(value: Any, described: TensorDescription, device: Device, name: str = "") -> Tensor:
+    is_torch = type(value).__module__.partition(".")[0] == "torch"
+    make = ttnn.from_torch if is_torch else ttnn.from_numpy
+    if not described.dtype.is_float:
+        _check_range(value, described, name)
+    made: Tensor = make(
+        value,
+        dtype=described.dtype,
+        layout=described.layout,
+        device=device,
+        memory_config=described.memory_config,
+    )
+    return made
+
+
+def _check_range(value: Any, described: TensorDescription, name: str) -> None:
+    """64 bits became 32 when the graph was lowered: what does not fit must not wrap around."""
+    values = np.asarray(value)
+    limits = np.iinfo(described.dtype.name)
+    if values.size and (values.min() < limits.min or values.max() > limits.max):
+        raise _wrong_input(f"{name} has numbers that {described.dtype.name} cannot hold")
+
+
+def _wrong_input(message: str) -> UsageError:
+    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message).at(None))
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: Device) -> Tensor:
+    inputs = [pool[each] for each in step.inputs]
+    made = _function(step, out, device)(*inputs)
+    if made.dtype is not out.dtype:
+        made = ttnn.typecast(made, out.dtype)
+    if made.layout is not out.layout or made.memory_config != out.memory_config:
+        made = ttnn.to_layout(made, out.layout, memory_config=out.memory_config)
+    return made
+
+
+def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:
+    """What computes the step from its tensors."""
+    name, attributes = step.operation, step.attributes
+    config = out.memory_config
+    place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
+    if name in REDUCTIONS:
+        dims = list(attributes["dim_arg"])
+        reduce: Callable[..., Tensor] = getattr(ttnn, name)
+        return partial(reduce, dim=dims, keepdim=attributes["keep_dim"], dtype=out.dtype)
+    forms: dict[str, Callable[..., Tensor]] = {
+        "reshape": lambda x: ttnn.reshape(x, out.shape),
+        "expand": lambda x: ttnn.expand(x, out.shape),
+        "permute": lambda x: ttnn.permute(x, tuple(attributes["permutation"])),
+        "concat": lambda *parts: ttnn.concat(list(parts), dim=attributes["dim"]),
+        "slice": lambda x: ttnn.slice(
+            x, *(tuple(attributes[key]) for key in ("begins", "ends", "step"))
+        ),
+        "typecast": lambda x: ttnn.typecast(x, out.dtype),
+        "assign": lambda x: ttnn.clone(x),
+        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
+        "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),
+        "empty": lambda: ttnn.empty(out.shape, out.dtype, **place),
+        "arange": lambda: _tensor(_positions(out.shape, attributes["dim"]), out, device),
+        "constant": lambda: _tensor(
+            np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
+        ),
+    }
+    return forms.get(name) or partial(getattr(ttnn, name), dtype=out.dtype)
+
+
+def _positions(shape: tuple[int, ...], dim: int) -> np.ndarray:
+    row = np.arange(shape[dim]).reshape([-1 if d == dim else 1 for d in range(len(shape))])
+    return np.broadcast_to(row, shape)

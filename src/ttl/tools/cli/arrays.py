@@ -1,0 +1,42 @@
+"""Archives of arrays, .npz, in which verbs take and give tensors."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.semantics.dtypes import DType
+
+
+def read_archive(file: str) -> dict[str, Any]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        if error.strerror is None:
+            raise not_arrays(f"{file}: {error}") from None
+        raise file_not_usable(file, error) from None
+    except (ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise not_arrays(f"{file} is no archive of arrays: {error}") from None
+
+
+def write_archive(file: str, arrays: dict[str, Any]) -> None:
+    try:
+        with Path(file).open("wb") as out:
+            np.savez(out, **arrays)
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+
+
+def not_arrays(message: str) -> UsageError:
+    helps = ("write it with numpy.savez(FILE, name=array, ...)",)
+    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(None))
+
+
+def plain_type(dtype: DType) -> Any:
+    """A type that numpy can write: bfloat16 and block floats are not among them."""
+    return np.float32 if dtype.is_float else dtype.storage

@@ -1,0 +1,111 @@
+// RUN: ttl opt %s -p shlo-to-ttir | filecheck %s
+
+func.func @elements(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %n: tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xi1>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %odd = stablehlo.constant dense<[1.0, 3.0]> : tensor<2xf32>
+  %0 = stablehlo.exponential %a : tensor<4x8xf32>
+  %1 = stablehlo.divide %0, %b : tensor<4x8xf32>
+  %2 = stablehlo.clamp %zero, %1, %one : (tensor<f32>, tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %3 = stablehlo.compare LT, %2, %b, FLOAT : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
+  %4 = stablehlo.convert %n : (tensor<4x8xi32>) -> tensor<4x8xi1>
+  %5 = stablehlo.and %3, %4 : tensor<4x8xi1>
+  %6 = stablehlo.select %5, %a, %2 : tensor<4x8xi1>, tensor<4x8xf32>
+  %7 = stablehlo.convert %n : (tensor<4x8xi32>) -> tensor<4x8xf32>
+  %8 = stablehlo.power %6, %7 : tensor<4x8xf32>
+  %9 = chlo.erf %8 : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %9, %5 : tensor<4x8xf32>, tensor<4x8xi1>
+}
+
+// CHECK-LABEL: func.func @elements
+// CHECK: [[ZERO:%.*]] = ttir.full() {fill_value = 0.000000e+00 : f64, shape = []} : () -> tensor<f32>
+// CHECK: [[ONE:%.*]] = ttir.full() {fill_value = 1.000000e+00 : f64, shape = []} : () -> tensor<f32>
+// CHECK: ttir.constant() {value = dense<[1.000000e+00, 3.000000e+00]> : tensor<2xf32>} : () -> tensor<2xf32>
+// CHECK: [[E:%.*]] = ttir.exp(%a) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: [[D:%.*]] = ttir.div([[E]], %b)
+// CHECK: [[LOW:%.*]] = ttir.maximum([[D]], [[ZERO]])
+// CHECK: [[C:%.*]] = ttir.minimum([[LOW]], [[ONE]])
+// CHECK: [[LT:%.*]] = ttir.lt([[C]], %b) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
+// A number is true if it is not 0, not if its last bit is set.
+// CHECK: [[NIL:%.*]] = ttir.full() {fill_value = 0.000000e+00 : f64, shape = []} : () -> tensor<i32>
+// CHECK: [[NE:%.*]] = ttir.ne(%n, [[NIL]]) : (tensor<4x8xi32>, tensor<i32>) -> tensor<4x8xi1>
+// CHECK: [[AND:%.*]] = ttir.logical_and([[LT]], [[NE]])
+// CHECK: [[W:%.*]] = ttir.where([[AND]], %a, [[C]])
+// CHECK: [[T:%.*]] = ttir.typecast(%n) : (tensor<4x8xi32>) -> tensor<4x8xf32>
+// CHECK: [[P:%.*]] = ttir.pow([[W]], [[T]])
+// CHECK: ttir.erf([[P]])
+
+func.func @shapes(%a: tensor<2x3x4xf32>, %b: tensor<2x5x4xf32>, %v: tensor<3xf32>) -> tensor<2x3x5xf32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+  %1 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<3xf32>) -> tensor<2x3x5xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2x3x5xf32>
+  %3 = stablehlo.transpose %2, dims = [0, 2, 1] : (tensor<2x3x5xf32>) -> tensor<2x5x3xf32>
+  %4 = stablehlo.reshape %3 : (tensor<2x5x3xf32>) -> tensor<2x15xf32>
+  %5 = stablehlo.slice %4 [0:1, 0:15:2] : (tensor<2x15xf32>) -> tensor<1x8xf32>
+  %6 = stablehlo.concatenate %5, %5, dim = 0 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<2x8xf32>
+  %7 = stablehlo.iota dim = 1 : tensor<2x8xi32>
+  return %2 : tensor<2x3x5xf32>
+}
+
+// CHECK-LABEL: func.func @shapes
+// CHECK: [[B:%.*]] = ttir.permute(%b) {permutation = array<i64: 0, 2, 1>} : (tensor<2x5x4xf32>) -> tensor<2x4x5xf32>
+// CHECK: [[M:%.*]] = ttir.matmul(%a, [[B]]) : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+// CHECK: [[R:%.*]] = ttir.reshape(%v) {shape = array<i64: 1, 3, 1>}
+// CHECK: [[X:%.*]] = ttir.broadcast([[R]]) {shape = array<i64: 2, 3, 5>}
+// CHECK: ttir.add([[M]], [[X]])
+// CHECK: ttir.permute({{.*}}) {permutation = array<i64: 0, 2, 1>}
+// CHECK: ttir.reshape({{.*}}) {shape = array<i64: 2, 15>}
+// CHECK: ttir.slice({{.*}}) {begins = array<i64: 0, 0>, ends = array<i64: 1, 15>, step = array<i64: 1, 2>}
+// CHECK: ttir.concat({{.*}}) {dim = 0 : i64}
+// CHECK: ttir.arange() {dim = 1 : i64, shape = array<i64: 2, 8>} : () -> tensor<2x8xi32>
+
+func.func @reductions(%a: tensor<4x8xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.reduce(%a init: %least) applies stablehlo.maximum across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.reduce(%a init: %s) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+  %3 = stablehlo.add %0, %1 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @reductions
+// CHECK: [[SUM:%.*]] = ttir.sum(%a) {dim_arg = array<i64: 1>, keep_dim = false} : (tensor<4x8xf32>) -> tensor<4xf32>
+// CHECK: [[MAX:%.*]] = ttir.max(%a) {dim_arg = array<i64: 1>, keep_dim = false}
+// A start value that changes something is taken into account.
+// CHECK: [[ALL:%.*]] = ttir.max(%a) {dim_arg = array<i64: 0, 1>, keep_dim = false} : (tensor<4x8xf32>) -> tensor<f32>
+// CHECK: ttir.maximum([[ALL]], %s)
+// CHECK: ttir.add([[SUM]], [[MAX]])
+
+// The outputs are operands: they are the inits.
+func.func @with_outputs(%a: tensor<64x32xbf16>, %out: tensor<64x32xbf16>) -> tensor<64x32xbf16> {
+  %0 = stablehlo.custom_call @tt.tt_lang_op(%a, %out) {api_version = 0 : i32, mhlo.frontend_attributes = {arg_roles = "in,out", kernel_id = "k", shard_spec = "{\"a\": 1}", version_tag = "t"}} : (tensor<64x32xbf16>, tensor<64x32xbf16>) -> tensor<64x32xbf16>
+  return %0 : tensor<64x32xbf16>
+}
+
+// CHECK-LABEL: func.func @with_outputs
+// CHECK: ttir.tt_lang_op(%a, %out) {arg_roles = "in,out", kernel_id = "k", shard_spec = "{\22a\22: 1}", version_tag = "t"} : (tensor<64x32xbf16>, tensor<64x32xbf16>) -> tensor<64x32xbf16>
+
+// They are not: each result gets an empty tensor of its own. A tuple is taken apart.
+func.func @tuple(%a: tensor<64x32xbf16>) -> (tensor<64x32xbf16>, tensor<64x32xbf16>) {
+  %0 = stablehlo.custom_call @tt.tt_lang_op(%a) {api_version = 0 : i32, mhlo.frontend_attributes = {arg_roles = "in,out,out", kernel_id = "k", version_tag = "t"}, xla_shape = "(bf16[64,32]{1,0}, bf16[64,32]{1,0})"} : (tensor<64x32xbf16>) -> tuple<tensor<64x32xbf16>, tensor<64x32xbf16>>
+  %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<64x32xbf16>, tensor<64x32xbf16>>) -> tensor<64x32xbf16>
+  %2 = stablehlo.get_tuple_element %0[1] : (tuple<tensor<64x32xbf16>, tensor<64x32xbf16>>) -> tensor<64x32xbf16>
+  return %2, %1 : tensor<64x32xbf16>, tensor<64x32xbf16>
+}
+
+// CHECK-LABEL: func.func @tuple
+// CHECK: [[P:%.*]] = ttir.empty() {shape = array<i64: 64, 32>} : () -> tensor<64x32xbf16>
+// CHECK: [[Q:%.*]] = ttir.empty() {shape = array<i64: 64, 32>} : () -> tensor<64x32xbf16>
+// CHECK: [[R:%.*]], [[S:%.*]] = ttir.tt_lang_op(%a, [[P]], [[Q]]) {arg_roles = "in,out,out", kernel_id = "k", version_tag = "t"}
+// CHECK: func.return [[S]], [[R]]
+
+func.func @returned_tuple(%a: tensor<f32>) -> tuple<tensor<f32>, tensor<f32>> {
+  %0 = stablehlo.tuple %a, %a : tuple<tensor<f32>, tensor<f32>>
+  return %0 : tuple<tensor<f32>, tensor<f32>>
+}
+
+// CHECK-LABEL: func.func @returned_tuple
+// CHECK-SAME: -> (tensor<f32>, tensor<f32>)
+// CHECK: func.return %a, %a
+// CHECK-NOT: stablehlo

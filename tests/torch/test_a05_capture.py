@@ -1,0 +1,166 @@
+"""A-5: one graph with operations before and behind the kernel; out.copy_; what is returned."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo.testing import CompileCounter
+
+import tt_torch
+from torch_models import Product, Stitched, TwoOutputs, bf16, gradients, multiply_tiles
+from tt_torch.lowering import UnsupportedOperation
+from ttl.integrations.flatbuffer import Runtime
+
+
+def stitched_inputs():
+    return [bf16(seed, 64, 32) for seed in range(3)]
+
+
+def test_a5_capture_keeps_one_graph():
+    counter = CompileCounter()
+    compiled = torch.compile(Stitched(), backend=counter)
+    with torch.no_grad(), torch._subclasses.FakeTensorMode():
+        compiled(*(torch.empty(64, 32, device="tt") for _ in range(3)))
+    assert counter.frame_count == 1
+
+
+def test_a5_export_is_functional():
+    exported = tt_torch.export(Stitched(), stitched_inputs())
+    targets = [str(node.target) for node in exported.program.graph_module.graph.nodes]
+    calls = [each for each in targets if each.startswith(("aten", "tt"))]
+    kernel, copy = "tt.tt_lang_op.default", "aten.copy.default"
+    assert calls == ["aten.add.Tensor", kernel, copy, "aten.mul.Tensor"]
+    assert exported.written_arguments == ["out"]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a5_results_and_the_callers_out(compiled):
+    x, y, out = stitched_inputs()
+    on_tt = [each.to("tt") for each in (x, y, out)]
+    run = torch.compile(Stitched(), backend="tt", fullgraph=True) if compiled else Stitched()
+    result = run(*on_tt)
+    assert torch.equal(result.cpu(), (x + y + y) * 2)
+    assert torch.equal(on_tt[2].cpu(), x + y + y)
+    assert torch.equal(on_tt[0].cpu(), x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a5_two_outputs_are_a_tuple(compiled):
+    x, y = bf16(0, 64, 32), bf16(1, 64, 32)
+    run = torch.compile(TwoOutputs(), backend="tt", fullgraph=True) if compiled else TwoOutputs()
+    first, second = run(x.to("tt"), y.to("tt"))
+    grad = x + y
+    assert torch.equal(second.cpu(), grad * x)
+    assert torch.equal(first.cpu(), grad * y - grad * x)
+    assert (first.cpu() == second.cpu()).float().mean() < 0.5
+    outs = [torch.empty(64, 32, dtype=torch.bfloat16, device="tt") for _ in range(2)]
+    results = gradients(x.to("tt"), y.to("tt"), x.to("tt"), *outs)
+    assert type(results) is tuple and torch.equal(results[1].cpu(), outs[1].cpu())
+
+
+# Gradients ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_backward_operation(compiled):
+    model = Product().to("tt")
+    weight = Product().weight
+    x = torch.linspace(-2, 2, 64 * 32).reshape(64, 32)
+    expected_x = x.clone().requires_grad_()
+    expected = ((expected_x + 1) * weight).square().sum()
+    expected.backward()
+    given = x.to("tt").requires_grad_()
+    run = torch.compile(model, backend="tt", fullgraph=True) if compiled else model
+    loss = run(given)
+    loss.backward()
+    torch.testing.assert_close(loss.cpu(), expected, rtol=1e-6, atol=0)
+    assert torch.equal(model.weight.grad.cpu(), weight.grad)
+    assert torch.equal(given.grad.cpu(), expected_x.grad)
+
+
+def test_backward_operation_must_fit():
+    tt_torch.tt_lang_operation(operation_id="tests.misfit", arg_roles=["in", "out"])(
+        lambda a, y: None
+    )
+    product = tt_torch.tt_lang_operation(
+        operation_id="tests.with_misfit", arg_roles=["in", "in", "out"], backward="tests.misfit"
+    )(multiply_tiles)
+    with pytest.raises(ValueError, match=r"1 'in' and 1 'out'.*needs the 2 inputs"):
+        Product(product).to("tt")(torch.ones(64, 32, device="tt")).backward()
+
+
+def test_training_step_moves_the_parameters():
+    model = Product().to("tt")
+    run = torch.compile(model, backend="tt")
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    x = torch.ones(64, 32, device="tt")
+    losses = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = run(x)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[0] > losses[1] > losses[2]
+
+
+# What models do -----------------------------------------------------------------------------------
+
+
+def test_sizes_may_change_between_calls():
+    def product(a):
+        return torch.relu(a @ a.t())
+
+    compiled = torch.compile(product, backend="tt")
+    for size in (32, 40, 56, 40):
+        a = bf16(size, size, 64).float()
+        torch.testing.assert_close(compiled(a.to("tt")).cpu(), product(a), rtol=1e-5, atol=1e-4)
+
+
+def test_an_operation_without_lowering_is_named_with_its_line():
+    def counted(a):
+        return torch.cumsum(a, 0)  # the line
+
+    with pytest.raises(UnsupportedOperation, match=r"aten\.cumsum") as raised:
+        torch.compile(counted, backend="tt")(torch.ones(4, device="tt"))
+    (found,) = raised.value.diagnostics
+    assert found.code.code == "TTL7030"
+    assert found.primary.span.file == __file__
+    line = counted.__code__.co_firstlineno + 1
+    assert found.primary.span.line == line
+    with pytest.raises(NotImplementedError, match=r"aten\.cumsum"):
+        torch.cumsum(torch.ones(4, device="tt"), 0)
+
+
+def test_wrong_operation_is_reported_as_it_is():
+    """Not wrapped by dynamo: what the compiler of the operation says."""
+    import ttl
+
+    @tt_torch.tt_lang_operation(operation_id="tests.wrong", arg_roles=["in", "out"])
+    @ttl.operation(grid=(1, 1))
+    def wrong(a, y):
+        pass
+
+    with pytest.raises(ttl.TTLError, match=r"tests\.wrong") as raised:
+        torch.compile(lambda a: wrong(a, torch.empty_like(a)), backend="tt")(
+            torch.ones(32, 32, device="tt")
+        )
+    assert "0 compute and 0 data movement kernels" in str(raised.value)
+
+
+def test_buffers_and_constants_of_models():
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mask", torch.tensor([1.0, 0.0, 1.0, 0.0]))
+
+        def forward(self, x):
+            return x * self.mask + torch.tensor([0.5, 0.25, 0.0, -1.0], device=x.device)
+
+    x = torch.arange(8.0).reshape(2, 4)
+    expected = Masked()(x)
+    assert torch.equal(torch.compile(Masked().to("tt"), backend="tt")(x.to("tt")).cpu(), expected)
+    exported = tt_torch.export(Masked(), (x,))
+    (result,) = Runtime(exported.flatbuffer()).run(exported.inputs(x))
+    assert (result == expected.numpy()).all()

@@ -1,0 +1,207 @@
+"""Every lowering of aten operations, judged by torch, by XLA, and by our own runtime.
+
+All cases are outputs of one graph, so that there is one compilation for each judge.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from stablehlo_oracle import mlir_text, run_with_xla
+from tt_torch.capture import constants_on_cpu, decompositions
+from tt_torch.executable import Executable, to_numpy
+from tt_torch.lowering import LOWERINGS
+
+SEED = torch.Generator().manual_seed(0)
+
+
+def randn(*shape):
+    return torch.randn(shape, generator=SEED)
+
+
+INPUTS = {
+    "x": randn(4, 6),
+    "y": randn(4, 6),
+    "positive": randn(4, 6).abs() + 0.5,
+    "square": randn(2, 5, 5),
+    "row": randn(6),
+    "short": randn(4, 6).bfloat16(),
+    "whole": torch.arange(-12, 12, dtype=torch.int32).reshape(4, 6),
+    "mask": randn(4, 6) > 0,
+}
+
+CASES = {
+    # one operand
+    "abs": lambda x, **_: x.abs(),
+    "ceil floor round": lambda x, **_: (x * 3).ceil() + (x * 5).floor() * (x * 7).round(),
+    "cos sin tan": lambda x, **_: x.cos() + x.sin() * (x / 4).tan(),
+    "exp expm1": lambda x, **_: x.exp() - (x / 2).expm1(),
+    "log log1p": lambda positive, **_: positive.log() + positive.log1p(),
+    "neg sign": lambda x, **_: -x * x.sign(),
+    "sqrt rsqrt reciprocal": lambda positive, **_: (
+        positive.sqrt() + positive.rsqrt() + positive.reciprocal()
+    ),
+    "sigmoid tanh erf": lambda x, **_: x.sigmoid() + x.tanh() * x.erf(),
+    "logical_not": lambda mask, whole, **_: (~mask, whole.logical_not()),
+    "relu": lambda x, short, **_: (x.relu(), short.relu()),
+    "gelu": lambda x, short, **_: (F.gelu(x), F.gelu(short)),
+    "gelu tanh": lambda x, **_: F.gelu(x, approximate="tanh"),
+    "silu leaky_relu elu": lambda x, **_: F.silu(x) + F.leaky_relu(x) * F.elu(x),
+    "softplus hardswish": lambda x, **_: F.softplus(x) + F.hardswish(x),
+    "whole to float": lambda whole, **_: whole.clamp(min=1).float().log(),
+    # two operands
+    "add sub alpha": lambda x, y, **_: torch.add(x, y, alpha=2) - torch.sub(x, y, alpha=0.5),
+    "rsub": lambda x, **_: 1.5 - x,
+    "mul div": lambda x, positive, row, **_: x * row / positive / 3,
+    "maximum minimum": lambda x, y, **_: torch.maximum(x, y) * torch.minimum(x, y),
+    "pow": lambda x, y, positive, **_: (
+        x**2 + x**3 - positive**0.5 + positive**-0.5 + positive**1.7 + positive**y
+    ),
+    "two to the": lambda x, **_: 2.0**x,
+    "fmod": lambda x, positive, **_: torch.fmod(x * 4, positive) + torch.fmod(x, 0.25),
+    "mixed types": lambda x, whole, short, **_: x + whole * short,
+    "whole numbers": lambda whole, **_: whole * 3 - whole.abs(),
+    "logical": lambda mask, x, **_: (mask & (x > 0)) | (mask ^ (x < 0.5)),
+    "logical functions": lambda x, y, **_: (
+        torch.logical_and(x, y).logical_xor(x > y), torch.logical_or(x > 0, y)
+    ),
+    "comparisons": lambda x, y, whole, **_: (
+        x == y, x != y, x < y, x <= y, x > 0.1, x >= y, whole < 2, whole == 3.0, x >= 0.5, x != 0,
+    ),
+    # choices
+    "where": lambda x, y, mask, **_: torch.where(mask, x, y) + torch.where(x > 0, x, 0.0),
+    "masked_fill": lambda x, mask, **_: x.masked_fill(mask, -1e4),
+    "clamp": lambda x, y, **_: x.clamp(y, y + 1) + x.clamp(-0.5, 0.5) + x.clamp_max(0.25),
+    "hardtanh": lambda x, **_: F.hardtanh(x) + F.relu6(x),
+    # constants
+    "full": lambda x, **_: x + torch.full_like(x, 1.5) + torch.ones_like(x) + torch.zeros(6),
+    "new": lambda x, **_: x.new_zeros(4, 6) + x.new_full((6,), 2.0) + x.new_ones(4, 1),
+    "arange": lambda x, **_: torch.arange(2, 14, 2) * 1.0 + x,
+    "constant": lambda x, **_: x + torch.tensor([0.5, 0.25, 3.0, -1.0, 7.0, 0.125]),
+    "infinity": lambda x, **_: torch.where(x > 0, x, float("-inf")).amax(1),
+    "causal": lambda square, **_: square.tril(),
+    # products
+    "mm": lambda x, y, **_: x @ y.t(),
+    "bmm": lambda square, **_: square @ square.transpose(1, 2),
+    "linear": lambda x, y, row, **_: F.linear(x, y, row[:4]),
+    "addmm": lambda x, y, **_: torch.addmm(x[:, :4], x, y.t(), beta=0.5, alpha=2),
+    "mv dot": lambda x, row, **_: (x @ row, row @ row),
+    "einsum": lambda square, **_: torch.einsum("bij,bkj->bik", square, square),
+    # reductions
+    "sum": lambda x, short, whole, **_: (x.sum(), x.sum(1), short.sum(0, True), whole.sum()),
+    "mean": lambda x, short, **_: (x.mean(), x.mean(-1, keepdim=True), short.mean(0)),
+    "var std": lambda x, **_: (x.var(1), x.std(0, correction=0), x.var()),
+    "amax amin": lambda x, whole, **_: (x.amax(1), x.amin(), x.max(), whole.amax(0), whole.min()),
+    "prod": lambda x, **_: (x.prod(1), x.prod()),
+    "any": lambda mask, **_: (mask.any(), mask.any(0, keepdim=True), mask.any((0, 1))),
+    "all": lambda mask, **_: (mask.all(1), mask.all()),
+    "softmax": lambda x, short, **_: (F.softmax(x, -1), F.log_softmax(x, 0), F.softmax(short, 1)),
+    "layer_norm": lambda x, row, short, **_: (
+        F.layer_norm(x, (6,), row, row), F.layer_norm(short, (6,))
+    ),
+    "attention": lambda square, **_: F.scaled_dot_product_attention(
+        square[None], square[None], square[None], is_causal=True
+    ),
+    # shapes
+    "reshape": lambda x, **_: x.reshape(2, 12).unsqueeze(1).squeeze() + x.flatten()[:12],
+    "permute": lambda square, **_: (square.permute(2, 0, 1), square.transpose(-1, 0), square.mT),
+    "expand": lambda row, **_: row.expand(3, 6) + row[None, None].expand(2, 3, 6),
+    "cat stack": lambda x, y, **_: (torch.cat([x, y], 1), torch.stack([x, y], 1)),
+    "slices": lambda x, **_: (x[1:, ::2], x[..., -2:], x[-1], x[:, 2], x[1:1]),
+    "split": lambda x, **_: (*x.split(4, 1), *x.split([1, 5], 1), *x.chunk(2), *x[:2].unbind()),
+    "to": lambda x, whole, mask, **_: (x.int(), x.bfloat16(), whole.bool()),
+    "from bool": lambda mask, **_: (mask.float(), mask.int()),
+    "copy": lambda x, y, **_: x.clone().copy_(y[:1]),
+}  # fmt: skip
+
+
+def outputs_of(case, inputs):
+    result = case(**inputs)
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def model(*tensors):
+    inputs = dict(zip(INPUTS, tensors, strict=True))
+    return [each for case in CASES.values() for each in outputs_of(case, inputs)]
+
+
+NAMES = [
+    f"{name} {index}"
+    for name, case in CASES.items()
+    for index in range(len(outputs_of(case, INPUTS)))
+]
+EXPECTED = model(*INPUTS.values())
+
+
+@pytest.fixture(scope="module")
+def graph():
+    trace = make_fx(torch.func.functionalize(model), decompositions(), tracing_mode="fake")
+    with constants_on_cpu():
+        return trace(*INPUTS.values())
+
+
+@pytest.fixture(scope="module")
+def executable(graph):
+    return Executable(graph)
+
+
+@pytest.fixture(scope="module")
+def xla(executable):
+    return run_with_xla(executable.stablehlo, [to_numpy(each) for each in INPUTS.values()])
+
+
+@pytest.fixture(scope="module")
+def own(executable):
+    return executable(list(INPUTS.values()))
+
+
+def assert_close(result, expected):
+    result, wanted = np.asarray(result), to_numpy(expected)
+    assert result.shape == wanted.shape and result.dtype == wanted.dtype
+    if not expected.is_floating_point():
+        assert np.array_equal(result, wanted)
+        return
+    # One unit of bfloat16 where it is the type, a few of f32 elsewhere.
+    unit = 2**-7 if result.dtype == ml_dtypes.bfloat16 else 2**-19
+    np.testing.assert_allclose(
+        result.astype(np.float32), wanted.astype(np.float32), rtol=unit, atol=unit
+    )
+
+
+@pytest.mark.parametrize("index", range(len(NAMES)), ids=NAMES)
+def test_xla_computes_what_torch_does(xla, index):
+    assert_close(xla[index], EXPECTED[index])
+
+
+@pytest.mark.parametrize("index", range(len(NAMES)), ids=NAMES)
+def test_our_runtime_computes_what_torch_does(own, index):
+    assert_close(to_numpy(own[index]), EXPECTED[index])
+
+
+def test_text_is_verified_by_mlir(executable):
+    assert mlir_text(executable.stablehlo)
+
+
+# Seen only in captured models (empty tensors, what export adds), or with scalars that graphs
+# captured here have as tensors.
+ELSEWHERE = {
+    "aten._assert_tensor_metadata.default", "aten.add.Scalar", "aten.alias.default",
+    "aten.div.Scalar", "aten.var_mean.dim", "prims.convert_element_type.default",
+    "aten.empty.memory_format", "aten.empty_permuted.default", "aten.empty_strided.default",
+    "aten.new_empty_strided.default", "aten.sub.Scalar", "tt.tt_lang_op.default",
+}  # fmt: skip
+
+
+def test_every_lowering_has_a_case(graph):
+    used = {node.target for node in graph.graph.nodes if node.op == "call_function"}
+    assert {str(op) for op in set(LOWERINGS) - used} - ELSEWHERE == set()
+
+
+def test_no_lowering_is_dead():
+    """What is taken apart before never reaches the emitter."""
+    assert not set(LOWERINGS) & set(decompositions())

@@ -1,0 +1,74 @@
+"""Device `tt`: tensors, views, parameters, and operations outside of torch.compile."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+from torch import nn
+
+import tt_torch  # noqa: F401
+
+
+def test_tensors_go_there_and_back():
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+        x = torch.arange(12).reshape(3, 4).to(dtype)
+        moved = x.to("tt")
+        assert moved.device.type == "tt" and moved.dtype is dtype
+        assert torch.equal(moved.cpu(), x)
+        x.zero_()  # a copy, not the same memory
+        assert moved.cpu().any()
+
+
+def test_views_share_memory():
+    x = torch.arange(12.0).reshape(3, 4).to("tt")
+    view = x.t()[1:, :2]
+    x.fill_(7)
+    assert torch.equal(view.cpu(), torch.full((3, 2), 7.0))
+    view.copy_(torch.zeros(3, 2))
+    assert x.cpu().sum() == 7 * 6
+
+
+def test_memory_lives_as_long_as_a_view_does():
+    x = torch.ones(4, device="tt")
+    view, seen = x[1:], weakref.ref(x.untyped_storage())
+    del x
+    gc.collect()
+    assert view.cpu().sum() == 3
+    del view
+    gc.collect()
+    assert seen() is None
+
+
+def test_modules_move():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).to("tt")
+    assert {each.device.type for each in model.state_dict().values()} == {"tt"}
+    assert isinstance(model[0].weight, nn.Parameter)
+    assert torch.equal(model.cpu()[0].weight, model[0].weight)
+
+
+def test_operations_outside_of_compile():
+    x, y = torch.randn(40, 50), torch.randn(40, 50)
+    a, b = x.to("tt"), y.to("tt")
+    torch.testing.assert_close((a + b * 2).cpu(), x + y * 2)
+    torch.testing.assert_close((a * a).cpu(), x * x)  # one tensor twice
+    torch.testing.assert_close((a * b).cpu(), x * y)
+    torch.testing.assert_close(torch.softmax(a @ b.t(), -1).cpu(), torch.softmax(x @ y.t(), -1))
+    a += b
+    torch.testing.assert_close(a.cpu(), x + y)
+    out = torch.empty(0, device="tt")
+    assert torch.mul(a, b, out=out) is out
+    torch.testing.assert_close(out.cpu(), (x + y) * y)
+    assert a.sum().item() == pytest.approx((x + y).sum().item(), rel=1e-4)
+
+
+def test_printing():
+    assert repr(torch.arange(3.0).to("tt")) == "tensor([0., 1., 2.], device='tt:0')"
+
+
+def test_random_and_filled():
+    assert torch.randn(1000, device="tt").cpu().std() > 0.5
+    assert torch.equal(torch.ones(2, 2, device="tt").cpu(), torch.ones(2, 2))
+    assert torch.equal(torch.arange(5, device="tt").cpu(), torch.arange(5))

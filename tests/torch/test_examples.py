@@ -1,0 +1,51 @@
+"""The programs of examples/torch, as the README says to run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+BUFFERS = {
+    "eltwise_add": {"a_dfb", "b_dfb", "y_dfb"},
+    "mlp_gelu": {"x_dfb", "bias_dfb", "y_dfb"},
+    "attention": {"q_dfb", "k_dfb", "v_dfb", "y_dfb"},
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_example(name, tmp_path):
+    """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""
+    program, trace = ROOT / "examples" / "torch" / f"{name}.py", tmp_path / "trace.jsonl"
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=False,
+        env=os.environ | {"TTL_TRACE": str(trace)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in trace.read_text().splitlines()]
+    pushed = {event["subject"] for event in events if event["kind"] == "buffer_push"}
+    assert pushed >= BUFFERS[name]
+    lines = re.findall(r"PCC (\S+), largest error (\S+) of at most (\S+)", done.stdout)
+    assert len(lines) == 2
+    for pcc, error, bound in lines:
+        assert float(pcc) >= 0.999 and float(error) <= float(bound)
+
+
+def test_without_torch_the_import_says_how_to_get_it():
+    program = "import sys; sys.modules['torch'] = None; import ttl; import tt_torch"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: tt_torch needs torch, which is not installed: "
+        "pip install 'pyttl[torch]'"
+    )
