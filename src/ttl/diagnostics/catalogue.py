@@ -232,6 +232,12 @@ SPINNING = _code(
     """A kernel went on for a long time without reaching a point where other kernels could run.
     Such a loop never ends: what it waits for can only be done by another kernel.""",
 )
+RECEIVER_NOT_READY = _code(
+    "TTL5005", "receiver-not-ready", Blame.USER,
+    """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
+    that has not reserved that slot may still be using it. Receivers reserve() and say so by a
+    semaphore, for which the sender waits.""",
+)
 
 NO_COMPILER = _code(
     "TTL6001", "no-cxx-compiler", Blame.USER,

@@ -65,7 +65,7 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     program_points(program)  # refuses what is released on some paths only
     if written := captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)
-    module = build_module(program, target)
+    module = (program.operation.lowering or build_module)(program, target)
     _write_module(module, config.initial_mlir)
     run_pipeline(
         module,

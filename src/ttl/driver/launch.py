@@ -81,7 +81,7 @@ class Driver:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
-        wants_artifact = config.wants_artifact
+        wants_artifact = config.wants_artifact or operation.kernel_folder is not None
         compiled = self.compile(program, target, config) if wants_artifact else None
         if compiled is not None and (captured := CAPTURED.get()) is not None:
             captured.append((compiled, list(program.tensors.values())))
@@ -117,6 +117,8 @@ class Driver:
             key = object()
         if key not in self.compiled:
             self.compiled[key] = compile_operation(program, target, config)
+            if folder := program.operation.kernel_folder:
+                self._write(self.compiled[key], Path(folder))
             if config.compile_to:
                 self._write(self.compiled[key], Path(config.compile_to))
         if config.kernel_dumps:

@@ -20,7 +20,6 @@ from xdsl.ir import Attribute, SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language import DataflowBuffer
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import (
@@ -325,11 +324,7 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     _, given = bind(FILL_BLOCK, args, kwargs)
     value, shape = given["value"], given["shape"]
     made = Fill(float(value), shape)
-    dtypes = {
-        captured.dtype
-        for captured in builder.kernel.captures().values()
-        if isinstance(captured, DataflowBuffer)
-    }
+    dtypes = {buffer.dtype for buffer in builder.kernel.buffers()}
     if made.type.shape is None or len(dtypes) != 1:
         return made
     return block_operand(builder, made, BlockType(None, dtypes.pop()))

@@ -24,6 +24,7 @@ from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import start_copy
+from .multicast import start_multicast
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
 from .pipes import PipeTransfer, Roles, call_for_each
 from .place import Place, labels
@@ -313,6 +314,7 @@ class KernelRun:
         return part
 
     copy = start_copy
+    multicast = start_multicast
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:

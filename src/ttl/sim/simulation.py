@@ -248,7 +248,7 @@ def _dest(program: Program, kernel: KernelFunction) -> DType:
     """The format of the kernel's expression values; without meaning for data movement."""
     if kernel.kind is not KernelKind.COMPUTE:
         return dest_dtype(False)
-    captured = [v.dtype for v in kernel.captures().values() if isinstance(v, DataflowBuffer)]
+    captured = [buffer.dtype for buffer in kernel.buffers()]
     explicit = program.operation.fp32_dest_acc_en
     wide = needs_fp32_dest(explicit, uses_matmul(kernel.function), captured)
     return dest_dtype(wide, captured)
