@@ -1,14 +1,14 @@
 // RUN: ttl opt %s -p ttl-expand-compositions | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
 !block = tensor<1x1x!tile>
 
-!word = !ttcore.tile<32 : i64, 32 : i64, si32>
+!word = !ttcore.tile<32x32, si32>
 !word_dfb = !ttl.dfb<[1 : i64, 1 : i64], !word, 2 : i64>
 !words = tensor<1x1x!word>
 
-!short = !ttcore.tile<32 : i64, 32 : i64, ui16>
+!short = !ttcore.tile<32x32, ui16>
 !shorts = tensor<1x1x!short>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {

@@ -12,7 +12,6 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
-from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType, float32
