@@ -48,6 +48,29 @@ KERNEL = (
 
 PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
+# Threads of cores (the pykernel DSL) to kernels of the language, in the guide's three parts.
+D2M_FRONTEND = (
+    "d2m-generic-replace-globals",
+    "d2m-lower-to-layout",  # while tensors still say by their layout where they are
+)
+D2M_MIDDLEEND = (
+    "one-shot-bufferize",
+    "d2m-bufferize-function-args",
+    "d2m-insert-explicit-streams",
+    "d2m-allocate",
+    "d2m-generic-lower-dmas",  # in the generic, whose grid bounds the indices
+    "d2m-generic-regions-to-funcs",
+)
+D2M_BACKEND = ("convert-d2m-to-ttl",)
+D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
+
+# What the command line knows under one name.
+PIPELINES = {
+    "ttir-to-ttmetal-frontend": D2M_FRONTEND,
+    "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
+    "ttir-to-ttmetal-backend": D2M + PIPELINE,
+}
+
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
     "shlo-inline-calls",
@@ -58,14 +81,14 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-KNOWN = (*PIPELINE, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
+KNOWN = (*PIPELINE, *D2M, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
 
 
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in (*PIPELINE, *GRAPH):
+    elif name in (*PIPELINE, *D2M, *GRAPH):
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
@@ -73,6 +96,8 @@ def find_pass(name: str) -> type[ModulePass]:
     found: type[ModulePass] = getattr(import_module(module), class_name)
     return found
 
+
+D2M_MARK = "d2m.use_tile_matmul"
 
 Observer = Callable[[str, ModuleOp], None]
 
@@ -92,6 +117,10 @@ def run_passes(
             after(each.name, module)
 
 
+def is_d2m(module: ModuleOp) -> bool:
+    return D2M_MARK in module.attributes
+
+
 def run_pipeline(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
@@ -99,6 +128,8 @@ def run_pipeline(
     from .verify import verify_block_states
 
     context = Context()
+    if is_d2m(module):
+        run_passes([find_pass(name)() for name in D2M], context, module, before, after)
     run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
     verify_block_states(module)
     rest = NODE_TO_NODE + COMPUTE + KERNEL
