@@ -1,7 +1,8 @@
 """out = lhs @ rhs on 2x2 cores: each block is read once and multicast along its row or column."""
 
 import numpy as np
-from pykernel.d2m_api import *  # noqa: F403
+
+from pykernel.d2m_api import *
 
 GRID = (2, 2)
 

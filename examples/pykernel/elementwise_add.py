@@ -4,7 +4,8 @@ As printed in the guide there is no Stream, and its index counts cores, not rows
 """
 
 import numpy as np
-from pykernel.d2m_api import *  # noqa: F403
+
+from pykernel.d2m_api import *
 
 
 @pykernel_gen(grid=(2, 2), block_factors=[(1, 1), (1, 1), (1, 1)])

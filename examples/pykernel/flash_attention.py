@@ -8,7 +8,8 @@ read anew for each block of K and V, as in the guide.
 from math import inf
 
 import numpy as np
-from pykernel.d2m_api import *  # noqa: F403
+
+from pykernel.d2m_api import *
 
 NUM_KV_BLOCKS = 4
 D_HEAD = 32

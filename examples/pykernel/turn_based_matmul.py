@@ -4,7 +4,8 @@ Each core reads only its own part of the inputs; semaphores say whose turn it is
 """
 
 import numpy as np
-from pykernel.d2m_api import *  # noqa: F403
+
+from pykernel.d2m_api import *
 
 GRID = (2, 2)
 

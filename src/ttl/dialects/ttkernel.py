@@ -230,6 +230,8 @@ def _table_calls() -> dict[str, tuple[int, str]]:
         for forms in (*op.tile.values(), *of_integers):
             if forms.from_buffers:
                 add(forms.from_buffers, *((9, 6) if op.name == "matmul" else (5, 2)))
+            if forms.by_tile:
+                add(forms.by_tile, 5, 2)
             for call in forms.by_dims.values():
                 is_scaled = op.operands == 2 and call is not COPY
                 add(call, *((5, 3) if is_scaled else (3, 1)))

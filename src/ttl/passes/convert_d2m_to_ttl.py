@@ -40,8 +40,9 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
 from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
-from .module_pass import Maker, branch_end, erase
+from .module_pass import D2M_MARK, TILE_MATMUL, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
+from .node_calls import minus, plus
 
 
 class ConvertD2mToTtl(ModulePass):
@@ -242,6 +243,8 @@ class _Kernel:
         thread = "compute" if self.mover is None else ("reader", "writer")[self.mover]
         self.function.attributes.pop(THREAD)
         self.function.attributes |= self.program.attributes(thread, positions)
+        if thread == "compute" and bool(self.program.module.attributes.get(D2M_MARK)):
+            self.function.attributes[TILE_MATMUL] = UnitAttr()
         self._set_type()
 
     def _set_type(self) -> None:
@@ -400,8 +403,7 @@ def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[S
     """x, y of the first and the last node, from y, x and rows, columns."""
     (y, x), one = core, make.index(1)
     last_y, last_x = (
-        make.value(arith.SubiOp(make.value(arith.AddiOp(start, size)), one))
-        for start, size in zip(core, mcast, strict=True)
+        plus(make, start, minus(make, size, one)) for start, size in zip(core, mcast, strict=True)
     )
     return [x, y, last_x, last_y]
 

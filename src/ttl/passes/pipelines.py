@@ -9,6 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from .module_pass import D2M_MARK
+
 # Where each pass lives. Ours are named as their files.
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
@@ -84,6 +86,11 @@ GRAPH = (
 KNOWN = (*PIPELINE, *D2M, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
 
 
+def find_passes(name: str) -> tuple[str, ...]:
+    """The passes that a name on the command line stands for."""
+    return PIPELINES.get(name, (name,))
+
+
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
@@ -96,8 +103,6 @@ def find_pass(name: str) -> type[ModulePass]:
     found: type[ModulePass] = getattr(import_module(module), class_name)
     return found
 
-
-D2M_MARK = "d2m.use_tile_matmul"
 
 Observer = Callable[[str, ModuleOp], None]
 

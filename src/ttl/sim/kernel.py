@@ -24,8 +24,8 @@ from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import start_copy
-from .multicast import start_multicast
 from .faults import exception_fault, fault_at, rule_fault, spinning_fault
+from .multicast import start_multicast
 from .pipes import PipeTransfer, Roles, call_for_each
 from .place import Place, labels
 from .semaphores import SemaphoreWait, increment, set_value, wait_for

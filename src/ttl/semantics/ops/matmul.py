@@ -48,7 +48,8 @@ MATMUL = BlockOp(
         "0.81": TileForms(
             from_buffers=TileCall(
                 "matmul_block", "matmul_block_init", "matmul.h", accumulates=True
-            )
+            ),
+            by_tile=TileCall("matmul_tiles", "matmul_init", "matmul.h", accumulates=True),
         )
     },
     bound=_sum_bound,
