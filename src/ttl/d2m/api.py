@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, UsageError
+from ttl.diagnostics import RuleBroken, Span
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
@@ -27,7 +27,7 @@ from .functions import (
     sqrt,
     transpose,
 )
-from .mistakes import NotImplementedYet, diagnostic, wrong_type, wrong_value
+from .mistakes import NotImplementedYet, WrongValue, diagnostic, wrong_type, wrong_value
 from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
 from .program import BoundProgram, Call, Program, check_call, make_operation
@@ -143,7 +143,9 @@ class PykernelFunction:
         else:
             help_text = "end the function with: return Program(thread, ...)(lhs, rhs, out)"
         raise wrong_type(
-            f"{self.__name__} returns {type(bound).__name__}, not a program", help_text, self._span()
+            f"{self.__name__} returns {type(bound).__name__}, not a program",
+            help_text,
+            self._span(),
         )
 
     def _run(self, bound: BoundProgram, tensors: dict[str, Any], grid: Shape) -> None:
@@ -153,7 +155,7 @@ class PykernelFunction:
             call.bind_streams()
             check_call(call)
         except RuleBroken as broken:
-            raise wrong_value_of(broken, self._span()) from None
+            raise WrongValue(broken.at(self._span())) from None
         operation = make_operation(call, self.function, self.kernel_folder)
         operation(*(operand.tensor for operand in operands))
         copy_back(call.output)
@@ -161,12 +163,6 @@ class PykernelFunction:
     def _span(self) -> Span:
         code = self.function.__code__
         return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
-
-
-def wrong_value_of(broken: RuleBroken, span: Span) -> UsageError:
-    from .mistakes import WrongValue
-
-    return WrongValue(broken.at(span))
 
 
 def pykernel_gen(

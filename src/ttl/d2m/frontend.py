@@ -210,8 +210,9 @@ def _change(
 ) -> None:
     thread = _require(builder, call)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
-    operands = [thread.handle(semaphore), builder.index(value), *places]
-    builder.emit(kind.build(operands=operands))
+    builder.emit(
+        kind.build(operands=[thread.handle(semaphore), builder.index(value), *places])
+    )
 
 
 def semaphore_wait(

@@ -94,5 +94,5 @@ def bcast(x: Any, like: Any) -> BlockExpression:
 
 
 def shape_like(like: Any) -> tuple[int, ...]:
-    shape = like.type.shape if isinstance(like, (Block, BlockExpression)) else like
+    shape: Any = like.type.shape if isinstance(like, (Block, BlockExpression)) else like
     return tuple(shape)

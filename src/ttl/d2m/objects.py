@@ -340,7 +340,7 @@ def check_cores(core: Any, mcast: Any) -> None:
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             f"dma() with {'core' if mcast is None else 'mcast'} alone",
-            helps=("write both: core=(y, x) is the first receiver, mcast=(rows, columns) how many",),
+            helps=("write both: core=(y, x) of the first receiver, mcast=(rows, columns) of them",),
         )
 
 

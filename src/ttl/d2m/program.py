@@ -160,7 +160,9 @@ class Call:
 
     def moves(self, thread: Thread) -> Moves:
         names = self.program.names("cb", thread)
-        fills, pushes, writes = (), (), ()
+        fills: tuple[str, ...] = ()
+        pushes: tuple[str, ...] = ()
+        writes: tuple[str, ...] = ()
         if thread in self.movers[:1]:
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
         if thread in self.writers:
@@ -242,10 +244,8 @@ def check_call(call: Call) -> None:
         name = call.program.names("cb", reader)[-1]
         raise RuleBroken(
             codes.BUFFER_ENDS,
-            f"thread `{reader.name}` pops `{name}`, the output, which `{call.writers[0].name}` "
-            "writes" if call.writers else f"thread `{reader.name}` pops `{name}`, the output, "
-            "which nobody writes",
-            helps=("the output's buffer is the core's part of the output: what is stored is there",),
+            f"thread `{reader.name}` pops `{name}`, the buffer of the output",
+            helps=("leave it: that buffer is the core's part of the output",),
         )
     if len(call.writers) > 1:
         names = " and ".join(f"`{thread.name}`" for thread in call.writers)

@@ -159,7 +159,7 @@ def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
     function = thread.function
     own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
     known = own | thread.captures().keys() | function.__globals__.keys() | set(dir(builtins))
-    seen = set()
+    seen: set[str] = set()
     for statement in thread.tree.body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and node.id not in known | seen:
@@ -259,7 +259,7 @@ class Recompiled(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.op, ast.MatMult):
             return node
-        return _at(self._call("product", [node]), node)  # rule PRODUCT
+        return self._call("product", [node], node)  # rule PRODUCT
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -267,14 +267,17 @@ class Recompiled(ast.NodeTransformer):
             return node
         owner, method = node.func.value, node.func.attr
         if method == "store" and len(node.args) == 1 and not node.keywords:
-            return _at(self._call("store", [owner, *node.args]), node)
+            return self._call("store", [owner, *node.args], node)
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
         if is_parameter and method in ("pop", "reserve") and not node.args and not node.keywords:
             node.args = [_at(_name(self._scope(self.depth)), node)]
         return node
 
-    def _call(self, method: str, arguments: list[ast.expr]) -> ast.Call:
-        return ast.Call(ast.Attribute(_name(self._scope(self.depth)), method, ast.Load()), arguments, [])
+    def _call(self, method: str, arguments: list[ast.expr], place: ast.AST) -> ast.AST:
+        scope = _name(self._scope(self.depth))
+        call = ast.Call(ast.Attribute(scope, method, ast.Load()), arguments, [])
+        _at(call, place)
+        return call
 
 
 def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:

@@ -13,6 +13,7 @@ from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import Rewriter
 
 from . import d2m, ttl
 
@@ -22,24 +23,24 @@ Iteration = tuple[list[AffineMap], list[IteratorType]]
 
 
 def block_math_to_linalg(block: Block) -> None:
-    """The block math, fills and stores of the ttl dialect in a thread, as the d2m dialect has it."""
+    """The block math, fills and stores of a thread, from the ttl to the d2m dialect."""
     for op in list(block.walk()):
         if isinstance(op, ttl.BlockMathOp):
             value = insert_linalg(op, op.ENTRY.name, list(op.inputs), op.result.type, op.properties)
         elif isinstance(op, ttl.FillOp):
-            value = _before(op, d2m.FullOp.create(
-                properties={"value": op.value}, result_types=[op.result.type])).results[0]  # fmt: skip
+            new = d2m.FullOp.create(
+                properties={"value": op.value}, result_types=[op.result.type]
+            )
+            value = _before(op, new).results[0]
         elif isinstance(op, ttl.StoreOp):
             _before(op, d2m.StoreOp.create(operands=[op.value, op.view]))
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
             continue
         else:
             continue
         value.name_hint = op.results[0].name_hint
         op.results[0].replace_all_uses_with(value)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
 
 def _before(op: Operation, new: Operation) -> Operation:

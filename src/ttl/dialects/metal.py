@@ -140,7 +140,7 @@ class ViewAttr(ParametrizedAttribute, MemRefLayoutAttr):
 
 @irdl_attr_definition
 class ShardAttr(ParametrizedAttribute, MemRefLayoutAttr):
-    """A memref with memory: byte strides of the tiles of a shard, and how many buffers there are."""
+    """A memref with memory: the byte strides of a shard's tiles, and how many buffers."""
 
     name = "ttcore.shard"
     strides: ArrayAttr[IntegerAttr] = param_def()

@@ -169,8 +169,9 @@ class _Converter:
 
 
 def _declare(operand: _Operand) -> Operation:
-    named = {"sym_name": StringAttr(operand.name), "type": operand.buffer_type}
-    return ttl.DeclareBufferOp.create(properties=named)
+    return ttl.DeclareBufferOp.create(
+        properties={"sym_name": StringAttr(operand.name), "type": operand.buffer_type}
+    )
 
 
 def _semaphore(name: str) -> Operation:
@@ -192,7 +193,7 @@ class _Kernel:
 
     @property
     def first(self) -> Operation:
-        found = next(op for op in self.body.ops if not isinstance(op, ttl.BindBufferOp))
+        found: Operation = next(o for o in self.body.ops if not isinstance(o, ttl.BindBufferOp))
         return found
 
     @property
@@ -208,9 +209,12 @@ class _Kernel:
         behind = count + len(self.program.semaphores)
         for position, argument in zip(positions, arguments[behind:], strict=True):
             self.tensors[position] = argument
-        self.by_argument = {arguments[n]: self.program.operands[n] for n in range(count)}
-        self.remote = dict(zip(arguments[behind:], positions, strict=True))
-        self.semaphore_names = dict(
+        operands = self.program.operands
+        self.by_argument: dict[SSAValue, _Operand] = dict(
+            zip(arguments[:count], operands, strict=True)
+        )
+        self.remote: dict[SSAValue, int] = dict(zip(arguments[behind:], positions, strict=True))
+        self.semaphore_names: dict[SSAValue, str] = dict(
             zip(arguments[count:behind], self.program.semaphores, strict=True)
         )
         self.blocks: dict[SSAValue, SSAValue] = {}
@@ -254,10 +258,10 @@ class _Kernel:
     # What kernels name ----------------------------------------------------------------------------
 
     def buffer(self, operand: _Operand) -> SSAValue:
-        for op in self.body.ops:
-            if isinstance(op, ttl.BindBufferOp):
-                if op.buffer.root_reference.data == operand.name:
-                    return op.result
+        bound = [op for op in self.body.ops if isinstance(op, ttl.BindBufferOp)]
+        for op in bound:
+            if op.buffer.root_reference.data == operand.name:
+                return op.result
         bind = ttl.BindBufferOp.create(
             properties={"buffer": SymbolRefAttr(operand.name)}, result_types=[operand.buffer_type]
         )

@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, ShardAttr
+from ttl.dialects.ttcore import TileType
 from ttl.target import Target
 
 from .module_pass import Maker, cannot_compile, target_of
@@ -95,12 +96,13 @@ def _users(value: SSAValue, ops: list[Operation]) -> list[Operation]:
     return found
 
 
-def _size(type: MemRefType, space: str) -> int:  # type: ignore[type-arg]
+def _size(type: MemRefType, space: str) -> int:
     """rule SHARE"""
     shape = tuple(type.get_shape())
     is_shard = isinstance(type.layout, ShardAttr)
     buffers = type.layout.buffers.data if isinstance(type.layout, ShardAttr) else 1
     sizes = shape[len(shape) // 2 :] if is_shard and space == "l1" else shape
+    assert isinstance(type.element_type, TileType)
     return prod(sizes) * type.element_type.dtype.tile_bytes * buffers
 
 

@@ -22,7 +22,7 @@ class D2mBufferizeFunctionArgs(ModulePass):
                 _restore(function, given)
 
 
-def _restore(function: func.FuncOp, given: ArrayAttr) -> None:  # type: ignore[type-arg]
+def _restore(function: func.FuncOp, given: ArrayAttr) -> None:
     body = function.body.block
     rest = []
     for argument, attributes in zip(list(body.args), given, strict=True):

@@ -100,7 +100,7 @@ def _range(value: SSAValue, grid: Shape) -> Range | None:
 
 
 def _loop_range(value: SSAValue) -> Range | None:
-    loop = value.owner.parent_op()  # type: ignore[union-attr]
+    loop = value.owner.parent_op()
     if not isinstance(loop, scf.ForOp) or value is not loop.body.block.args[0]:
         return None
     bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]

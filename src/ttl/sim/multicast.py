@@ -61,7 +61,8 @@ class MulticastTransfer(SimTransfer):
             destination.take(source)
 
     def _receiver(self, node: Shape) -> SimBlock:
-        end = self.kernel.simulation.nodes[node][self.destination.end.buffer.declared.index].producer
+        index = self.destination.end.buffer.declared.index
+        end = self.kernel.simulation.nodes[node][index].producer
         slot = self.destination.sequence % end.count
         held = [n for n in range(end.released, end.acquired) if n % end.count == slot]
         block = end.blocks[slot] if held else None

@@ -37,9 +37,9 @@ class TileCall:
 class TileForms:
     """How an op is done on tiles, by where its operands are.
 
-    `from_buffers`: the matrix unit reads both operands from buffers. `by_tile`: the same for one tile
-    of each, where `from_buffers` takes several. `in_dst`: the vector unit
-    works on DST registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
+    `from_buffers`: the matrix unit reads both operands from buffers. `by_tile`: the same for one
+    tile of each, where `from_buffers` takes several. `in_dst`: the vector unit works on DST
+    registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
     reads one operand from a register, which gets the result, and the other from a buffer.
     `by_dims`: operands in buffers, the call chosen by those of the dimensions -2 and -1 that the
     operation is about. `is_view`: the result has the tiles of the operand, in their order.
