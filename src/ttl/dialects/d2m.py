@@ -369,6 +369,22 @@ class ReserveOp(AcquireOp):
 
 
 @irdl_op_definition
+class ToTensorOp(IRDLOperation):
+    """What is in the memory of a block, for math to read (bufferization has it without L1)."""
+
+    name = "d2m.to_tensor"
+    block = operand_def(MemRefType)
+    value = result_def(TensorType)
+    assembly_format = "$block attr-dict `:` type($block) `->` type($value)"
+
+    @classmethod
+    def of(cls, block: SSAValue) -> ToTensorOp:
+        assert isinstance(block.type, MemRefType)
+        type = TensorType(block.type.element_type, block.type.get_shape())
+        return cls.create(operands=[block], result_types=[type])
+
+
+@irdl_op_definition
 class StoreOp(IRDLOperation):
     """The value is made in the block: a matrix product is added to what is there."""
 
@@ -575,6 +591,7 @@ _OPERATIONS: list[type[Operation]] = [
     GenericOp,
     WaitOp,
     ReserveOp,
+    ToTensorOp,
     StoreOp,
     CoreIndexOp,
     IterIndexOp,

@@ -366,6 +366,10 @@ def full(self: _Kernel, op: d2m.FullOp, make: Maker) -> None:
     op.result.replace_all_uses_with(make.value(new, op.result.name_hint))
 
 
+def to_tensor(self: _Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
+    op.value.replace_all_uses_with(op.block)
+
+
 def drop(self: _Kernel, op: Operation, make: Maker) -> None:
     pass
 
@@ -445,6 +449,7 @@ _CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     d2m.WaitOp: acquire,
     d2m.ReserveOp: acquire,
     d2m.StoreOp: store,
+    d2m.ToTensorOp: to_tensor,
     LinalgOp: linalg,
     d2m.FullOp: full,
     d2m.EmptyOp: drop,

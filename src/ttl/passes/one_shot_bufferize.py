@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -23,9 +23,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
+from xdsl.ir import Attribute, SSAValue, Use
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
@@ -58,6 +59,8 @@ def _function(function: func.FuncOp) -> None:
             for result in list(op.results):
                 buffers = STREAM_BUFFERS if result in storages else 1
                 _retype(result, memory_type(result.type, buffers))
+    for acquire in [o for o in function.walk() if isinstance(o, d2m.AcquireOp)]:
+        _read_as_value(acquire)
     _keep_layouts(function)
     for empty in [o for o in function.walk() if isinstance(o, d2m.EmptyOp)]:
         if isinstance(empty.result.type, MemRefType):
@@ -68,6 +71,22 @@ def _function(function: func.FuncOp) -> None:
     function.properties["function_type"] = FunctionType.from_lists(
         [argument.type for argument in body.args], types
     )
+
+
+def _read_as_value(acquire: d2m.AcquireOp) -> None:
+    """rule VALUE: math reads the block's memory as a value."""
+    readers = [use for use in list(acquire.block.uses) if _is_read(use)]
+    if readers:
+        make = Maker(InsertPoint.after(acquire), acquire)
+        value = make.value(d2m.ToTensorOp.of(acquire.block), acquire.block.name_hint)
+        for use in readers:
+            use.operation.operands[use.index] = value
+
+
+def _is_read(use: Use) -> bool:
+    is_stored = isinstance(use.operation, d2m.StoreOp) and use.index == 0
+    is_yielded = isinstance(use.operation, scf.YieldOp)
+    return is_stored or is_yielded or isinstance(use.operation, (LinalgOp, scf.ForOp))
 
 
 def _is_outside_threads(op: Any) -> bool:
