@@ -31,12 +31,13 @@ def in_tt_lang(operator):
 
         @ttl.compute()
         def calculate():
-            with result_dfb.reserve() as result:
-                with left_dfb.wait() as left, right_dfb.wait() as right:
-                    if operator == "+":
-                        result.store(left + right)
-                    else:
-                        result += left @ right
+            result = result_dfb.reserve()
+            with left_dfb.wait() as left, right_dfb.wait() as right:
+                if operator == "+":
+                    result.store(left + right)
+                else:
+                    result += left @ right
+            result.push()
 
         @ttl.datamovement()
         def write():

@@ -265,7 +265,7 @@ class _Kernel:
         bind = ttl.BindBufferOp.create(
             properties={"buffer": SymbolRefAttr(operand.name)}, result_types=[operand.buffer_type]
         )
-        make = Maker(InsertPoint.at_start(self.body), self.origin)
+        make = Maker(InsertPoint.before(self.first), self.origin)
         return make.value(bind, operand.name)
 
     def tensor(self, operand: _Operand) -> SSAValue:
