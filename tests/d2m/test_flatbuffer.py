@@ -1,8 +1,8 @@
 """A pykernel program as a TTNN flatbuffer with one GenericOp."""
 
 import numpy as np
-from kernels_d2m import elementwise
 
+from kernels_d2m import elementwise
 from ttl.driver import TensorSpec
 from ttl.integrations.flatbuffer import Runtime, compile_operation
 from ttl.integrations.flatbuffer.program import GenericStep

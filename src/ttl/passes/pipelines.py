@@ -64,6 +64,7 @@ D2M_MIDDLEEND = (
     "d2m-generic-regions-to-funcs",
 )
 D2M_BACKEND = ("convert-d2m-to-ttl",)
+TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
 # What the command line knows under one name.
@@ -83,7 +84,7 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-KNOWN = (*PIPELINE, *D2M, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
+KNOWN = (*PIPELINE, *TTIR_TO_D2M, *D2M, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
 
 
 def find_passes(name: str) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in (*PIPELINE, *D2M, *GRAPH):
+    elif name in (*PIPELINE, *TTIR_TO_D2M, *D2M, *GRAPH):
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
