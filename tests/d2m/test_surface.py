@@ -211,7 +211,9 @@ def test_c16_flash_attention_as_printed():
             assert f"parameter `{name}` of thread `{thread}` has no annotation" in found
     for name in ("inf", "shape", "d_head"):
         assert f"`{name}` is not defined in thread `attention_compute`" in found
-    assert len(found) == 11
+    for text in ("S_scaled - m_new", "l_old / l_new * correction * O_acc", "P / l_new"):
+        assert f"`{text}` calculates a column of values with a whole block" in found
+    assert len(found) == 14
 
 
 # C-15: never a hang -------------------------------------------------------------------------------

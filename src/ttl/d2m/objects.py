@@ -56,6 +56,10 @@ class Stream:
         self.grid: Shape = ()
         self.layout: MetalLayout | None = None
 
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        return self.name, self.grid, self.layout is None or self.layout.logical_shape
+
     def __getitem__(self, index: Any) -> StreamBlock:
         return StreamBlock(self, checked_index(self, index))
 
@@ -142,6 +146,11 @@ class CircularBuffer:
     @property
     def name(self) -> str:
         return self.buffer.name
+
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        """What compiled kernels depend on: see driver/memo.py."""
+        return self.buffer, self.is_aliased
 
     def pop(self, scope: Scope | None = None) -> TensorBlock:
         """The next block to read; after reserve() in the same thread: its data are ready."""
@@ -276,6 +285,10 @@ class Semaphore:
 
     def __init__(self, semaphore: LanguageSemaphore):
         self.semaphore = semaphore
+
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        return self.semaphore.index, self.semaphore.name
 
     def set(self, value: int, core: Any = None, mcast: Any = None) -> None:
         """Here, or on all cores of a rectangle that starts at `core` and here as well."""

@@ -269,6 +269,14 @@ class _Lowering:
 
     call: Call
 
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        """What the module depends on beside the kernels: see driver/memo.py."""
+        call = self.call
+        layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
+        places = tuple(each.layout.memory_space for each in call.operands)
+        return call.use_tile_matmul, call.grid, layouts, places
+
     def __call__(self, program: LanguageProgram, target: Any) -> Any:
         from .frontend import build_module
 

@@ -23,6 +23,7 @@ from ttl.diagnostics.span import character_column
 from ttl.semantics.function_source import thread_definition
 from ttl.semantics.kernel_kinds import KernelKind
 
+from .columns import missing_broadcasts
 from .mistakes import WrongType, diagnostic
 from .objects import Scope, Stream
 
@@ -111,6 +112,7 @@ def _mistakes(thread: Thread) -> Iterator[Diagnostic]:
     yield from _captures(thread)
     yield from _unknown_names(thread)
     yield from _syntax(thread)
+    yield from _broadcasts(thread)
 
 
 def kind_of(argument: ast.arg) -> str | None:
@@ -173,6 +175,13 @@ def _unknown(thread: Thread, node: ast.Name) -> Diagnostic:
         help_text = f"write {node.id} = Stream({node.id.removesuffix('_stream')}) before the thread"
     text = f"`{node.id}` is not defined in thread `{thread.name}`"
     return diagnostic(text, help_text, thread.span(node), codes.UNKNOWN_NAME)
+
+
+def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
+    for node in missing_broadcasts(thread.tree.body):
+        text = f"`{ast.unparse(node)}` calculates a column of values with a whole block"
+        help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
+        yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
 
 
 _REFUSED: dict[type[ast.AST], str] = {
