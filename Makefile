@@ -8,6 +8,8 @@ PIP_FLAGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Editable installs are not compiled, so they need no compiler to be fetched either.
+PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
 TEST_EXTRAS := dev,mlir,torch,jax
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
@@ -19,11 +21,15 @@ PEER_READY := $(PEER_VENV)/.tt-lang-sim-$(PEER_VERSION)-torch-$(PEER_TORCH)
 # has one. Where it cannot be installed, compile times are compared with figures of another machine.
 COMPILER_VERSION := 1.1.1
 COMPILER_VENV := .venv-compiler
+# pyttl as a wheel, its hot path compiled: what a user gets.
+BENCH_VENV := .venv-bench
+COMPILED_VENV := .venv-compiled
+WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py')
 COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
 # -P: the interpreter does not put the current folder on its path.
 PYTEST := -P -m pytest -n $(JOBS)
 
-.PHONY: help demo test test-full check bench mutation-language test-py clean
+.PHONY: help demo test test-full test-compiled check bench mutation mutation-language test-py clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,10 +37,12 @@ help:
 	@echo 'make test             install what the tests need, run the whole suite'
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
+	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
 	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
 	@echo 'make tutorials        the tutorials of tt-lang-sim at full size, with their times;'
 	@echo '                      ONLY="elementwise matmul/step_4" chooses some of them'
+	@echo 'make mutation         remove or displace one synchronization at a time in the examples'
 	@echo 'make mutation-language  break rules of the language one at a time; the tests must notice'
 	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
 	@echo 'make clean            remove the virtual environments and caches of this folder'
@@ -56,13 +64,23 @@ check: $(VENV)/.test headers
 	$(BIN)/mypy
 	$(BIN)/python $(PYTEST) tests/unit tests/meta
 
-bench: $(VENV)/.demo $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
-	@$(BIN)/python -m benchmarks --peer $(PEER_VENV) \
+bench: $(BENCH_VENV)/.ready $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
+	@$(BENCH_VENV)/bin/python -m benchmarks --peer $(PEER_VENV) \
 	  $(if $(ONLY),--only $(ONLY),--compiler $(COMPILER_VENV))
+
+# What runs on the simulator, with the compiled wheel.
+test-compiled: $(COMPILED_VENV)/.ready
+	@$(COMPILED_VENV)/bin/python -P -c 'from ttl.sim.place import IS_COMPILED; assert IS_COMPILED'
+	$(COMPILED_VENV)/bin/python $(PYTEST) tests/unit/sim tests/unit/language tests/unit/ttnn \
+	  tests/conformance tests/diagnostics
 
 # Rules of the language, broken one at a time in a copy of src.
 mutation-language: $(VENV)/.dev
 	$(BIN)/python tests/mutation/language.py --jobs $(JOBS)
+
+# Synchronizations of the examples, removed or displaced one at a time.
+mutation: $(VENV)/.dev
+	$(BIN)/python tests/mutation/synchronization.py --jobs $(JOBS) $(ONLY)
 
 # Fetched before the tests start, so that no test waits for it.
 .PHONY: headers
@@ -87,16 +105,28 @@ $(VENV)/.created: pyproject.toml
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.created
-	$(call PIP_INSTALL,$(VENV)) --editable .
+	$(call PIP_EDITABLE,$(VENV)) .
 	@$(BIN)/python -m compileall -q src  # also where Python is told not to write bytecode itself
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	$(call PIP_INSTALL,$(VENV)) --editable '.[dev]'
+	$(call PIP_EDITABLE,$(VENV)) '.[dev]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.dev
-	$(call PIP_INSTALL,$(VENV)) --editable '.[$(TEST_EXTRAS)]'
+	$(call PIP_EDITABLE,$(VENV)) '.[$(TEST_EXTRAS)]'
+	@touch $@
+
+$(BENCH_VENV)/.ready: $(WHEEL_SOURCES)
+	rm -rf $(BENCH_VENV)
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(call PIP_INSTALL,$(BENCH_VENV)) .
+	@touch $@
+
+$(COMPILED_VENV)/.ready: $(WHEEL_SOURCES)
+	rm -rf $(COMPILED_VENV)
+	$(PYTHON) -m venv $(COMPILED_VENV)
+	$(call PIP_INSTALL,$(COMPILED_VENV)) '.[$(TEST_EXTRAS)]'
 	@touch $@
 
 $(PEER_READY):
@@ -130,7 +160,7 @@ test-py: .venv-$(PY)/.test
 	  { echo 'there is no python$(PY) on this machine; choose another with PY='; exit 1; }
 	rm -rf .venv-$(PY)
 	python$(PY) -m venv .venv-$(PY)
-	$(call PIP_INSTALL,.venv-$(PY)) --editable '.[$(TEST_EXTRAS)]'
+	$(call PIP_EDITABLE,.venv-$(PY)) '.[$(TEST_EXTRAS)]'
 	@touch $@
 
 clean:

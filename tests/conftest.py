@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 from headers.check import check_operation
+from sampling import SEED, sample_seed
 from skip_policy import SkipPolicy, read_allowed
 from ttl.artifact import CompiledOperation
 
@@ -22,6 +23,10 @@ LAUNCH_FUNCTION = ("ttl.host.launcher", "launch")
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=1000)
+
+
+def pytest_report_header() -> str:
+    return f"seed of samples: {sample_seed()} ({SEED} chooses another)"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -22,13 +22,18 @@ BACKEND = "tt"
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """What is taken apart before it is lowered: torch's core set, and of that what is composed."""
     composed = (
-        aten._softmax, aten._log_softmax, aten.native_layer_norm, aten.silu, aten.native_group_norm,
-        aten.linalg_vector_norm, aten.leaky_relu, aten.elu,
-        aten.hardswish, aten.hardsigmoid, aten.softplus, aten.tril, aten.triu, aten.gelu_backward,
-        aten.native_layer_norm_backward, aten._softmax_backward_data, aten.tanh_backward,
-        aten.sigmoid_backward, aten.threshold_backward, aten.silu_backward, aten.rsub,
-        aten._log_softmax_backward_data, aten.native_dropout, aten.lerp, aten.addcmul, aten.addcdiv,
-        aten.stack, aten._safe_softmax,
+        aten._softmax, aten._safe_softmax, aten._log_softmax, aten.native_layer_norm,
+        aten.native_group_norm, aten._native_batch_norm_legit,
+        aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
+        aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
+        aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
+        aten.addcdiv, aten.stack, aten.mse_loss,
+        # and their gradients
+        aten._softmax_backward_data, aten._log_softmax_backward_data,
+        aten.native_layer_norm_backward, aten.native_group_norm_backward,
+        aten.native_batch_norm_backward, aten.gelu_backward, aten.silu_backward,
+        aten.leaky_relu_backward, aten.elu_backward, aten.hardswish_backward,
+        aten.tanh_backward, aten.sigmoid_backward, aten.threshold_backward, aten.mse_loss_backward,
     )  # fmt: skip
     table = dict(torch._decomp.core_aten_decompositions())
     table.update(torch._decomp.get_decompositions(composed))

@@ -21,6 +21,20 @@ _VIEWS = (
 )  # fmt: skip
 
 
+def storage_over(host: torch.UntypedStorage) -> torch.UntypedStorage:
+    """The same bytes as memory of `tt`. They live as long as it does.
+
+    torch would copy it with an allocator, which a device of Python has not; and it allows no class
+    of our own. So this one storage has functions of its own.
+    """
+    place = torch.device(NAME, 0)
+    made = torch._C._construct_storage_from_data_pointer(host.data_ptr(), place, host.nbytes())
+    made._tt_host = host
+    made.clone = lambda: storage_over(host.clone())
+    made.cpu = host.clone
+    return made
+
+
 def on_host(tensor: Tensor) -> Tensor:
     """The same memory as a tensor on the CPU; a tensor that is there already as it is."""
     if tensor.device.type != NAME:
@@ -33,10 +47,7 @@ def on_host(tensor: Tensor) -> Tensor:
 
 def on_tt(host: Tensor) -> Tensor:
     """The same memory as a tensor on `tt`."""
-    owner = host.untyped_storage()
-    place = torch.device(NAME, 0)
-    storage = torch._C._construct_storage_from_data_pointer(owner.data_ptr(), place, owner.nbytes())
-    storage._tt_host = owner  # lives as long as the storage does
+    storage = storage_over(host.untyped_storage())
     made = torch._C._acc.create_empty_tensor([0], host.dtype)
     torch.ops.aten.set_.source_Storage_storage_offset.redispatch(
         _ON_CPU, made, storage, host.storage_offset(), host.size(), host.stride()
@@ -141,7 +152,16 @@ def register() -> None:
     """Make device `tt` known to torch, once in a process."""
     if _LIBRARIES:
         return
-    from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+    other = torch._C._get_privateuse1_backend_name()
+    if other != "privateuseone":
+        raise RuntimeError(
+            f"torch has room for one device of others, and device {other!r} is there"
+        )
+    try:
+        from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+    except ImportError:
+        message = f"tt_torch needs torch 2.13, and this is {torch.__version__}"
+        raise RuntimeError(f"{message}: pip install 'pyttl[torch]'") from None
 
     _setup_privateuseone_for_python_backend(NAME)
     aten = torch.library.Library("aten", "IMPL")
@@ -150,6 +170,20 @@ def register() -> None:
     others = torch.library.Library("_", "IMPL")
     others.fallback(_run_eagerly, "PrivateUse1")
     _LIBRARIES.extend((aten, others))
+    torch.serialization.register_package(_BEFORE_OTHERS, _location, _load)
+
+
+_BEFORE_OTHERS = 11  # the CPU is at 10
+
+
+def _location(storage: Any) -> str | None:
+    """What torch.save() notes about a storage."""
+    return NAME if hasattr(storage, "_tt_host") else None
+
+
+def _load(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
+    """What torch.load() makes of the bytes of one."""
+    return storage_over(storage) if location == NAME else None
 
 
 def _run_eagerly(op: Any, *args: Any, **kwargs: Any) -> Any:

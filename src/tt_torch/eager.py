@@ -13,11 +13,12 @@ from torch.utils import _pytree as pytree
 
 from .capture import decompositions
 from .device import NAME
-from .executable import Executable
+from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported
+from .registry import OperationEntry, get_registered_operation
 
 _PLACE = ("dtype", "layout", "device", "pin_memory")
-_CALLS: dict[Any, tuple[Executable, Any]] = {}
+_CALLS: dict[Any, tuple[Executable, Any]] = {}  # the oldest first
 
 
 def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -65,8 +66,10 @@ def _functional(op: Any) -> tuple[Any, bool]:
 def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, spec = pytree.tree_flatten((args, kwargs))
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-    key = _key(op, leaves, spec)
+    key = _key(op, leaves, spec), _entry(op, args)
     if key not in _CALLS:
+        if len(_CALLS) == MOST_KEPT:
+            del _CALLS[next(iter(_CALLS))]
         _CALLS[key] = _call(op, leaves, spec, places)
     executable, structure = _CALLS[key]
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
@@ -91,6 +94,11 @@ def _call(
     samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
     traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
     return Executable(traced), structure
+
+
+def _entry(op: Any, args: tuple[Any, ...]) -> OperationEntry | None:
+    """The operation that is called, if it is a TT-Lang operation: another may take its id."""
+    return get_registered_operation(args[1]) if op.namespace == "tt" else None
 
 
 def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ import torch
 from torch import Tensor, fx
 
 from ttl.config import Config
+from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
 from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.trace import Recorder, write_json_lines
+from ttl.trace import Recorder
+from ttl.trace.files import append_events
 
 from .device import NAME, on_host, on_tt
 from .lowering import emit_module
 from .registry import get_registered_operation
 
-_RUNTIMES: dict[Any, Runtime] = {}
+MOST_KEPT = 1000
+_RUNTIMES: dict[Any, Runtime] = {}  # the oldest first
 _KERNEL_ID = re.compile(r'kernel_id = "((?:[^"\\]|\\.)*)"')
 
 
@@ -32,9 +36,12 @@ class Executable:
         module = emit_module(graph)
         self.stablehlo = print_module(module)
         self.outputs = _outputs(graph)
-        key = _content(self.stablehlo)
+        config = Config.from_environment()
+        key = _content(self.stablehlo, config)
         if key not in _RUNTIMES:
-            _RUNTIMES[key] = Runtime(compile_module(module), cache_dir=_config().cache_dir)
+            if len(_RUNTIMES) == MOST_KEPT:
+                del _RUNTIMES[next(iter(_RUNTIMES))]
+            _RUNTIMES[key] = Runtime(compile_module(module), cache_dir=config.cache_dir)
         self.runtime = _RUNTIMES[key]
 
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
@@ -51,26 +58,27 @@ def _outputs(graph: fx.GraphModule) -> list[Tensor | None]:
     return [each.meta["val"] if isinstance(each, fx.Node) else None for each in flat]
 
 
-def _content(text: str) -> Any:
+def _content(text: str, config: Config) -> Any:
     """What an executable depends on: its text, the operations it calls, and the options."""
     ids = sorted(set(_KERNEL_ID.findall(text)))
-    return text, tuple(get_registered_operation(each) for each in ids), _config().target
-
-
-def _config() -> Config:
-    return Config.from_environment()
+    options = replace(config, trace=None, trace_events=None)
+    return text, tuple(get_registered_operation(each) for each in ids), options
 
 
 def _run(runtime: Runtime, arrays: list[Any]) -> list[Any]:
-    config = _config()
+    config = Config.from_environment()
     if config.trace is None:
         return runtime.run(arrays)
+    file = Path(config.trace)
+    try:
+        file.open("a").close()  # before the run: its events would be lost otherwise
+    except OSError as error:
+        raise file_not_usable(file, error) from None
     recorder = Recorder(config.trace_events)
     try:
         return runtime.run(arrays, recorder=recorder)
     finally:
-        with Path(config.trace).open("a") as out:
-            write_json_lines(recorder.events, out)
+        append_events(file, recorder.raw)
 
 
 # Elements -----------------------------------------------------------------------------------------

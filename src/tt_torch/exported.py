@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
-from torch.export.graph_signature import OutputKind
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
 
 from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
@@ -22,11 +23,13 @@ from .device import NAME
 from .executable import to_numpy
 from .lowering import emit_module
 
+_WRITTEN = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
     """A captured model. Its inputs are its parameters and buffers, then the arguments of a call;
-    its outputs are new values of arguments that the model writes into, then what it returns.
+    its outputs are the new values of what the model writes into, then what it returns.
     """
 
     program: ExportedProgram
@@ -51,21 +54,21 @@ class Exported:
         except OSError as error:
             raise file_not_usable(file, error) from None
 
-    def inputs(self, *args: Tensor) -> list[Any]:
+    def inputs(self, *args: Any) -> list[Any]:
         """The arrays that the flatbuffer takes for these arguments: parameters first."""
-        signature = self.program.graph_signature
-        held = [*signature.parameters, *signature.buffers]
-        state = {**self.program.state_dict, **self.program.constants}
-        named = [state[name] for name in held]
-        constants = [self.program.constants[name] for name in signature.lifted_tensor_constants]
-        return [to_numpy(each) for each in (*named, *constants, *args)]
+        given = iter(pytree.tree_leaves(args))
+        held = {**self.program.state_dict, **self.program.constants}
+        values = [
+            next(given) if each.kind is InputKind.USER_INPUT else held[each.target]
+            for each in self.program.graph_signature.input_specs
+        ]
+        return [to_numpy(each) for each in values if isinstance(each, Tensor)]
 
     @property
-    def written_arguments(self) -> list[str]:
-        """The arguments that the model writes into, in the order of the first outputs."""
+    def written(self) -> list[str]:
+        """The buffers and arguments that the model writes into: they are the first outputs."""
         specs = self.program.graph_signature.output_specs
-        mutation = OutputKind.USER_INPUT_MUTATION
-        return [str(each.target) for each in specs if each.kind is mutation]
+        return [str(each.target) for each in specs if each.kind in _WRITTEN]
 
     def _module(self) -> Any:
         return emit_module(self.program.graph_module, functional=self.functional)
@@ -80,8 +83,6 @@ def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -
     placed = copy.deepcopy(model).to(NAME)
     moved = tuple(each.to(NAME) if isinstance(each, Tensor) else each for each in args)
     with torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message=".*LeafSpec", category=FutureWarning
-        )  # torch's own
+        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # about torch itself
         program = torch.export.export(placed, moved, strict=False)
         return Exported(program.run_decompositions(decompositions()), functional)

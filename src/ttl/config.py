@@ -19,6 +19,7 @@ SCHEDULERS = ("greedy", "fair")
 class Config:
     backend: str = "sim"  # TTL_BACKEND: sim | host | device; real tensors are always on a device
     target: str = "wormhole_b0"  # TTL_TARGET
+    check: bool = False  # TTL_CHECK=1: look for mistakes before an operation runs, report all
     compile_only: bool = False  # TTLANG_COMPILE_ONLY=1: compile, do not run
     initial_mlir: str | None = None  # TTLANG_INITIAL_MLIR=FILE: the module before the first pass
     final_mlir: str | None = None  # TTLANG_FINAL_MLIR=FILE: the module after the last pass
@@ -34,6 +35,7 @@ class Config:
     strict: bool = False  # TTL_STRICT=1: releases and waits that are left out are errors
     json: bool = False  # TTL_JSON=1: notes as JSON, one a line
     trace: str | None = None  # TTL_TRACE=FILE: run events as JSON lines
+    trace_results: bool = False  # TTL_TRACE_RESULTS=1: beside the trace, what is in the tensors
     trace_events: tuple[str, ...] | None = None  # TTL_TRACE_EVENTS=kernel,copy: only these
     counts: bool = False  # TTL_COUNTS=1: count the calls of compiled kernels on this machine
     dry_run: bool = False  # TTL_DRY_RUN=1: run and check, but leave the tensors as they were
@@ -83,6 +85,7 @@ def _read(environment: Mapping[str, str]) -> Config:
     return Config(
         backend=environment.get("TTL_BACKEND", "sim"),
         target=environment.get("TTL_TARGET", "wormhole_b0"),
+        check=_flag(environment, "TTL_CHECK"),
         compile_only=_flag(environment, "TTLANG_COMPILE_ONLY"),
         initial_mlir=environment.get("TTLANG_INITIAL_MLIR"),
         final_mlir=environment.get("TTLANG_FINAL_MLIR"),
@@ -98,6 +101,7 @@ def _read(environment: Mapping[str, str]) -> Config:
         strict=_flag(environment, "TTL_STRICT"),
         json=_flag(environment, "TTL_JSON"),
         trace=environment.get("TTL_TRACE"),
+        trace_results=_flag(environment, "TTL_TRACE_RESULTS"),
         trace_events=_names(environment, "TTL_TRACE_EVENTS"),
         counts=_flag(environment, "TTL_COUNTS"),
         dry_run=_flag(environment, "TTL_DRY_RUN"),

@@ -1,21 +1,19 @@
-"""The compiler's checks of tests/conftest.py apply; nothing of the shell's settings does."""
+"""The compiler's checks of tests/conftest.py apply; nothing of the shell's settings does.
+
+Tests run on the simulator, and again compiled on the host executor: compiled.py says which.
+"""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-COMPILED_FOLDERS = ("pipes", "semaphores")
+from conformance import harness
+from conformance.compiled import reason_not_compiled
 
-
-@pytest.fixture(autouse=True)
-def compiled_too(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs of these folders are compiled as well, but for those marked `simulated`."""
-    mark = request.node.get_closest_marker("simulated")
-    assert mark is None or mark.args, "the mark `simulated` must say why"
-    if request.path.parent.name in COMPILED_FOLDERS and mark is None:
-        monkeypatch.setattr("conformance.harness.COMPILED_TOO", True)
+WAYS = ("simulated", "compiled")
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +21,34 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("TTL_", "TTLANG_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def way(request: pytest.FixtureRequest, no_settings: None, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How the program is run."""
+    chosen: str = getattr(request, "param", "simulated")
+    if chosen == "compiled":
+        monkeypatch.setattr(harness, "BACKEND", "host")
+        monkeypatch.setattr(harness, "SEEDS", (1,))
+        monkeypatch.setenv("TTL_BACKEND", "host")
+    return chosen
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.definition.path.suffix == ".py":
+        metafunc.parametrize("way", WAYS, indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in list(items):
+        if here in item.path.parents and _reason_not_compiled(item) is not None:
+            items.remove(item)
+
+
+def _reason_not_compiled(item: pytest.Item) -> str | None:
+    call = getattr(item, "callspec", None)
+    if call is None or call.params.get("way") != "compiled":
+        return None
+    name = item.name.replace("compiled-", "", 1).replace("[compiled]", "")
+    return reason_not_compiled(item.path.parent.name, name)

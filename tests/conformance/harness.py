@@ -18,7 +18,7 @@ import ttl
 from ttl import ttnn
 
 SEEDS = (1, 2, 3)
-COMPILED_TOO = False  # set for a test by the fixture `compiled_too`
+BACKEND: str | None = None  # conftest.py sets it where the program runs compiled
 TILE = 32
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -65,22 +65,15 @@ def tile_numbers(result: ttnn.Tensor) -> list[float]:
 
 
 def run(operation: Any, *arguments: Any, **constants: Any) -> None:
-    """Run the operation on these tensors, and on copies of them under each seed.
-
-    In a test that is `compiled_too` it is also compiled and run on the executor, where a seed
-    shuffles the transfers.
-    """
-    runs: list[tuple[str, int | None]] = [("sim", seed) for seed in SEEDS]
-    if COMPILED_TOO:
-        runs += [("host", None), ("host", SEEDS[0])]
-    copies = [_copies(arguments) for _ in runs]
+    """Run the operation on these tensors, and on copies of them under each seed."""
+    copies = [_copies(arguments) for _ in SEEDS]
     _launch(operation, arguments, constants, None)
-    for (backend, seed), of_run in zip(runs, copies, strict=True):
-        _launch(operation, of_run, constants, seed, backend)
-        for first, other in zip(arguments, of_run, strict=True):
+    for seed, of_seed in zip(SEEDS, copies, strict=True):
+        _launch(operation, of_seed, constants, seed)
+        for first, other in zip(arguments, of_seed, strict=True):
             if isinstance(first, ttnn.Tensor):
                 same = ttnn.to_numpy(first).tobytes() == ttnn.to_numpy(other).tobytes()
-                assert same, f"the result depends on the schedule: {backend}, seed {seed}"
+                assert same, f"the result depends on the schedule: seed {seed}"
 
 
 def _copies(arguments: tuple[Any, ...]) -> list[Any]:
@@ -94,18 +87,12 @@ def _copies(arguments: tuple[Any, ...]) -> list[Any]:
     return [made.get(id(value), value) for value in arguments]
 
 
-def _launch(
-    operation: Any,
-    arguments: Any,
-    constants: dict[str, Any],
-    seed: int | None,
-    backend: str | None = None,
-) -> None:
+def _launch(operation: Any, arguments: Any, constants: dict[str, Any], seed: int | None) -> None:
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("TTL_", "TTLANG_"))}
-    if backend is not None:
-        ours["TTL_BACKEND"] = backend
     if seed is not None:
         ours["TTL_SEED"] = str(seed)
+    if BACKEND is not None:
+        ours["TTL_BACKEND"] = BACKEND
     with patch.dict(os.environ, ours, clear=True):
         operation(*arguments, **constants)
 
@@ -151,7 +138,7 @@ def computing(
     return operation, padded
 
 
-# Kernels have no comprehensions: one operation for each number of operands.
+# As programs are written: one operation for each number of operands.
 
 
 def _of_none(statement: Callable[..., Any], fp32: bool | None) -> Any:

@@ -317,7 +317,7 @@ def test_c15_receiver_that_is_not_ready():
 
     with pytest.raises(TTLError, match="core \\(0, 1\\) has not reserved") as error:
         kernel(ones(32, 64), ones(32, 64))
-    assert error.value.diagnostics[0].code.code == "TTL5005"
+    assert error.value.diagnostics[0].code.code == "TTL5010"
 
 
 ILLEGAL = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 FIRST_ADDRESS = 0x1000
 ADDRESS_STEP = 0x400
 
-DataType = Enum("DataType", ["BFLOAT16", "FLOAT32", "INT32", "UINT8", "FP8_E4M3"])
+DataType = Enum("DataType", ["BFLOAT16", "FLOAT32", "INT32", "UINT8", "BFLOAT8_B", "FP8_E4M3"])
 Layout = Enum("Layout", ["ROW_MAJOR", "TILE"])
 Arch = Enum("Arch", ["WORMHOLE_B0", "BLACKHOLE", "QUASAR"])
 MathFidelity = Enum("MathFidelity", ["LoFi", "HiFi2", "HiFi3", "HiFi4"])
@@ -111,6 +111,18 @@ class Launches:
 
     calls: list[tuple[list[Tensor], Any]] = field(default_factory=list)
     refusal: str | None = None
+    cleared: list[tuple[Tensor, int]] = field(default_factory=list)  # and launches before that
+    copied: list[Tensor] = field(default_factory=list)
+
+    def fill_implicit_tile_padding(self, tensor: Tensor, value: float) -> Tensor:
+        assert value == 0
+        self.cleared.append((tensor, len(self.calls)))
+        is_block_float = tensor.dtype is DataType.BFLOAT8_B
+        return replace(tensor, position=9) if is_block_float else tensor
+
+    def copy(self, source: Tensor, target: Tensor) -> None:
+        assert source.position == 9
+        self.copied.append(target)
 
     def generic_op(self, tensors: list[Tensor], program: Any) -> Tensor:
         if self.refusal is not None:
@@ -124,7 +136,12 @@ def install(ttnn: ModuleType) -> Launches:
     launches = Launches()
     sys.modules[ttnn.__name__] = ttnn
     Tensor.__module__ = ttnn.__name__
-    vars(ttnn).update(TensorAccessorArgs=TensorAccessorArgs, generic_op=launches.generic_op)
+    vars(ttnn).update(
+        TensorAccessorArgs=TensorAccessorArgs,
+        generic_op=launches.generic_op,
+        fill_implicit_tile_padding=launches.fill_implicit_tile_padding,
+        copy=launches.copy,
+    )
     return launches
 
 

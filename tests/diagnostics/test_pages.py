@@ -1,39 +1,153 @@
-"""Every page is a wrong program and the message it gets, word for word.
+"""Every page is a wrong program, what it gets word for word, and the program put right.
 
-A page has one block of Python and one of text. `pytest --update-golden tests/diagnostics` writes
-the messages again.
+`pytest --update-golden tests/diagnostics` writes the messages and explanations again, and a page
+for a new code. The pages of the codes are in docs/reference/diagnostics, others here.
 """
 
 from __future__ import annotations
 
+import linecache
+import os
 import re
-import runpy
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import pytest
 
-import ttl
+from ttl.diagnostics import codes
+from ttl.diagnostics.pages import PAGES as CODE_PAGES
+from ttl.driver import PROCESS_DRIVER
+from ttl.tools.cli import main
 
-PAGES = sorted(Path(__file__).parent.glob("*.md"))
-BLOCKS = re.compile(r"```python\n(.*?)```.*?```text\n(.*?)```", re.DOTALL)
+OWN_PAGES = Path(__file__).parent
+PAGES = sorted([*CODE_PAGES.glob("TTL*.md"), *OWN_PAGES.glob("*.md")])
+SECONDS = re.compile(r"\d\.\d\d s\b")  # of a kernel that spins
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+# Codes that no program alone gets; what gets them is tested elsewhere.
+NOT_BY_A_PROGRAM = {
+    "TTL5003": "a kernel that is not ours misuses the chip: tests/host",
+    "TTL6001": "a machine without a compiler: tests/unit/host",
+    "TTL6002": "a compiler that rejects a kernel: tests/unit/host",
+    "TTL6004": "a folder that holds something else: tests/e2e/test_replay.py",
+    "TTL6005": "the real ttnn: tests/device",
+    "TTL6006": "a kernel that is not ours: tests/e2e/test_replay.py",
+    "TTL6020": "a file that is no flatbuffer: tests of the flatbuffer runtime",
+    "TTL7001": "what is not compiled yet changes: tests/unit/frontend",
+    "TTL7020": "a graph of PyTorch: tests of tt_torch",
+    "TTL7021": "a graph of PyTorch: tests of tt_torch",
+    "TTL7022": "a graph of PyTorch: tests of tt_torch",
+    "TTL7023": "a graph of PyTorch: tests of tt_torch",
+    "TTL7030": "a graph of PyTorch: tests of tt_torch",
+    "TTL8001": "IR text: tests/filecheck",
+    "TTL8002": "a pipeline: tests/e2e/test_compile_and_opt.py",
+    "TTL8003": "IR text: tests/filecheck",
+    "TTL9001": "a fault in pyttl: tests/unit/sim/test_faults.py",
+}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_the_program_gets_the_message(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    text = page.read_text(encoding="utf-8")
-    ((program, expected),) = BLOCKS.findall(text)
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A wrong program, how it is run, what that says, and the program put right."""
+
+    path: Path
+    number: int
+    wrong: str
+    command: list[str]
+    said: str
+    right: str | None
+
+    def __str__(self) -> str:
+        return f"{self.path.stem}-{self.number}"
+
+
+def cases(path: Path) -> Iterator[Case]:
+    blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
+    consoles = [place for place, (kind, _) in enumerate(blocks) if kind == "console"]
+    for number, place in enumerate(consoles):
+        end = consoles[number + 1] - 1 if number + 1 < len(consoles) else len(blocks)
+        assert [kind for kind, _ in blocks[place - 1 : end]] in (
+            ["python", "console", "python"],
+            ["python", "console"],
+        )
+        command, _, said = blocks[place][1].partition("\n")
+        right = blocks[place + 1][1] if place + 1 < end else None
+        words = shlex.split(command.removeprefix("$ "))
+        yield Case(path, number, blocks[place - 1][1], words, said, right)
+
+
+CASES = [case for path in PAGES for case in cases(path)]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """Run a program as the page says, in this process; what it changes in it is put back."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ttl.TTLError) as caught:
-        runpy.run_path(str(tmp_path / "program.py"))
-    message = str(caught.value).replace(f"{tmp_path}/", "").rstrip() + "\n"
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.setattr(PROCESS_DRIVER, "noted", set())  # remarks are made once a process
+    monkeypatch.setattr(PROCESS_DRIVER, "warned", set())
+    before = dict(os.environ)
+
+    def run_program(program: str, command: list[str]) -> tuple[int, str]:
+        Path("program.py").write_text(program, encoding="utf-8")
+        linecache.clearcache()  # the page before this one had a file of that name
+        try:
+            status = main(command[1:])
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        return status, SECONDS.sub("5.00 s", capsys.readouterr().err)
+
+    return run_program
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_program_gets_the_message(case: Case, run, request: pytest.FixtureRequest) -> None:
+    status, said = run(case.wrong, case.command)
+    code = codes.CATALOGUE.get(case.path.stem)
+    is_error = code is None or code.severity.value == "error"
+    assert status == int(is_error), said
+    if code is not None:
+        assert f"{code.severity.value}[{code.code}]: " in said
+        assert f"= more: ttl explain {code.code}" in said
+    assert f"{os.sep}ttl{os.sep}" not in said, "a path of the package"
     if request.config.getoption("--update-golden"):
-        page.write_text(text.replace(expected, message), encoding="utf-8")
+        _update(case, said)
     else:
-        assert message == expected
+        assert said == case.said
+    if case.right is not None:
+        assert run(case.right, case.command) == (0, "")
 
 
-def test_there_are_pages() -> None:
-    assert PAGES
+def _update(case: Case, said: str) -> None:
+    text = case.path.read_text(encoding="utf-8")
+    before = f"{case.wrong}```\n\n```console\n$ {shlex.join(case.command)}\n"
+    assert text.count(before) == 1
+    start = text.index(before) + len(before)
+    case.path.write_text(text[:start] + said + text[text.index("```", start) :], encoding="utf-8")
+
+
+def test_pages_without_a_program_are_listed() -> None:
+    shown = {case.path.stem for case in CASES}
+    assert {path.stem for path in PAGES} - shown == set(NOT_BY_A_PROGRAM)
+
+
+@pytest.mark.parametrize("code", codes.CATALOGUE.values(), ids=lambda code: code.code)
+def test_every_code_has_a_page(code, request: pytest.FixtureRequest) -> None:
+    path = CODE_PAGES / f"{code.code}.md"
+    head = f"# {code.code}: {code.slug}\n\n{fill(code.explanation, 100)}\n"
+    if request.config.getoption("--update-golden"):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        _, mark, programs = text.partition("\n## ")
+        path.write_text(head + mark + programs, encoding="utf-8")
+    assert path.read_text(encoding="utf-8").startswith(head)
+
+
+def test_no_page_without_a_code() -> None:
+    assert {path.stem for path in CODE_PAGES.glob("*.md")} == set(codes.CATALOGUE)

@@ -1052,10 +1052,11 @@ def ring_all_reduce() -> Any:
 
         @ttl.compute()
         def add():
-            with first.wait() as mine, total.reserve() as result:
-                with out.reserve() as copy:
-                    copy.store(mine)
-                result.store(mine)
+            with total.reserve() as result:
+                with first.wait() as mine:
+                    result.store(mine)
+                    with out.reserve() as copy:
+                        copy.store(mine)
                 for step in range(3):
                     with into.wait() as block:
                         result += block

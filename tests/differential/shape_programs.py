@@ -102,7 +102,10 @@ class ShapeProgram:
         made = []
         for name, shape in zip(self.names(), self.shapes(), strict=True):
             extent = (*shape[:-2], shape[-2] * 32, shape[-1] * 32)
-            numbers = generator.uniform(*self.values, extent).astype(np.float32)
+            if self.dtype.is_float:
+                numbers = generator.uniform(*self.values, extent).astype(np.float32)
+            else:
+                numbers = generator.integers(*map(int, self.values), extent, np.int64)
             if name not in self.blocks:
                 numbers[...] = 77.0
             made.append(ttnn.from_numpy(numbers, dtype=self.dtype, device=DEVICE))
@@ -110,7 +113,7 @@ class ShapeProgram:
 
     def inputs(self) -> dict[str, np.ndarray]:
         """As they are in the tensors."""
-        arrays = [ttnn.to_numpy(tensor).astype(np.float32) for tensor in self.tensors()]
+        arrays = [_numbers(tensor) for tensor in self.tensors()]
         return dict(zip(self.blocks, arrays, strict=False))
 
     def run(self, backend: str) -> list[np.ndarray]:
@@ -121,11 +124,15 @@ class ShapeProgram:
             patch.setenv("TTL_BACKEND", backend)
             load_file(Path(file.name)).operation(*tensors)
         Path(file.name).unlink()
-        return [ttnn.to_numpy(t).astype(np.float32) for t in tensors[len(self.blocks) :]]
+        return [_numbers(tensor) for tensor in tensors[len(self.blocks) :]]
 
     def both(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The results, as simulated and as computed by the compiled program."""
         return list(zip(self.run("sim"), self.run("host"), strict=True))
+
+
+def _numbers(tensor: Any) -> np.ndarray:
+    return ttnn.to_numpy(tensor).astype(tensor.dtype.carrier)
 
 
 def check_close(program: ShapeProgram, tolerance: float) -> None:

@@ -7,6 +7,7 @@ sign), within the bound elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,22 @@ import pytest
 
 from conformance.operators_page import API, has_meaning
 from differential.compute_programs import ComputeProgram, assert_close, assert_equal, stores
+from sampling import sample_seed
 from ttl import ttnn
 from ttl.diagnostics import TTLError
-from ttl.frontend.module import COMPILED_DTYPES
+from ttl.semantics.dtypes import DTYPES as ALL_DTYPES
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Domain
 
-SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
+# Two shapes in every run, and of the rest a sample that a seed chooses; all of them with --full.
+SHAPES = [(2, 2), (3, 7)]
+ALL_SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
+FLOATS = [name for name, dtype in ALL_DTYPES.items() if dtype.is_float]
+SAMPLE_SIZE = 4
+# The spacing at 1 of the registers' format, and of the block's. Block floats share an exponent.
+SPACING = {"bfloat16": (2.0**-7, 2.0**-7), "float32": (2.0**-23, 2.0**-23),
+           "float16": (2.0**-23, 2.0**-10), "bfloat8_b": (2.0**-7, 2.0**-6),
+           "bfloat4_b": (2.0**-7, 2.0**-2)}  # fmt: skip
 
 # The numbers of each operation that takes some.
 NUMBERS: dict[str, dict[str, float]] = {
@@ -85,20 +95,46 @@ def test_every_operation_with_numbers_is_given_some() -> None:
 
 
 def test_every_operation_is_compiled_for_every_type_it_has_a_meaning_for() -> None:
-    """Of float16 and uint8 there are no buffers yet."""
     for op in BLOCK_OPS.values():
-        if not op.elementwise or op.name in ("fill", "squeeze", "unsqueeze"):
-            continue
-        for dtype in COMPILED_DTYPES:
+        for dtype in ALL_DTYPES.values() if op.name != "fill" else ():
             forms = op.tile[API].of(dtype)
             assert (forms is not None) is has_meaning(op, dtype), (op.name, dtype)
 
 
+def shape_id(shape: tuple[int, int]) -> str:
+    return "x".join(map(str, shape))
+
+
+def batch_id(batch: tuple[BlockOp, ...]) -> str:
+    return f"{batch[0].name}..."
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("batch", batches(), ids=lambda batch: f"{batch[0].name}...")
+@pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
+@pytest.mark.parametrize("batch", batches(), ids=batch_id)
 def test_operations(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
     check_operations(batch, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", ALL_SHAPES, ids=shape_id)
+@pytest.mark.parametrize("batch", batches(), ids=batch_id)
+def test_all_shapes(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
+    check_operations(batch, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+
+
+@pytest.mark.parametrize("number", range(SAMPLE_SIZE))
+def test_a_sample_of_operations(number: int) -> None:
+    """Of all element types and shapes; the seed stands at the head of the report."""
+    random = Random(f"{sample_seed()} {number}")
+    dtype, shape = random.choice(list(ALL_DTYPES)), random.choice(ALL_SHAPES)
+    if dtype in RANGES:
+        check_integers(tuple(random.sample(whole_operations(), 8)), shape, dtype)
+        return
+    floats = [op for batch in batches() for op in batch]
+    ops = tuple(random.sample(floats, 8))
+    check_operations(ops, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
@@ -112,7 +148,7 @@ def check_operations(
     # Behind the operations a sum, because all blocks must be read.
     texts = [*(text_of(op) for op in ops), "a_blk + b_blk"]
     program = ComputeProgram(
-        stores(texts), shape, count=len(texts), dtype=DTYPES[dtype], **values
+        stores(texts), shape, count=len(texts), dtype=ALL_DTYPES[dtype], **values
     )
     inputs = dict(zip("ab", program.inputs(), strict=False))
     for op, (simulated, compiled) in zip(ops, program.both(), strict=False):
@@ -126,23 +162,27 @@ def check_operations(
 
 def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.ndarray) -> Any:
     """Each engine may be off by the bound, and then be rounded to the other side."""
-    spacing = {"bfloat16": 2.0**-7, "float32": 2.0**-23}[dtype]
+    spacing, of_result = SPACING[dtype]
     bound: Callable[..., Any] | None = op.bound
     assert bound is not None
     numbers = {name: np.float32(v) if name not in ("n", "decimals") else v
                for name, v in NUMBERS.get(op.name, {}).items()}  # fmt: skip
-    return 2 * bound(spacing, *operands, **numbers) + spacing * np.abs(result)
+    magnitude = np.abs(result)
+    if ALL_DTYPES[dtype].is_block_float:
+        groups = magnitude.reshape(-1, 16).max(axis=1, keepdims=True)
+        magnitude = np.broadcast_to(groups, (len(groups), 16)).reshape(result.shape)
+    return 2 * bound(spacing, *operands, **numbers) + of_result * magnitude
 
 
 # Integers -----------------------------------------------------------------------------------------
 
 WHOLE_NUMBERS: dict[str, dict[str, Any]] = {
     "pow": {"n": 3},
-    "relu_max": {"upper": 700},
+    "relu_max": {"upper": 170},
     "relu_min": {"lower": 60},
-    "hardtanh": {"min": 5, "max": 900},
-    "clamp": {"min": 5, "max": 900},
-    "threshold": {"threshold": 300, "value": 17},
+    "hardtanh": {"min": 5, "max": 90},
+    "clamp": {"min": 5, "max": 90},
+    "threshold": {"threshold": 130, "value": 17},
 }
 RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
     # numbers of a, and of b, by which is divided
@@ -155,6 +195,7 @@ RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
         (ttnn.uint32, (2**31, 2**32), (1, 999)),
     ],
     "uint16": [(ttnn.uint16, (0, 2**16), (1, 999)), (ttnn.uint16, (0, 300), (1, 2**16))],
+    "uint8": [(ttnn.uint8, (0, 2**8), (1, 2**8))],
 }
 WHOLE_OPERANDS = {"mask": "ttl.math.mask(a_blk, (b_blk > a_blk))",
                   "where": "ttl.math.where(a_blk - b_blk, a_blk, b_blk)"}  # fmt: skip
@@ -170,9 +211,23 @@ def whole_batches() -> list[tuple[BlockOp, ...]]:
 
 
 @pytest.mark.parametrize("dtype", RANGES)
-@pytest.mark.parametrize("shape", [(1, 1), (3, 7)], ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("batch", whole_batches(), ids=lambda batch: f"{batch[0].name}...")
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7)], ids=shape_id)
+@pytest.mark.parametrize("batch", whole_batches(), ids=batch_id)
 def test_integers(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
+    check_integers(batch, shape, dtype)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", RANGES)
+@pytest.mark.parametrize("shape", [(2, 2), (1, 5), (5, 5)], ids=shape_id)
+@pytest.mark.parametrize("batch", whole_batches(), ids=batch_id)
+def test_integers_of_all_shapes(
+    batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str
+) -> None:
+    check_integers(batch, shape, dtype)
+
+
+def check_integers(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
     texts = [WHOLE_OPERANDS.get(op.name) or text_of(op, WHOLE_NUMBERS) for op in batch]
     texts += ["3 - a_blk * 5", "a_blk ** 0 + b_blk"]
     body = stores(texts)
@@ -266,6 +321,10 @@ ON_SPECIAL = [
     "ttl.math.mask(a_blk, b_blk)",
     "ttl.math.mask_posinf(a_blk, b_blk)",
 ]
+INTEGERS_OF_SPECIAL = [
+    f"ttl.math.typecast(ttl.math.typecast(a_blk, ttnn.{dtype}), ttnn.{{}}) + 0 * (b_blk > 0)"
+    for dtype in ("int32", "uint32", "uint16", "uint8")
+]
 
 
 class SpecialProgram(ComputeProgram):
@@ -280,6 +339,17 @@ class SpecialProgram(ComputeProgram):
 def test_zeros_infinities_and_nan(dtype: str) -> None:
     program = SpecialProgram(stores(ON_SPECIAL), count=len(ON_SPECIAL), dtype=DTYPES[dtype])
     for text, (simulated, compiled) in zip(ON_SPECIAL, program.both(), strict=True):
+        np.testing.assert_array_equal(compiled, simulated, text)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infinities_and_nan_as_integers(dtype: str) -> None:
+    """Of NaN the chip would make the largest or the smallest one."""
+    texts = [text.format(dtype) for text in INTEGERS_OF_SPECIAL]
+    program = SpecialProgram(
+        stores(texts), count=4, dtype=DTYPES[dtype], options=", fp32_dest_acc_en=True"
+    )
+    for text, (simulated, compiled) in zip(texts, program.both(), strict=True):
         np.testing.assert_array_equal(compiled, simulated, text)
 
 
@@ -324,6 +394,21 @@ CASTS = {
     "uint32 to uint16": (ttnn.uint32, ttnn.uint16, [
         "ttl.math.typecast(a_blk * b_blk, ttnn.uint16)",
     ]),
+    "uint32 to uint8": (ttnn.uint32, ttnn.uint8, [
+        "ttl.math.typecast(a_blk * b_blk, ttnn.uint8)",
+        "ttl.math.typecast(ttl.math.typecast(a_blk + b_blk, ttnn.uint16), ttnn.uint8) + 250",
+    ]),
+    "uint8 to bfloat16": (ttnn.uint8, ttnn.bfloat16, ["a_blk - b_blk"]),
+    "float32 to uint8": (ttnn.float32, ttnn.uint8, [
+        "ttl.math.typecast(a_blk * 300, ttnn.uint8) * ttl.math.typecast(b_blk, ttnn.uint8)",
+    ]),
+    "float16 to float32": (ttnn.float16, ttnn.float32, [
+        "a_blk * b_blk", "ttl.math.typecast(a_blk / b_blk, ttnn.bfloat16)",
+    ]),
+    "float32 to float16": (ttnn.float32, ttnn.float16, ["a_blk * b_blk", "a_blk * 1e6 + b_blk"]),
+    "float16 to float16": (ttnn.float16, ttnn.float16, [
+        "a_blk + b_blk", "ttl.math.where(a_blk > b_blk, -a_blk, b_blk * 3)",
+    ]),
 }  # fmt: skip
 
 
@@ -338,12 +423,74 @@ def test_formats(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+@pytest.mark.parametrize("out_dtype", ["bfloat16", "bfloat8_b", "float32", "float16"])
+def test_large_integers_are_rounded_once(dtype: str, out_dtype: str) -> None:
+    texts = ["a_blk - b_blk", "a_blk // 127"]
+    element_type, values, _ = RANGES[dtype][0]
+    assert_equal(
+        ComputeProgram(
+            stores(texts), (2, 3), 1, 2, dtype=element_type, out_dtype=getattr(ttnn, out_dtype),
+            values=values,
+        )
+    )  # fmt: skip
+
+
 FILLS = [
     "ttl.math.fill(a_blk, 3) * b_blk",
     "ttl.math.fill(1) + ttl.math.fill(0.3)",
     "(ttl.math.square(ttl.math.fill(0.3)) - 2) * a_blk",
     "ttl.math.typecast(ttl.math.fill(1.37), ttnn.float32) * ttl.math.typecast(b_blk, ttnn.float32)",
 ]
+
+
+RUN_TIME_NUMBERS = """
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    total = ttl.math.fill(0, shape=(ROWS, COLUMNS))
+    for i in range(3):
+        n = i * 21845 + 7
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk * i - b_blk + n)
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(ttl.math.reduce_max(ttl.math.max(i, a_blk), i + 1, dims=[0, 1])
+                        + ttl.math.fill(n) * b_blk)
+        total += ttl.math.fill(a_blk, i) * b_blk
+    with y_dfb.reserve() as y_blk:
+        y_blk.store(total)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "int32", "uint16"])
+def test_numbers_that_are_known_when_the_kernel_runs(dtype: str) -> None:
+    whole = dtype in RANGES
+    assert_equal(
+        ComputeProgram(
+            RUN_TIME_NUMBERS, count=7, dtype=getattr(ttnn, dtype),
+            values=(0, 9) if whole else (-2.0, 2.0),
+        )
+    )  # fmt: skip
+
+
+RUN_TIME_FLOATS = """
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    for i in range(200):
+        x = (i - 100) * 1.37 / (i + 1)
+        with y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk + b_blk * 0 + ttl.math.fill(x))
+"""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_floats_that_are_known_when_the_kernel_runs(dtype: str) -> None:
+    assert_equal(ComputeProgram(RUN_TIME_FLOATS, count=200, dtype=DTYPES[dtype]))
+
+
+def test_a_float_is_no_integer_when_the_kernel_runs() -> None:
+    body = RUN_TIME_FLOATS.replace("a_blk +", "ttl.math.typecast(a_blk, ttnn.int32) +")
+    with pytest.raises(TTLError) as caught:
+        ComputeProgram(body, count=200, dtype=ttnn.int32, values=(0, 9)).run("host")
+    assert caught.value.diagnostics[0].code.code == "TTL1003"
+    assert "is not a number of int32" in caught.value.diagnostics[0].message
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

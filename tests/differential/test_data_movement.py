@@ -97,10 +97,10 @@ def whole_rows(a, y):
 
     @ttl.datamovement()
     def read():
-        with dfb.reserve() as block, second.reserve() as other:
+        with dfb.reserve() as block:
             ttl.copy(a[:, :], block).wait()
+        with dfb.wait() as block, second.reserve() as other:
             ttl.copy(block, other).wait()
-        with dfb.wait() as block:
             ttl.copy(block, y[:, :]).wait()
 
     @ttl.datamovement()

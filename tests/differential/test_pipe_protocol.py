@@ -67,7 +67,7 @@ def to_one_place(self: Any, make: Any, pipe: Any, slot: Any, address: Any, size:
     """multicast() that does not compare the places of the blocks."""
     block = self.block_of(make, pipe, slot, make.index(0))
     there = self.nodes.on_nodes(
-        make, self.corners(pipe), pipe_calls.plus(make, self.nodes.scratch(), block), "there"
+        make, self.corners(pipe), pipe_calls.add(make, self.nodes.scratch(), block), "there"
     )
     receivers = self.receivers(pipe)
     name = f"noc_async_write_multicast{self.loopback}"

@@ -197,7 +197,14 @@ def test_the_scratch_memory_counts_in_the_budget() -> None:
                 with dfb.wait() as block:
                     ttl.copy(block, pipe).wait()
 
+            def receive(pipe):
+                with dfb.reserve() as block:
+                    ttl.copy(pipe, block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, a[0:2, 0]).wait()
+
             MODULE_NET.if_src(send)
+            MODULE_NET.if_dst(receive)
 
     with pytest.raises(ttl.UsageError, match="scratch of the pipes"):
         compiled(operation, (2, 1))

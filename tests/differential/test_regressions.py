@@ -1,6 +1,7 @@
 """Small programs that once went wrong.
 
 A stored value that later operations use: packing comes after all of them. A fill with infinity.
+A block that is stored as it is and popped before the sum that goes on from it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from golden.example_programs import load_file
 from ttl import ttnn
 
@@ -77,3 +79,45 @@ def test_an_operation_in_place_does_not_overwrite_a_stored_value(
 def test_a_fill_with_infinity(backend: str, tmp_path: Path) -> None:
     _, z = run("double - ttl.math.fill(INFINITY)", backend, tmp_path)
     assert (z == -np.inf).all()
+
+
+@ttl.operation(grid=(1, 1))
+def sum_from_a_popped_block(a, y):
+    first = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    others = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    total = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+    @ttl.compute()
+    def compute():
+        with total.reserve() as result:
+            with first.wait() as block:
+                result.store(block)
+            for _ in range(3):
+                with others.wait() as block:
+                    result += block
+
+    @ttl.datamovement()
+    def read():
+        with first.reserve() as block:
+            ttl.copy(a[0, 0], block).wait()
+        for i in range(3):
+            with others.reserve() as block:
+                ttl.copy(a[0, i + 1], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        with total.wait() as block:
+            ttl.copy(block, y[0, 0]).wait()
+
+
+@pytest.mark.parametrize("dtype", [ttnn.float32, ttnn.bfloat16, ttnn.int32])
+def test_a_sum_goes_on_from_a_block_that_was_popped(
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(0).integers(-9, 9, (32, 128)).astype(np.float32)
+    a = ttnn.from_numpy(values, dtype=dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    y = ttnn.zeros((32, 32), dtype, device=DEVICE)
+    monkeypatch.setenv("TTL_BACKEND", "host")
+    sum_from_a_popped_block(a, y)
+    expected = sum(values[:, 32 * i : 32 * i + 32] for i in range(4))
+    assert np.array_equal(ttnn.to_numpy(y), expected)

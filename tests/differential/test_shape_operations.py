@@ -107,7 +107,59 @@ def test_more_dimensions(dtype: str) -> None:
     check_close(ShapeProgram(blocks, results, DTYPES[dtype]), 4 * SPACING[dtype])
 
 
-@pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b", "int32", "uint32", "uint16"])
+INTEGERS = {
+    "int32": (-(2**31), 2**31),
+    "uint32": (0, 2**32),
+    "uint16": (0, 2**16),
+    "uint8": (0, 2**8),
+}
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_reductions_and_products_of_integers(dtype: str) -> None:
+    """Exact, and wrapping around."""
+    largest = INTEGERS[dtype][1] - 1
+    calls = [((-1,), "1"), ((-2,), str(largest)), ((-2, -1), "s")]
+    results = [
+        (f"ttl.math.{name}(x, {scaler}, dims={list(dims)})", reduced((2, 3), dims))
+        for name in REDUCTIONS
+        for dims, scaler in calls
+    ]
+    of_more_dimensions = [
+        ("ttl.math.reduce_sum(o, dims=[0])", (1, 3, 1, 1)),
+        ("ttl.math.reduce_max(o, 2, dims=[0, 1, -1])", (1, 1, 1, 1)),
+    ]
+    products = [("ttl.math.reduce_max(x @ w + 7, dims=[-1]) + 1", (2, 1)), ("x @ w", (2, 2))]
+    of_many = [("long @ ttl.math.transpose(long)", (1, 1))]
+    blocks = {"x": (2, 3), "s": (1, 1), "w": (3, 2), "o": (2, 3, 1, 1), "long": (1, 9)}
+    for each in (results, of_more_dimensions, products, of_many):
+        program = ShapeProgram(blocks, each, getattr(ttnn, dtype), values=INTEGERS[dtype])
+        check_equal(program)
+
+
+REDUCED_IN_A_LOOP = """
+with x_dfb.wait() as x, y0_dfb.reserve() as y0:
+    total = ttl.math.fill(0, shape=(2, 1))
+    for i in range(3):
+        total = total + ttl.math.reduce_sum(x * i, dims=[-1]) ^ 5
+        if i > 1:
+            total = ttl.math.max(total, ttl.math.reduce_max(x, dims=[-1]))
+    y0.store(total)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_reductions_of_integers_in_a_loop(dtype: str) -> None:
+    results = [("x", (2, 1))]
+    values = INTEGERS[dtype]
+    check_equal(
+        ShapeProgram(
+            {"x": (2, 3)}, results, getattr(ttnn, dtype), body=REDUCED_IN_A_LOOP, values=values
+        )
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b", *INTEGERS])
 def test_other_formats(dtype: str) -> None:
     shape = (2, 3)
     results = [
@@ -387,7 +439,7 @@ class Expressions:
 
 
 @ALL_DTYPES
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(7))
 def test_random_expressions(seed: int, dtype: str) -> None:
     """Eight a program; relative to 1, because differences of equal numbers have no scale."""
     expressions = Expressions(seed)

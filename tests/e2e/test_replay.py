@@ -163,3 +163,66 @@ def test_counts_of_the_command_line(run: Any, bundle: Path) -> None:
     in_all = [int(word) for word in calls.split()[1:]]
     assert [4 * int(word) for word in replayed[1].split()[1:]] == in_all  # it is called 4 times
     assert run("ttl", "run", "--counts", EXAMPLE).returncode == 2
+
+
+SHARDED = """
+import numpy as np
+import ttl
+import ttnn
+
+device = ttnn.open_device(device_id=0)
+cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 0))])
+shards = ttnn.MemoryConfig(
+    ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.BufferType.L1,
+    ttnn.ShardSpec(cores, (8, 16), ttnn.ShardOrientation.ROW_MAJOR),
+)
+
+
+@ttl.operation(grid=(1, 1))
+def moved(x, y):
+    dfb = ttl.make_dataflow_buffer_like(x, shape=(2, 24))
+
+    @ttl.datamovement()
+    def read():
+        with dfb.reserve() as blk:
+            ttl.copy(x[2:4, 8:32], blk).wait()
+
+    @ttl.datamovement()
+    def write():
+        with dfb.wait() as blk:
+            ttl.copy(blk, y[0:2, 40:64]).wait()
+
+
+values = np.arange(8 * 64, dtype=np.float32).reshape(8, 64)
+x, y = (
+    ttnn.from_numpy(array, dtype=ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
+                    memory_config=config)
+    for array, config in ((values, shards), (values * 0, ttnn.L1_MEMORY_CONFIG))
+)
+moved(x, y)
+np.save("expected.npy", ttnn.to_numpy(y))
+"""
+
+
+def test_replay_places_tensors_as_they_were(run: Any, tmp_path: Path) -> None:
+    """The pages of a sharded row-major tensor are compiled into the kernels."""
+    (tmp_path / "sharded.py").write_text(SHARDED)
+    done = run("ttl", "run", "--host", "sharded.py", TTLANG_KERNEL_DUMPS="1")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "ttlang_kernel_dumps").iterdir()
+    values = np.arange(8 * 64, dtype=np.float32).reshape(8, 64)
+    np.savez(tmp_path / "in.npz", x=values, y=values * 0)
+    given, written = tmp_path / "in.npz", tmp_path / "out.npz"
+    done = run("ttl", "replay", folder, "--inputs", given, "--outputs", written)
+    assert done.returncode == 0, done.stderr
+    expected = np.load(tmp_path / "expected.npy")
+    assert (expected[0:2, 40:64] == values[2:4, 8:32]).all()
+    with np.load(written) as arrays:
+        np.testing.assert_array_equal(arrays["y"], expected)
+    first, second = json.loads((folder / "manifest.json").read_text())["pyttl"]["memory_configs"]
+    assert (first["memory_layout"], first["shard_shape"]) == ("WIDTH_SHARDED", [8, 16])
+    assert (second["buffer_type"], second["cores"]) == ("L1", [])
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("WIDTH_SHARDED", "WIDE"))
+    done = run("ttl", "replay", folder)
+    assert done.returncode == 1 and "there is no 'WIDE' where tensor `x` lies" in done.stderr

@@ -56,10 +56,9 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: "ttl.tile_store"(%r,
 // CHECK-NEXT: }) :
 // CHECK:      "ttl.tile_recip"
-// What is broadcast is read in a buffer; the result stays in registers.
+// What is broadcast is read in a buffer, and expanded on the way.
 // CHECK:      "ttl.compute"() ({
-// CHECK:      %b = "ttl.tile_broadcast"({{.*}}) <{parameters = {dims = [-1 : i64], strides = [1 : i64, 0 : i64], offset = [0 : i64], steps = []}}>
-// CHECK:      %q = "ttl.tile_mul"({{.*}}%b)
+// CHECK-NEXT: %q = "ttl.tile_mul"([[E]], {{.*}}) <{parameters = {dims = [-1 : i64], strides = [1 : i64, 0 : i64], offset = [0 : i64], steps = []}}>
 // CHECK-NEXT: "ttl.tile_store"(%q, %y_blk)
 
 // CHECK:      func.func @stored

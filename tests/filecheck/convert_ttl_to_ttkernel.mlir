@@ -14,12 +14,12 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %t = arith.constant 1 : index
     %d = arith.constant 5 : index
     "ttl.tile_regs"() <{step = "acquire"}> : () -> ()
-    "ttl.tile_call"(%d) <{action = "fill", value = 2.5 : f32, operandSegmentSizes = array<i32: 0, 0, 1>}> : (index) -> ()
-    "ttl.tile_call"(%a, %t, %d) <{action = "copy", operandSegmentSizes = array<i32: 1, 1, 1>}> : (!block, index, index) -> ()
-    "ttl.tile_call"(%a, %a, %t, %t, %d) <{action = "mul", operandSegmentSizes = array<i32: 2, 2, 1>}> : (!block, !block, index, index, index) -> ()
-    "ttl.tile_call"(%t, %d, %t) <{action = "sub", operandSegmentSizes = array<i32: 0, 0, 3>}> : (index, index, index) -> ()
-    "ttl.tile_call"(%t, %t) <{action = "exp", operandSegmentSizes = array<i32: 0, 0, 2>}> : (index, index) -> ()
-    "ttl.tile_call"(%y, %t, %d) <{action = "store", operandSegmentSizes = array<i32: 1, 1, 1>}> : (!block, index, index) -> ()
+    "ttl.tile_call"(%d) <{action = "fill", value = 2.5 : f32, operandSegmentSizes = array<i32: 0, 0, 1, 0>}> : (index) -> ()
+    "ttl.tile_call"(%a, %t, %d) <{action = "copy", operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (!block, index, index) -> ()
+    "ttl.tile_call"(%a, %a, %t, %t, %d) <{action = "mul", operandSegmentSizes = array<i32: 2, 2, 1, 0>}> : (!block, !block, index, index, index) -> ()
+    "ttl.tile_call"(%t, %d, %t) <{action = "sub", operandSegmentSizes = array<i32: 0, 0, 3, 0>}> : (index, index, index) -> ()
+    "ttl.tile_call"(%t, %t) <{action = "exp", operandSegmentSizes = array<i32: 0, 0, 2, 0>}> : (index, index) -> ()
+    "ttl.tile_call"(%y, %t, %d) <{action = "store", operandSegmentSizes = array<i32: 1, 1, 1, 0>}> : (!block, index, index) -> ()
     "ttl.tile_regs"() <{step = "release"}> : () -> ()
     "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
     "ttl.dfb_push"(%y_dfb) : (!dfb) -> ()

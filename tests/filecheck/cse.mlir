@@ -28,3 +28,4 @@ builtin.module {
 // CHECK-NEXT: %r = arith.muli %again, %two
 // CHECK-NEXT: %s = arith.addi %p, %p
 // CHECK-NEXT: %t = arith.addi %s, %r
+// CHECK-NOT:  %q

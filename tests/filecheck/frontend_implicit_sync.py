@@ -20,7 +20,7 @@ def pass_on(a, y):
 
     @ttl.datamovement()
     def write():
-        for step in range(3):
+        for step in range(2):
             a_blk = a_dfb.wait()
             transfer = ttl.copy(a_blk, y[0, step])
         last = a_dfb.wait()

@@ -125,6 +125,12 @@ def test_every_pass_has_a_file_that_it_changes(name: str) -> None:
     assert untouched.getvalue() != changed.getvalue()
 
 
+@pytest.mark.parametrize("name", PIPELINE)
+def test_every_pass_has_a_file_in_which_it_refuses_or_leaves_something(name: str) -> None:
+    lines = [line for line in LINES if line.pipeline.partition("{")[0] == name]
+    assert any(line.fails or "CHECK-NOT" in line.file.read_text() for line in lines)
+
+
 def test_filecheck_notices_a_wrong_line(tmp_path: Path) -> None:
     """Else everything above could pass for the wrong reason."""
     line = next(line for line in LINES if line.file.name == "cse.mlir")

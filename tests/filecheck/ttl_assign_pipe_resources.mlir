@@ -39,3 +39,5 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [3
 // CHECK-SAME: depth = 1 : i64, ready = array<i64: 1, 1, 1>, done = array<i64: 2, 2, 2>, table = array<i64: 32, 32, 32>
 // CHECK: sym_name = "all"
 // CHECK-SAME: depth = 2 : i64, ready = array<i64: 3>, done = array<i64: 5>, table = array<i64: 36>, is_multicast
+// There are semaphores enough.
+// CHECK-NOT: _in_scratch

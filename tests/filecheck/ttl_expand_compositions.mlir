@@ -8,12 +8,16 @@
 !word_dfb = !ttl.dfb<[1 : i64, 1 : i64], !word, 2 : i64>
 !words = tensor<1x1x!word>
 
+!row_dfb = !ttl.dfb<[1 : i64, 2 : i64], !word, 2 : i64>
+!row = tensor<1x2x!word>
+
 !short = !ttcore.tile<32x32, ui16>
 !shorts = tensor<1x1x!short>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "n_dfb", type = !word_dfb}> : () -> ()
+  "ttl.dataflow_buffer"() <{sym_name = "r_dfb", type = !row_dfb}> : () -> ()
 
   // What the chip has stays as it is; a threshold keeps its digits, the value becomes a block.
   // CHECK-LABEL: func.func @floats
@@ -45,7 +49,11 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK: %large = "ttl.clamp"(%n)
   // CHECK: %[[SQUARE:.*]] = "ttl.mul"(%n, %n)
   // CHECK-NEXT: %cube = "ttl.mul"(%n, %[[SQUARE]])
-  // CHECK-NEXT: %[[FLOAT:.*]] = "ttl.int32_to_float"(%cube)
+  // What is beyond the 24 digits of a float becomes one odd bit, so that it is rounded once.
+  // CHECK: %[[SMALL:.*]] = "ttl.lt"(
+  // CHECK: %[[ODD:.*]] = "ttl.bits_or"(
+  // CHECK-NEXT: %[[EXACT:.*]] = "ttl.select"(%[[SMALL]], %cube, %[[ODD]])
+  // CHECK-NEXT: %[[FLOAT:.*]] = "ttl.int32_to_float"(%[[EXACT]])
   // CHECK-NEXT: %[[ROUNDED:.*]] = "ttl.typecast"(%[[FLOAT]])
   // CHECK-NEXT: "ttl.store"(%[[ROUNDED]], %out)
   func.func @integers() attributes {ttl.kernel_thread = "compute"} {
@@ -62,9 +70,12 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-LABEL: func.func @casts
   // CHECK: %short = "ttl.low_16_bits"(%n)
   // CHECK-NEXT: %word = "ttl.as_int32"(%short)
-  // CHECK-NEXT: %[[LIMITED:.*]] = "ttl.clamp"(%a)
+  // NaN becomes 0.
+  // CHECK-NEXT: %[[IS_NAN:.*]] = "ttl.ne"(%a, %a)
+  // CHECK: %[[NUMBER:.*]] = "ttl.select"(%[[IS_NAN]], %{{.*}}, %a)
+  // CHECK-NEXT: %[[LIMITED:.*]] = "ttl.clamp"(%[[NUMBER]])
   // CHECK-NEXT: %[[WORD:.*]] = "ttl.float_to_int32"(%[[LIMITED]])
-  // CHECK-NEXT: %from_float = "ttl.low_16_bits"(%[[WORD]])
+  // CHECK-NEXT: %from_float = "ttl.as_uint16"(%[[WORD]])
   // CHECK-NEXT: %rounded = "ttl.typecast"(%a)
   func.func @casts() attributes {ttl.kernel_thread = "compute"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
@@ -75,6 +86,39 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %word = "ttl.typecast"(%short) : (!shorts) -> !words
     %from_float = "ttl.typecast"(%a) : (!block) -> !shorts
     %rounded = "ttl.typecast"(%a) : (!block) -> !block
+    func.return
+  }
+
+  // Tiles with tiles, then inside the tile, where only the column of results is kept: by a tile
+  // that is made when the kernel starts.
+  // CHECK-LABEL: func.func @whole_reduction
+  // CHECK: %[[ONES:.*]] = "ttl.reduce_max"(%{{.*}}, %{{.*}}) <{parameters = {dims = [1 : i64]}}> : ({{.*}}f32{{.*}}
+  // CHECK-NEXT: %[[KEPT:.*]] = "ttl.float_to_int32"(%[[ONES]])
+  // CHECK: scf.for
+  // CHECK: %[[TILES:.*]] = "ttl.sum_of_tiles"(%n) <{parameters = {dims = [1 : i64]}}>
+  // CHECK-NEXT: %[[COLUMN:.*]] = "ttl.sum_of_columns"(%[[TILES]])
+  // CHECK-NEXT: %total = "ttl.mul"(%[[COLUMN]], %[[KEPT]])
+  // CHECK-NOT: ttl.reduce_sum
+  func.func @whole_reduction() attributes {ttl.kernel_thread = "compute"} {
+    %r_dfb = "ttl.bind_dfb"() <{buffer = @r_dfb}> : () -> !row_dfb
+    %n = "ttl.dfb_wait"(%r_dfb) : (!row_dfb) -> !row
+    %zero = arith.constant 0 : index
+    %two = arith.constant 2 : index
+    scf.for %i = %zero to %two step %two {
+      %one = "ttl.fill"() <{value = 1.0 : f64}> : () -> !words
+      %total = "ttl.reduce_sum"(%n, %one) <{parameters = {dims = [-1 : i64]}}> : (!row, !words) -> !words
+    }
+    func.return
+  }
+
+  // Digits of 8 bits: 4 on each side, and of 16 products the 10 that are not lost.
+  // CHECK-LABEL: func.func @whole_product
+  // CHECK-COUNT-10: "ttl.matmul"({{.*}}bf16>>) -> tensor<1x1x!ttcore.tile<32x32, bf16>>
+  // CHECK-NOT: ttl.matmul
+  func.func @whole_product() attributes {ttl.kernel_thread = "compute"} {
+    %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb
+    %n = "ttl.dfb_wait"(%n_dfb) : (!word_dfb) -> !words
+    %product = "ttl.matmul"(%n, %n) : (!words, !words) -> !words
     func.return
   }
 }

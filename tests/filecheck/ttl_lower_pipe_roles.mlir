@@ -40,3 +40,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [3
 // CHECK: arith.cmpi sgt, %[[SENDS]]
 // CHECK: scf.if
 // CHECK: "ttl.wait"(%[[LAST]])
+// CHECK-NOT: ttl.if_

@@ -43,7 +43,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // One loop over the tiles for each operation.
 // CHECK-NEXT: affine.for %tile = 0 to 2 {
 // The constant is rounded to the format of the registers: the chip would truncate it.
-// CHECK-NEXT: "ttl.tile_call"(%tile) <{action = "fill", value = 0.30078125 : f32, operandSegmentSizes = array<i32: 0, 0, 1>}>
+// CHECK-NEXT: "ttl.tile_call"(%tile) <{action = "fill", value = 0.30078125 : f32, operandSegmentSizes = array<i32: 0, 0, 1, 0>}>
 // CHECK-NEXT: }
 // CHECK-NEXT: affine.for [[T:%tile[_0-9]*]] = 0 to 2 {
 // CHECK-NEXT: [[D:%dst[_0-9]*]] = affine.apply affine_map<(d0) -> ((d0 + 2))> ([[T]])
@@ -51,7 +51,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      affine.for [[U:%tile[_0-9]*]] = 0 to 2 {
 // CHECK-NEXT: [[E:%dst[_0-9]*]] = affine.apply affine_map<(d0) -> ((d0 + 2))> ([[U]])
 // Registers: the two operands, then the result.
-// CHECK-NEXT: "ttl.tile_call"([[U]], [[E]], [[U]]) <{action = "add", operandSegmentSizes = array<i32: 0, 0, 3>}>
+// CHECK-NEXT: "ttl.tile_call"([[U]], [[E]], [[U]]) <{action = "add", operandSegmentSizes = array<i32: 0, 0, 3, 0>}>
 // CHECK:      "ttl.tile_regs"() <{step = "commit"}>
 // CHECK-NEXT: "ttl.tile_regs"() <{step = "wait"}>
 // CHECK:      "ttl.tile_call"(%y, [[V:%tile[_0-9]*]], [[V]]) <{action = "store",
@@ -63,4 +63,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      affine.for %k_tile = 0 to 3 {
 // CHECK-NEXT: %right_tile = affine.apply affine_map<(d0) -> ((d0 * 2))> (%k_tile)
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 0 : index
-// CHECK-NEXT: "ttl.tile_call"(%l, %r, %k_tile, %right_tile, [[FIRST]]) <{action = "matmul", sizes = [2 : i64, 1 : i64], operandSegmentSizes = array<i32: 2, 2, 1>}>
+// CHECK-NEXT: "ttl.tile_call"(%l, %r, %k_tile, %right_tile, [[FIRST]]) <{action = "matmul", sizes = [2 : i64, 1 : i64], operandSegmentSizes = array<i32: 2, 2, 1, 0>}>

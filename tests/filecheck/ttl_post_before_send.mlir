@@ -5,8 +5,7 @@
 !post = !ttl.transfer_handle<"receive">
 !send = !ttl.transfer_handle<"send">
 
-// The send goes behind the posts that follow it, not behind what may wait; a send that is waited
-// for in the body of its pipe stays.
+// The send goes behind the posts that follow it, not behind what may wait.
 builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [2 : i64, 1 : i64]} {
   "ttl.dataflow_buffer"() <{sym_name = "dfb", type = !dfb}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 0, 0, 1, 0, 1, 0>, array<i64: 1, 0, 0, 0, 0, 0>]}> : () -> ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +22,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=ROOT,
         check=True,
         capture_output=True,
+        env={**os.environ, "HATCH_BUILD_NO_HOOKS": "true"},  # not compiled: that takes its time
     )
     (path,) = folder.glob("*.whl")
     return path
@@ -64,6 +66,11 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
 def test_ttnn_is_ttl_ttnn_whichever_comes_first(installed: Path, first: str) -> None:
     code = f"import {first}\nimport ttnn, ttl.ttnn\nprint(ttnn is ttl.ttnn, ttnn.__spec__.name)"
     assert python(installed, code) == "True ttl.ttnn"
+
+
+def test_the_wheel_explains_its_diagnostics(installed: Path) -> None:
+    code = "from ttl.diagnostics.pages import page_of; print(page_of('TTL5005')[:9])"
+    assert python(installed, code) == "# TTL5005"
 
 
 def test_no_submodule_loads_twice(installed: Path) -> None:

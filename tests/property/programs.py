@@ -49,6 +49,9 @@ def operation(x, y):
 
 COMPUTE = (
     "with a_dfb.wait() as a, b_dfb.wait() as b, y_dfb.reserve() as out:\n"
+    "    t = a if {choice} else b\n"
+    "    for k in range(2):\n"
+    "        t = t + a\n"
     "    if {condition}:\n"
     "        out.store({first})\n"
     "    else:\n"
@@ -56,7 +59,10 @@ COMPUTE = (
 )
 READ = (
     "with a_dfb.reserve() as a, b_dfb.reserve() as b:\n"
-    "    one = ttl.copy(x[({row}) % 4, ({column}) % 4], a)\n"
+    "    if {choice}:\n"
+    "        one = ttl.copy(x[({row}) % 4, ({column}) % 4], a)\n"
+    "    else:\n"
+    "        one = ttl.copy(x[0, ({row}) % 4], a)\n"
     "    two = ttl.copy(x[({column}) % 4, ({row}) % 4], b)\n"
     "    {waits}"
 )
@@ -65,7 +71,7 @@ WRITE = (
     "    ttl.copy(out, y[node_number * 8 + place // 8, place % 8]).wait()\n"
     "place = (place + 1) % 64"
 )
-BLOCK_EXPRESSIONS = ("a + b", "a * b", "b - a", "a + b * a", "(a + b) * (a + a)")  # of both
+BLOCK_EXPRESSIONS = ("a + b", "a * b", "b - a + t", "a + b * t", "(a + b) * (a + t)")  # of both
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Step:
 
     row: str
     column: str
+    choice: str
     condition: str
     first: str
     second: str
@@ -132,7 +139,14 @@ def steps() -> st.SearchStrategy[Step]:
     group = "group = ttl.GroupTransfer(); group.add(two); group.add(one); group.wait_all()"
     waits = ("one.wait(); two.wait()", "two.wait(); one.wait()", group)
     return st.builds(
-        Step, scalars(), scalars(), conditions(), expressions, expressions, st.sampled_from(waits)
+        Step,
+        scalars(),
+        scalars(),
+        conditions(0),
+        conditions(),
+        expressions,
+        expressions,
+        st.sampled_from(waits),
     )
 
 
@@ -142,10 +156,18 @@ def statements(depth: int) -> st.SearchStrategy[list[Statement]]:
         return st.lists(simple, min_size=1, max_size=2)
     body, nothing = statements(depth - 1), st.just([])
     ranges = st.sampled_from(("2", "1, 4, 2", "3, 0, -2", "p % 3", "q % 3, -1, -2"))
-    loop = st.tuples(ranges.map(lambda r: f"for i{depth} in range({r}):"), body, nothing)
+    over = st.one_of(ranges.map("range({})".format), st.sampled_from(("TABLE", "[1, 5]")))
+    loop = st.tuples(over.map(lambda o: f"for i{depth} in {o}:"), in_loop(body), nothing)
     branch = st.tuples(conditions().map(lambda c: f"if {c}:"), body, st.one_of(nothing, body))
-    while_loop = st.tuples(st.just(f"while count{depth} > 0:"), body, nothing)
+    while_loop = st.tuples(st.just(f"while count{depth} > 0:"), in_loop(body), nothing)
     return st.lists(st.one_of(simple, loop, branch, while_loop), min_size=1, max_size=3)
+
+
+def in_loop(body: st.SearchStrategy[list[Statement]]) -> st.SearchStrategy[list[Statement]]:
+    """Some iterations end early."""
+    words = st.sampled_from(("continue", "break"))
+    jump = st.tuples(conditions(0), words).map(lambda t: [f"if {t[0]}:\n    {t[1]}"])
+    return st.one_of(body, st.tuples(body, jump, body).map(lambda t: [*t[0], *t[1], *t[2]]))
 
 
 @st.composite
@@ -165,7 +187,7 @@ def _lines(body: list[Statement], template: str) -> list[str]:
     lines: list[str] = []
     for statement in body:
         if isinstance(statement, str):
-            lines.append(statement)
+            lines += statement.splitlines()
         elif isinstance(statement, Step):
             lines += template.format(**vars(statement)).splitlines()
         else:
@@ -180,7 +202,7 @@ def _compound(
     lines = [head, *(f"    {line}" for line in inner)]
     if head.startswith("while"):
         counter = head.split()[1]
-        lines = [f"{counter} = (p + q) % 3", *lines, f"    {counter} -= 1"]
+        lines = [f"{counter} = (p + q) % 3", lines[0], f"    {counter} -= 1", *lines[1:]]
     if otherwise:
         lines += ["else:", *(f"    {line}" for line in _lines(otherwise, template))]
     return lines

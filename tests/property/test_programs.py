@@ -38,9 +38,12 @@ def run(text: str, backend: str) -> np.ndarray:
     return ttnn.to_numpy(y)
 
 
+IS_FULL = settings.default.max_examples >= 1000
+
+
 # Shrinking compiles thousands of programs; the text of the first one that fails is short enough.
 @settings(
-    max_examples=100,
+    max_examples=300 if IS_FULL else 100,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -31,7 +33,7 @@ def test_a5_export_is_functional():
     calls = [each for each in targets if each.startswith(("aten", "tt"))]
     kernel, copy = "tt.tt_lang_op.default", "aten.copy.default"
     assert calls == ["aten.add.Tensor", kernel, copy, "aten.mul.Tensor"]
-    assert exported.written_arguments == ["out"]
+    assert exported.written == ["out"]
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -164,3 +166,26 @@ def test_buffers_and_constants_of_models():
     exported = tt_torch.export(Masked(), (x,))
     (result,) = Runtime(exported.flatbuffer()).run(exported.inputs(x))
     assert (result == expected.numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda: nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()), (4, 8)),
+        (lambda: nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True), (2, 8, 32)),
+    ],
+    ids=["batch norm", "transformer"],
+)
+def test_layers_of_torch_train(make, shape):
+    """Results, gradients of the parameters, and what the model keeps for itself."""
+    torch.manual_seed(0)
+    model, x = make(), torch.randn(shape)
+    compiled = torch.compile(copy.deepcopy(model).to("tt"), backend="tt")
+    result, expected = compiled(x.to("tt")), model(x)
+    torch.testing.assert_close(result.cpu(), expected, rtol=1e-5, atol=1e-5)
+    result.square().sum().backward()
+    expected.square().sum().backward()
+    for own, other in zip(compiled.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(own.grad.cpu(), other.grad, rtol=1e-4, atol=1e-3)
+    for own, other in zip(compiled.buffers(), model.buffers(), strict=True):
+        torch.testing.assert_close(own.cpu(), other)

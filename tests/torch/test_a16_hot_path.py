@@ -7,6 +7,7 @@ import json
 import pytest
 import torch
 
+import ttl
 from torch_models import Stitched, add, bf16
 from tt_torch import executable, registry
 
@@ -81,3 +82,6 @@ def test_a16_the_trace_holds_the_buffers_of_the_kernels(compiled, monkeypatch, t
     events = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
     pushed = [event["subject"] for event in events if event["kind"] == "buffer_push"]
     assert sorted(pushed) == ["a_dfb", "a_dfb", "b_dfb", "b_dfb", "y_dfb", "y_dfb"]
+    monkeypatch.setenv("TTL_TRACE", str(tmp_path / "nowhere" / "trace.jsonl"))
+    with pytest.raises(ttl.UsageError, match="nowhere"):
+        run(*inputs)

@@ -67,6 +67,7 @@ CASES = {
     "mixed types": lambda x, whole, short, **_: x + whole * short,
     "whole numbers": lambda whole, **_: whole * 3 - whole.abs(),
     "logical": lambda mask, x, **_: (mask & (x > 0)) | (mask ^ (x < 0.5)),
+    "numbers of booleans": lambda mask, x, **_: ((mask + (x > 0)) * mask).float() + mask,
     "logical functions": lambda x, y, **_: (
         torch.logical_and(x, y).logical_xor(x > y), torch.logical_or(x > 0, y)
     ),

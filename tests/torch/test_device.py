@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import io
 import weakref
 
 import pytest
@@ -10,6 +12,11 @@ import torch
 from torch import nn
 
 import tt_torch  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
 
 
 def test_tensors_go_there_and_back():
@@ -47,6 +54,21 @@ def test_modules_move():
     assert {each.device.type for each in model.state_dict().values()} == {"tt"}
     assert isinstance(model[0].weight, nn.Parameter)
     assert torch.equal(model.cpu()[0].weight, model[0].weight)
+
+
+def test_models_are_copied_saved_and_loaded():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).to("tt")
+    copied = copy.deepcopy(model)
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    loaded = torch.load(file)
+    for name, value in model.state_dict().items():
+        for other in (copied.state_dict()[name], loaded[name]):
+            assert other.device.type == "tt" and torch.equal(other.cpu(), value.cpu())
+    with torch.no_grad():
+        model[0].weight.fill_(0)
+    assert copied[0].weight.cpu().any() and loaded["0.weight"].cpu().any()
 
 
 def test_operations_outside_of_compile():

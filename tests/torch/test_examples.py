@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -10,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import tt_torch
+from stablehlo_oracle import mlir_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,3 +53,13 @@ def test_without_torch_the_import_says_how_to_get_it():
         "ModuleNotFoundError: tt_torch needs torch, which is not installed: "
         "pip install 'pyttl[torch]'"
     )
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_kernels_of_an_example_are_compiled_here(name, monkeypatch):
+    """In this process, where every compiled kernel is checked against the device headers."""
+    monkeypatch.syspath_prepend(ROOT / "examples" / "torch")
+    model, args, *_ = importlib.import_module(name).make()
+    exported = tt_torch.export(model, args)
+    assert exported.flatbuffer() == tt_torch.export(model, args).flatbuffer()
+    assert mlir_text(exported.stablehlo).count("stablehlo.custom_call @tt.tt_lang_op(") == 1

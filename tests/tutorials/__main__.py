@@ -1,6 +1,6 @@
-"""python -m tutorials [NAME...]: run tutorials at full size and print a table of their times.
+"""python -m tutorials [--host] [NAME...]: run tutorials at full size, print a table of their times.
 
-A NAME chooses the tutorials that begin with it.
+A NAME chooses the tutorials that begin with it; with --host they are compiled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ COMMAND = (str(Path(sys.executable).parent / "ttl"), "run")
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 
 
-def main(chosen: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    options = [argument for argument in arguments if argument == "--host"]
+    chosen = [argument for argument in arguments if argument not in options]
     programs = {
         name: path
         for name, path in find_tutorials().items()
@@ -28,15 +30,15 @@ def main(chosen: list[str]) -> int:
         print(f"no tutorial begins with {' or '.join(chosen)}", file=sys.stderr)
         return 2
     print("| tutorial | wall s | CPU s | RSS MB | result |\n|---|---|---|---|---|", flush=True)
-    failed = [name for name, path in programs.items() if not _print_row(name, path)]
+    failed = [name for name, path in programs.items() if not _print_row(name, path, options)]
     return 1 if failed else 0
 
 
-def _print_row(name: str, path: Path) -> bool:
+def _print_row(name: str, path: Path, options: list[str]) -> bool:
     """Each row as soon as it is known: one of them takes most of an hour."""
     start = time.monotonic()
     process = subprocess.Popen(
-        [*COMMAND, str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*COMMAND, *options, str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert process.stdout is not None
     last = _last_line(process.stdout)

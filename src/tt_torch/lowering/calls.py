@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import fx
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import SSAValue
 
-from tt_torch import custom_ops  # defines the operation
+from tt_torch import custom_ops
 from ttl.dialects.stablehlo import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp
 
 from .emitter import Emitter, lowers
 
-assert custom_ops.tt_lang_op
 
-
-@lowers(torch.ops.tt.tt_lang_op.default)
+@lowers(custom_ops.tt_lang_op._opoverload)
 def tt_lang_op(
     emitter: Emitter,
     node: fx.Node,

@@ -62,6 +62,10 @@ def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
     return add
 
 
+# Arithmetic of booleans has these names; chips that have numbers for them must not add them.
+_OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
+
+
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
@@ -79,6 +83,8 @@ class Emitter:
         return self.add(made)
 
     def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        if dtype_of(lhs) is torch.bool:
+            name = _OF_BOOLEANS.get(name, name)
         made = stablehlo.BINARY[name].create(operands=[lhs, rhs], result_types=[lhs.type])
         return self.add(made)
 
@@ -264,12 +270,17 @@ def _name(node: fx.Node) -> str:
     return str(node.target) if node.op == "call_function" else f"`{node.name}`"
 
 
+_FAST_PATHS = (
+    torch.ops.aten._transformer_encoder_layer_fwd.default,
+    torch.ops.aten._native_multi_head_attention.default,
+)
+
+
 def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
-    broken = RuleBroken(
-        codes.ATEN_OPERATION,
-        message,
-        helps=("write it with other operations, or compute it outside of the model",),
-    )
+    helps = ("write it with other operations, or compute it outside of the model",)
+    if node is not None and node.target in _FAST_PATHS:
+        helps = ("torch.backends.mha.set_fastpath_enabled(False) has torch use smaller operations",)
+    broken = RuleBroken(codes.ATEN_OPERATION, message, helps=helps)
     span = calling_span() if node is None else span_of(node) or calling_span()
     return UnsupportedOperation(broken.at(span))
 

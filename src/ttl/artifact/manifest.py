@@ -21,6 +21,7 @@ from .operation import (
     ComputeConfig,
     CoreArguments,
     Kernel,
+    Memory,
     Operand,
     Semaphore,
     ThreadKind,
@@ -157,12 +158,30 @@ def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
     }
 
 
+def _memory_configs(operands: tuple[Operand, ...]) -> dict[str, Any]:
+    """Nothing where all tensors are interleaved in DRAM."""
+    if all(operand.memory == Memory() for operand in operands):
+        return {}
+    return {"memory_configs": [_memory_to_json(operand.memory) for operand in operands]}
+
+
+def _memory_to_json(memory: Memory) -> dict[str, Any]:
+    cores = [[list(start), list(end)] for start, end in memory.cores]
+    return asdict(memory) | {"cores": cores, "shard_shape": list(memory.shard_shape)}
+
+
+def _memory(given: dict[str, Any]) -> Memory:
+    cores = tuple((_coordinate(start), _coordinate(end)) for start, end in given["cores"])
+    return Memory(**given | {"cores": cores, "shard_shape": tuple(given["shard_shape"])})
+
+
 def _own(compiled: CompiledOperation) -> dict[str, Any]:
     return {
         "name": compiled.name,
         "target": compiled.target,
         "device_api": compiled.device_api,
         "operand_names": [operand.name for operand in compiled.operands],
+        **_memory_configs(compiled.operands),
         "kernels": [_own_of_kernel(compiled, kernel) for kernel in compiled.kernels],
         "buffers": [
             {
@@ -248,7 +267,7 @@ def _operation(manifest: dict[str, Any]) -> CompiledOperation:
         device_api=own["device_api"],
         kernels=tuple(_kernel(*parts) for parts in own_kernels),
         buffers=tuple(_buffer(*parts) for parts in own_buffers),
-        operands=_operands(manifest["operand_metadata"], own["operand_names"]),
+        operands=_operands(manifest["operand_metadata"], own),
         core_range=(_coordinate(core_range["start"]), _coordinate(core_range["end"])),
         semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in own["semaphores"]),
         pipe_net_count=own.get("pipe_net_count", 0),
@@ -256,11 +275,13 @@ def _operation(manifest: dict[str, Any]) -> CompiledOperation:
     )
 
 
-def _operands(metadata: dict[str, Any], names: list[str]) -> tuple[Operand, ...]:
-    lists = (names, metadata["shapes"], metadata["dtypes"], metadata["layouts"])
+def _operands(metadata: dict[str, Any], own: dict[str, Any]) -> tuple[Operand, ...]:
+    names = own["operand_names"]
+    memories = [_memory(each) for each in own.get("memory_configs", ())] or [Memory()] * len(names)
+    lists = (names, metadata["shapes"], metadata["dtypes"], metadata["layouts"], memories)
     return tuple(
-        Operand(name, tuple(shape), _NAMES.get(dtype, dtype), layout)
-        for name, shape, dtype, layout in zip(*lists, strict=True)
+        Operand(name, tuple(shape), _NAMES.get(dtype, dtype), layout, memory)
+        for name, shape, dtype, layout, memory in zip(*lists, strict=True)
     )
 
 

@@ -103,6 +103,22 @@ class Semaphore:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """Where a tensor lies, in the words of ttnn.MemoryConfig.
+
+    A sharded one has the ranges of its cores (inclusive corners) and the size of a shard; shards of
+    any number of dimensions also say how they are given to cores.
+    """
+
+    buffer_type: str = "DRAM"
+    memory_layout: str = "INTERLEAVED"
+    cores: tuple[tuple[Coordinate, Coordinate], ...] = ()
+    shard_shape: tuple[int, ...] = ()
+    orientation: str = "ROW_MAJOR"
+    distribution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor argument as it was when the operation was compiled."""
 
@@ -110,6 +126,7 @@ class Operand:
     shape: tuple[int, ...]
     dtype: str
     layout: str
+    memory: Memory = Memory()
 
 
 @dataclass(frozen=True, slots=True)

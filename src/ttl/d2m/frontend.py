@@ -22,12 +22,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
-from ttl.dialects import d2m
+from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_to_linalg
+from ttl.dialects.locations import span_of
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.frontend import block_math
-from ttl.frontend.builder import KernelBuilder, Nets, Value, describe
+from ttl.frontend.builder import KernelBuilder, Nets, Value, describe, not_yet
 from ttl.frontend.calls import CALLS, METHODS, OBJECT_METHODS, SUBSCRIPTS
 from ttl.frontend.environment import Environment
 from ttl.frontend.statements import build_body
@@ -323,11 +324,19 @@ def _region(
         else:
             builder.bind(argument.arg, handle, d2m.SemaphoreType())
     build_body(builder, thread.tree)
-    mistakes += builder.diagnostics
-    if not builder.diagnostics:
+    found = [*builder.diagnostics, *_unbuilt(builder.entry)]
+    mistakes += found
+    if not found:
         remove_unused(builder.entry)
         block_math_to_linalg(builder.entry)
     return Region(builder.entry)
+
+
+def _unbuilt(body: Block) -> list[Diagnostic]:
+    """Numbers that are known at run time only, beside blocks."""
+    fills = [op for op in body.walk() if isinstance(op, ttl.FillOp) and op.value is None]
+    broken = "a number that is calculated at run time as a block"
+    return [not_yet(broken).at(span_of(op.location)) for op in fills]
 
 
 def _handles(call: Call, program: Program) -> list[Any]:

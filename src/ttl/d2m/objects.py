@@ -15,8 +15,8 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import DataflowBuffer
 from ttl.language import Semaphore as LanguageSemaphore
 from ttl.language.block import Block as TensorBlock
-from ttl.language.copies import Transfer as MemTx
 from ttl.language.engine import Engine, engine
+from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape

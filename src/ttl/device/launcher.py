@@ -13,9 +13,10 @@ from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, UsageError, codes
 
 from .descriptors import pipe_scratch, program_descriptor
-from .plan import TensorPlace, plan_program
+from .plan import TTNN_DTYPES, TensorPlace, plan_program
 
 FEWEST_TENSORS = 2  # of ttnn.generic_op
+TILE_SIZE = 32
 
 
 def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
@@ -23,6 +24,7 @@ def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
 
     UsageError, with what ttnn said, if it refuses the program.
     """
+    _check_formats(compiled)
     ttnn = _module_of(tensors[0])
     try:
         # Addresses are taken at every call: tensors move between calls, kernels do not change.
@@ -31,9 +33,26 @@ def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
         address = None if scratch is None else scratch.buffer_address()
         program = program_descriptor(ttnn, plan_program(compiled, places, address))
         repeated = FEWEST_TENSORS if len(tensors) < FEWEST_TENSORS else 1
+        padded = _padded(compiled, tensors)
+        _clear_padding(ttnn, padded)
         ttnn.generic_op(list(tensors) * repeated, program)
+        _clear_padding(ttnn, padded)
     except RuntimeError as error:
         raise UsageError(_refused(compiled, error)) from error
+
+
+def _check_formats(compiled: CompiledOperation) -> None:
+    """A value may be rounded to a format that no tensor of ttnn has."""
+    for buffer in compiled.buffers:
+        if buffer.data_format not in TTNN_DTYPES:
+            raise UsageError(
+                Diagnostic(
+                    codes.DEVICE_REFUSED,
+                    f"ttnn does not run `{compiled.name}`: it has no {buffer.data_format.lower()}, "
+                    f"which `{buffer.name}` holds",
+                    helps=("use bfloat16 or float32 instead",),
+                )
+            )
 
 
 def _module_of(tensor: Any) -> Any:
@@ -43,6 +62,24 @@ def _module_of(tensor: Any) -> Any:
 def _place(ttnn: Any, tensor: Any) -> TensorPlace:
     words = ttnn.TensorAccessorArgs(tensor).get_compile_time_args()
     return TensorPlace(tensor.buffer_address(), tuple(words))
+
+
+def _padded(compiled: CompiledOperation, tensors: Sequence[Any]) -> list[Any]:
+    """The tensors whose last tiles are not full, each once."""
+    found = {
+        id(tensor): tensor
+        for operand, tensor in zip(compiled.operands, tensors, strict=True)
+        if operand.layout == "TILE" and any(size % TILE_SIZE for size in operand.shape[-2:])
+    }
+    return list(found.values())
+
+
+def _clear_padding(ttnn: Any, tensors: Sequence[Any]) -> None:
+    """The padding of a tensor is zero when kernels read it, and when they have written it."""
+    for tensor in tensors:
+        cleared = ttnn.fill_implicit_tile_padding(tensor, 0.0)
+        if cleared.buffer_address() != tensor.buffer_address():  # of block floats it makes another
+            ttnn.copy(cleared, tensor)
 
 
 def _refused(compiled: CompiledOperation, error: RuntimeError) -> Diagnostic:

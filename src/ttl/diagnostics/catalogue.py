@@ -171,6 +171,12 @@ PIPE_ROLE = _code(
     the role it has there: in if_src() it is the destination of a copy, in if_dst() the source.""",
 )
 
+PIPE_GUARD = _code(
+    "TTL3009", "pipe-guard", Blame.USER,
+    """What a node does with a pipe depends on its role in the net. A block that comes out of a pipe
+    is there on the receivers only: other nodes must not wait for it. And which node does what must
+    be known before the run, from coordinates, constants and loop counters.""",
+)
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER,
     """A program may leave out releases and waits. A block or transfer that is bound to a name and
@@ -189,6 +195,25 @@ RELEASED_ON_SOME_PATHS = _code(
     """A block or transfer is released or waited for on some paths through the kernel and not on
     others, for example in one branch of an `if`, or not before a `continue`. What a program does on
     some paths is not supplied on the others.""",
+)
+
+OUTPUT_NOT_COVERED = _code(
+    "TTL3013", "output-not-covered", Blame.USER,
+    """An operation that writes a tensor and does not read it makes all of it: tiles that no node
+    writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
+    Severity.WARNING,
+)
+
+OUTPUT_WRITTEN_TWICE = _code(
+    "TTL3014", "output-written-twice", Blame.USER,
+    """Two nodes write the same tile of a tensor. Unless a pipe or a semaphore orders them, which of
+    the two values is there in the end depends on who is faster.""",
+    Severity.WARNING,
+)
+PIPE_UNUSED = _code(
+    "TTL3015", "pipe-unused", Blame.USER,
+    """A pipe of a net is declared and nothing is sent through it.""",
+    Severity.WARNING,
 )
 
 L1_BUDGET = _code(
@@ -233,10 +258,40 @@ SPINNING = _code(
     Such a loop never ends: what it waits for can only be done by another kernel.""",
 )
 RECEIVER_NOT_READY = _code(
-    "TTL5005", "receiver-not-ready", Blame.USER,
+    "TTL5010", "receiver-not-ready", Blame.USER,
     """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
     that has not reserved that slot may still be using it. Receivers reserve() and say so by a
     semaphore, for which the sender waits.""",
+)
+
+RACE = _code(
+    "TTL5005", "race", Blame.USER,
+    """Two kernels, or two transfers of one, touch the same tile of a tensor, at least one writes
+    it, and nothing makes one wait for the other: the result depends on who is faster. A dataflow
+    buffer orders the kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores
+    and buffers order is followed with --strict and --seed, and in programs with pipes or semaphores
+    that may read what they write; in others, nodes that use neither are compared.""",
+)
+
+SCHEDULE_DEPENDENT = _code(
+    "TTL5008", "schedule-dependent", Blame.USER,
+    """`ttl explore` ran the program under several schedules and got different results. On the chip
+    the result depends on which kernel is faster. The seed shows one such schedule.""",
+)
+
+NOT_PROVEN = _code(
+    "TTL5006", "not-proven", Blame.UNDEFINED,
+    """`ttl check` follows every kernel on every node without data. Here it could not follow them to
+    the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
+    proven, neither that the operation ends nor that it does not.""",
+    Severity.NOTE,
+)
+ORDER_DEPENDENT = _code(
+    "TTL5007", "order-dependent", Blame.USER,
+    """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
+    one order they do, in another they wait for ever. A semaphore whose value only grows, and that
+    is waited for by wait_ge(), does not depend on the order.""",
+    Severity.WARNING,
 )
 
 NO_COMPILER = _code(
@@ -293,6 +348,20 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
+)
+
+SEND_BEFORE_POST = _code(
+    "TTL7005", "send-before-post", Blame.UNSUPPORTED,
+    """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
+    not go on to a post that stands behind it. The simulator waits later, in the wait() of the
+    transfer. Post the receive before the send, or send and receive in two kernels.""",
+)
+
+SIMULATOR_ONLY = _code(
+    "TTL7006", "simulator-only", Blame.UNSUPPORTED,
+    """The operation cannot be compiled, for the reason that the message gives; it runs on the
+    simulator. What `ttl check` would have looked for behind that reason was not looked for.""",
+    Severity.WARNING,
 )
 
 ATEN_OPERATION = _code(

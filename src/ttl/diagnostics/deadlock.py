@@ -83,11 +83,13 @@ def deadlock_diagnostic(
     producers: Mapping[str, str | None],
     consumers: Mapping[str, str | None],
     node_count: int,
+    enough: Mapping[str, int | None] | None = None,
 ) -> Diagnostic:
     """One diagnostic for all that wait, the first node first.
 
     `producers` and `consumers` say which kernel pushes to and pops a buffer: None means no kernel
-    does, a missing key that it is not known.
+    does, a missing key that it is not known. `enough` is the smallest block_count of a full buffer
+    that would do, None if none would; an engine that does not know it leaves it out.
     """
     assert waiting
     on_nodes = {(entry.kernel, entry.node): entry for entry in reversed(waiting)}
@@ -103,7 +105,7 @@ def deadlock_diagnostic(
             *(note for found in roots for note in _cause_notes(found)),
             _seen_note(waiting, node_count),
         ),
-        helps=(*_swapped_help(roots), *_helps(root)),
+        helps=(*_swapped_help(roots), *_helps(root, enough or {})),
         facts=_facts(waiting, root, node_count),
     )
 
@@ -270,7 +272,7 @@ def _swapped_help(roots: Sequence[_Root]) -> tuple[str, ...]:
     return (f"should `{wait.kernel}` wait for `{reserve.subject}`, which no kernel pops?",)
 
 
-def _helps(root: _Root) -> tuple[str, ...]:
+def _helps(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:
     entry = root.entry
     if root.cause is _Cause.NOBODY and entry.action == "wait":
         return (
@@ -289,7 +291,7 @@ def _helps(root: _Root) -> tuple[str, ...]:
         )
     if root.cause is _Cause.ENDED:
         return (_ended_help(entry),)
-    return _order_help(root) if _crosses_nodes(root) else _cycle_help(root)
+    return _order_help(root) if _crosses_nodes(root) else _cycle_help(root, enough)
 
 
 def _ended_help(entry: AnyWaiting) -> str:
@@ -315,23 +317,24 @@ def _order_help(root: _Root) -> tuple[str, ...]:
     return ("change the semaphore that others wait for before waiting for them",)
 
 
-def _cycle_help(root: _Root) -> tuple[str, ...]:
+def _cycle_help(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:
     chain = [member for member in root.chain if isinstance(member, Waiting)]
     full = next((member for member in chain if member.action == "reserve"), None)
     empty = next((member for member in chain if member.action == "wait"), None)
     if full is not None and empty is not None and full.buffer == empty.buffer:
-        return (
-            f"push a block of `{full.buffer}` before reserving the next in `{full.kernel}`, "
-            f"or declare `{full.buffer}` with block_count={full.capacity + 1}",
-        )
+        first = f"push a block of `{full.buffer}` before reserving the next in `{full.kernel}`"
+        return (first + _larger(full, enough),)
     if full is not None and empty is not None and full.kernel != empty.kernel:
-        return (
-            f"fill `{empty.buffer}` before `{full.buffer}` in `{full.kernel}`, "
-            f"or declare `{full.buffer}` with block_count={full.capacity + 1}",
-        )
+        first = f"fill `{empty.buffer}` before `{full.buffer}` in `{full.kernel}`"
+        return (first + _larger(full, enough),)
     if empty is not None:
         return (f"push the first block to `{empty.buffer}` before waiting in its producer",)
     return (f"pop `{root.entry.subject}` before reserving more in its consumer",)
+
+
+def _larger(full: Waiting, enough: Mapping[str, int | None]) -> str:
+    count = enough.get(full.buffer, full.capacity + 1)
+    return "" if count is None else f", or declare `{full.buffer}` with block_count={count}"
 
 
 def _facts(waiting: Sequence[AnyWaiting], root: _Root, node_count: int) -> dict[str, Any]:

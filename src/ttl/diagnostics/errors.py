@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from . import catalogue as codes
 from .diagnostic import Code, Diagnostic, Label
@@ -24,7 +24,7 @@ class RuleBroken(BaseException):
     bare `except` keeps, an engine has heard of through `observer`.
     """
 
-    observer: Callable[[RuleBroken], None] | None = None
+    observer: ClassVar[Callable[[RuleBroken], None] | None] = None
 
     def __init__(
         self,

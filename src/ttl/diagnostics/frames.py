@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache, lru_cache
 from types import FrameType, TracebackType
 
 from .span import Span
@@ -15,12 +16,19 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 
 def is_pyttl_file(file: str) -> bool:
-    return file.startswith(_PACKAGES)
+    return file.startswith(_PACKAGES) or _is_compiled_file(file)
 
 
+@cache
+def _is_compiled_file(file: str) -> bool:
+    """Compiled modules name their source relative to the package's parent in tracebacks."""
+    return file.startswith("ttl/") and os.path.isfile(os.path.join(_SOURCES, file))
+
+
+@lru_cache(maxsize=1024)
 def is_user_file(file: str) -> bool:
     """Not ours, not Python's and not of an installed library such as numpy."""
-    if file.startswith((*_PACKAGES, _STANDARD_LIBRARY, "<frozen")):
+    if is_pyttl_file(file) or file.startswith((_STANDARD_LIBRARY, "<frozen")):
         return False
     return not any(folder in file for folder in _INSTALLED)
 
@@ -50,6 +58,15 @@ def traceback_spans(traceback: TracebackType | None) -> list[Span]:
             spans.append(Span.of_instruction(code, traceback.tb_lasti))
         traceback = traceback.tb_next
     return spans[::-1]
+
+
+def raised_by_pyttl(traceback: TracebackType | None) -> bool:
+    """Is the innermost frame one of pyttl's?"""
+    from_pyttl = False
+    while traceback is not None:
+        from_pyttl = is_pyttl_file(traceback.tb_frame.f_code.co_filename)
+        traceback = traceback.tb_next
+    return from_pyttl
 
 
 def user_traceback(traceback: TracebackType | None) -> TracebackType | None:

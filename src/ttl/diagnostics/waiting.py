@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -80,3 +81,65 @@ class WaitingForNodes:
 
 
 AnyWaiting = Waiting | WaitingForNodes
+
+
+def waiting_at_pipe(
+    kernel: Kernel,
+    span: Span | None,
+    *,
+    sends: bool,
+    pipe: str,
+    pipe_span: Span | None,
+    for_send_of: Node | None,
+    for_posts_of: Sequence[Node],
+    partners: tuple[tuple[Kernel, ...], ...],
+    started: Span | None,
+) -> WaitingForNodes:
+    """Of a transfer that has not been sent, or that some receivers have not posted for.
+
+    `partners` has one group for each of the nodes that are waited for.
+    """
+    if for_send_of is not None:
+        nodes, act = [for_send_of], "send on"
+    else:
+        nodes, act = list(for_posts_of), "post a receive on"
+    return WaitingForNodes(
+        kernel=kernel[0],
+        node=kernel[1],
+        span=span,
+        action="send" if sends else "receive",
+        subject=f"pipe {pipe}",
+        need=f"{_node_list(nodes)} to {act} pipe {pipe}",
+        partners=partners,
+        started=None if started is None or span is None or started.line == span.line else started,
+        subject_span=pipe_span,
+    )
+
+
+def waiting_at_semaphore(
+    kernel: Kernel,
+    span: Span | None,
+    *,
+    semaphore: str,
+    semaphore_span: Span | None,
+    wanted: int,
+    at_least: bool,
+    value: int,
+    changed_by: Sequence[Kernel],
+) -> WaitingForNodes:
+    text = f"at least {wanted}" if at_least else str(wanted)
+    return WaitingForNodes(
+        kernel=kernel[0],
+        node=kernel[1],
+        span=span,
+        action="semaphore",
+        subject=f"semaphore `{semaphore}`",
+        need=f"`{semaphore}` to be {text} (it is {value})",
+        partners=(tuple([other for other in changed_by if other != kernel]),),
+        subject_span=semaphore_span,
+    )
+
+
+def _node_list(nodes: Sequence[Node]) -> str:
+    shown = " and ".join(str(node) for node in nodes[:2])
+    return f"node {shown}" if len(nodes) < 3 else f"node {shown} and {len(nodes) - 2} others"

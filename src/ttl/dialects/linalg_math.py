@@ -28,6 +28,7 @@ def block_math_to_linalg(block: Block) -> None:
         if isinstance(op, ttl.BlockMathOp):
             value = insert_linalg(op, op.ENTRY.name, list(op.inputs), op.result.type, op.properties)
         elif isinstance(op, ttl.FillOp):
+            assert op.value is not None, "the frontend refuses fills of run-time values"
             new = d2m.FullOp.create(
                 properties={"value": op.value}, result_types=[op.result.type]
             )

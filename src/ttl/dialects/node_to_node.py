@@ -50,6 +50,10 @@ from xdsl.irdl import (
 from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ttl.diagnostics import Span
+
+from .locations import span_of
+
 Node = tuple[int, int]
 
 
@@ -102,8 +106,34 @@ class DeclarePipeNetOp(IRDLOperation):
     name = "ttl.pipe_net"
     sym_name = prop_def(SymbolNameConstraint())
     pipes = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    written_names = opt_prop_def(ArrayAttr[StringAttr])  # of the pipes, as the program has them
+    # Where they are made: lines and columns in the file of the net.
+    written_spans = opt_prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
     resources = opt_prop_def(DictionaryAttr)  # set by ttl-assign-pipe-resources
     traits = traits_def(SymbolOpInterface())
+
+    @property
+    def written(self) -> list[tuple[str, Span | None]]:
+        """The pipes as the program names them and where it makes them; empty if not known."""
+        span = span_of(self.location)
+        if self.written_names is None or self.written_spans is None or span is None:
+            return []
+        places = [Span(span.file, *row.get_values()) for row in self.written_spans]
+        names = [name.data for name in self.written_names]
+        return list(zip(names, places, strict=True))
+
+    def write(self, pipes: list[tuple[str, Span | None]]) -> None:
+        """Remember how the program has them, if it makes them in the file of the net."""
+        own = span_of(self.location)
+        spans = [span for _, span in pipes if span is not None and own is not None
+                 and span.file == own.file]  # fmt: skip
+        if len(spans) < len(pipes):
+            return
+        rows = [(span.line, span.column, span.end_line, span.end_column) for span in spans]
+        self.properties["written_names"] = ArrayAttr([StringAttr(name) for name, _ in pipes])
+        self.properties["written_spans"] = ArrayAttr(
+            [DenseArrayBase.from_list(i64, row) for row in rows]
+        )
 
     @classmethod
     def of(cls, name: str, pipes: list[PipeNodes]) -> DeclarePipeNetOp:

@@ -43,6 +43,7 @@ COMPUTE = "api/compute/"
 
 # Not functions of the chip's: a method of the accessor, and one that the kernel's text defines.
 PAGE_ADDRESS = "page_noc_addr"  # accessor, page, byte in it
+ROUND = "nearest_bfloat16"  # of a float, by the kernel itself
 MOVE_BYTES = "move_bytes"  # L1 addresses of destination and source, bytes
 NODE_ADDRESS = "node_noc_addr"  # virtual x and y, L1 address: get_noc_addr
 L1_WORD = "l1_word"  # L1 address: a pointer to the word
@@ -232,6 +233,8 @@ def _table_calls() -> dict[str, tuple[int, str]]:
                 add(forms.from_buffers, *((9, 6) if op.name == "matmul" else (5, 2)))
             if forms.by_tile:
                 add(forms.by_tile, 5, 2)
+            for call in forms.with_broadcast.values():
+                add(call, 5, 2)
             for call in forms.by_dims.values():
                 is_scaled = op.operands == 2 and call is not COPY
                 add(call, *((5, 3) if is_scaled else (3, 1)))
@@ -266,10 +269,13 @@ _FIXED = {
     "pack_tile": (3, "pack.h"),
     "pack_reconfig_l1_acc": (1, "pack.h"),
     "reduce_uninit": (0, "reduce.h"),
+    ROUND: (1, FILL.include),
 }
 _DATAFLOW = {
     "get_absolute_logical_x": 0,
     "get_absolute_logical_y": 0,
+    "cb_pages_reservable_at_back": 2,
+    "cb_pages_available_at_front": 2,
     "get_write_ptr": 1,
     "get_read_ptr": 1,
     "get_noc_addr": 1,
@@ -322,6 +328,9 @@ RESERVED_NAMES = frozenset(CALLS.known) | {
     "TensorAccessorArgs",
     "DeviceZoneScopedN",
     "floor_divide",
+    "floor_divide_floats",
+    "float_remainder",
+    ROUND,
     "get_arg_val",
     "get_common_arg_val",
     "get_compile_time_arg_val",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -22,15 +23,24 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i1,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     param_def,
     prop_def,
@@ -206,6 +216,21 @@ class ReserveOp(AcquireOp):
 @irdl_op_definition
 class WaitOp(AcquireOp):
     name = "ttl.dfb_wait"
+
+
+@irdl_op_definition
+class CanAcquireOp(IRDLOperation):
+    """Would a reserve, or a wait, of the buffer return at once?"""
+
+    name = "ttl.dfb_can_acquire"
+    buffer = operand_def(DataflowBufferType)
+    is_wait = opt_prop_def(UnitAttr)
+    result = result_def(i1)
+
+    @classmethod
+    def of(cls, buffer: SSAValue, is_wait: bool) -> CanAcquireOp:
+        properties = {"is_wait": UnitAttr()} if is_wait else {}
+        return cls.create(operands=[buffer], properties=properties, result_types=[i1])
 
 
 @irdl_op_definition
@@ -426,14 +451,52 @@ class PrintOp(IRDLOperation):
     values = var_operand_def()
 
 
+# Scalars: what arith has not ----------------------------------------------------------------------
+
+
+class FloatDivisionOp(IRDLOperation, ABC):
+    """Division of floats as in Python: the quotient is rounded down."""
+
+    lhs = operand_def(Float64Type)
+    rhs = operand_def(Float64Type)
+    result = result_def(Float64Type)
+
+    @classmethod
+    def of(cls, one: SSAValue, other: SSAValue) -> FloatDivisionOp:
+        return cls.create(operands=[one, other], result_types=[one.type])
+
+
+@irdl_op_definition
+class FloorDivideOp(FloatDivisionOp):
+    name = "ttl.floor_divide"
+
+
+@irdl_op_definition
+class RemainderOp(FloatDivisionOp):
+    """What the rounded quotient leaves; it has the sign of the divisor."""
+
+    name = "ttl.remainder"
+
+
 # Block math, from the op table --------------------------------------------------------------------
+
+
+def _one_number(op: FillOp | TileFillOp) -> None:
+    if (op.number is None) is (op.value is None):
+        raise VerifyException(f"{op.name} has a value or a number")
 
 
 @irdl_op_definition
 class FillOp(IRDLOperation):
+    """A block full of `value`, or of a `number` that is known when the kernel runs."""
+
     name = "ttl.fill"
-    value = prop_def(FloatAttr)
+    number = opt_operand_def()
+    value = opt_prop_def(FloatAttr)
     result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        _one_number(self)
 
 
 class BlockMathOp(IRDLOperation, ABC):
@@ -514,8 +577,12 @@ TILE_MATH = _MathClasses(TileMathOp, "tile_")
 @irdl_op_definition
 class TileFillOp(IRDLOperation):
     name = "ttl.tile_fill"
-    value = prop_def(FloatAttr)
+    number = opt_operand_def()
+    value = opt_prop_def(FloatAttr)
     result = result_def(DstType)
+
+    def verify_(self) -> None:
+        _one_number(self)
 
 
 @irdl_op_definition
@@ -580,10 +647,12 @@ class TileCallOp(IRDLOperation):
     parameters = opt_prop_def(DictionaryAttr)
     element_type = opt_prop_def(StringAttr)  # of integers
     sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
+    accumulate = opt_prop_def(UnitAttr)  # of a store: the packer adds
     left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)
     registers = var_operand_def(IndexType)
+    number = opt_operand_def()  # that a fill takes when the kernel runs
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -613,6 +682,11 @@ def page_bytes_of(buffer: SSAValue) -> int:
     return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
 
 
+def is_scalar_math(op: Operation) -> bool:
+    """Does it only calculate numbers from numbers?"""
+    return op.name.startswith("arith.") or isinstance(op, (NodeIndexOp, FloatDivisionOp))
+
+
 def is_block_value(type: Attribute) -> bool:
     return isinstance(type, TensorType) and isinstance(type.element_type, TileType)
 
@@ -623,6 +697,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     RuntimeArgOp,
     ReserveOp,
     WaitOp,
+    CanAcquireOp,
     PushOp,
     PopOp,
     ScopeEndOp,
@@ -640,6 +715,8 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     GroupWaitOp,
     SignpostOp,
     PrintOp,
+    FloorDivideOp,
+    RemainderOp,
     FillOp,
     TileFillOp,
     TileCopyOp,

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, Operand
+from ttl.artifact import CompiledOperation, Memory, Operand
 from ttl.config import Config
 from ttl.diagnostics import (
     CompileError,
@@ -27,6 +27,7 @@ from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.target import Target
+from ttl.ttnn.memory_config import MemoryConfig
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
 def compile_operation(program: Program, target: Target, config: Config) -> CompiledOperation:
     """The artifact of a program. Every compilation goes through here."""
     try:
-        with _collection_paused():
+        with collection_paused():
             return _compile(program, target, config)
     except TTLError:
         raise
     except (Exception, RuleBroken) as error:
-        raise InternalError(_internal(program, error)) from error
+        raise InternalError(internal_fault(program, error)) from error
 
 
 @contextmanager
-def _collection_paused() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """Compiling makes many objects that all stay: looking for garbage costs a fifth of its time."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -57,15 +58,9 @@ def _collection_paused() -> Iterator[None]:
 
 def _compile(program: Program, target: Target, config: Config) -> CompiledOperation:
     from ttl.codegen import assemble
-    from ttl.frontend import build_module
     from ttl.passes import run_pipeline
 
-    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
-    check_semaphores(program.semaphores, target)
-    program_points(program)  # refuses what is released on some paths only
-    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
-        raise CompileError(*written)
-    module = (program.operation.lowering or build_module)(program, target)
+    module = make_module(program, target)
     _write_module(module, config.initial_mlir)
     run_pipeline(
         module,
@@ -77,11 +72,45 @@ def _compile(program: Program, target: Target, config: Config) -> CompiledOperat
     return assemble(program.operation.__name__, module, _operands(program))
 
 
+def make_module(program: Program, target: Target) -> ModuleOp:
+    """The ttl module of a program, before any pass."""
+    from ttl.frontend import build_module
+
+    check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
+    check_semaphores(program.semaphores, target)
+    program_points(program)  # refuses what is released on some paths only
+    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
+        raise CompileError(*written)
+    module: ModuleOp = (program.operation.lowering or build_module)(program, target)
+    return module
+
+
 def _operands(program: Program) -> tuple[Operand, ...]:
     return tuple(
-        Operand(name, tuple(tensor.shape), dtype_of(tensor).name, layout_of(tensor).name)
+        Operand(
+            name,
+            tuple(tensor.shape),
+            dtype_of(tensor).name,
+            layout_of(tensor).name,
+            _memory(tensor),
+        )
         for name, tensor in program.tensors.items()
     )
+
+
+def _memory(tensor: Any) -> Memory:
+    """Of embedded tensors, which a bundle can be replayed with."""
+    config = getattr(tensor, "memory_config", None)
+    if not isinstance(config, MemoryConfig):
+        return Memory()
+    names = (config.buffer_type.name, config.memory_layout.name)
+    spec = config.shard_spec or config.nd_shard_spec
+    if spec is None:
+        return Memory(*names)
+    ranges = tuple((tuple(r.start), tuple(r.end)) for r in spec.grid.ranges())
+    strategy = getattr(spec, "shard_distribution_strategy", None)
+    distribution = strategy.name if strategy is not None else ""
+    return Memory(*names, ranges, spec.shard_shape, spec.orientation.name, distribution)
 
 
 def _write_module(module: ModuleOp, file: str | None) -> None:
@@ -104,9 +133,8 @@ def _dump(when: str) -> Callable[[str, ModuleOp], None]:
     return show
 
 
-def _internal(program: Program, error: BaseException) -> Diagnostic:
+def internal_fault(program: Program, error: BaseException) -> Diagnostic:
     return Diagnostic(
         codes.INTERNAL,
         f"the compiler failed on `{program.operation.__name__}`: {type(error).__name__}: {error}",
-        helps=("set TTL_DEBUG=1 to see where, and report it with the program",),
     )

@@ -14,24 +14,31 @@ from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
 from ttl.diagnostics import (
+    Diagnostic,
+    InternalError,
     RuleBroken,
+    Span,
     TTLError,
     UsageError,
     codes,
     file_not_usable,
     render_all,
 )
+from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
 from ttl.language.captured import captured_writes
 from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.language.operation import Program
 from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
-from ttl.trace import CATEGORIES, EventKind, Recorder, write_json_lines
+from ttl.trace import CATEGORIES, EventKind, Recorder
+from ttl.trace.files import append_events
 
 from .backend import BACKENDS, choose_backend
 from .captured import CAPTURED
+from .check import Checks
 from .compile import compile_operation
+from .crash import unexpected, with_bundle
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
 
@@ -47,9 +54,26 @@ class Driver:
         self.folders: dict[Path, str] = {}
         self.dumped: set[tuple[int, Path]] = set()
         self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
+        self.ticks: dict[str, int] = {}  # of each trace so far
+        self.traced_calls: dict[str, int] = {}
+        self.warned: set[tuple[str, Span | None]] = set()
         self.noted: set[tuple[CodeType, ...]] = set()  # by the code of their kernels
+        self.checks = Checks()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            self._launch_on_devices(operation, args, kwargs)
+        except InternalError:
+            raise
+        except TTLError as error:
+            config = Config.from_environment()
+            if not config.check:
+                raise
+            self.checks.caught(error, config)  # other operations are looked at too
+
+    def _launch_on_devices(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         mesh = mesh_of(operation, args, kwargs)
         if mesh is None:
             self._launch(operation, args, kwargs)
@@ -78,16 +102,101 @@ class Driver:
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
         )
+        try:
+            self._compile_and_run(program, target, config)
+        except InternalError as error:
+            raise with_bundle(error, program, target, config) from error.__cause__
+        except (TTLError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            if not raised_by_pyttl(error.__traceback__):
+                raise
+            raise with_bundle(unexpected(program, error), program, target, config) from error
+
+    def _compile_and_run(self, program: Program, target: Target, config: Config) -> None:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
-        wants_artifact = config.wants_artifact or operation.kernel_folder is not None
+        if config.check and (self.checks.refuse(program, target, config) or config.compile_only):
+            return
+        wants_artifact = config.wants_artifact or program.operation.kernel_folder is not None
         compiled = self.compile(program, target, config) if wants_artifact else None
         if compiled is not None and (captured := CAPTURED.get()) is not None:
             captured.append((compiled, list(program.tensors.values())))
         if not config.compile_only:
-            counts = self._counts_of(program) if config.counts else None
-            _run(program, compiled if config.backend != "sim" else None, target, config, counts)
+            artifact = compiled if config.backend != "sim" else None
+            self._run(program, artifact, target, config)
+
+    def _run(
+        self,
+        program: Program,
+        compiled: CompiledOperation | None,
+        target: Target,
+        config: Config,
+    ) -> None:
+        recorder = Recorder(config.trace_events) if config.trace else None
+        if recorder is not None:
+            _check_trace(config)
+            recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
+        try:
+            with _unchanged(program) if config.dry_run else nullcontext():
+                self._run_kernels(program, compiled, target, config, recorder)
+        finally:
+            if recorder is not None and config.trace is not None:
+                recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
+                tick = self.ticks.get(config.trace, 0)
+                append_events(Path(config.trace), recorder.raw, tick)
+                self.ticks[config.trace] = tick + len(recorder.raw)
+                if config.trace_results:
+                    from ttl.trace.results import append_results
+
+                    call = self.traced_calls.get(config.trace, 0)
+                    append_results(Path(config.trace), call, program.tensors)
+                    self.traced_calls[config.trace] = call + 1
+
+    def _run_kernels(
+        self,
+        program: Program,
+        compiled: CompiledOperation | None,
+        target: Target,
+        config: Config,
+        recorder: Recorder | None,
+    ) -> None:
+        if compiled is None:
+            from ttl import sim
+
+            sim.run(
+                program,
+                target=target,
+                recorder=recorder,
+                seed=_seed(config),
+                float32=config.float32,
+                finds_races=config.strict or config.seed is not None,
+                report=lambda found: self._warn(found, config),
+            )
+        elif config.backend == "device":
+            from ttl import device
+
+            device.launch(compiled, list(program.tensors.values()))
+        else:
+            from ttl import host
+
+            storages = [tensor.storage for tensor in program.tensors.values()]
+            host.launch(
+                compiled,
+                storages,
+                cache_dir=config.cache_dir,
+                recorder=recorder,
+                seed=config.seed,
+                counts=self._counts_of(program) if config.counts else None,
+            )
+
+    def _warn(self, found: Diagnostic, config: Config) -> None:
+        """Once for each line: an operation may be called a thousand times."""
+        place = (found.code.code, found.primary.span if found.primary is not None else None)
+        if place not in self.warned:
+            self.warned.add(place)
+            print(render_all([found], config.json), file=sys.stderr)
 
     def _counts_of(self, program: Program) -> CallCounts:
         from ttl.host import CallCounts
@@ -140,27 +249,6 @@ class Driver:
         print(f"ttl: `{compiled.name}` compiled into {chosen}", file=sys.stderr)
 
 
-def _run(
-    program: Program,
-    compiled: CompiledOperation | None,
-    target: Target,
-    config: Config,
-    counts: CallCounts | None,
-) -> None:
-    recorder = Recorder(config.trace_events) if config.trace else None
-    if recorder is not None:
-        _check_trace(config)
-        recorder.record(EventKind.OPERATION_START, (), "", program.operation.__name__)
-    try:
-        with _unchanged(program) if config.dry_run else nullcontext():
-            _run_kernels(program, compiled, target, config, recorder, counts)
-    finally:
-        if recorder is not None and config.trace is not None:
-            recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
-            with Path(config.trace).open("a") as out:
-                write_json_lines(recorder.events, out)
-
-
 def _check_trace(config: Config) -> None:
     """Before the run: what it wrote would be lost otherwise."""
     assert config.trace is not None
@@ -168,43 +256,6 @@ def _check_trace(config: Config) -> None:
         Path(config.trace).open("a").close()
     except OSError as error:
         raise file_not_usable(config.trace, error) from None
-
-
-def _run_kernels(
-    program: Program,
-    compiled: CompiledOperation | None,
-    target: Target,
-    config: Config,
-    recorder: Recorder | None,
-    counts: CallCounts | None,
-) -> None:
-    if compiled is None:
-        from ttl import sim
-
-        sim.run(
-            program,
-            target=target,
-            recorder=recorder,
-            seed=_seed(config),
-            float32=config.float32,
-            report=lambda found: print(render_all([found], config.json), file=sys.stderr),
-        )
-    elif config.backend == "device":
-        from ttl import device
-
-        device.launch(compiled, list(program.tensors.values()))
-    else:
-        from ttl import host
-
-        storages = [tensor.storage for tensor in program.tensors.values()]
-        host.launch(
-            compiled,
-            storages,
-            cache_dir=config.cache_dir,
-            recorder=recorder,
-            seed=config.seed,
-            counts=counts,
-        )
 
 
 @contextmanager

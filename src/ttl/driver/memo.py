@@ -7,9 +7,10 @@ from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from ttl.config import Config
-from ttl.language import DataflowBuffer
+from ttl.language import DataflowBuffer, PipeNet, Semaphore
 from ttl.language.implicit_sync import reachable_functions
 from ttl.language.operation import KernelFunction, Program
+from ttl.language.semaphores import RemoteSemaphore
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import row_page_elements
 from ttl.target import Target
@@ -37,6 +38,8 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
             for kernel in kernels
         ),
         tuple(_part(buffer) for buffer in program.buffers),
+        tuple(_part(net) for net in program.pipe_nets),
+        tuple(_part(semaphore) for semaphore in program.semaphores),
         target.name,
         config,
     )
@@ -80,6 +83,12 @@ def _part(value: Any, tensors: Mapping[int, int] = MappingProxyType({})) -> Hash
         return type(value).__name__, tuple(_part(part, tensors) for part in parts)
     if isinstance(value, type) and value.__module__.split(".")[0] in CONSTANT_MODULES:
         return value.__qualname__
+    if isinstance(value, PipeNet):
+        return "net", value.index, value.name, value.pipes, value.span
+    if isinstance(value, Semaphore):
+        return "semaphore", value.index, value.name, value.initial, value.span
+    if isinstance(value, RemoteSemaphore):
+        return type(value), _part(value.semaphore), value.nodes
     if isinstance(value, FunctionType):
         return value.__code__
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -39,12 +40,18 @@ from ttl.semantics.types import BlockType, Shape
 
 from .block_shapes import completed, fits_scaler_tile
 from .builder import KernelBuilder, Value, describe, not_yet
+from .scalars import as_kind, kind_of
 
 
 class Fill:
-    """A fill that has not met a shape yet, or not its element type."""
+    """A fill that has not met a shape yet, or not its element type.
 
-    def __init__(self, value: float, shape: Shape | None):
+    Its value is a number, or a scalar that is known when the kernel runs.
+    """
+
+    described = "a fill without a shape"
+
+    def __init__(self, value: Value, shape: Shape | None):
         self.value = value
         self.type = BlockType(shape, None)
 
@@ -149,8 +156,8 @@ def _reduction(
 ) -> Value:
     """A scaler that the reduction itself cannot apply is multiplied by afterwards."""
     x, scaler = operands
-    number = _constant(scaler)
-    assert result.shape is not None
+    assert result.shape is not None and result.dtype is not None
+    number = _constant(scaler, result.dtype)
     rank = len(result.shape)
     inner_dims = [dim for dim in normal_dims(parameters["dims"], rank, op.name) if dim >= rank - 2]
     is_inside = number is not None and fits_scaler_tile(
@@ -160,16 +167,27 @@ def _reduction(
     reduced = _emit(builder, op, [x, in_tile], result, parameters)
     if is_inside:
         return reduced
-    factor = Fill(number, None) if number is not None else _everywhere(builder, scaler, result)
+    if number is not None:
+        factor: Value = Fill(number, None)
+    elif _is_fill(scaler):
+        factor = Fill(scaler.value, None)
+    else:
+        factor = _everywhere(builder, scaler, result)
     return block_math(builder, BLOCK_OPS["mul"], [reduced, factor])
 
 
-def _constant(scaler: Value) -> float | None:
+def _constant(scaler: Value, dtype: DType) -> float | None:
     """The number a scaler is, if it is known."""
-    if isinstance(scaler, Fill) and not isinstance(scaler, FillExpression):
-        return float(_float32(scaler.value).value.data)
-    is_fill = isinstance(scaler, SSAValue) and isinstance(scaler.owner, ttl.FillOp)
-    return float(scaler.owner.value.value.data) if is_fill else None
+    if _is_fill(scaler) and not isinstance(scaler.value, SSAValue):
+        return float(_number(scaler.value, dtype).value.data)
+    fill = scaler.owner if isinstance(scaler, SSAValue) else None
+    is_known = isinstance(fill, ttl.FillOp) and fill.value is not None
+    return float(fill.value.value.data) if is_known else None  # type: ignore[union-attr]
+
+
+def _is_fill(value: Value) -> bool:
+    """Is it a fill of one number, not an operation on fills?"""
+    return isinstance(value, Fill) and not isinstance(value, FillExpression)
 
 
 def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Value:
@@ -186,8 +204,11 @@ def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Val
 
 def _number_as_fill(op: BlockOp, name: str, operand: Value) -> Value:
     """A number beside a block is a fill with the block's shape."""
-    is_scalar = is_number(operand) and name in op.scalars
-    return Fill(float(operand), None) if is_scalar else operand
+    if name not in op.scalars:
+        return operand
+    if isinstance(operand, SSAValue) and kind_of(operand) is not None:
+        return Fill(operand, None)
+    return Fill(float(operand), None) if is_number(operand) else operand
 
 
 def _attributes(
@@ -229,12 +250,11 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
     if isinstance(operand, Fill):
         shape, dtype = operand.type.shape or context.shape, context.dtype
         assert shape is not None and dtype is not None
-        return builder.value(
-            ttl.FillOp.create(
-                properties={"value": _number(operand.value, dtype)},
-                result_types=[tensor_of(shape, dtype)],
-            )
-        )
+        if isinstance(operand.value, SSAValue):
+            given: dict[str, Any] = {"operands": [_run_time_number(builder, operand.value, dtype)]}
+        else:
+            given = {"properties": {"value": _number(operand.value, dtype)}}
+        return builder.value(ttl.FillOp.create(result_types=[tensor_of(shape, dtype)], **given))
     if not isinstance(operand, SSAValue) or not ttl.is_block_value(operand.type):
         raise not_yet(f"{describe(operand)} as a block value")
     if context.shape is not None and is_complete(context.shape):
@@ -250,6 +270,16 @@ def _made_of_fills(
         raise not_yet(f"an expression of fills alone as {context.dtype}")
     type = BlockType(made.type.shape or context.shape, made.type.dtype or context.dtype)
     return _emit(builder, made.op, made.operands, type, made.parameters)
+
+
+def _run_time_number(builder: KernelBuilder, value: SSAValue, dtype: DType) -> SSAValue:
+    if not dtype.is_float and kind_of(value) is float:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{describe(value)} is not a number of {dtype}",
+            helps=("calculate with integers, or convert with ttl.math.typecast(x, dtype)",),
+        )
+    return as_kind(builder, value, float if dtype.is_float else int)
 
 
 def _number(value: float, dtype: DType | None) -> FloatAttr:
@@ -292,14 +322,14 @@ def _out_blk_as_shape(
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """`broadcast(x, out_blk, dims)`: only the shape of the block counts."""
     kwargs = dict(kwargs)
-    if len(args) > 1 and _is_acquired(args[1]):
+    if len(args) > 1 and is_acquired(args[1]):
         kwargs["out_blk"], args = args[1], (args[0], *args[2:])
-    if _is_acquired(kwargs.get("out_blk")):
+    if is_acquired(kwargs.get("out_blk")):
         kwargs["shape"] = block_type(kwargs.pop("out_blk").type).shape
     return args, kwargs
 
 
-def _is_acquired(value: Value) -> bool:
+def is_acquired(value: Value) -> bool:
     return isinstance(value, SSAValue) and isinstance(value.owner, ttl.AcquireOp)
 
 
@@ -319,11 +349,12 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     """A fill with a shape takes its element type from the kernel's buffers, which agree."""
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     args, kwargs = _fill_as_shape(args, kwargs)
-    if any(isinstance(given, SSAValue) for given in (*args, *kwargs.values())):
-        raise not_yet("`ttl.math.fill()` of run-time values")
+    scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, SSAValue) and kind_of(v)]
+    # What is known later is checked as a number.
+    args = tuple(0.0 if any(v is scalar for scalar in scalars) else v for v in args)
+    kwargs = {k: 0.0 if any(v is scalar for scalar in scalars) else v for k, v in kwargs.items()}
     _, given = bind(FILL_BLOCK, args, kwargs)
-    value, shape = given["value"], given["shape"]
-    made = Fill(float(value), shape)
+    made = Fill(scalars[0] if scalars else float(given["value"]), given["shape"])
     dtypes = {buffer.dtype for buffer in builder.kernel.buffers()}
     if made.type.shape is None or len(dtypes) != 1:
         return made

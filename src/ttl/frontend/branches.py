@@ -2,54 +2,132 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from .builder import CannotCompile, KernelBuilder, Unusable, Value, describe, not_yet
-from .changing import Slot, changes, filled, name_value, on_some_paths, rebuilt, typed, zipped
+from ttl.dialects import ttl
+from ttl.dialects.conditions import with_fact
+from ttl.semantics.tensors import TensorSlice
+
+from .builder import (
+    CannotCompile,
+    FlowBroken,
+    KernelBuilder,
+    Mark,
+    Unfinished,
+    Unusable,
+    Value,
+    describe,
+    finish,
+    flow_broken,
+)
+from .changing import (
+    Slot,
+    changes,
+    filled,
+    is_readable,
+    name_value,
+    on_some_paths,
+    rebuilt,
+    typed,
+    zipped,
+)
+from .containers import Contents
+from .data_movement import known_difference
 from .environment import MISSING, is_same
-from .scalars import SPECULATED, TYPES, common_kind, kind_of, truth
+from .scalars import SPECULATED, TYPES, arithmetic, common_kind, kind_of, truth
 
 Path = Callable[[], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two branches in one operation."""
+
+    op: scf.IfOp
+    containers_agree: bool  # have lists, dicts and sets the same items behind both?
+
+
 def conditional(
     builder: KernelBuilder, condition: SSAValue, then: Path, otherwise: Path
-) -> scf.IfOp:
+) -> Joined:
     """An scf.if whose branches are what `then` and `otherwise` emit."""
-    before = builder.values
-    blocks, ends = [], []
+    before = builder.mark()
+    blocks, ends, contents = [], [], []
+    facts = builder.facts
     for path in (then, otherwise):
-        block, builder.values = Block(), dict(before)
+        block = Block()
+        builder.facts = with_fact(facts, condition, path is then)
+        builder.values = dict(before.values)
+        builder.unfinished = _copied(before.unfinished)
+        builder.containers.go_back(before.mutations)
         try:
             with builder.inside(block):
                 path()
+                _finish_path(builder, before.unfinished)
         except CannotCompile:
-            builder.values = before
+            builder.values, builder.unfinished = before.values, before.unfinished
+            builder.facts = facts
             raise
         blocks.append(block)
         ends.append(builder.values)
-    join = _Join()
+        contents.append(builder.containers.contents(before.mutations))
+    builder.facts = facts
+    join = _Join(builder)
     builder.values = {
         variable: join.variable(variable[1], *(end.get(variable, MISSING) for end in ends))
         for variable in (*ends[0], *(v for v in ends[1] if v not in ends[0]))
     }
     branch = _emit_if(builder, condition, blocks, join)
-    results = list(branch.results)
+    results: list[SSAValue] = list(branch.results)
     for variable, template in builder.values.items():
-        builder.values[variable] = filled(template, results)
+        builder.values[variable] = join.finished(template, results)
         name_value(builder.values[variable], variable[1])
-    return branch
+    return Joined(branch, _is_alike(*contents))
+
+
+def _copied(unfinished: tuple[Unfinished, ...]) -> tuple[Unfinished, ...]:
+    return tuple(None if level is None else list(level) for level in unfinished)
+
+
+def _finish_path(builder: KernelBuilder, before: tuple[Unfinished, ...]) -> None:
+    """What a path left to be finished is finished at its end: behind it nobody has it."""
+    for level, known in zip(builder.unfinished, before, strict=False):
+        if level is not None and known is not None:
+            new = [op for op in level if op not in known]
+            finish(builder, new)
+            level[:] = [op for op in level if op in known]
+
+
+def _is_alike(one: Contents, other: Contents) -> bool:
+    if one.keys() != other.keys():
+        return False
+    return all(is_same(one[key], other[key]) for key in one)
+
+
+def not_joined(builder: KernelBuilder, before: Mark) -> set[str]:
+    """The variables of this function that have had a value which a loop or branch lost."""
+    return {
+        name
+        for (frame, name), value in builder.values.items()
+        if frame == builder.frame.number
+        and isinstance(value, Unusable)
+        and isinstance(value.broken, FlowBroken)
+        and before.values.get((frame, name)) is not value
+    }
 
 
 class _Join:
     """Collects the pairs of values between which a branch decides."""
 
-    def __init__(self) -> None:
+    def __init__(self, builder: KernelBuilder) -> None:
+        self.builder = builder
         self.pairs: list[tuple[Value, Value]] = []
 
     def variable(self, name: str, one: Value, other: Value) -> Any:
@@ -59,20 +137,27 @@ class _Join:
                 return value
         if one is MISSING or other is MISSING:
             return on_some_paths(name)
-        template = self.value(one, other)
+        is_hidden = not name.isidentifier()  # the value of an expression or of a function
+        template = self.value(one, other, is_hidden)
         if template is not MISSING:
             return template
+        what = "a value" if is_hidden else f"`{name}`"
         return Unusable(
-            not_yet(f"`{name}`, which is {describe(one)} or {describe(other)} by a condition")
+            flow_broken(f"{what} which is {describe(one)} or {describe(other)} by a condition")
         )
 
-    def value(self, one: Value, other: Value) -> Any:
+    def value(self, one: Value, other: Value, by_value: bool) -> Any:
+        """`by_value`: a block may be what it holds."""
         if is_same(one, other):
             return one
+        if (bounds := self._range(one, other)) is not None:
+            return bounds
         if (items := zipped(one, other)) is not None:
-            templates = [self.value(*pair) for pair in items]
+            templates = [self.value(*pair, by_value) for pair in items]
             return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
-        if not changes(one) or not changes(other):
+        if by_value and (part := self._slice(one, other)) is not None:
+            return part
+        if not all(changes(value) or (by_value and is_readable(value)) for value in (one, other)):
             return MISSING
         if (kind_of(one) is None) != (kind_of(other) is None):
             return MISSING
@@ -80,6 +165,80 @@ class _Join:
             return MISSING
         self.pairs.append((one, other))
         return Slot(len(self.pairs) - 1)
+
+    def _range(self, one: Value, other: Value) -> RangeTemplate | None:
+        """`slice` objects of one extent: so it stays known."""
+        if not isinstance(one, slice) or not isinstance(other, slice):
+            return None
+        bounds = (one.start, one.stop, other.start, other.stop)
+        if one.step != other.step or any(kind_of(bound) is not int for bound in bounds):
+            return None
+        extent = known_difference(one.stop, one.start)
+        if extent is None or extent != known_difference(other.stop, other.start):
+            return None
+        return RangeTemplate(self.value(one.start, other.start, True), extent, one.step)
+
+    def _slice(self, one: Value, other: Value) -> SliceTemplate | None:
+        """Slices of one tensor that differ in where they start."""
+        if not isinstance(one, SSAValue) or not isinstance(other, SSAValue):
+            return None
+        first, second = one.owner, other.owner
+        if not isinstance(first, ttl.TensorSliceOp) or not isinstance(second, ttl.TensorSliceOp):
+            return None
+        shapes = [index_dims(self.builder.slices[part]) for part in (one, other)]
+        if first.tensor is not second.tensor or one.type != other.type or shapes[0] != shapes[1]:
+            return None
+        starts = zip(first.starts, second.starts, strict=True)
+        return SliceTemplate(one, tuple(self.value(*pair, True) for pair in starts))
+
+    def finished(self, template: Any, results: list[SSAValue]) -> Any:
+        if isinstance(template, SliceTemplate):
+            return self._made_slice(template, results)
+        if isinstance(template, RangeTemplate):
+            start = filled(template.start, results)
+            stop = arithmetic(self.builder, ast.Add(), start, template.extent)
+            return slice(start, stop, template.step)
+        if isinstance(template, (tuple, list)) and _has_parts(template):
+            return type(template)(self.finished(item, results) for item in template)
+        return filled(template, results)
+
+    def _made_slice(self, template: SliceTemplate, results: list[SSAValue]) -> SSAValue:
+        like = template.like.owner
+        assert isinstance(like, ttl.TensorSliceOp)
+        starts = [filled(start, results) for start in template.starts]
+        made = self.builder.value(
+            ttl.TensorSliceOp.create(
+                operands=[like.tensor, *starts], result_types=[template.like.type]
+            )
+        )
+        self.builder.slices[made] = self.builder.slices[template.like]
+        return made
+
+
+def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:
+    return any(isinstance(item, (SliceTemplate, RangeTemplate)) for item in template)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTemplate:
+    """slice(start, start + extent, step) whose start is a result of a branch."""
+
+    start: Any
+    extent: int
+    step: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTemplate:
+    """A tensor slice whose starts are results of a branch."""
+
+    like: SSAValue
+    starts: tuple[Any, ...]
+
+
+def index_dims(part: TensorSlice) -> list[bool]:
+    """Which dimensions have an index, not a slice."""
+    return [not isinstance(item, slice) for item in part.items]
 
 
 def _emit_if(
@@ -125,11 +284,13 @@ def choose(
 
         return path
 
-    branch = conditional(builder, decided, put(then), put(otherwise))
+    joined = conditional(builder, decided, put(then), put(otherwise))
     result = builder.values.pop(variable)
     if isinstance(result, Unusable):
         raise result.refuse()
-    return _selected(builder, branch, result)
+    if not joined.containers_agree:
+        raise flow_broken("a list, dict or set that a condition changes")
+    return _selected(builder, joined.op, result)
 
 
 def _selected(builder: KernelBuilder, branch: scf.IfOp, result: Value) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith
@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer, PipeNet
@@ -30,6 +31,7 @@ from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.layout import layout_of
 from ttl.semantics.tensors import TensorSlice, shape_in_units
 
+from .containers import Containers
 from .environment import MISSING, Environment, RuntimeArgument
 from .source import node_span
 
@@ -61,11 +63,19 @@ class Nets:
         return name
 
 
+HANDLES = (ttl.BindBufferOp, ttl.RuntimeArgOp)  # made at the kernel's start when first needed
+MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they hand on
+MOST_PATHS = 64
+
 Inline = Callable[[Value, list[Value], dict[str, Value]], Value]
 
 
 class CannotCompile(Exception):
     """A statement was given up; its diagnostic is recorded."""
+
+
+class FlowBroken(RuleBroken):
+    """A value that a loop or branch cannot hand on; what knows its path may have it."""
 
 
 class Unusable:
@@ -96,9 +106,24 @@ class Frame:
     tree: ast.AST | None = None
     caller: Frame | None = None
     call_site: Span | None = None
-    loop_depth: int = 0
-    # Acquires and copies that are finished at the end of this call.
-    unfinished: list[Operation] = field(default_factory=list)
+
+
+# Acquires and copies to be finished at the end of a function or of an unrolled iteration;
+# None in loops and in the kernel itself, where passes do it.
+Unfinished = list[Operation] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A state of the translation that can be returned to."""
+
+    block: Block
+    last: Operation | None
+    values: dict[Variable, Value]
+    mistakes: tuple[Diagnostic, ...]
+    flow_mistakes: int
+    unfinished: tuple[Unfinished, ...]
+    mutations: int
 
 
 class KernelBuilder:
@@ -124,7 +149,13 @@ class KernelBuilder:
         self.values: dict[Variable, Value] = {}
         self.naturals: set[SSAValue] = set()  # run-time integers that are never negative
         self.slices: dict[SSAValue, TensorSlice] = {}  # as written; where they start is run time's
-        self.loop_depth = 0
+        self.flow_mistakes = 0
+        self.unfinished: tuple[Unfinished, ...] = (None,)
+        self.loops: tuple[Any, ...] = ()  # around this place, innermost last
+        self.containers = Containers()
+        self.unrolled_count = 0
+        self.path_count = 0
+        self.facts: Facts = {}  # what conditions are decided on this path
         self.frame_count = 0
         self.number_count = 0
         self.inline: Inline = _no_functions
@@ -161,15 +192,12 @@ class KernelBuilder:
         is_wait = kind in (RepairKind.WAIT, RepairKind.WAIT_AT_ONCE) and isinstance(op, ttl.CopyOp)
         if kind is RepairKind.WAIT_AT_ONCE and is_wait:
             op.attributes["implicit_wait"] = StringAttr("at once")
-        elif (is_release or is_wait) and self.frame.caller and self._is_outside_loops():
-            self.frame.unfinished.append(op)
+        elif (is_release or is_wait) and self.unfinished[-1] is not None:
+            self.unfinished[-1].append(op)
         elif is_release:
             op.attributes["implicit_release"] = UnitAttr()
         elif is_wait:
             op.attributes["implicit_wait"] = StringAttr("end of body")
-
-    def _is_outside_loops(self) -> bool:
-        return self.loop_depth == self.frame.loop_depth
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
         result = self.emit(op).results[0]
@@ -194,6 +222,47 @@ class KernelBuilder:
         known = [(each.message, each.primary) for each in self.diagnostics]
         if (found.message, found.primary) not in known:  # functions are translated at each call
             self.diagnostics.append(found)
+        self.flow_mistakes += isinstance(broken, FlowBroken)
+
+    # Trying ---------------------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        return Mark(
+            self.block,
+            self.block.last_op,
+            dict(self.values),
+            tuple(self.diagnostics),
+            self.flow_mistakes,
+            tuple(None if level is None else list(level) for level in self.unfinished),
+            self.containers.mark(),
+        )
+
+    def go_back(self, mark: Mark) -> None:
+        """Take back all that was translated since."""
+        assert self.block is mark.block
+        op = self.block.last_op
+        while op is not None and op is not mark.last:
+            made, op = op, op.prev_op
+            if not isinstance(made, HANDLES):
+                made.detach()
+                made.erase(safe_erase=False)
+        self.values = dict(mark.values)
+        self.diagnostics[:] = mark.mistakes
+        self.flow_mistakes = mark.flow_mistakes
+        self.unfinished = mark.unfinished
+        self.containers.go_back(mark.mutations)
+
+    def may_unroll(self, count: int) -> bool:
+        """Is there room for so many iterations more?"""
+        if self.unrolled_count + count > MOST_UNROLLED:
+            return False
+        self.unrolled_count += count
+        return True
+
+    def count_path(self) -> None:
+        self.path_count += 1
+        if self.path_count > MOST_PATHS:
+            raise not_yet("so many conditions that decide which block, transfer or list it is")
 
     def call_sites(self) -> tuple[Span, ...]:
         """Where the function being translated is called, innermost first."""
@@ -221,7 +290,7 @@ class KernelBuilder:
         environment: Environment | None = None,
     ) -> Frame:
         self.frame_count += 1
-        return Frame(self.frame_count, file, own, outer, environment, loop_depth=self.loop_depth)
+        return Frame(self.frame_count, file, own, outer, environment)
 
     def variable(self, name: str) -> Variable | None:
         """The variable that a name means here; None if it is one of the names around."""
@@ -337,17 +406,20 @@ class KernelBuilder:
     def insert_first(self, op: Operation) -> None:
         """Behind the other handles and arguments, in front of everything else."""
         following = self.entry.first_op
-        while isinstance(following, (ttl.BindBufferOp, ttl.RuntimeArgOp)):
+        while isinstance(following, HANDLES):
             following = following.next_op
         if following is None:
             self.entry.add_op(op)
         else:
             self.entry.insert_op_before(op, following)
 
-    def next_number(self) -> IntegerAttr:
-        """For a block that is released by name: tells which one it was."""
-        self.number_count += 1
-        return IntegerAttr(self.number_count, i64)
+    def number(self, acquire: Operation | Block) -> Attribute:
+        """Tells a release which block it is of."""
+        assert isinstance(acquire, ttl.AcquireOp)
+        if "number" not in acquire.attributes:
+            self.number_count += 1
+            acquire.attributes["number"] = IntegerAttr(self.number_count, i64)
+        return acquire.attributes["number"]
 
     def is_tensor(self, value: Value) -> bool:
         return id(value) in self.tensor_names
@@ -393,6 +465,24 @@ def not_yet(what: str) -> RuleBroken:
     )
 
 
+def flow_broken(what: str) -> FlowBroken:
+    return FlowBroken(
+        codes.NOT_COMPILED_YET,
+        f"the compiler does not translate {what} yet",
+        helps=("give it one name on each path, or give the loop bounds known when compiling",),
+    )
+
+
+def finish(builder: KernelBuilder, unfinished: list[Operation]) -> None:
+    """What a body left to be finished at its end: first the transfers, then the blocks."""
+    for copy in unfinished:
+        if isinstance(copy, ttl.CopyOp):
+            builder.emit(ttl.WaitTransferOp.create(operands=[copy.transfer]))
+    blocks = [op.block for op in unfinished if isinstance(op, ttl.AcquireOp)]
+    if blocks:
+        builder.emit(ttl.ScopeEndOp.create(operands=blocks))
+
+
 def not_in_kernels(what: str, *helps: str) -> RuleBroken:
     return RuleBroken(
         codes.NOT_IN_KERNELS,
@@ -403,9 +493,22 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
 
 def describe(value: Value) -> str:
     if not isinstance(value, SSAValue):
-        return f"the {type(value).__name__} {value!r}"
+        return _describe_object(value)
     if ttl.is_block_value(value.type):
+        if isinstance(value.owner, ttl.TensorSliceOp):
+            return "a tensor slice"
         return "a block" if isinstance(value.owner, ttl.AcquireOp) else "a block expression"
     if isinstance(value.type, ttl.PipeType):
         return "a pipe"
+    if isinstance(value.type, ttl.GroupType):
+        return "a group of transfers"
     return "a transfer" if isinstance(value.type, ttl.TransferType) else "a run-time value"
+
+
+def _describe_object(value: Value) -> str:
+    """As the program has it; never by the representation of an object of the compiler."""
+    if hasattr(value, "described"):
+        return str(value.described)
+    if isinstance(value, (tuple, list, set, dict)):
+        return f"a {type(value).__name__}"
+    return f"the {type(value).__name__} {value!r}"

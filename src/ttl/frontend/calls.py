@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
@@ -18,6 +18,7 @@ from ttl.language import (
     PipeNet,
     Semaphore,
     block_functions,
+    make_dataflow_buffer_like,
     math,
 )
 from ttl.language import copy as language_copy
@@ -25,10 +26,11 @@ from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
 from ttl.language.operation import check_dims, flatten_size
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store
-from .builder import KernelBuilder, Value, describe, not_yet
+from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .pipes import NET_METHODS
 from .printing import print_values
@@ -49,10 +51,11 @@ def call_method(
         return (methods[name], owner) if name in methods else None
     if not isinstance(owner, SSAValue):
         return None
-    methods = METHODS.get(type(owner.type), BLOCK_METHODS)
-    if name not in methods:
-        raise not_yet(f"`.{name}()` of {describe(owner)}")
-    return methods[name], owner
+    if ttl.is_block_value(owner.type):
+        found = BLOCK_METHODS.get(name)
+    else:
+        found = METHODS.get(type(owner.type), {}).get(name)
+    return None if found is None else (found, owner)
 
 
 # Buffers and blocks -------------------------------------------------------------------------------
@@ -67,19 +70,34 @@ def acquire(kind: type[ttl.AcquireOp]) -> Callable[..., Value]:
     return made
 
 
-def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
-    def made(builder: KernelBuilder, block: SSAValue) -> Value:
-        acquire = block.owner
-        if not isinstance(acquire, ttl.AcquireOp):
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
-        number = acquire.attributes.setdefault("number", builder.next_number())
-        op = builder.emit(kind.create(operands=[acquire.buffer]))
-        op.attributes["number"] = number
+def can_acquire(is_wait: bool) -> Callable[..., Value]:
+    def made(builder: KernelBuilder, buffer: DataflowBuffer) -> Value:
+        if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
+            raise not_yet(f"can_{'wait' if is_wait else 'reserve'}() in a compute kernel")
+        return builder.value(ttl.CanAcquireOp.of(builder.buffer(buffer), is_wait))
 
     return made
 
 
-BUFFER_METHODS = {"reserve": acquire(ttl.ReserveOp), "wait": acquire(ttl.WaitOp)}
+def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
+    def made(builder: KernelBuilder, block: SSAValue) -> Value:
+        acquire = block.owner
+        if not isinstance(acquire, ttl.AcquireOp):
+            if isinstance(acquire, Operation) and not acquire.regions:
+                raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
+            raise flow_broken("the release of a block that a loop or a condition hands on")
+        op = builder.emit(kind.create(operands=[acquire.buffer]))
+        op.attributes["number"] = builder.number(acquire)
+
+    return made
+
+
+BUFFER_METHODS = {
+    "reserve": acquire(ttl.ReserveOp),
+    "wait": acquire(ttl.WaitOp),
+    "can_reserve": can_acquire(is_wait=False),
+    "can_wait": can_acquire(is_wait=True),
+}
 BLOCK_METHODS: dict[str, Callable[..., Value]] = {
     "push": release(ttl.PushOp),
     "pop": release(ttl.PopOp),
@@ -134,6 +152,14 @@ def signpost(builder: KernelBuilder, name: Value) -> Value:
     return language_signpost(name)
 
 
+def make_buffer(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
+    raise RuleBroken(
+        codes.OUTSIDE_OPERATION,
+        "make_dataflow_buffer_like() works only in the body of an operation",
+        helps=("move the call into a function decorated with @ttl.operation(...)",),
+    )
+
+
 CALLS: dict[Any, Callable[..., Value]] = {
     getattr(module, name): math_function(NAMESPACES[namespace][name])
     for module, namespace in ((math, "math"), (block_functions, "block"))
@@ -146,5 +172,6 @@ CALLS |= {
     language_signpost: signpost,
     GroupTransfer: group,
     print: print_values,
+    make_dataflow_buffer_like: make_buffer,
 }
 CALLS[math.fill] = CALLS[block_functions.fill] = fill

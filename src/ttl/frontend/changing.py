@@ -13,10 +13,10 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import ttl
 
-from .builder import KernelBuilder, Unusable, Value, value_name
+from .builder import FlowBroken, KernelBuilder, Unusable, Value, value_name
 from .scalars import TYPES, as_kind, kind_of
 
 
@@ -35,6 +35,11 @@ def changes(value: Value) -> bool:
         )
         return is_expression or kind_of(value) is not None
     return kind_of(value) is not None
+
+
+def is_readable(value: Value) -> bool:
+    """A block that other kernels wrote: what it holds can stand for it."""
+    return isinstance(value, SSAValue) and isinstance(value.owner, ttl.WaitOp)
 
 
 def filled(template: Any, results: Sequence[SSAValue]) -> Any:
@@ -80,7 +85,7 @@ def name_value(value: Value, name: str) -> None:
 
 def on_some_paths(name: str) -> Unusable:
     return Unusable(
-        RuleBroken(
+        FlowBroken(
             codes.UNKNOWN_NAME,
             f"`{name}` has a value on some paths only",
             helps=("assign it before the `if` or the loop",),

@@ -19,12 +19,13 @@ from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
     check_copy_shapes,
+    out_of_range,
     shape_in_units,
 )
 from ttl.semantics.types import BlockType
 
-from .builder import KernelBuilder, Value, describe, not_yet
-from .pipes import copy_pipe, is_pipe, not_from_a_net
+from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .pipe_copies import copy_pipe, is_pipe, not_from_a_net
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
@@ -38,7 +39,8 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
             helps=("give one index or slice for each dimension",),
         )
     layout = layout_of(tensor)
-    pairs = [_start_and_extent(*pair, layout) for pair in zip(items, sizes, strict=True)]
+    dimensions = zip(items, sizes, range(len(sizes)), strict=True)
+    pairs = [_start_and_extent(*each, layout) for each in dimensions]
     starts, extents = zip(*pairs, strict=True)
     part = builder.value(
         ttl.TensorSliceOp.create(
@@ -50,7 +52,9 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
     return part
 
 
-def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, int]:
+def _start_and_extent(
+    item: Value, size: int, dimension: int, layout: Layout
+) -> tuple[Value, int]:
     if not isinstance(item, slice):
         start, extent = _bound(item, layout), 1
     elif item.step not in (None, 1):
@@ -62,9 +66,11 @@ def _start_and_extent(item: Value, size: int, layout: Layout) -> tuple[Value, in
         )
     first = start if isinstance(start, int) else 0  # as far as it is known before the run
     if extent < 1 or first < 0 or first + extent > size:
-        place = f" from {start} on" if isinstance(start, int) else ""
-        message = f"a slice of {extent} {layout.unit}{place} is not in 0:{size}"
-        raise _slice_out_of_range(message, layout)
+        if not isinstance(start, int):
+            message = f"a slice of {extent} {layout.unit} is not in 0:{size}"
+            raise _slice_out_of_range(message, layout)
+        text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
+        raise out_of_range(text, dimension, size, layout)
     return start, extent
 
 
@@ -94,11 +100,16 @@ def _slice_out_of_range(message: str, layout: Layout) -> RuleBroken:
 
 def constant_difference(stop: Value, start: Value) -> int:
     """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    found = known_difference(stop, start)
+    if found is None:
+        raise flow_broken("slices whose extent is not a constant, as in `start : start + 2`")
+    return found
+
+
+def known_difference(stop: Value, start: Value) -> int | None:
     stop_terms, stop_constant = _linear(stop)
     start_terms, start_constant = _linear(start)
-    if stop_terms != start_terms:
-        raise not_yet("slices whose extent is not a constant, as in `start : start + 2`")
-    return stop_constant - start_constant
+    return stop_constant - start_constant if stop_terms == start_terms else None
 
 
 Terms = dict[SSAValue, int]
@@ -135,21 +146,21 @@ def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> 
     return present, left[1] + right[1] * factor
 
 
-def copy(builder: KernelBuilder, source: Value, destination: Value) -> Value:
+def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    if is_pipe(source) or is_pipe(destination):
-        return copy_pipe(builder, source, destination)
-    ends = (_copy_end(source), _copy_end(destination))
+    if is_pipe(src) or is_pipe(dst):
+        return copy_pipe(builder, src, dst)
+    ends = (_copy_end(src), _copy_end(dst))
     if ends not in COPIES:
-        raise _cannot_copy(source, destination)
+        raise _cannot_copy(src, dst)
     if ends == ("block", "block"):
-        _check_blocks(block_type(source.type), block_type(destination.type))
+        _check_blocks(block_type(src.type), block_type(dst.type))
     else:
-        part, block = (source, destination) if ends[0] == "slice" else (destination, source)
+        part, block = (src, dst) if ends[0] == "slice" else (dst, src)
         _check_copy(builder.slices[part], block_type(block.type))
     return builder.value(
         ttl.CopyOp.create(
-            operands=[source, destination],
+            operands=[src, dst],
             result_types=[ttl.TransferType(StringAttr(COPIES[ends]))],
         )
     )

@@ -6,9 +6,13 @@ import ast
 import inspect
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import prod
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, TTLError, codes
@@ -16,18 +20,22 @@ from ttl.diagnostics.frames import is_pyttl_file
 from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
+from ttl.language import Block, BlockExpression, Transfer
+from ttl.language.described import public_classes_by_name
+from ttl.language.mistakes import OLD_ARGUMENTS, missing_name, no_attribute
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
-from .block_math import block_math, is_block
+from .block_math import block_math, is_acquired, is_block, operand_type, store
 from .branches import choose
-from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
+from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
 from .calls import CALLS, SUBSCRIPTS, call_method
 from .data_movement import tensor_slice
-from .environment import NodeFunctions, NodeObjects
+from .environment import MISSING, NodeFunctions, NodeObjects
 from .functions import LocalFunction, local_function
+from .items import changing_method, comprehension, iterated, new, unpacked
 from .loops import RangeValue, range_value
-from .pipes import is_pipe, pipe_attribute
+from .pipe_copies import is_pipe, pipe_attribute
 from .printing import RunTimeText
 from .scalars import is_run_time
 
@@ -53,7 +61,57 @@ def tuple_display(builder: KernelBuilder, node: ast.Tuple) -> Value:
 
 
 def list_display(builder: KernelBuilder, node: ast.List) -> Value:
-    return _items(builder, node.elts)
+    return new(builder, _items(builder, node.elts))
+
+
+def set_display(builder: KernelBuilder, node: ast.Set) -> Value:
+    return new(builder, set(_items(builder, node.elts)))
+
+
+def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
+    found: dict[Any, Value] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            found |= expression(builder, value)
+        else:
+            made = expression(builder, key)
+            if is_run_time(made):
+                raise not_in_kernels("a key that is known only at run time")
+            found[made] = expression(builder, value)
+    return new(builder, found)
+
+
+def list_comprehension(builder: KernelBuilder, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    found: list[Value] = []
+    _comprehended(builder, node, lambda: found.append(expression(builder, node.elt)))
+    return new(builder, found)
+
+
+def set_comprehension(builder: KernelBuilder, node: ast.SetComp) -> Value:
+    found: set[Value] = set()
+    _comprehended(builder, node, lambda: found.add(expression(builder, node.elt)))
+    return new(builder, found)
+
+
+def dict_comprehension(builder: KernelBuilder, node: ast.DictComp) -> Value:
+    found: dict[Any, Value] = {}
+
+    def put() -> None:
+        key = expression(builder, node.key)
+        found[key] = expression(builder, node.value)
+
+    _comprehended(builder, node, put)
+    return new(builder, found)
+
+
+def _comprehended(builder: KernelBuilder, node: Any, each: Callable[[], None]) -> None:
+    comprehension(
+        builder,
+        node.generators,
+        lambda part: expression(builder, part),
+        lambda test: scalars.truth(builder, test),
+        each,
+    )
 
 
 def _items(builder: KernelBuilder, nodes: list[ast.expr]) -> list[Value]:
@@ -61,10 +119,7 @@ def _items(builder: KernelBuilder, nodes: list[ast.expr]) -> list[Value]:
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            rest = expression(builder, node.value)
-            if not isinstance(rest, (tuple, list)):
-                raise not_in_kernels(f"`*` of {describe(rest)}")
-            items += rest
+            items += unpacked(expression(builder, node.value))
         else:
             items.append(expression(builder, node))
     return items
@@ -95,13 +150,24 @@ def _formatted(
     spec = "" if part.format_spec is None else expression(builder, part.format_spec)
     if isinstance(value, RunTimeText):
         return list(value.parts)
-    if part.conversion != -1 or not isinstance(spec, str):
-        raise not_in_kernels("conversions, and formats that are known only at run time, in texts")
+    if not isinstance(spec, str):
+        raise not_in_kernels("formats that are known only at run time, in texts")
     if not is_run_time(value):
+        value = CONVERSIONS[part.conversion](value)
         return [_folded("this text", format, value, spec)]
+    if part.conversion != -1:
+        raise not_in_kernels("conversions of run-time values in texts")
     if scalars.kind_of(value) is None:
         raise not_in_kernels(f"text with {describe(value)}")
     return [(value, spec)]
+
+
+CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+    -1: lambda value: value,
+    ord("s"): str,
+    ord("r"): repr,
+    ord("a"): ascii,
+}
 
 
 def named_expression(builder: KernelBuilder, node: ast.NamedExpr) -> Value:
@@ -118,28 +184,74 @@ def lambda_function(builder: KernelBuilder, node: ast.Lambda) -> Value:
 
 
 def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
-    owner = expression(builder, node.value)
+    return attribute_of(builder, expression(builder, node.value), node.attr)
+
+
+def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
     if isinstance(owner, NodeObjects):
-        return owner.attribute(node.attr, builder.runtime_argument)
+        return owner.attribute(name, builder.runtime_argument)
     if is_pipe(owner):
-        return pipe_attribute(builder, owner, node.attr)
+        return pipe_attribute(builder, owner, name)
     if isinstance(owner, SSAValue):
-        return _block_attribute(owner, node.attr)
-    if node.attr == "shape" and builder.is_tensor(owner):
+        return _block_attribute(builder, owner, name)
+    if name == "shape" and builder.is_tensor(owner):
         return tuple(owner.shape)  # the real ttnn's is not one
     try:
-        return getattr(owner, node.attr)
+        return getattr(owner, name)
     except UnknownNameError as error:
         found = error.diagnostics[0]
         raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
     except AttributeError as error:
-        raise RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
+        raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
 
 
-def _block_attribute(owner: SSAValue, name: str) -> Value:
+def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Value:
     if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
         return getattr(block_type(owner.type), name)
-    raise not_yet(f"`.{name}` of {describe(owner)}")
+    if isinstance(owner.type, ttl.TransferType) and name == "is_completed":
+        return any(isinstance(use.operation, ttl.WaitTransferOp) for use in owner.uses)
+    if (found := find_method(builder, owner, name)) is not None:
+        method, owner = found
+        return BoundMethod(owner, method)
+    kind = "Block" if ttl.is_block_value(owner.type) else "Transfer"
+    is_known = kind == "Block" or isinstance(owner.type, ttl.TransferType)
+    if is_known and (public := public_classes_by_name().get(kind)) is not None:
+        raise no_attribute(public, name)
+    raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A method of a block, transfer or list of the kernel that is not called at once."""
+
+    owner: Value
+    method: Callable[..., Value]
+
+
+def get_attribute(
+    builder: KernelBuilder, owner: Value, name: Value, default: Value = MISSING
+) -> Value:
+    """getattr()"""
+    if not isinstance(name, str):
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(name)} as the name of an attribute")
+    try:
+        return attribute_of(builder, owner, name)
+    except RuleBroken:
+        if default is MISSING:
+            raise
+        return default
+
+
+def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
+    raise RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"`{name}` of {describe(owner)} cannot be set in a kernel",
+        helps=("keep the value in a variable of the kernel",),
+    )
+
+
+def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
+    return get_attribute(builder, owner, name, None) is not None
 
 
 def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
@@ -154,6 +266,8 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
     try:
+        if isinstance(owner, list) and isinstance(index, slice):
+            return new(builder, owner[index])
         return owner[index]
     except Exception as error:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
@@ -161,9 +275,10 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
     """An item of a tuple or list of numbers: one condition after the other."""
-    if not isinstance(owner, (tuple, list)) or scalars.kind_of(index) is not int or not owner:
-        raise not_yet(f"indexing {describe(owner)} at run time")
-    scalars.scalar_kinds("[]", *owner)
+    if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:
+        raise flow_broken(f"an item of {describe(owner)} that is known only at run time")
+    if not owner:
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
 
     def item(position: int) -> Value:
         if position == len(owner) - 1:
@@ -261,10 +376,10 @@ def _compared(
 
 def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
     sign = COMPARISONS[type(operator)][0]
-    if is_block(left) or is_block(right):
-        if sign not in BY_OPERATOR:
-            raise not_yet(f"`{sign}` on blocks")
+    if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
+    if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
+        return (left is right) is isinstance(operator, ast.Is)
     if is_run_time(left) or is_run_time(right):
         if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
             items = list(right) if sign.endswith("in") else [right]
@@ -293,6 +408,10 @@ def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value
         return False
     first = _are_equal(builder, value, items[0])
     return choose(builder, first, lambda: True, lambda: _is_among(builder, value, items[1:]))
+
+
+def _are_scalars(*values: Value) -> bool:
+    return all(scalars.kind_of(value) is not None for value in values)
 
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
@@ -341,16 +460,28 @@ def conditional_expression(builder: KernelBuilder, node: ast.IfExp) -> Value:
 
 
 def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
-    if any(keyword.arg is None for keyword in node.keywords):
-        raise not_in_kernels("`**` in a call")
     arguments = _items(builder, node.args)
-    keywords = {k.arg: expression(builder, k.value) for k in node.keywords if k.arg}
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = expression(builder, keyword.value)
+        keywords |= value if keyword.arg is None else {keyword.arg: value}
     if isinstance(node.func, ast.Attribute):
         owner = expression(builder, node.func.value)
-        if (found := call_method(builder, owner, node.func.attr)) is not None:
+        if (found := find_method(builder, owner, node.func.attr)) is not None:
             method, owner = found
             return _handled(builder, method, [owner, *arguments], keywords)
+        return call(builder, attribute_of(builder, owner, node.func.attr), arguments, keywords)
     return call(builder, expression(builder, node.func), arguments, keywords)
+
+
+def find_method(
+    builder: KernelBuilder, owner: Value, name: str
+) -> tuple[Callable[..., Value], Value] | None:
+    """The handler of a method of the language, or of one that changes a container."""
+    if (found := call_method(builder, owner, name)) is not None:
+        return found
+    changing = changing_method(owner, name)
+    return None if changing is None else (changing, owner)
 
 
 def _handled(
@@ -365,13 +496,28 @@ def _handled(
         try:
             inspect.signature(handler).bind(builder, *arguments, **keywords)
         except TypeError as error:  # the call itself is wrong, not something in it
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"in this call: {error}") from None
+            called = "Block.store" if handler is store else ""
+            helps = [OLD_ARGUMENTS[called, k] for k in keywords if (called, k) in OLD_ARGUMENTS]
+            message = f"in this call: {error}"
+            raise RuleBroken(codes.WRONG_ARGUMENT, message, helps=tuple(helps)) from None
         raise
 
 
 def call(
     builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
+    if isinstance(function, BoundMethod):
+        return _handled(builder, function.method, [function.owner, *arguments], keywords)
+    if isinstance(function, partial):
+        bound = function.keywords | keywords
+        return call(builder, function.func, [*function.args, *arguments], bound)
+    if isinstance(function, MethodType) and _is_users(function.__func__):
+        return builder.inline(function.__func__, [function.__self__, *arguments], keywords)
+    if isinstance(function, (MethodType, BuiltinFunctionType)):
+        owner = function.__self__
+        if (found := find_method(builder, owner, function.__name__)) is not None:
+            method, owner = found
+            return _handled(builder, method, [owner, *arguments], keywords)
     if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
         return builder.inline(function, arguments, keywords)
     handler = CALLS.get(function) if _is_hashable(function) else None
@@ -379,15 +525,19 @@ def call(
         return _handled(builder, handler, arguments, keywords)
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
-    if python is not None and (function is range or is_run_time(given) or has_block(given)):
+    if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
         return _handled(builder, python, arguments, keywords)
     if is_run_time(given) or has_block(given) or not _is_pure(function):
         raise not_yet(f"calls of {called(function)!r}")
-    return _folded(called(function), lambda: function(*arguments, **keywords))
+    constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
+    return _folded(called(function), lambda: function(*constants, **keywords))
 
 
-def has_block(values: list[Value]) -> bool:
-    return any(is_block(value) for value in values)
+def has_block(values: Any) -> bool:
+    return any(
+        has_block(value) if isinstance(value, (tuple, list)) else is_block(value)
+        for value in values
+    )
 
 
 def _is_users(function: Value) -> bool:
@@ -404,7 +554,9 @@ def _is_pure(function: Value) -> bool:
         return True
     if isinstance(function, BuiltinFunctionType):
         owner = function.__self__
-        return owner is math or isinstance(owner, (int, float, str, tuple, range))
+        return owner is math or isinstance(owner, (int, float, *READ_ONLY))
+    if isinstance(function, type) and issubclass(function, (np.generic, BaseException)):
+        return True
     return isinstance(function, MethodType) and isinstance(function.__self__, (int, float, str))
 
 
@@ -414,16 +566,35 @@ def called(function: Value) -> str:
     return f"{type(owner).__name__}.{name}" if isinstance(function, MethodType) else name
 
 
+# Their methods that change them are found before.
+READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
+
 PURE = (
-    abs, bool, divmod, float, int, isinstance, len, list, max, min, pow, repr, round, slice, str,
-    sum, tuple,
+    abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, int,
+    issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
+    type,
 )  # fmt: skip
 
 
 def length(builder: KernelBuilder, value: Value) -> Value:
-    if not isinstance(value, (tuple, list)):
+    if isinstance(value, RangeValue) and value.count is not None:
+        return value.count
+    if is_block(value) and (shape := operand_type(value).shape) is not None:
+        return prod(shape)
+    if isinstance(value, (SSAValue, RangeValue)) or not hasattr(value, "__len__"):
         raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
     return len(value)
+
+
+def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
+    """isinstance(); of a run-time value as of what it is in Python."""
+    if not isinstance(value, SSAValue):
+        return isinstance(value, kinds)
+    found = scalars.kind_of(value)
+    if found is None:
+        is_transfer = isinstance(value.type, ttl.TransferType)
+        found = Transfer if is_transfer else Block if is_acquired(value) else BlockExpression
+    return issubclass(found, kinds)
 
 
 def absolute(builder: KernelBuilder, value: Value) -> Value:
@@ -436,14 +607,98 @@ def slice_object(builder: KernelBuilder, *parts: Value) -> Value:
     return slice(*parts)
 
 
-def tuple_of(builder: KernelBuilder, value: Value) -> Value:
-    if not isinstance(value, (tuple, list)):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"tuple() of {describe(value)}")
-    return tuple(value)
+def tuple_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return tuple(iterated(value))
+
+
+def list_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return new(builder, iterated(value))
+
+
+def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return new(builder, set(iterated(value)))
+
+
+def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
+    return new(builder, dict(value, **items))
+
+
+def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
+    numbers = [binary(builder, ast.Add(), start, n) for n in range(len(iterated(value)))]
+    return new(builder, list(zip(numbers, iterated(value), strict=True)))
+
+
+def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
+    columns = [iterated(value) for value in values]
+    if strict and len({len(column) for column in columns}) > 1:
+        raise RuleBroken(codes.WRONG_ARGUMENT, "zip() of different lengths")
+    return new(builder, list(zip(*columns, strict=False)))
+
+
+def backwards(builder: KernelBuilder, value: Value) -> Value:
+    return new(builder, iterated(value)[::-1])
+
+
+def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
+    rows = zip(*(iterated(value) for value in values), strict=False)
+    return new(builder, [call(builder, function, list(row), {}) for row in rows])
+
+
+def in_order(
+    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Value = False
+) -> Value:
+    items = iterated(value)
+    keys = items if key is None else [call(builder, key, [item], {}) for item in items]
+    if is_run_time(keys):
+        raise not_yet("sorted() of run-time values")
+    positions = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    return new(builder, [items[position] for position in positions])
+
+
+def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
+    for value in iterated(values):
+        start = binary(builder, ast.Add(), start, value)
+    return start
+
+
+def any_true(builder: KernelBuilder, values: Value) -> Value:
+    return _truth_of(builder, iterated(values), False)
+
+
+def all_true(builder: KernelBuilder, values: Value) -> Value:
+    return _truth_of(builder, iterated(values), True)
+
+
+def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Value:
+    found: Value = is_all
+    for value in values:
+        now, so_far = scalars.truth(builder, value), found
+
+        def last(now: Value = now) -> Value:
+            return now
+
+        def first(so_far: Value = so_far) -> Value:
+            return so_far
+
+        found = choose(builder, so_far, *((last, first) if is_all else (first, last)))
+    return found
 
 
 PYTHON: dict[Any, Callable[..., Value]] = {
     range: range_value,
+    list: list_of,
+    dict: dict_of,
+    set: set_of,
+    tuple: tuple_of,
+    enumerate: enumerated,
+    zip: zipped,
+    reversed: backwards,
+    map: mapped,
+    sorted: in_order,
+    getattr: get_attribute,
+    hasattr: has_attribute,
+    setattr: set_attribute,
+    isinstance: is_instance,
     min: scalars.minimum,
     max: scalars.maximum,
     abs: absolute,
@@ -452,8 +707,15 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     float: scalars.to_float,
     bool: scalars.truth,
     slice: slice_object,
-    tuple: tuple_of,
+    sum: total,
+    any: any_true,
+    all: all_true,
 }
+# Python's own would not see what the items are, or would give what a kernel may not keep.
+ALWAYS = (
+    range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, setattr,
+    isinstance, len,
+)  # fmt: skip
 
 
 def steps_of(value: Value) -> RangeValue | None:
@@ -468,6 +730,12 @@ EXPRESSIONS: dict[type[ast.expr], Callable[[KernelBuilder, Any], Value]] = {
     ast.Name: name,
     ast.Tuple: tuple_display,
     ast.List: list_display,
+    ast.Set: set_display,
+    ast.Dict: dict_display,
+    ast.ListComp: list_comprehension,
+    ast.GeneratorExp: list_comprehension,
+    ast.SetComp: set_comprehension,
+    ast.DictComp: dict_comprehension,
     ast.Slice: slice_display,
     ast.JoinedStr: text,
     ast.NamedExpr: named_expression,

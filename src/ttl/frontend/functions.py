@@ -10,9 +10,16 @@ from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.dialects import ttl
 
-from .builder import CannotCompile, Frame, KernelBuilder, Unusable, Value, not_in_kernels, not_yet
+from .builder import (
+    CannotCompile,
+    Frame,
+    KernelBuilder,
+    Unusable,
+    Value,
+    finish,
+    not_in_kernels,
+)
 from .environment import Environment, NodeFunctions
 from .loops import stored_names
 from .source import function_tree
@@ -84,11 +91,12 @@ def inline(
     for name, value in (bound.arguments | {RETURNED: None}).items():
         builder.values[frame.number, name] = value
     caller, builder.frame = builder.frame, frame
+    outer, builder.unfinished = builder.unfinished, (*builder.unfinished, [])
     try:
         body(builder, tree)
-        _finish(builder, frame)
+        finish(builder, builder.unfinished[-1] or [])
     finally:
-        builder.frame = caller
+        builder.frame, builder.unfinished = caller, outer
     if len(builder.diagnostics) > mistakes:
         raise CannotCompile
     result = builder.values[frame.number, RETURNED]
@@ -152,16 +160,3 @@ def shared_names(tree: ast.AST) -> frozenset[str]:
         if isinstance(node, ast.Nonlocal)
         for name in node.names
     )
-
-
-def _finish(builder: KernelBuilder, frame: Frame) -> None:
-    """What the call left to be finished at its end: first the transfers, then the blocks."""
-    for op in frame.unfinished:
-        if op.parent_block() is not builder.block:
-            raise not_yet("a block or copy in a branch of a function, left to be finished")
-    copies = [op for op in frame.unfinished if isinstance(op, ttl.CopyOp)]
-    blocks = [op.block for op in frame.unfinished if isinstance(op, ttl.AcquireOp)]
-    for copy in copies:
-        builder.emit(ttl.WaitTransferOp.create(operands=[copy.transfer]))
-    if blocks:
-        builder.emit(ttl.ScopeEndOp.create(operands=blocks))

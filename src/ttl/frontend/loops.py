@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -17,19 +18,43 @@ from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 
 from .block_math import Fill, block_operand
+from .branches import choose
 from .builder import (
+    FlowBroken,
+    Frame,
     KernelBuilder,
     Unusable,
     Value,
     Variable,
     describe,
+    flow_broken,
     not_in_kernels,
-    not_yet,
     value_name,
 )
-from .changing import Slot, changes, filled, name_value, on_some_paths, parts_of, typed, zipped
+from .changing import (
+    Slot,
+    changes,
+    filled,
+    is_readable,
+    name_value,
+    on_some_paths,
+    parts_of,
+    typed,
+    zipped,
+)
 from .environment import MISSING, is_same
-from .scalars import TYPES, as_kind, common_kind, integer, is_run_time, kind_of, negate, truth
+from .scalars import (
+    TYPES,
+    as_kind,
+    common_kind,
+    compare,
+    integer,
+    is_run_time,
+    kind_of,
+    negate,
+    truth,
+)
+from .steps import Jump, reads_first
 
 
 class _Changing(Unusable):
@@ -37,7 +62,7 @@ class _Changing(Unusable):
 
     def __init__(self, name: str, value: Value):
         super().__init__(
-            not_yet(f"a loop that changes `{name}`, which is {describe(value)} at its start")
+            flow_broken(f"a loop that changes `{name}`, which is {describe(value)} at its start")
         )
         self.value = value
 
@@ -45,8 +70,8 @@ class _Changing(Unusable):
 class Carried:
     """The variables that a loop changes: their values at its start and in its body."""
 
-    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable]):
-        self.builder = builder
+    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable], loop: FlowLoop):
+        self.builder, self.loop = builder, loop
         self.before = builder.values
         self.start: list[SSAValue] = []
         self.templates: dict[Variable, Any] = {}
@@ -56,21 +81,23 @@ class Carried:
             if value is MISSING or isinstance(value, Unusable):
                 continue
             mark = len(self.start)
-            template = self._template(value)
+            by_value = reads_first(loop.nodes, variable[1])
+            template = self._template(value, by_value)
             if template is MISSING or len(self.start) == mark:
                 del self.start[mark:]
                 self.fixed[variable] = _Changing(variable[1], value)
             else:
                 self.templates[variable] = template
 
-    def _template(self, value: Value) -> Any:
+    def _template(self, value: Value, by_value: bool) -> Any:
+        """`by_value`: a block may be what it holds."""
         if isinstance(value, (tuple, list)):
-            items = [self._template(item) for item in value]
+            items = [self._template(item, by_value) for item in value]
             return MISSING if any(item is MISSING for item in items) else type(value)(items)
         if isinstance(value, slice):
-            items = [None if p is None else self._template(p) for p in parts_of(value)]
+            items = [None if p is None else self._template(p, False) for p in parts_of(value)]
             return MISSING if any(item is MISSING for item in items) else slice(*items)
-        if not changes(value):
+        if not changes(value) and not (by_value and is_readable(value)):
             return MISSING
         kind = kind_of(value)
         self.start.append(value if kind is None else as_kind(self.builder, value, kind))
@@ -98,6 +125,7 @@ class Carried:
         for variable, template in self.templates.items():
             value = ends.get(variable, MISSING)
             if isinstance(value, Unusable):
+                self._refuse_if_read(template, arguments, value)
                 unusable[variable] = value
             elif (broken := self._match(variable[1], template, value, yielded)) is not None:
                 if any(argument.uses for argument in _slots(template, arguments)):
@@ -110,6 +138,13 @@ class Carried:
             if variable not in self.before:
                 unusable[variable] = on_some_paths(variable[1])
         return yielded, unusable
+
+    def _refuse_if_read(
+        self, template: Any, arguments: Sequence[SSAValue], value: Unusable
+    ) -> None:
+        """What the next iteration reads must be there."""
+        if value.broken and any(argument.uses for argument in _slots(template, arguments)):
+            raise value.broken
 
     def _match(
         self, name: str, template: Any, value: Value, yielded: list[SSAValue]
@@ -147,7 +182,7 @@ def _slots(template: Any, arguments: Sequence[SSAValue]) -> Iterator[SSAValue]:
 def _fits(value: Value, type: Attribute) -> bool:
     kind = kind_of(value)
     if kind is None:
-        return changes(value) and value.type == type
+        return (changes(value) or is_readable(value)) and value.type == type
     wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
     return wanted is not None and common_kind(kind, wanted) is wanted
 
@@ -155,9 +190,11 @@ def _fits(value: Value, type: Attribute) -> bool:
 def _other_kind(name: str, start: Value, end: Value) -> RuleBroken:
     names = {float: "a float", int: "an int", bool: "a bool"}
     texts = [names.get(kind_of(v)) or describe(v) for v in (start, end)]  # type: ignore[arg-type]
-    return not_in_kernels(
-        f"`{name}` is {texts[0]} before the loop and {texts[1]} in it",
-        "give it a value of the same kind before the loop, for example 0.0",
+    return FlowBroken(
+        codes.NOT_IN_KERNELS,
+        f"`{name}` is {texts[0]} before the loop and {texts[1]} in it: not part of the language of "
+        "kernels",
+        helps=("give it a value of the same kind before the loop, for example 0.0",),
     )
 
 
@@ -221,7 +258,10 @@ def _stored(node: ast.AST) -> frozenset[str]:
 
 
 def settle_fills(
-    builder: KernelBuilder, variables: Iterable[Variable], body: Callable[[], None]
+    builder: KernelBuilder,
+    variables: Iterable[Variable],
+    loop: FlowLoop,
+    body: Callable[[], None],
 ) -> None:
     """A fill without a shape that a loop changes has the type that the loop gives it.
 
@@ -230,19 +270,16 @@ def settle_fills(
     fills = [v for v in sorted(variables) if isinstance(builder.values.get(v), Fill)]
     if not fills:
         return
-    before, mistakes = builder.values, list(builder.diagnostics)
-    builder.values, scratch = dict(before), Block()
-    unfinished = list(builder.frame.unfinished)
-    builder.loop_depth += 1
-    with builder.inside(scratch):
+    mark, scratch = builder.mark(), Block()
+    with _inside(builder, loop, scratch):
         body()
-    builder.loop_depth -= 1
-    ends, builder.values = builder.values, before
-    builder.diagnostics[:], builder.frame.unfinished[:] = mistakes, unfinished
+        ends = builder.values
+    builder.go_back(mark)
     for variable in fills:
         end = ends[variable]
         if isinstance(end, SSAValue) and ttl.is_block_value(end.type):
-            before[variable] = block_operand(builder, before[variable], block_type(end.type))
+            start = block_operand(builder, builder.values[variable], block_type(end.type))
+            builder.values[variable] = start
     scratch.erase(safe_erase=False)
 
 
@@ -253,6 +290,48 @@ class RangeValue:
     start: Value
     stop: Value
     step: Value
+
+    @property
+    def count(self) -> int | None:
+        """How many steps there are, if that is known."""
+        bounds = (self.start, self.stop, self.step)
+        return None if is_run_time(bounds) else len(range(*bounds))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowLoop:
+    """A loop being translated that stays a loop; what leaves it early is in `hidden`."""
+
+    frame: Frame
+    nodes: tuple[ast.AST, ...]  # its condition and its body
+    going_on: Variable
+    hidden: frozenset[Variable]
+    returned: list[Value] = field(default_factory=list)
+
+
+def new_loop(
+    builder: KernelBuilder,
+    nodes: tuple[ast.AST, ...],
+    jumps: set[Jump],
+    of_returns: tuple[str, ...],
+) -> FlowLoop:
+    frame = builder.frame
+    going_on = (frame.number, f"<going on {len(builder.loops)}>")
+    hidden = {going_on} if jumps else set()
+    if ast.Return in jumps:
+        hidden |= {(frame.number, name) for name in of_returns}
+    return FlowLoop(frame, nodes, going_on, frozenset(hidden))
+
+
+@contextmanager
+def _inside(builder: KernelBuilder, loop: FlowLoop, block: Block) -> Iterator[None]:
+    loops, unfinished = builder.loops, builder.unfinished
+    builder.loops, builder.unfinished = (*loops, loop), (*unfinished, None)
+    try:
+        with builder.inside(block):
+            yield
+    finally:
+        builder.loops, builder.unfinished = loops, unfinished
 
 
 def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
@@ -266,41 +345,75 @@ def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
 
 
 def loop_over(
-    builder: KernelBuilder, steps: RangeValue, node: ast.For, body: Callable[[], None]
+    builder: KernelBuilder,
+    steps: RangeValue,
+    node: ast.For,
+    loop: FlowLoop,
+    body: Callable[[], None],
 ) -> None:
     """`for target in range(...)`"""
-    bounds = (steps.start, steps.stop, steps.step)
-    if not is_run_time(bounds) and len(range(*bounds)) == 0:
-        return
-    assert isinstance(node.target, ast.Name)
-    changed = assigned(builder, [node.target, *node.body])
+    target = node.target
+    assert isinstance(target, ast.Name)
+    changed = assigned(builder, [target, *node.body])
 
     def trial() -> None:
         builder.assign(target.id, builder.index(0))
         body()
 
-    target = node.target
-    settle_fills(builder, changed, trial)
-    carried = Carried(builder, changed)
+    settle_fills(builder, changed, loop, trial)
+    if loop.hidden:
+        _counted_while(builder, steps, target, changed, loop, body)
+        return
+    carried = Carried(builder, changed, loop)
     lower, upper, step = _upward(builder, steps)
     block = Block(arg_types=[IndexType(), *carried.types])
-    hint = value_name(node.target.id).strip("_") or "i"
+    hint = value_name(target.id).strip("_") or "i"
     block.args[0].name_hint = hint
     if lower in builder.naturals:
         builder.naturals.add(block.args[0])
     arguments = list(block.args[1:])
     carried.enter(arguments)
-    with builder.inside(block):
-        builder.assign(node.target.id, _counted(builder, steps, block.args[0], hint))
-        builder.loop_depth += 1
+    with _inside(builder, loop, block):
+        builder.assign(target.id, _counted(builder, steps, block.args[0], hint))
         body()
-        builder.loop_depth -= 1
         yielded, unusable = carried.leave(arguments)
         builder.emit(scf.YieldOp(*yielded))
-    loop = builder.emit(scf.ForOp(lower, upper, step, carried.start, Region(block)))
-    carried.finish(list(loop.results), unusable)
-    if not is_run_time(bounds) and builder.variable(target.id) not in assigned(builder, node.body):
-        builder.assign(target.id, range(*bounds)[-1])  # as Python leaves it
+    made = builder.emit(scf.ForOp(lower, upper, step, carried.start, Region(block)))
+    carried.finish(list(made.results), unusable)
+    if steps.count and builder.variable(target.id) not in assigned(builder, node.body):
+        last = range(steps.start, steps.stop, steps.step)[-1]
+        builder.assign(target.id, last)  # as Python leaves it
+
+
+def _counted_while(
+    builder: KernelBuilder,
+    steps: RangeValue,
+    target: ast.Name,
+    changed: set[Variable],
+    loop: FlowLoop,
+    body: Callable[[], None],
+) -> None:
+    """A `for` that may be left early counts in a `while`."""
+    hint = value_name(target.id).strip("_") or "i"
+    count = (builder.frame.number, f"<{hint} of {len(builder.loops)}>")
+    total = _step_count(builder, steps)
+    builder.values[count] = builder.index(0)
+    variable = builder.variable(target.id)
+    if steps.count and variable is not None:
+        builder.values[variable] = as_kind(builder, steps.start, int)
+
+    def condition() -> Value:
+        return compare(builder, ast.Lt(), builder.values[count], total)
+
+    def step() -> None:
+        number = builder.values[count]
+        builder.naturals.add(number)
+        builder.assign(target.id, _counted(builder, steps, number, hint, from_zero=True))
+        body()
+        builder.values[count] = builder.value(arith.AddiOp(number, builder.index(1)))
+
+    loop_while(builder, {*changed, count}, loop, condition, step)
+    builder.values.pop(count, None)
 
 
 def _upward(builder: KernelBuilder, steps: RangeValue) -> tuple[SSAValue, SSAValue, SSAValue]:
@@ -325,7 +438,8 @@ def _step_count(builder: KernelBuilder, steps: RangeValue) -> SSAValue:
         return builder.value(arith.DivSIOp(rounded, size))
 
     if not isinstance(steps.step, SSAValue):
-        return count(stop, start, builder.index(-steps.step))
+        first, last = (start, stop) if steps.step > 0 else (stop, start)
+        return count(first, last, builder.index(abs(steps.step)))
     step = steps.step
     downward = negate(builder, step)
     is_up = builder.value(arith.CmpiOp(step, builder.index(0), "sgt"))
@@ -335,10 +449,11 @@ def _step_count(builder: KernelBuilder, steps: RangeValue) -> SSAValue:
 
 
 def _counted(
-    builder: KernelBuilder, steps: RangeValue, number: SSAValue, hint: str
+    builder: KernelBuilder, steps: RangeValue, number: SSAValue, hint: str, from_zero: bool = False
 ) -> SSAValue:
-    """The loop variable of the program."""
-    if not isinstance(steps.step, SSAValue) and steps.step > 0:
+    """The loop variable of the program, from that of the loop."""
+    is_itself = (steps.start, steps.step) == (0, 1) if from_zero else True
+    if not isinstance(steps.step, SSAValue) and steps.step > 0 and is_itself:
         return number
     number.name_hint = f"{hint}_step"
     way = integer(builder, arith.MuliOp, number, as_kind(builder, steps.step, int))
@@ -348,18 +463,20 @@ def _counted(
 
 def loop_while(
     builder: KernelBuilder,
-    node: ast.While,
+    changed: set[Variable],
+    loop: FlowLoop,
     condition: Callable[[], Value],
     body: Callable[[], None],
 ) -> None:
     """`while condition:`"""
-    changed = assigned(builder, node.body)
-    settle_fills(builder, changed, body)
-    carried = Carried(builder, changed)
+    settle_fills(builder, changed, loop, body)
+    if loop.hidden:
+        builder.values[loop.going_on] = True
+    carried = Carried(builder, changed | loop.hidden, loop)
     test = Block(arg_types=carried.types)
     carried.enter(list(test.args))
     with builder.inside(test):
-        decided = truth(builder, condition())
+        decided = truth(builder, _goes_on(builder, loop, condition))
         if not isinstance(decided, SSAValue):
             builder.values = carried.before
             if decided:
@@ -369,11 +486,16 @@ def loop_while(
     block = Block(arg_types=carried.types)
     arguments = list(block.args)
     carried.enter(arguments)
-    with builder.inside(block):
-        builder.loop_depth += 1
+    with _inside(builder, loop, block):
         body()
-        builder.loop_depth -= 1
         yielded, unusable = carried.leave(arguments)
         builder.emit(scf.YieldOp(*yielded))
-    loop = builder.emit(scf.WhileOp(carried.start, carried.types, Region(test), Region(block)))
-    carried.finish(list(loop.results), unusable)
+    made = builder.emit(scf.WhileOp(carried.start, carried.types, Region(test), Region(block)))
+    carried.finish(list(made.results), unusable)
+    builder.values.pop(loop.going_on, None)
+
+
+def _goes_on(builder: KernelBuilder, loop: FlowLoop, condition: Callable[[], Value]) -> Value:
+    if not loop.hidden:
+        return condition()
+    return choose(builder, builder.values[loop.going_on], condition, lambda: False)

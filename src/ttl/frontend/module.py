@@ -24,24 +24,13 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
-from ttl.semantics.dtypes import (
-    DType,
-    bfloat4_b,
-    bfloat8_b,
-    bfloat16,
-    dtype_of,
-    float32,
-    int32,
-    uint16,
-    uint32,
-)
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.tensors import row_page_elements
 from ttl.target import Target
 
-from .builder import KernelBuilder, Nets, buffer_type, not_yet
+from .builder import KernelBuilder, Nets, buffer_type
 from .environment import Environment
+from .other_names import stores_under_other_names
 from .pipes import declare_nets
 from .semaphores import declare_semaphores
 from .statements import build_kernel
@@ -52,9 +41,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     """The ttl module of a program, or CompileError with every mistake found."""
     if len(program.grid) != 2:
         raise CompileError(_unsupported_grid(program).at(None))
-    mistakes: list[Diagnostic] = _uncompiled_types(program)
-    if mistakes:
-        raise CompileError(*mistakes)
+    mistakes: list[Diagnostic] = []
     nets = Nets(program.pipe_nets, program.grid)
     kernels = [
         _build_function(program, number, target, nets, mistakes)
@@ -75,30 +62,6 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     declarations += declare_nets(nets)
     declarations += declare_semaphores(program.semaphores)
     return ModuleOp([*declarations, *kernels], attributes)
-
-
-COMPILED_DTYPES = (bfloat16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16)
-
-
-def _uncompiled_types(program: Program) -> list[Diagnostic]:
-    """Tensors and buffers of types that have no lowering yet."""
-    tensors = [
-        not_yet(f"{wanting} of argument `{name}`").at(None)
-        for name, tensor in program.tensors.items()
-        if (wanting := _not_compiled(dtype_of(tensor), layout_of(tensor)))
-    ]
-    buffers = [
-        not_yet(f"{wanting} of dataflow buffer `{buffer.name}`").at(buffer.span)
-        for buffer in program.buffers
-        if (wanting := _not_compiled(buffer.dtype, buffer.layout))
-    ]
-    return tensors + buffers
-
-
-def _not_compiled(dtype: DType, layout: Layout) -> str | None:
-    if layout is not TILE_LAYOUT:
-        return None  # nothing is computed with it
-    return None if dtype in COMPILED_DTYPES else f"the element type {dtype}"
 
 
 def _unsupported_grid(program: Program) -> RuleBroken:
@@ -161,6 +124,7 @@ def _build_function(
     if not builder.diagnostics:
         remove_unused(builder.entry)
         builder.drop_unused_arguments()
+        mistakes += stores_under_other_names(builder.entry)
     argument_types = [argument.type for argument in builder.entry.args]
     function = func.FuncOp(
         kernel.name, FunctionType.from_lists(argument_types, []), Region(builder.entry)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f64, i1, i3
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
 
 from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
 
@@ -96,8 +97,10 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
         if sign == "/" and not isinstance(right, SSAValue) and right == 0:
             raise _division_by_zero(sign)
         return builder.value(FLOAT_OPS[sign](*operands))
-    if float in kinds:
-        raise not_yet(f"`{sign}` of run-time floats")
+    if float in kinds and sign in ("//", "%"):
+        return _divide_floats(builder, sign, left, right)
+    if float in kinds and sign != "**":
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"`{sign}` of a float")
     if sign == "**":
         return _power(builder, left, right)
     one, other = (as_kind(builder, value, int) for value in (left, right))
@@ -132,6 +135,15 @@ def _divide(
     if other in builder.naturals:
         builder.naturals.add(rest)
     return rest
+
+
+def _divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> SSAValue:
+    """As Python does it, so that the rest has the divisor's sign."""
+    if not isinstance(right, SSAValue) and right == 0:
+        raise _division_by_zero(sign)
+    one, other = (as_kind(builder, value, float) for value in (left, right))
+    kind = ttl.FloorDivideOp if sign == "//" else ttl.RemainderOp
+    return builder.value(kind.of(one, other))
 
 
 def _division_by_zero(sign: str) -> RuleBroken:

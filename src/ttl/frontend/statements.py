@@ -1,30 +1,54 @@
 """Statements of a kernel. Handlers are plain functions, one for each syntax class.
 
-A handler says whether the end of its statement is never reached. `return` in a branch: what
-follows the `if` is done in the branches that do not return, so that every return is the last
-thing on its path.
+A handler gets what follows its statement and gives what is left to do behind it (steps.py).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import decided
 from ttl.language import signpost
 
 from .block_math import accumulate, is_block
-from .branches import conditional
-from .builder import MISTAKEN, CannotCompile, KernelBuilder, Value, not_in_kernels
-from .expressions import binary, expression, steps_of
+from .branches import conditional, not_joined
+from .builder import (
+    MISTAKEN,
+    CannotCompile,
+    KernelBuilder,
+    Mark,
+    Value,
+    finish,
+    flow_broken,
+    not_in_kernels,
+)
+from .choices import without_choice
+from .expressions import binary, expression, steps_of, subscript
 from .functions import RETURNED, Definition, inline, local_function, shared_names
-from .loops import loop_over, loop_while, stored_names
-from .scalars import truth
+from .items import bind, changed, delete_item, iterated, unpacked
+from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
+from .scalars import common_kind, kind_of, truth
 from .source import kernel_tree
+from .steps import (
+    End,
+    Iteration,
+    Jump,
+    Steps,
+    jumps_out,
+    leave,
+    live_steps,
+    reads_first,
+    split_behind_end,
+    uses_as_block,
+)
 
 
 def build_kernel(builder: KernelBuilder) -> None:
@@ -45,76 +69,75 @@ def build_body(builder: KernelBuilder, tree: ast.FunctionDef | ast.AsyncFunction
     )
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
-    statements(builder, tree.body)
+    sequence(builder, tuple(tree.body))
 
 
 def function_body(builder: KernelBuilder, tree: Definition) -> None:
     if isinstance(tree, ast.Lambda):
         builder.values[builder.frame.number, RETURNED] = expression(builder, tree.body)
     else:
-        statements(builder, tree.body)
+        sequence(builder, tuple(tree.body))
 
 
-def statements(
-    builder: KernelBuilder, body: Sequence[ast.stmt], after: Sequence[ast.stmt] = ()
-) -> bool:
-    """Is nothing left to do behind these statements: they return, or have done `after` as well?
-
-    `after` is all that follows them in the function. A branch that may return takes it along, so
-    that the other branch does it and the returning one does not.
-    """
-    for position, statement in enumerate(body):
-        rest = [*body[position + 1 :], *after]
-        try:
-            with builder.at(statement):
-                if isinstance(statement, ast.If):
-                    if if_statement(builder, statement, rest):
-                        return True
-                elif _handle(builder, statement, rest):
-                    return True
-        except CannotCompile:
-            # Go on: mistakes of other statements are reported too, but none that only follow.
-            for name in stored_names([statement]):
-                if (variable := builder.variable(name)) is not None:
-                    builder.values[variable] = MISTAKEN
-    return False
+def sequence(builder: KernelBuilder, steps: Steps) -> None:
+    """Translate the steps to the end of the path."""
+    while steps:
+        step, steps = steps[0], steps[1:]
+        if isinstance(step, ast.stmt):
+            steps = statement(builder, step, steps)
+            continue
+        with suppress(CannotCompile):
+            if isinstance(step, End):
+                step.do()
+            else:
+                steps = (*step.enter(), *steps)
 
 
-def _handle(builder: KernelBuilder, statement: ast.stmt, rest: Sequence[ast.stmt]) -> bool:
-    handler = STATEMENTS.get(type(statement))
-    if handler is None:
-        raise not_in_kernels(f"`{KEYWORDS.get(type(statement), type(statement).__name__)}`")
-    is_scope = isinstance(statement, ast.With) and rest
-    if is_scope and _may_return([statement]) and not _returns([statement]):
-        raise not_in_kernels(
-            "`return` on some paths through a `with`",
-            "return behind the `with`, or from all its paths",
-        )
-    handler(builder, statement)
-    return _returns([statement])
+def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
+    """Translate a statement; what is left to do."""
+    try:
+        with builder.at(node):
+            if (handler := FLOW.get(type(node))) is not None:
+                return handler(builder, node, rest)
+            if (simple := STATEMENTS.get(type(node))) is None:
+                keyword = KEYWORDS.get(type(node), type(node).__name__)
+                raise not_in_kernels(f"`{keyword}`")
+            return _simple_statement(builder, simple, node, rest)
+    except CannotCompile:
+        # Go on: mistakes of other statements are reported too, but none that only follow.
+        for name in stored_names([node]):
+            if (variable := builder.variable(name)) is not None:
+                builder.values[variable] = MISTAKEN
+    return rest
 
 
-def _may_return(body: Sequence[ast.stmt]) -> bool:
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Return):
-            return True
-        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            waiting += ast.iter_child_nodes(node)
-    return False
+def _simple_statement(
+    builder: KernelBuilder, handler: Callable[..., None], node: ast.stmt, rest: Steps
+) -> Steps:
+    """`x = a if c else b` is an `if` where a and b cannot be joined."""
+    by_branches = without_choice(node)
+    if by_branches is None:
+        handler(builder, node)
+        return rest
+    mark = builder.mark()
+    with suppress(CannotCompile):
+        with builder.at(node):
+            handler(builder, node)
+        if not any(_is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])):
+            return rest
+    if len(builder.diagnostics) > len(mark.mistakes) and (
+        builder.flow_mistakes == mark.flow_mistakes
+    ):
+        raise CannotCompile
+    builder.go_back(mark)
+    return statement(builder, by_branches, rest)
 
 
-def _returns(body: Sequence[ast.stmt]) -> bool:
-    """Do all paths through the statements return?"""
-    for statement in body:
-        if isinstance(statement, ast.Return):
-            return True
-        if isinstance(statement, ast.If) and all(map(_returns, (statement.body, statement.orelse))):
-            return True
-        if isinstance(statement, ast.With) and _returns(statement.body):
-            return True
-    return False
+def _is_value(builder: KernelBuilder, name: str) -> bool:
+    """Is it the value of one block or another, not one of them?"""
+    variable = builder.variable(name)
+    value = builder.values.get(variable) if variable is not None else None
+    return isinstance(value, SSAValue) and is_block(value) and isinstance(value.owner, scf.IfOp)
 
 
 def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
@@ -128,54 +151,20 @@ def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
 def assign(builder: KernelBuilder, node: ast.Assign) -> None:
     value = expression(builder, node.value)
     for target in node.targets:
-        bind(builder, target, value)
+        bind_target(builder, target, value)
 
 
 def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
     if node.value is not None:
-        bind(builder, node.target, expression(builder, node.value))
+        bind_target(builder, node.target, expression(builder, node.value))
 
 
-def bind(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
-    if isinstance(target, ast.Name):
-        builder.assign(target.id, value)
-        return
-    if not isinstance(target, (ast.Tuple, ast.List)):
-        raise not_in_kernels("assignment to anything but names")
-    if not isinstance(value, (tuple, list)):
-        raise RuleBroken(codes.WRONG_ARGUMENT, "a single value for several names")
-    starred = [p for p, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
-    if starred:
-        _bind_starred(builder, target.elts, starred[0], list(value))
-        return
-    _bind_all(builder, target.elts, list(value))
-
-
-def _bind_all(builder: KernelBuilder, targets: Sequence[ast.expr], values: list[Value]) -> None:
-    if len(targets) != len(values):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{len(values)} values for {len(targets)} names")
-    for part, item in zip(targets, values, strict=True):
-        bind(builder, part, item)
-
-
-def _bind_starred(
-    builder: KernelBuilder, targets: list[ast.expr], star: int, values: list[Value]
-) -> None:
-    behind = len(targets) - star - 1
-    if len(values) < len(targets) - 1:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{len(values)} values for {len(targets)} names")
-    end = len(values) - behind
-    rest = targets[star]
-    assert isinstance(rest, ast.Starred)
-    _bind_all(builder, targets[:star], values[:star])
-    bind(builder, rest.value, values[star:end])
-    _bind_all(builder, targets[star + 1 :], values[end:])
+def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
+    bind(builder, target, value, lambda part: expression(builder, part))
 
 
 def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
-    if not isinstance(node.target, ast.Name):
-        raise not_in_kernels("assignment to anything but names")
-    left = builder.lookup(node.target.id)
+    left = _augmented(builder, node.target)
     right = expression(builder, node.value)
     if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
         if not isinstance(node.op, ast.Add):
@@ -184,80 +173,241 @@ def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
         return
     if is_block(left) and not isinstance(node.op, ast.Add):
         raise not_in_kernels("an assignment of a block by other than `+=`")
-    builder.assign(node.target.id, binary(builder, node.op, left, right))
+    if isinstance(left, list) and isinstance(node.op, ast.Add):
+        changed(builder, left, lambda: left.extend(unpacked(right)))
+        return
+    bind_target(builder, node.target, binary(builder, node.op, left, right))
+
+
+def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
+    if isinstance(target, ast.Name):
+        return builder.lookup(target.id)
+    if isinstance(target, ast.Attribute):
+        raise not_in_kernels("assignment to an attribute")
+    return subscript(builder, target)
+
+
+def delete(builder: KernelBuilder, node: ast.Delete) -> None:
+    for target in node.targets:
+        if not isinstance(target, ast.Subscript):
+            raise not_in_kernels("`del` of anything but an item")
+        delete_item(
+            builder, expression(builder, target.value), expression(builder, target.slice)
+        )
 
 
 # Control flow -------------------------------------------------------------------------------------
 
 
-def if_statement(builder: KernelBuilder, node: ast.If, rest: Sequence[ast.stmt]) -> bool:
-    """An `if` and, where one of its branches may return, what follows it."""
+def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
+    """rule REST of steps.py"""
     condition = truth(builder, expression(builder, node.test))
-    takes_rest = _may_return([node])
-    following = list(rest) if takes_rest else []
+    if isinstance(condition, SSAValue) and (known := decided(builder.facts, condition)) is not None:
+        condition = known
     if not isinstance(condition, SSAValue):
-        return _path(builder, node.body if condition else node.orelse, following) or takes_rest
-    if takes_rest and builder.loop_depth > builder.frame.loop_depth:
-        raise _return_in_loop()
-    conditional(
+        return (*(node.body if condition else node.orelse), *rest)
+    if jumps := jumps_out([node]):
+        taken, behind = _up_to_jumps(rest, jumps)
+        _branches(builder, condition, node, taken)
+        return behind
+    return _join_or_split(builder, condition, node, rest)
+
+
+def _join_or_split(
+    builder: KernelBuilder, condition: SSAValue, node: ast.If, rest: Steps
+) -> Steps:
+    """Take along as little of what follows as will do."""
+    mark, count = builder.mark(), 0
+    while True:
+        is_joined = _branches(builder, condition, node, rest[:count])
+        if len(builder.diagnostics) > len(mark.mistakes):
+            return rest[count:]
+        needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
+        if needed == 0:
+            if not is_joined:
+                builder.report(flow_broken("a list, dict or set that a condition changes"))
+            return rest[count:]
+        count += needed
+        jumps = jumps_out([step for step in rest[:count] if isinstance(step, ast.stmt)])
+        count = max(count, len(_up_to_jumps(rest, jumps)[0]))
+        builder.go_back(mark)
+        builder.count_path()
+
+
+def _still_needed(builder: KernelBuilder, mark: Mark, rest: Steps) -> int:
+    """How many of the steps read what was not joined."""
+    names = not_joined(builder, mark)
+    return live_steps(rest, {name for name in names if reads_first(rest, name)})
+
+
+def _up_to_jumps(rest: Steps, jumps: set[Jump]) -> tuple[Steps, Steps]:
+    for jump in (ast.Return, ast.Break, ast.Continue):
+        if jump in jumps:
+            return split_behind_end(rest, jump)
+    return (), rest
+
+
+def _branches(
+    builder: KernelBuilder, condition: SSAValue, node: ast.If, taken: Steps
+) -> bool:
+    joined = conditional(
         builder,
         condition,
-        lambda: _ignore(_path(builder, node.body, following)),
-        lambda: _ignore(_path(builder, node.orelse, following)),
+        lambda: sequence(builder, (*node.body, *taken)),
+        lambda: sequence(builder, (*node.orelse, *taken)),
     )
-    return takes_rest
+    return joined.containers_agree
 
 
-def _path(builder: KernelBuilder, body: list[ast.stmt], rest: list[ast.stmt]) -> bool:
-    return statements(builder, body, rest) or statements(builder, rest)
-
-
-def _ignore(returned: bool) -> None:
-    pass
-
-
-def _return_in_loop() -> RuleBroken:
-    return not_in_kernels("`return` in a loop", "return behind the loop")
-
-
-def for_loop(builder: KernelBuilder, node: ast.For) -> None:
-    steps = steps_of(expression(builder, node.iter))
-    if steps is None:
-        raise not_in_kernels("`for` over anything but range(...)")
+def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
+    over = expression(builder, node.iter)
     if node.orelse:
         raise not_in_kernels("`else` of a loop")
-    if not isinstance(node.target, ast.Name):
-        raise not_in_kernels("`for` with several targets")
-    loop_over(builder, steps, node, lambda: _ignore(statements(builder, node.body)))
+    steps = steps_of(over)
+    if steps is None or not isinstance(node.target, ast.Name):
+        return unrolled(builder, node, iterated(over), rest)
+    count = steps.count
+    if count is not None and count < 2:
+        return unrolled(builder, node, iterated(over), rest)
+    jumps = jumps_out(node.body) & {ast.Break, ast.Return}
+
+    def translate(loop: FlowLoop) -> None:
+        body: Steps = (*node.body, End(lambda: None, ast.Continue))
+        loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
+
+    mark = builder.mark()
+    _translate_loop(builder, tuple(node.body), jumps, translate)
+    if not _needs_unrolling(builder, mark, rest):
+        return _behind_loop(builder, jumps, rest)
+    if count is None or not builder.may_unroll(count):
+        return _behind_loop(builder, jumps, rest)
+    builder.go_back(mark)
+    return unrolled(builder, node, iterated(over), rest)
 
 
-def while_loop(builder: KernelBuilder, node: ast.While) -> None:
+def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
+    """Did it fail only by what a loop cannot hand on, or is such read behind it?"""
+    flow_mistakes = builder.flow_mistakes - mark.flow_mistakes
+    mistakes = len(builder.diagnostics) - len(mark.mistakes)
+    if mistakes:
+        return flow_mistakes > 0
+    return any(reads_first(rest, name) for name in not_joined(builder, mark))
+
+
+def unrolled(
+    builder: KernelBuilder, node: ast.For, items: list[Value], rest: Steps
+) -> Steps:
+    """The body once for each item."""
+
+    def leave_iteration() -> None:
+        *outer, unfinished = builder.unfinished
+        finish(builder, unfinished or [])
+        builder.unfinished = tuple(outer)
+
+    def iteration(position: int) -> Steps:
+        def enter() -> Steps:
+            with builder.at(node.target):
+                bind_target(builder, node.target, items[position])
+            builder.unfinished = (*builder.unfinished, [])
+            end = End(leave_iteration, ast.Continue)
+            return (*node.body, end, *iteration(position + 1))
+
+        return (Iteration(node.body, enter),) if position < len(items) else ()
+
+    return (*iteration(0), End(lambda: None, ast.Break), *rest)
+
+
+def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     if node.orelse:
         raise not_in_kernels("`else` of a loop")
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
         raise not_in_kernels("an assignment in the condition of a loop")
-    loop_while(
-        builder,
-        node,
-        lambda: expression(builder, node.test),
-        lambda: _ignore(statements(builder, node.body)),
-    )
+    jumps = jumps_out(node.body) & {ast.Break, ast.Return}
+    body: Steps = (*node.body, End(lambda: None, ast.Continue))
+
+    def translate(loop: FlowLoop) -> None:
+        loop_while(
+            builder,
+            assigned(builder, node.body),
+            loop,
+            lambda: expression(builder, node.test),
+            lambda: sequence(builder, body),
+        )
+
+    _translate_loop(builder, (node.test, *node.body), jumps, translate)
+    return _behind_loop(builder, jumps, rest)
 
 
-def break_or_continue(builder: KernelBuilder, node: ast.Break | ast.Continue) -> None:
-    keyword = type(node).__name__.lower()
-    raise not_in_kernels(
-        f"`{keyword}`", "put what follows into an `if`, or use `while` with a condition"
-    )
+LEFT = "<left>"  # has a loop of this function returned?
 
 
-def return_statement(builder: KernelBuilder, node: ast.Return) -> None:
-    if builder.loop_depth > builder.frame.loop_depth:
-        raise _return_in_loop()
+def _translate_loop(
+    builder: KernelBuilder,
+    nodes: tuple[ast.AST, ...],
+    jumps: set[Jump],
+    translate: Callable[[FlowLoop], None],
+) -> None:
+    """A loop that returns a number needs one before it: of the kind that it returns."""
+    frame = builder.frame.number
+    if ast.Return in jumps:
+        builder.values[frame, LEFT] = False
+    mark = builder.mark()
+    loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED))
+    translate(loop)
+    kinds = {kind_of(value) for value in loop.returned}
+    if not loop.returned or kinds <= {None} or builder.values.get((frame, RETURNED)) is not None:
+        return
+    builder.go_back(mark)
+    builder.values[frame, RETURNED] = common_kind(*(kind for kind in kinds if kind))(0)
+    translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED)))
+
+
+def _behind_loop(builder: KernelBuilder, jumps: set[Jump], rest: Steps) -> Steps:
+    """What follows a loop is left out where the loop has returned."""
+    if ast.Return not in jumps:
+        return rest
+    frame = builder.frame.number
+    has_left = truth(builder, builder.values[frame, LEFT])
+    if not isinstance(has_left, SSAValue):
+        return leave_function(builder, rest) if has_left else rest
+
+    def otherwise() -> None:
+        builder.values[frame, RETURNED] = None
+        builder.values[frame, LEFT] = False
+        sequence(builder, rest)
+
+    conditional(builder, has_left, lambda: sequence(builder, leave_function(builder, rest)),
+                otherwise)  # fmt: skip
+    return ()
+
+
+def break_loop(builder: KernelBuilder, node: ast.Break, rest: Steps) -> Steps:
+    if not any(isinstance(step, End) and step.jump is ast.Break for step in rest):
+        builder.values[builder.loops[-1].going_on] = False
+    return leave(rest, ast.Break)
+
+
+def continue_loop(builder: KernelBuilder, node: ast.Continue, rest: Steps) -> Steps:
+    return leave(rest, ast.Continue)
+
+
+def return_statement(builder: KernelBuilder, node: ast.Return, rest: Steps) -> Steps:
     value = None if node.value is None else expression(builder, node.value)
     if builder.frame.caller is None and value is not None:
         raise not_in_kernels("a kernel that returns a value", "write results into a tensor")
     builder.values[builder.frame.number, RETURNED] = value
+    for loop in builder.loops:
+        if loop.frame is builder.frame:
+            loop.returned.append(value)
+            builder.values[builder.frame.number, LEFT] = True
+    return leave_function(builder, rest)
+
+
+def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
+    left = leave(rest, ast.Return)
+    if builder.loops and builder.loops[-1].frame is builder.frame:
+        builder.values[builder.loops[-1].going_on] = False
+    return left
 
 
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
@@ -278,7 +428,7 @@ def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
 # `with` -------------------------------------------------------------------------------------------
 
 
-def with_scope(builder: KernelBuilder, node: ast.With) -> None:
+def with_scope(builder: KernelBuilder, node: ast.With, rest: Steps) -> Steps:
     blocks: list[SSAValue] = []
     before: list[str] = []  # signposts that end behind the release of the blocks
     after: list[str] = []
@@ -292,14 +442,20 @@ def with_scope(builder: KernelBuilder, node: ast.With) -> None:
             raise not_in_kernels("`with` over anything but reserve(), wait() and ttl.signpost()")
         blocks.append(value)
         if item.optional_vars is not None:
-            bind(builder, item.optional_vars, value)
-    statements(builder, node.body)
-    for name in reversed(after):
-        _signpost(builder, name, is_end=True)
-    if blocks:
-        builder.emit(ttl.ScopeEndOp.create(operands=blocks))
-    for name in reversed(before):
-        _signpost(builder, name, is_end=True)
+            bind_target(builder, item.optional_vars, value)
+
+    def close() -> None:
+        with builder.at(node):
+            for name in reversed(after):
+                _signpost(builder, name, is_end=True)
+            for block in blocks:
+                builder.number(block.owner)
+            if blocks:
+                builder.emit(ttl.ScopeEndOp.create(operands=blocks))
+            for name in reversed(before):
+                _signpost(builder, name, is_end=True)
+
+    return (*node.body, End(close), *rest)
 
 
 def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
@@ -315,16 +471,21 @@ STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
     ast.Assign: assign,
     ast.AnnAssign: annotated_assign,
     ast.AugAssign: augmented_assign,
-    ast.For: for_loop,
-    ast.While: while_loop,
-    ast.Break: break_or_continue,
-    ast.Continue: break_or_continue,
-    ast.Return: return_statement,
+    ast.Delete: delete,
     ast.Assert: assertion,
     ast.FunctionDef: function_definition,
-    ast.With: with_scope,
     ast.Nonlocal: do_nothing,
     ast.Pass: do_nothing,
+}
+
+FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
+    ast.If: if_statement,
+    ast.For: for_loop,
+    ast.While: while_loop,
+    ast.Break: break_loop,
+    ast.Continue: continue_loop,
+    ast.Return: return_statement,
+    ast.With: with_scope,
 }
 
 KEYWORDS: dict[type[ast.stmt], str] = {
@@ -332,7 +493,6 @@ KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncFunctionDef: "async def",
     ast.AsyncWith: "async with",
     ast.ClassDef: "class",
-    ast.Delete: "del",
     ast.Global: "global",
     ast.Import: "import",
     ast.ImportFrom: "import",

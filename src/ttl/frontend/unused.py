@@ -1,157 +1,154 @@
 """Values that a kernel's variables have and nobody reads are not calculated.
 
 While a loop is translated it is not known which of its variables matter after it: all that it
-changes become results. Here those go that nothing uses.
+changes become results. Here those go that nothing needs:
+rule NEED  what an operation with an effect uses is needed, and what a needed value is calculated
+           from. A needed result, or a needed argument of a loop's body, needs what the body hands
+           on for it and what it starts from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects import scf
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 
+# Of loops and branches: how many operands are not starts, and how many arguments of their regions
+# are not what they hand on.
+SHAPES: dict[type[Operation], tuple[int, int]] = {
+    scf.IfOp: (1, 0),
+    scf.ForOp: (3, 1),
+    scf.WhileOp: (0, 0),
+    ttl.IfSrcOp: (0, 1),
+    ttl.IfDstOp: (0, 1),
+}
+FLOW = tuple(SHAPES)
+
 
 def remove_unused(body: Block) -> None:
-    changed = True
-    while changed:
-        changed = False
-        for op in list(body.walk(reverse=True)):
-            handler = HANDLERS.get(type(op))
-            if op.parent is None:  # erased with something else
-                continue
-            if handler is not None:
-                changed |= handler(op)
-            elif _is_calculation(op) and not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
-                changed = True
+    needed = _Needed(body)
+    flow: list[Operation] = [op for op in body.walk(reverse=True) if isinstance(op, FLOW)]
+    kept = {op: needed.positions(op) for op in flow}
+    for op in flow:
+        _drop_handed_on(op, kept[op])
+    rebuilt = []
+    for op in list(body.walk(reverse=True)):  # what uses a value comes before it
+        if op not in kept:
+            _remove(op, needed)
+        elif len(kept[op]) < len(op.results):
+            rebuilt.append((_rebuilt(op, kept[op]), kept[op]))
+    for op, positions in rebuilt:
+        _drop_arguments(op, positions)
+
+
+class _Needed:
+    """rule NEED"""
+
+    def __init__(self, body: Block):
+        self.values: set[SSAValue] = set()
+        self.waiting: list[SSAValue] = []
+        for op in body.walk():
+            if isinstance(op, FLOW):
+                self.add(*_bounds(op))
+            elif isinstance(op, scf.ConditionOp):
+                self.add(op.operands[0])
+            elif not isinstance(op, (scf.YieldOp, ttl.YieldOp)) and not _is_calculation(op):
+                self.add(*op.operands)
+        while self.waiting:
+            self._follow(self.waiting.pop())
+
+    def add(self, *values: SSAValue) -> None:
+        self.waiting += [value for value in values if value not in self.values]
+        self.values |= set(values)
+
+    def _follow(self, value: SSAValue) -> None:
+        owner = value.owner
+        if isinstance(owner, Operation):
+            if isinstance(owner, FLOW):
+                self._position(owner, owner.results.index(value))
+            elif _is_calculation(owner):
+                self.add(*owner.operands)
+            return
+        loop = owner.parent_op()
+        if isinstance(loop, FLOW):
+            first = SHAPES[type(loop)][1]
+            position = owner.args.index(value) - first
+            if position >= 0:
+                self._position(loop, position)
+
+    def _position(self, op: Operation, position: int) -> None:
+        self.add(op.results[position], *(end[position] for end in _handed_on(op)))
+        if starts := _starts(op):
+            self.add(starts[position])
+            first = SHAPES[type(op)][1]
+            self.add(*(region.block.args[first + position] for region in op.regions))
+
+    def positions(self, op: Operation) -> list[int]:
+        return [n for n, result in enumerate(op.results) if result in self.values]
 
 
 def _is_calculation(op: Operation) -> bool:
-    return op.name.startswith("arith.") or isinstance(op, _CALCULATIONS)
+    return ttl.is_scalar_math(op) or isinstance(op, _CALCULATIONS)
 
 
-_CALCULATIONS = (
-    ttl.NodeIndexOp,
-    ttl.TensorSliceOp,
-    ttl.PipeValueOp,
-    ttl.RoleOp,
-    ttl.NoTransferOp,
-)
+_CALCULATIONS = (ttl.TensorSliceOp, ttl.PipeValueOp, ttl.RoleOp, ttl.NoTransferOp)
 
 
-def _drop_branch_results(op: scf.IfOp) -> bool:
-    kept = [n for n, result in enumerate(op.results) if result.uses]
-    if len(kept) == len(op.results):
-        return False
+def _bounds(op: Operation) -> list[SSAValue]:
+    """What a branch or loop itself needs."""
+    return list(op.operands[: SHAPES[type(op)][0]])
+
+
+def _starts(op: Operation) -> list[SSAValue]:
+    return list(op.operands[len(_bounds(op)) :])
+
+
+def _handed_on(op: Operation) -> list[list[SSAValue]]:
+    """What each region hands on for the results; a test says first whether to go on."""
+    return [
+        list(end.operands[isinstance(end, scf.ConditionOp) :])
+        for region in op.regions
+        if region.blocks and (end := region.block.last_op) is not None
+    ]
+
+
+def _drop_handed_on(op: Operation, kept: list[int]) -> None:
     for region in op.regions:
-        _keep_operands(region.block.last_op, kept)
-    types = [op.results[n].type for n in kept]
-    then, otherwise = (_moved(region) for region in op.regions)
-    _replace(op, scf.IfOp(op.cond, types, then, otherwise), kept)
-    return True
+        end = region.block.last_op if region.blocks else None
+        if end is not None:
+            first = int(isinstance(end, scf.ConditionOp))
+            end.operands = [*end.operands[:first], *(end.operands[first + n] for n in kept)]
 
 
-def _drop_loop_results(op: scf.ForOp) -> bool:
-    body = op.body.block
-    end = body.last_op
-    assert end is not None
-    kept = [
-        n
-        for n, result in enumerate(op.results)
-        if result.uses or _is_read(body.args[n + 1], end, n)
-    ]
-    if len(kept) == len(op.results):
-        return False
-    dropped = [n for n in range(len(op.results)) if n not in kept]
-    _keep_operands(end, kept)
-    for n in reversed(dropped):
-        _erase_argument(body, n + 1)
-    starts = [op.iter_args[n] for n in kept]
-    _replace(op, scf.ForOp(op.lb, op.ub, op.step, starts, _moved(op.body)), kept)
-    return True
+def _remove(op: Operation, needed: _Needed) -> None:
+    if _is_calculation(op) and not any(result in needed.values for result in op.results):
+        op.detach()
+        op.erase()
 
 
-def _drop_pipe_results(op: ttl.ForEachPipeOp) -> bool:
-    body = op.body.block
-    end = body.last_op
-    assert end is not None
-    kept = [
-        n for n, result in enumerate(op.ends) if result.uses or _is_read(body.args[n + 1], end, n)
-    ]
-    if len(kept) == len(op.ends):
-        return False
-    dropped = [n for n in range(len(op.ends)) if n not in kept]
-    _keep_operands(end, kept)
-    for n in reversed(dropped):
-        _erase_argument(body, n + 1)
+def _rebuilt(op: Operation, kept: list[int]) -> Operation:
+    starts = _starts(op)
+    regions = [_moved(region) for region in op.regions]
+    if isinstance(op, scf.IfOp) and not kept and len(regions[1].block.ops) == 1:
+        regions[1] = Region()  # there is nothing to do
     new = type(op).create(
-        operands=[op.start[n] for n in kept],
+        operands=[*_bounds(op), *(starts[n] for n in kept if starts)],
         properties=dict(op.properties),
-        regions=[_moved(op.body)],
-        result_types=[op.ends[n].type for n in kept],
+        result_types=[op.results[n].type for n in kept],
+        regions=regions,
     )
     _replace(op, new, kept)
-    return True
+    return new
 
 
-def _drop_while_results(op: scf.WhileOp) -> bool:
-    test, body = op.before_region.block, op.after_region.block
-    condition, end = test.last_op, body.last_op
-    assert condition is not None and end is not None
-    kept = [
-        n
-        for n, result in enumerate(op.results)
-        if result.uses or _is_read(body.args[n], end, n) or _is_read(test.args[n], condition, n + 1)
-    ]
-    if len(kept) == len(op.results):
-        return False
-    _keep_operands(end, kept)
-    _keep_operands(condition, [0, *(n + 1 for n in kept)])
-    for n in reversed(range(len(op.results))):
-        if n not in kept:
-            _erase_argument(test, n)
-            _erase_argument(body, n)
-    starts = [op.arguments[n] for n in kept]
-    types = [op.results[n].type for n in kept]
-    regions = [_moved(region) for region in op.regions]
-    _replace(op, scf.WhileOp(starts, types, *regions), kept)
-    return True
-
-
-def _is_read(argument: BlockArgument, end: Operation, position: int) -> bool:
-    """Is it used for more than its own next value?"""
-    waiting: list[SSAValue] = [argument]
-    while waiting:
-        for use in waiting.pop().uses:
-            if (use.operation, use.index) == (end, position):
-                continue
-            user = use.operation
-            if not user.name.startswith("arith.") or user.parent is not end.parent:
-                return True
-            waiting += user.results
-    return False
-
-
-def _erase_argument(block: Block, number: int) -> None:
-    """An argument of a block, and what is calculated from it."""
-    argument = block.args[number]
-    calculations = [use.operation for use in argument.uses]
-    for op in calculations:
-        calculations += [use.operation for result in op.results for use in result.uses]
-    for op in reversed(list(dict.fromkeys(calculations))):
-        if op.parent is not None:
-            op.detach()
-            op.erase(safe_erase=False)
-    block.erase_arg(argument)
-
-
-def _keep_operands(end: Operation | None, kept: list[int]) -> None:
-    assert end is not None
-    end.operands = [end.operands[n] for n in kept]
+def _drop_arguments(op: Operation, kept: list[int]) -> None:
+    first = SHAPES[type(op)][1]
+    for region in op.regions:
+        for block in region.blocks:
+            dropped = [a for a in block.args[first:] if a.index - first not in kept]
+            for argument in dropped:
+                block.erase_arg(argument)
 
 
 def _moved(region: Region) -> Region:
@@ -170,12 +167,3 @@ def _replace(op: Operation, new: Operation, kept: list[int]) -> None:
         op.results[n].replace_all_uses_with(result)
     op.detach()
     op.erase()
-
-
-HANDLERS: dict[type[Operation], Callable[..., bool]] = {
-    scf.IfOp: _drop_branch_results,
-    scf.ForOp: _drop_loop_results,
-    scf.WhileOp: _drop_while_results,
-    ttl.IfSrcOp: _drop_pipe_results,
-    ttl.IfDstOp: _drop_pipe_results,
-}

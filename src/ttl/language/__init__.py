@@ -6,11 +6,12 @@ from ttl.semantics.types import TILE_SHAPE, TILE_SIZE
 from . import block_functions, math
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
-from .copies import GroupTransfer, Transfer, copy
+from .copies import GroupTransfer, copy
 from .operation import Operation, Program, compute, datamovement, grid_size, node, operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
+from .transfer import Transfer
 from .types import Count, DstT, Index, NaturalInt, NodeCoord, NodeRange, PositiveInt, Shape, Size
 
 __all__ = [

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import Layout
-from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, bind
+from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, NO_PARAMETERS, BlockOp, bind
 from ttl.semantics.types import BlockType, Shape
 
-from .engine import ENGINE, engine
+from .engine import ENGINE, Engine, engine
 
-Operator = Callable[[Any, Any], "BlockExpression"]
+# Not taken from the table at each call: operators are what kernels call most.
+ADD: Final = BY_OPERATOR["+"]
+SUB: Final = BY_OPERATOR["-"]
+MUL: Final = BY_OPERATOR["*"]
+TRUEDIV: Final = BY_OPERATOR["/"]
+MOD: Final = BY_OPERATOR["%"]
+FLOORDIV: Final = BY_OPERATOR["//"]
+XOR: Final = BY_OPERATOR["^"]
+MATMUL: Final = BY_OPERATOR["@"]
+LT: Final = BY_OPERATOR["<"]
+LE: Final = BY_OPERATOR["<="]
+GT: Final = BY_OPERATOR[">"]
+GE: Final = BY_OPERATOR[">="]
+EQ: Final = BY_OPERATOR["=="]
+NE: Final = BY_OPERATOR["!="]
 
 
-def _binary(sign: str) -> tuple[Operator, Operator]:
-    """The methods of an operator, for a block on its left and on its right."""
-    op = BY_OPERATOR[sign]
-
-    def on_the_left(self: BlockExpression, other: Any) -> BlockExpression:
-        running = ENGINE.get(None) or engine(sign)
-        result: BlockExpression = running.apply(op, (self, other))
-        return result
-
-    def on_the_right(self: BlockExpression, other: Any) -> BlockExpression:
-        running = ENGINE.get(None) or engine(sign)
-        result: BlockExpression = running.apply(op, (other, self))
-        return result
-
-    return on_the_left, on_the_right
+def _binary(sign: str, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+    running: Engine | None = ENGINE.get(None)
+    if running is None:
+        running = engine(sign)
+    return running.binary(op, left, right)
 
 
 class BlockExpression:
@@ -51,35 +54,98 @@ class BlockExpression:
     def dtype(self) -> DType | None:
         return self.type.dtype
 
-    __add__, __radd__ = _binary("+")
-    __sub__, __rsub__ = _binary("-")
-    __mul__, __rmul__ = _binary("*")
-    __truediv__, __rtruediv__ = _binary("/")
-    __mod__, __rmod__ = _binary("%")
-    __floordiv__, __rfloordiv__ = _binary("//")
-    __xor__, __rxor__ = _binary("^")
-    __matmul__, __rmatmul__ = _binary("@")
-    __lt__, _ = _binary("<")
-    __le__, _ = _binary("<=")
-    __gt__, _ = _binary(">")
-    __ge__, _ = _binary(">=")
-    __eq__, _ = _binary("==")  # type: ignore[assignment]
-    __ne__, _ = _binary("!=")  # type: ignore[assignment]
-    del _
+    def __add__(self, other: Any) -> BlockExpression:
+        return _binary("+", ADD, self, other)
+
+    def __radd__(self, other: Any) -> BlockExpression:
+        return _binary("+", ADD, other, self)
+
+    def __sub__(self, other: Any) -> BlockExpression:
+        return _binary("-", SUB, self, other)
+
+    def __rsub__(self, other: Any) -> BlockExpression:
+        return _binary("-", SUB, other, self)
+
+    def __mul__(self, other: Any) -> BlockExpression:
+        return _binary("*", MUL, self, other)
+
+    def __rmul__(self, other: Any) -> BlockExpression:
+        return _binary("*", MUL, other, self)
+
+    def __truediv__(self, other: Any) -> BlockExpression:
+        return _binary("/", TRUEDIV, self, other)
+
+    def __rtruediv__(self, other: Any) -> BlockExpression:
+        return _binary("/", TRUEDIV, other, self)
+
+    def __mod__(self, other: Any) -> BlockExpression:
+        return _binary("%", MOD, self, other)
+
+    def __rmod__(self, other: Any) -> BlockExpression:
+        return _binary("%", MOD, other, self)
+
+    def __floordiv__(self, other: Any) -> BlockExpression:
+        return _binary("//", FLOORDIV, self, other)
+
+    def __rfloordiv__(self, other: Any) -> BlockExpression:
+        return _binary("//", FLOORDIV, other, self)
+
+    def __xor__(self, other: Any) -> BlockExpression:
+        return _binary("^", XOR, self, other)
+
+    def __rxor__(self, other: Any) -> BlockExpression:
+        return _binary("^", XOR, other, self)
+
+    def __matmul__(self, other: Any) -> BlockExpression:
+        return _binary("@", MATMUL, self, other)
+
+    def __rmatmul__(self, other: Any) -> BlockExpression:
+        return _binary("@", MATMUL, other, self)
+
+    def __lt__(self, other: Any) -> BlockExpression:
+        return _binary("<", LT, self, other)
+
+    def __le__(self, other: Any) -> BlockExpression:
+        return _binary("<=", LE, self, other)
+
+    def __gt__(self, other: Any) -> BlockExpression:
+        return _binary(">", GT, self, other)
+
+    def __ge__(self, other: Any) -> BlockExpression:
+        return _binary(">=", GE, self, other)
+
+    def __eq__(self, other: Any) -> BlockExpression:  # type: ignore[override]
+        return _binary("==", EQ, self, other)
+
+    def __ne__(self, other: Any) -> BlockExpression:  # type: ignore[override]
+        return _binary("!=", NE, self, other)
 
     def __pow__(self, n: Any) -> BlockExpression:
         running, op = engine("**"), BY_OPERATOR["**"]
         operands, parameters = bind(op, (self, n), {})
         return running.apply(op, operands, parameters)
 
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "a block cannot be an exponent",
+            helps=(
+                "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the "
+                "base)",
+            ),
+        )
+
     def __neg__(self) -> BlockExpression:
-        return engine("-").apply(BLOCK_OPS["neg"], (self,))
+        return engine("-").apply(BLOCK_OPS["neg"], (self,), NO_PARAMETERS)
 
     def __abs__(self) -> BlockExpression:
-        return engine("abs()").apply(BLOCK_OPS["abs"], (self,))
+        return engine("abs()").apply(BLOCK_OPS["abs"], (self,), NO_PARAMETERS)
 
-    __array_ufunc__ = None  # numpy leaves its operators to ours, instead of going elementwise
-    __hash__ = object.__hash__  # a value is itself; `==` compares elements
+    # numpy leaves its operators to ours, instead of going elementwise.
+    __array_ufunc__: ClassVar[Any] = None
+
+    def __hash__(self) -> int:
+        return id(self)  # a value is itself; `==` compares elements
 
     def __bool__(self) -> bool:
         raise RuleBroken(
@@ -89,17 +155,13 @@ class BlockExpression:
         )
 
 
-def _not_in_place(symbol: str) -> Callable[[Any, Any], NoReturn]:
+def _not_in_place(symbol: str) -> RuleBroken:
     """Without it Python would bind the name to a value and leave the block as it is."""
-
-    def refuse(block: Any, value: Any) -> NoReturn:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"a block is not changed by {symbol}=, only by += and store()",
-            helps=(f"write block.store(block {symbol} value)",),
-        )
-
-    return refuse
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"a block is not changed by {symbol}=, only by += and store()",
+        helps=(f"write block.store(block {symbol} value)",),
+    )
 
 
 class Block(BlockExpression):
@@ -132,14 +194,29 @@ class Block(BlockExpression):
         engine("+=").accumulate(self, value)
         return self
 
-    __isub__ = _not_in_place("-")
-    __imul__ = _not_in_place("*")
-    __itruediv__ = _not_in_place("/")
-    __imatmul__ = _not_in_place("@")
-    __imod__ = _not_in_place("%")
-    __ifloordiv__ = _not_in_place("//")
-    __ipow__ = _not_in_place("**")
-    __ixor__ = _not_in_place("^")
+    def __isub__(self, value: Any) -> NoReturn:
+        raise _not_in_place("-")
+
+    def __imul__(self, value: Any) -> NoReturn:
+        raise _not_in_place("*")
+
+    def __itruediv__(self, value: Any) -> NoReturn:
+        raise _not_in_place("/")
+
+    def __imatmul__(self, value: Any) -> NoReturn:
+        raise _not_in_place("@")
+
+    def __imod__(self, value: Any) -> NoReturn:
+        raise _not_in_place("%")
+
+    def __ifloordiv__(self, value: Any) -> NoReturn:
+        raise _not_in_place("//")
+
+    def __ipow__(self, value: Any) -> NoReturn:
+        raise _not_in_place("**")
+
+    def __ixor__(self, value: Any) -> NoReturn:
+        raise _not_in_place("^")
 
     def push(self) -> None:
         """Hand a reserved block to the consumer."""

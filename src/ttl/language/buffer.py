@@ -11,7 +11,7 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_o
 from ttl.semantics.types import BlockType, Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
-from .engine import ENGINE, engine, scope
+from .engine import ENGINE, Engine, engine, scope
 
 
 class BufferState(NamedTuple):
@@ -100,15 +100,17 @@ class DataflowBuffer:
 
     def reserve(self, name: str | None = None) -> Block:
         """Space for one block to write; waits until there is some. `name` has no effect."""
-        running = ENGINE.get(None) or engine("reserve() of a dataflow buffer")
-        block: Block = running.reserve(self)
-        return block
+        running: Engine | None = ENGINE.get(None)
+        if running is None:
+            running = engine("reserve() of a dataflow buffer")
+        return running.reserve(self)
 
     def wait(self, name: str | None = None) -> Block:
         """The next block to read; waits until one was pushed. `name` has no effect."""
-        running = ENGINE.get(None) or engine("wait() of a dataflow buffer")
-        block: Block = running.wait(self)
-        return block
+        running: Engine | None = ENGINE.get(None)
+        if running is None:
+            running = engine("wait() of a dataflow buffer")
+        return running.wait(self)
 
     def can_reserve(self) -> bool:
         """Would reserve() return at once? Other kernels run before this is answered."""

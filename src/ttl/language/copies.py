@@ -6,36 +6,8 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
-from .engine import ENGINE, engine
-
-
-class Transfer:
-    """A copy under way. Its data may be used after wait()."""
-
-    __slots__ = ()
-
-    is_done: bool  # set by the wait
-
-    @property
-    def is_completed(self) -> bool:
-        """Was it waited for?"""
-        return self.is_done
-
-    def can_wait(self) -> bool:
-        """Would wait() return at once? Other kernels run before this is answered."""
-        raise NotImplementedError
-
-    def wait(self) -> None:
-        """Wait until the copy is complete; the handle is dead afterwards."""
-        raise NotImplementedError
-
-    def join(self, group: GroupTransfer) -> None:
-        """From now on `group` waits for the copy."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """The wait of the group."""
-        raise NotImplementedError
+from .engine import ENGINE, Engine, engine
+from .transfer import Transfer
 
 
 class GroupTransfer:
@@ -81,6 +53,7 @@ def copy(src: Any, dst: Any) -> Transfer:
 
     It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.
     """
-    running = ENGINE.get(None) or engine("ttl.copy()")
-    transfer: Transfer = running.copy(src, dst)
-    return transfer
+    running: Engine | None = ENGINE.get(None)
+    if running is None:
+        running = engine("ttl.copy()")
+    return running.copy(src, dst)

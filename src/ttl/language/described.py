@@ -9,11 +9,12 @@ from ttl.semantics.tensors import TensorSlice
 
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer
-from .copies import GroupTransfer, Transfer
+from .copies import GroupTransfer
 from .operation import Operation, is_tensor
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
+from .transfer import Transfer
 
 LONGEST_TEXT = 60  # of a value that is shown as it is
 

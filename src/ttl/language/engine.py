@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
@@ -17,41 +17,81 @@ if TYPE_CHECKING:
 
     from .block import Block, BlockExpression
     from .buffer import BufferState, DataflowBuffer
-    from .copies import Transfer
     from .operation import Operation, OperationScope
     from .pipes import DstPipeIdentity, PipeNet, SrcPipeIdentity
     from .semaphores import Semaphore
+    from .transfer import Transfer
 
 
-class Engine(Protocol):
+class Engine:
     """Runs kernels: the target of every call a kernel makes."""
 
-    @property
-    def grid(self) -> Shape: ...
-    @property
-    def is_compute(self) -> bool: ...
-    def node(self) -> Shape: ...
-    def reserve(self, buffer: DataflowBuffer) -> Block: ...
-    def wait(self, buffer: DataflowBuffer) -> Block: ...
-    def can_reserve(self, buffer: DataflowBuffer) -> bool: ...
-    def can_wait(self, buffer: DataflowBuffer) -> bool: ...
-    def buffer_state(self, buffer: DataflowBuffer) -> BufferState: ...
-    def slice(self, tensor: Any, index: Any) -> TensorSlice: ...
-    def copy(self, source: Any, destination: Any) -> Transfer: ...
-    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer: ...
-    def require_data_movement(self, call: str) -> None: ...
-    def if_src(self, net: PipeNet, function: Callable[[SrcPipeIdentity], object]) -> None: ...
-    def if_dst(self, net: PipeNet, function: Callable[[DstPipeIdentity], object]) -> None: ...
-    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None: ...
+    __slots__ = ()
+
+    grid: Shape
+    is_compute: bool
+
+    def node(self) -> Shape:
+        raise NotImplementedError
+
+    def reserve(self, buffer: DataflowBuffer) -> Block:
+        raise NotImplementedError
+
+    def wait(self, buffer: DataflowBuffer) -> Block:
+        raise NotImplementedError
+
+    def can_reserve(self, buffer: DataflowBuffer) -> bool:
+        raise NotImplementedError
+
+    def can_wait(self, buffer: DataflowBuffer) -> bool:
+        raise NotImplementedError
+
+    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
+        raise NotImplementedError
+
+    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+        raise NotImplementedError
+
+    def copy(self, source: Any, destination: Any) -> Transfer:
+        raise NotImplementedError
+
+    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
+        raise NotImplementedError
+
+    def require_data_movement(self, call: str) -> None:
+        raise NotImplementedError
+
+    def if_src(self, net: PipeNet, function: Callable[[SrcPipeIdentity], object]) -> None:
+        raise NotImplementedError
+
+    def if_dst(self, net: PipeNet, function: Callable[[DstPipeIdentity], object]) -> None:
+        raise NotImplementedError
+
+    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
+        raise NotImplementedError
+
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
-    ) -> None: ...
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None: ...
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
+    ) -> None:
+        raise NotImplementedError
+
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
+        raise NotImplementedError
+
     def apply(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any] = ...
-    ) -> BlockExpression: ...
-    def accumulate(self, block: Block, value: Any) -> None: ...
-    def signpost(self, name: str, is_end: bool) -> None: ...
+        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+    ) -> BlockExpression:
+        raise NotImplementedError
+
+    def binary(self, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+        """apply() without parameters, for operators."""
+        raise NotImplementedError
+
+    def accumulate(self, block: Block, value: Any) -> None:
+        raise NotImplementedError
+
+    def signpost(self, name: str, is_end: bool) -> None:
+        raise NotImplementedError
 
 
 class LaunchHook:

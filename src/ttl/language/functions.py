@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from ttl.diagnostics import RuleBroken
-from ttl.semantics.ops import NAMESPACES, REQUIRED, BlockOp, bind
+from ttl.semantics.ops import NAMESPACES, NO_PARAMETERS, REQUIRED, BlockOp, bind
 
 from .block import BlockExpression
 from .engine import engine
@@ -28,7 +28,7 @@ def _function(op: BlockOp, namespace: str) -> Function:
         running = engine(spelling)
         try:
             if len(args) == count and not kwargs:
-                return running.apply(op, args)
+                return running.apply(op, args, NO_PARAMETERS)
             operands, parameters = bind(op, args, kwargs)
             return running.apply(op, operands, parameters)
         except RuleBroken as broken:

@@ -247,10 +247,10 @@ def supplied_note(program: Program, found: Iterable[CodePoints]) -> Diagnostic |
     if not labels:
         return None
     labels = sorted(labels, key=lambda label: label.span)
-    calls = "1 call" if len(labels) == 1 else f"{len(labels)} calls"
+    calls = "1 call that was" if len(labels) == 1 else f"{len(labels)} calls that were"
     return Diagnostic(
         codes.SUPPLIED,
-        f"`{program.operation.__name__}` leaves out {calls} that were supplied",
+        f"`{program.operation.__name__}` leaves out {calls} supplied",
         labels[0],
         tuple(labels[1:]),
         helps=("write them where the marks say, or run with --strict to make each an error",),

@@ -7,9 +7,11 @@ names the classes of the engine, which no user knows.
 
 from __future__ import annotations
 
+import dis
 import re
 from collections.abc import Callable
 from inspect import Parameter, signature
+from itertools import pairwise
 from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ from ttl.diagnostics.frames import is_pyttl_file
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.ops import NAMESPACES
 
+from .block import Block
 from .buffer import make_dataflow_buffer_like
 from .copies import copy
 from .described import (
@@ -28,6 +31,7 @@ from .described import (
     public_classes_by_name,
 )
 from .operation import compute, datamovement, grid_size, is_tensor, node, operation
+from .transfer import Transfer
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -50,8 +54,8 @@ def language_mistake(error: Exception) -> RuleBroken | None:
     frame = _innermost_frame(error)
     if frame is None or is_pyttl_file(frame.f_code.co_filename):
         return None
-    text = str(error)
-    if isinstance(error, AttributeError) and (missing := _missing_name(error, text)):
+    text = _as_interpreted(error)
+    if isinstance(error, AttributeError) and (missing := missing_name(error)):
         return missing
     return _wrong_call(text, frame) or _impossible(text, frame)
 
@@ -63,14 +67,67 @@ def _innermost_frame(error: Exception) -> FrameType | None:
     return traceback.tb_frame if traceback is not None else None
 
 
+# What compiled classes say ------------------------------------------------------------------------
+
+COMPILED_CLASSES = (Block, Transfer)
+READ_ONLY = re.compile(r"attribute '(\w+)' of '(?:Block|BlockExpression)' objects is not writable")
+COMPILED_CALL = re.compile(
+    r"(?P<method>\w+)\(\) (?:missing required argument '(?P<missing>\w+)' .*"
+    r"|takes at most \d+ (?:keyword )?arguments? \((?P<given>\d+) given\))"
+)
+
+
+def _as_interpreted(error: Exception) -> str:
+    """The text of the error as the interpreter writes it of a class that is not compiled."""
+    text = str(error)
+    if match := READ_ONLY.fullmatch(text):
+        return f"property '{match[1]}' of '{_engine_name(Block)}' object has no setter"
+    match = COMPILED_CALL.fullmatch(text)
+    owner = next((c for c in COMPILED_CLASSES if match and hasattr(c, match["method"])), None)
+    if match is None or owner is None:
+        return text
+    call = f"{_engine_name(owner)}.{match['method']}()"
+    known = signature(getattr(owner, match["method"])).parameters
+    unknown = [name for name in _keywords(error) if name not in known]
+    if unknown:
+        return f"{call} got an unexpected keyword argument '{unknown[0]}'"
+    if match["missing"]:
+        return f"{call} missing 1 required positional argument: '{match['missing']}'"
+    return f"{call} takes fewer positional arguments but {int(match['given']) + 1} were given"
+
+
+def _engine_name(public: type) -> str:
+    """Not the name users know: a class of the program may have that one."""
+    subclasses: list[type] = public.__subclasses__()
+    return (subclasses[0] if subclasses else public).__name__
+
+
+def _keywords(error: Exception) -> tuple[str, ...]:
+    """The keywords of the call that failed: an instruction near it has their names."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return ()
+    code, call = traceback.tb_frame.f_code, traceback.tb_lasti
+    near = [each for each in dis.get_instructions(code) if call - 8 <= each.offset <= call]
+    for before, named in pairwise(near):
+        if named.opname == "KW_NAMES":  # until Python 3.12
+            return tuple(code.co_consts[named.arg or 0])
+        if named.opname == "CALL_KW":
+            return tuple(before.argval)
+    return ()
+
+
 # Names --------------------------------------------------------------------------------------------
 
 
 MISSING = re.compile(r"'(?P<type>\w+)' object has no attribute '(?P<name>\w+)'")
 
 
-def _missing_name(error: AttributeError, text: str) -> RuleBroken | None:
-    match = MISSING.match(text)
+def missing_name(error: AttributeError) -> RuleBroken | None:
+    """What an object of the language or a tensor has not; None if it is another object."""
+    match = MISSING.match(str(error))
     if match is None:
         return None
     name = match["name"]
@@ -78,11 +135,15 @@ def _missing_name(error: AttributeError, text: str) -> RuleBroken | None:
     if error.name is None:  # before Python 3.12 in an assignment
         public = public_classes_by_name().get(match["type"])
     if public is not None:
-        return no_such_name(public.noun, name, public.names, instead=_instead(public, name))
+        return no_attribute(public, name)
     if is_tensor(error.obj):
         names = [name for name in dir(error.obj) if not name.startswith("_")]
         return no_such_name("a tensor", name, names)
     return None
+
+
+def no_attribute(public: PublicClass, name: str) -> RuleBroken:
+    return no_such_name(public.noun, name, public.names, instead=_instead(public, name))
 
 
 def _instead(public: PublicClass, name: str) -> dict[str, str]:
@@ -198,11 +259,6 @@ COMPLAINTS = (
     ),
     Complaint(r"'(\w+)' object is not callable", "{0} is not a function", ""),
     Complaint(r"object of type '(\w+)' has no len\(\)", "{0} has no length", "write x.shape"),
-    Complaint(
-        r"unsupported operand type\(s\) for \*\* or (?P<what>pow)\(\): '([\w.]+)' and '(\w+)'",
-        "a block cannot be an exponent",
-        "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the base)",
-    ),
     Complaint(
         r"unsupported operand type\(s\) for (?P<what>.+?): '([\w.]+)' and '([\w.]+)'"
         r"|'(?P<compared>.+?)' not supported between instances of '([\w.]+)' and '([\w.]+)'",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,10 @@ def _captured_tensors(kernels: Iterable[KernelFunction]) -> Iterator[tuple[str, 
 
 def is_tensor(value: object) -> bool:
     """Is it a tensor of the embedded or of the real ttnn?"""
-    # Not isinstance(value, TensorLike): that takes fifty times as long.
+    # Not isinstance(value, TensorLike): that takes fifty times as long. A module looks for a name
+    # that it has not among all that it has, to name the nearest.
+    if isinstance(value, ModuleType):
+        return False
     return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
 
 

@@ -154,13 +154,11 @@ class PipeNet:
 
     def if_src(self, function: Callable[[SrcPipeIdentity], object]) -> None:
         """Data movement kernels: call `function` for each pipe that starts at this node."""
-        running = ENGINE.get(None) or engine("PipeNet.if_src()")
-        running.if_src(self, function)
+        engine("PipeNet.if_src()").if_src(self, function)
 
     def if_dst(self, function: Callable[[DstPipeIdentity], object]) -> None:
         """Data movement kernels: call `function` for each pipe that ends at this node."""
-        running = ENGINE.get(None) or engine("PipeNet.if_dst()")
-        running.if_dst(self, function)
+        engine("PipeNet.if_dst()").if_dst(self, function)
 
     def is_src(self) -> bool:
         """Does a pipe of the net start at this node?"""

@@ -24,12 +24,28 @@ from ttl.semantics.ops.rules import normal_dims
 from ttl.semantics.types import Shape
 
 # What combines tiles where a reduction leaves the inside of the tile alone.
-COMBINING = {"reduce_sum": "add", "reduce_max": "max"}
+COMBINING = {
+    "reduce_sum": "add",
+    "reduce_max": "max",
+    "sum_of_tiles": "add",
+    "max_of_tiles": "max",
+}
+OF_TILES = ("sum_of_tiles", "max_of_tiles")
 
 
 def is_arranged(op: object) -> bool:
     return isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and any(
         forms.by_dims for forms in op.ENTRY.tile.values()
+    )
+
+
+def is_broadcasting(op: object) -> bool:
+    """Does it expand its second operand as it reads it?"""
+    return (
+        isinstance(op, ttl.TileMathOp)
+        and not is_arranged(op)
+        and op.parameters is not None
+        and "strides" in op.parameters.data
     )
 
 
@@ -66,6 +82,8 @@ def inner_dims(op: ttl.BlockMathOp | ttl.TileMathOp) -> Shape:
         return numbers_of(op, "dims")
     if op.ENTRY.name == "transpose":
         return (-2, -1)
+    if op.ENTRY.name in OF_TILES:
+        return ()
     rank = len(_shape(op.inputs[0]))
     return tuple(dim - rank for dim in _dims(op) if dim >= rank - 2)
 
@@ -87,10 +105,11 @@ def numbers_of(op: Operation, name: str) -> Shape:
 
 
 def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | None:
-    """The call of an arranged tile operation."""
-    if not forms.by_dims or parameters is None:
+    """The call of a tile operation that is arranged or expands an operand."""
+    found = forms.by_dims or forms.with_broadcast
+    if not found or parameters is None:
         return None
-    return forms.by_dims[tuple(dim.value.data for dim in parameters.data["dims"])]  # type: ignore[attr-defined]
+    return found[tuple(dim.value.data for dim in parameters.data["dims"])]  # type: ignore[attr-defined]
 
 
 # Where it reads -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
 
 from .compiler_buffers import FP32, buffer_dtypes
-from .module_pass import Maker, erase, not_yet
+from .module_pass import Maker, erase
 from .section_builder import is_rounding
 
 Contents = dict[SSAValue, SSAValue | None]  # of a block: its value; None before the first store
@@ -56,7 +56,7 @@ def _named_blocks(kernel: func.FuncOp) -> set[SSAValue]:
 def _is_read(user: Operation, position: int) -> bool:
     if isinstance(user, ttl.StoreOp):
         return position == 0
-    return isinstance(user, (ttl.BlockMathOp, scf.ForOp, scf.YieldOp))
+    return isinstance(user, (ttl.BlockMathOp, scf.ForOp, scf.WhileOp, scf.YieldOp))
 
 
 class _Namer:
@@ -95,9 +95,19 @@ class _Namer:
         if not held:
             return
         self.held[op.buffer].remove(held[0])
+        self.keep(held[0], contents, op)
         value = contents.pop(held[0], None)
         if value is not None and kind is ttl.ReserveOp:
             Maker.before(op).add(ttl.StoreOp.create(operands=[value, held[0]]))
+
+    def keep(self, popped: SSAValue, contents: Contents, before: Operation) -> None:
+        """A block that was stored into another as it is: the other goes on with a copy of it."""
+        for block, value in contents.items():
+            if value is popped and block is not popped:
+                copy = ttl.BLOCK_MATH["typecast"].create(
+                    operands=[value], result_types=[block.type]
+                )
+                contents[block] = Maker.before(before).value(copy, block.name_hint)
 
     def store(self, op: ttl.StoreOp, contents: Contents) -> None:
         before = contents.get(op.view)
@@ -125,9 +135,10 @@ class _Namer:
         """rule ROUND; in registers of the block's own format there is nothing to round."""
         dtype = block_type(block.type).dtype
         is_whole = dtype is not None and not dtype.is_float
-        if is_whole or dtype == self.dtype or isinstance(value.owner, ttl.AcquireOp):
+        if is_whole or dtype == self.dtype:
             return value
-        if is_rounding(value.owner) and value.type == block.type:
+        is_as_stored = isinstance(value.owner, ttl.AcquireOp) or is_rounding(value.owner)
+        if is_as_stored and value.type == block.type:
             return value
         cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
         return Maker.before(before).value(cast, value.name_hint)
@@ -145,7 +156,8 @@ class _Namer:
         elif isinstance(op, scf.IfOp):
             self.branches(op, contents, changed)
         else:
-            raise not_yet("a block that such a loop stores into", op, "use for and range()")
+            assert isinstance(op, scf.WhileOp)
+            self.while_loop(op, contents, changed)
 
     def start(self, block: SSAValue, contents: Contents, make: Maker) -> SSAValue:
         """rule ZERO, before it is known whether anything is added"""
@@ -170,6 +182,33 @@ class _Namer:
         new = scf.ForOp(
             loop.lb, loop.ub, loop.step, [*loop.iter_args, *starts], Region(body)
         )
+        make.add(new)
+        _replace(loop, new, changed, contents)
+
+    def while_loop(
+        self, loop: scf.WhileOp, contents: Contents, changed: list[SSAValue]
+    ) -> None:
+        make = Maker.before(loop)
+        starts = [self.start(block, contents, make) for block in changed]
+        test, body = loop.before_region.block, loop.after_region.block
+        inside: Contents = dict(contents)
+        for block in changed:
+            tested = test.insert_arg(block.type, len(test.args))
+            inside[block] = body.insert_arg(block.type, len(body.args))
+            tested.name_hint = inside[block].name_hint = block.name_hint  # type: ignore[union-attr]
+        condition, end = test.last_op, body.last_op
+        assert isinstance(condition, scf.ConditionOp) and isinstance(end, scf.YieldOp)
+        handed_on = [*condition.operands[1:], *test.args[len(loop.arguments) :]]
+        Maker.before(condition).add(scf.ConditionOp(condition.operands[0], *handed_on))
+        erase(condition)
+        after = self.block(body, inside)
+        _yield_also(end, [after[block] for block in changed])  # type: ignore[misc]
+        arguments = [*loop.arguments, *starts]
+        regions = []
+        for region in list(loop.regions):
+            regions.append(Region())
+            region.move_blocks(regions[-1])
+        new = scf.WhileOp(arguments, [value.type for value in arguments], *regions)
         make.add(new)
         _replace(loop, new, changed, contents)
 

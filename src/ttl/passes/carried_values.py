@@ -195,6 +195,9 @@ def drop_block_math(kernel: func.FuncOp) -> None:
         if isinstance(op, scf.ForOp):
             blocks = [p for p, start in enumerate(op.iter_args) if is_block(start)]
             _without_carried(op, blocks)
+        elif isinstance(op, scf.WhileOp):
+            blocks = [p for p, start in enumerate(op.arguments) if is_block(start)]
+            _while_without_carried(op, blocks)
         elif isinstance(op, scf.IfOp):
             _without_results(op, [p for p, result in enumerate(op.results) if is_block(result)])
 
@@ -223,6 +226,33 @@ def _without_carried(loop: scf.ForOp, dropped: list[int]) -> scf.ForOp:
         loop.results[position].replace_all_uses_with(result)
     erase(loop)
     return new
+
+
+def _while_without_carried(loop: scf.WhileOp, dropped: list[int]) -> None:
+    if not dropped:
+        return
+    kept = [position for position in range(len(loop.arguments)) if position not in dropped]
+    test, body = loop.before_region.block, loop.after_region.block
+    condition = test.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    handed_on = [condition.operands[1 + p] for p in kept]
+    Maker.before(condition).add(scf.ConditionOp(condition.operands[0], *handed_on))
+    erase(condition)
+    _yield_without(body.last_op, dropped)
+    for block in (test, body):
+        for argument in [block.args[position] for position in dropped]:
+            block.erase_arg(argument, safe_erase=False)
+    regions = []
+    for region in list(loop.regions):
+        regions.append(Region())
+        region.move_blocks(regions[-1])
+    starts = [loop.arguments[p] for p in kept]
+    new = scf.WhileOp(starts, [start.type for start in starts], *regions)
+    Maker.before(loop).add(new)
+    for position, result in zip(kept, new.results, strict=True):
+        result.name_hint = loop.results[position].name_hint
+        loop.results[position].replace_all_uses_with(result)
+    erase(loop)
 
 
 def _without_results(op: scf.IfOp, dropped: list[int]) -> scf.IfOp:

@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import DType, float32, int32, uint16
+from ttl.semantics.dtypes import NARROW, DType, float32, int32
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.types import Shape
 
@@ -47,7 +47,7 @@ class CompilerBuffers:
         found = dtype.dtype
         if found is None or found.is_float:
             return self.dtype
-        return int32 if found == uint16 else found
+        return int32 if found in NARROW else found
 
     def make(
         self,

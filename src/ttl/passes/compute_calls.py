@@ -27,15 +27,13 @@ from ttl.semantics.ops import (
 
 from .arranged_tiles import form_of
 from .compiler_buffers import FP32
-from .kernel_calls import KernelConverter, call
+from .kernel_calls import KernelConverter, call, rounded_to_bfloat16
 from .module_pass import Maker
 
 
 def section_step(self: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
     step = op.step.data
-    if step in SUMMING:
-        call(make, "pack_reconfig_l1_acc", make.index(SUMMING[step]))
-    elif step == "unmask":
+    if step == "unmask":
         call(make, "reduce_uninit")
     else:
         call(make, f"tile_regs_{step}")
@@ -47,11 +45,12 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
     registers = list(op.registers)
     action = op.action.data
     if action == "store":
-        call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
+        pack = call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
+        if op.accumulate is not None:
+            pack.attributes["accumulate"] = op.accumulate
     elif action == "copy":
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":
-        assert op.value is not None
         _fill(self, op, registers[0], make)
     elif action == "duplicate":
         call(make, f"{DUPLICATE.call}<DataFormat::{_format(self, op)}>", *registers)
@@ -98,6 +97,13 @@ def _call_in_dst(
 def _fill(
     self: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker
 ) -> None:
+    number = op.number
+    if number is not None:
+        form = FILL.call if op.element_type is None else _spelled(self, FILL_WHOLE, op)
+        if op.element_type is None and _dst_format(self) != "Float32":
+            number = rounded_to_bfloat16(make, number)  # the chip would cut it off
+        call(make, form, register, number)
+        return
     assert op.value is not None
     if op.element_type is None:
         call(make, FILL.call, register).properties["value"] = op.value
@@ -155,7 +161,7 @@ def _form(self: KernelConverter, action: str, from_buffers: bool) -> TileCall:
 
 
 def _arranged_form(self: KernelConverter, op: ttl.TileCallOp) -> TileCall | None:
-    entry = BLOCK_OPS.get(op.action.data)
+    entry = TILE_OPS.get(op.action.data)
     return form_of(entry.tile[self.api], op.parameters) if entry else None
 
 
@@ -166,8 +172,6 @@ def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:
     steps = (block_type(op.buffers[0].type).shape or ())[-1]
     return columns, rows, steps
 
-
-SUMMING = {"sum": 1, "overwrite": 0}
 
 COMPUTE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.SectionOp: section_step,

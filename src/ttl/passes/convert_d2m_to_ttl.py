@@ -40,9 +40,10 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
 from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
+from .kernel_calls import add
 from .module_pass import D2M_MARK, TILE_MATMUL, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
-from .node_calls import minus, plus
+from .node_calls import minus
 
 
 class ConvertD2mToTtl(ModulePass):
@@ -411,7 +412,7 @@ def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[S
     """x, y of the first and the last node, from y, x and rows, columns."""
     (y, x), one = core, make.index(1)
     last_y, last_x = (
-        plus(make, start, minus(make, size, one)) for start, size in zip(core, mcast, strict=True)
+        add(make, start, minus(make, size, one)) for start, size in zip(core, mcast, strict=True)
     )
     return [x, y, last_x, last_y]
 

@@ -26,6 +26,7 @@ from ttl.dialects import emitc, ttkernel
 
 from .cpp_expressions import (
     ARITHMETIC,
+    HELPERS,
     constant_text,
     expression_of,
     is_condition,
@@ -70,7 +71,7 @@ class _FileMaker:
         make.add(emitc.ReturnOp.create())
         start = Maker(InsertPoint.at_start(body), self.kernel)
         for name in sorted(self.helpers):
-            verbatim(start, HELPERS[name])
+            verbatim(start, HELPER_TEXTS[name])
         function = emitc.FuncOp.create(
             properties={
                 "sym_name": StringAttr("kernel_main"),
@@ -116,7 +117,7 @@ class _FileMaker:
         if name == ttkernel.PAGE_ADDRESS:
             self.page_address(op, make)
             return
-        if name in HELPERS:
+        if name in HELPER_TEXTS:
             self.helpers.add(name)
         callee = "get_noc_addr" if name == ttkernel.NODE_ADDRESS else name
         properties: dict[str, Attribute] = {"callee": StringAttr(callee)}
@@ -198,10 +199,28 @@ class _FileMaker:
         return make.value(op)
 
 
-HELPERS = {
+HELPER_TEXTS = {
     # Python rounds a quotient down, C++ to zero.
     "floor_divide": "const auto floor_divide = [](int32_t a, int32_t b) -> int32_t "
     "{ return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };",
+    # As Python has them. The rest is exact: what is taken away is at least half of what there is.
+    "float_remainder": "const auto float_remainder = [](double a, double b) -> double { "
+    "double r = a < 0 ? -a : a; const double d = b < 0 ? -b : b; "
+    'if (!(r - r == 0) || d != d || d == 0) { return __builtin_nan(""); } '
+    "while (r >= d) { double part = d; while (part + part <= r) { part += part; } r -= part; } "
+    "if (r == 0) { return b < 0 ? -0.0 : 0.0; } "
+    "return (a < 0) != (b < 0) ? b - (b < 0 ? -r : r) : a < 0 ? -r : r; };",
+    "floor_divide_floats": "const auto floor_divide_floats = [&](double a, double b) -> double { "
+    "const double q = (a - float_remainder(a, b)) / b; "
+    "if (!(q < 4503599627370496.0 && q > -4503599627370496.0)) { return q; } "
+    "const double down = static_cast<double>(static_cast<int64_t>(q < 0 ? q - 0.5 : q + 0.5)); "
+    "return down == 0 ? a / b * 0.0 : down; };",
+    # To nearest, ties to even; of what a float does not hold the last bit becomes odd.
+    ttkernel.ROUND: "const auto nearest_bfloat16 = [](double x) -> double "
+    "{ const float f = (float)x; uint32_t b = __builtin_bit_cast(uint32_t, f); "
+    "if ((double)f != x && (b & 1u) == 0) { b += (x > (double)f) == (f > 0) ? 1u : ~0u; } "
+    "b += 0x7fffu + (b >> 16 & 1u); "
+    "return (double)__builtin_bit_cast(float, b & 0xffff0000u); };",
     # Within L1, where the NoC could not: byte by byte, the places may overlap.
     ttkernel.MOVE_BYTES: "const auto move_bytes = [](uint32_t to, uint32_t from, uint32_t bytes) "
     "{ invalidate_l1_cache(); "
@@ -355,8 +374,8 @@ def arithmetic(self: _FileMaker, op: Operation, make: Maker) -> None:
         return
     expression, leaves = expression_of(op)
     expression.operands = [self.values[leaf] for leaf in leaves]
-    if any(isinstance(each, arith.FloorDivSIOp) for each in tree_of(op)):
-        self.helpers.add("floor_divide")
+    for each in tree_of(op):
+        self.helpers |= set(HELPERS.get(type(each), ()))
     if not is_condition(op):
         expression.properties["do_not_inline"] = UnitAttr()
     self.name(op.results[0], make.value(expression))

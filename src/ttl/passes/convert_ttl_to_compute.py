@@ -20,7 +20,7 @@ rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from xdsl.context import Context
@@ -162,9 +162,16 @@ class _Placer:
         self.move_into_open(op)
 
     def move_into_open(self, op: Operation) -> None:
-        """What comes between a loop and the stores of what it carried runs inside the section."""
-        if self.open is not None:
-            op.detach()
+        """What comes between a loop and the stores of what it carried runs inside the section.
+
+        Scalars come before it: what follows the section may need them too.
+        """
+        if self.open is None:
+            return
+        op.detach()
+        if ttl.is_scalar_math(op):
+            Maker.before(self.open.section).add_as_it_is(op)
+        else:
             self.open.section.body.block.add_op(op)
 
     def outlives(self, op: ttl.AcquireOp) -> bool:
@@ -239,11 +246,9 @@ class _Placer:
             self.loop(op)
         elif isinstance(op, scf.IfOp):
             self.branches(op)
-        elif any(is_block(value) for value in op.operands):
-            raise not_yet("a block value that such a loop carries", op, "use for and range()")
         else:
-            for region in op.regions:
-                self.block(region.block, [])
+            assert isinstance(op, scf.WhileOp)
+            self.while_loop(op)
 
     def used_inside(self, op: Operation) -> list[SSAValue]:
         """rule KEEP: values from outside are computed once, not in every iteration."""
@@ -282,9 +287,25 @@ class _Placer:
             if ring is not None
         ]
         self.flush(loop, roots=roots)
-        self.ring_loop(loop, rings)
+        body = loop.body.block
+        self.ring_loop(loop, body, body.args[1:], rings)
         for result, view in pending:
             self.end_of_sum(loop, result, view)
+
+    def while_loop(self, loop: scf.WhileOp) -> None:
+        """Its condition is on scalars and hands on what it gets."""
+        rings = [
+            self.buffers.make(shape_of(start), start.name_hint, 2, self.buffers.dtype_of(start))
+            if is_block(start)
+            else None
+            for start in loop.arguments
+        ]
+        pairs = zip(loop.arguments, rings, strict=True)
+        roots = [Root(start, buffer=ring) for start, ring in pairs if ring is not None]
+        self.flush(loop, roots=roots)
+        self.block(loop.before_region.block, [])
+        body = loop.after_region.block
+        self.ring_loop(loop, body, body.args, rings)
 
     def loop_in_registers(self, loop: scf.ForOp) -> bool:
         """rule LOOP; if it does not fit, nothing has changed."""
@@ -344,14 +365,19 @@ class _Placer:
         self.homes[value, False] = buffers.wait(buffer, make)
         self.scope.homes.append(Home(value, buffer))
 
-    def ring_loop(self, loop: scf.ForOp, rings: list[SSAValue | None]) -> None:
+    def ring_loop(
+        self,
+        loop: scf.ForOp | scf.WhileOp,
+        body: Block,
+        arguments: Sequence[SSAValue],
+        rings: list[SSAValue | None],
+    ) -> None:
         """rule RING"""
-        body = loop.body.block
         first = body.first_op
         assert first is not None
         make = Maker.before(first)
         make.origin = loop
-        for argument, ring in zip(body.args[1:], rings, strict=True):
+        for argument, ring in zip(arguments, rings, strict=True):
             if ring is not None:
                 self.homes[argument, False] = buffers.wait(ring, make)
         self.block(body, rings)

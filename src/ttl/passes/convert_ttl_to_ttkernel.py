@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    i1,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
@@ -27,7 +28,7 @@ from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
 from .module_pass import Maker, branch_end, erase, kernels, target_of
 from .node_calls import Corners, minus, node_count
-from .pipe_calls import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
+from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
 from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
 from .semaphore_calls import SEMAPHORE_CONVERSIONS
@@ -110,6 +111,22 @@ def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None
         call(make, name, self.circular_buffers[buffer], tiles)
 
     return convert
+
+
+def can_acquire(self: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> None:
+    """One block more than the kernel holds; more than there are it cannot get."""
+    blocks = self.held.count[op]
+    assert isinstance(op.buffer.type, ttl.DataflowBufferType)
+    if blocks > op.buffer.type.block_count.value.data:
+        answer = make.value(arith.ConstantOp(IntegerAttr(0, i1)))
+    else:
+        end = "available_at_front" if op.is_wait is not None else "reservable_at_back"
+        tiles = make.index(op.buffer.type.block_tiles * blocks)
+        asked = ttkernel.CALLS[f"cb_pages_{end}"].create(
+            operands=[self.circular_buffers[op.buffer], tiles], result_types=[i1]
+        )
+        answer = make.value(asked, op.result.name_hint)
+    op.result.replace_all_uses_with(answer)
 
 
 # Both kinds of kernels ----------------------------------------------------------------------------
@@ -203,7 +220,7 @@ def block_address(
     if not distance:
         return pointer
     offset = make.index(distance * _block_bytes(block))
-    if not self.held.goes_over_edge(block):
+    if not self.held.goes_over_edge(op, block):
         return make.value(arith.AddiOp(pointer, offset), f"{name}_address")
     start = _buffer_start(self, buffer, function)
     way = make.value(arith.AddiOp(make.value(arith.SubiOp(pointer, start)), offset))
@@ -295,6 +312,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.BindBufferOp: bind_buffer,
     ttl.ReserveOp: buffer_call("cb_reserve_back"),
     ttl.WaitOp: buffer_call("cb_wait_front"),
+    ttl.CanAcquireOp: can_acquire,
     ttl.PushOp: buffer_call("cb_push_back"),
     ttl.PopOp: buffer_call("cb_pop_front"),
     **COMPUTE_CONVERSIONS,

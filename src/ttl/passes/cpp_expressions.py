@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ttl.dialects import emitc, ttkernel
+from ttl.dialects import emitc, ttkernel, ttl
 
 from .module_pass import Maker
 
@@ -200,13 +200,21 @@ def _extreme(sign: str) -> Rebuild:
     return rebuild
 
 
-def _floor_divide(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
+def _helper(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     call = emitc.CallOpaqueOp.create(
         operands=operands,
-        properties={"callee": StringAttr("floor_divide")},
-        result_types=[i32],
+        properties={"callee": StringAttr(HELPERS[type(op)][0])},
+        result_types=[scalar_type(op.results[0].type)],
     )
     return make.value(call)
+
+
+# Functions of the kernel's own, which convert-ttkernel-to-emitc writes, and those they call.
+HELPERS: dict[type[Operation], tuple[str, ...]] = {
+    arith.FloorDivSIOp: ("floor_divide",),
+    ttl.FloorDivideOp: ("floor_divide_floats", "float_remainder"),
+    ttl.RemainderOp: ("float_remainder",),
+}
 
 
 def _cast(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
@@ -224,7 +232,9 @@ ARITHMETIC: dict[type[Operation], Rebuild] = {
     arith.MuliOp: _operator("mul"),
     arith.DivSIOp: _operator("div"),
     arith.RemSIOp: _operator("rem"),
-    arith.FloorDivSIOp: _floor_divide,
+    arith.FloorDivSIOp: _helper,
+    ttl.FloorDivideOp: _helper,
+    ttl.RemainderOp: _helper,
     arith.ShLIOp: _operator("bitwise_left_shift"),
     arith.ShRSIOp: _operator("bitwise_right_shift"),
     arith.AndIOp: _bitwise("bitwise_and", "logical_and"),

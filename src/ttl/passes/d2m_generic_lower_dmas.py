@@ -17,8 +17,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
 from ttl.semantics.types import Shape
 
-from .kernel_calls import constant_of
-from .module_pass import Maker, cannot_compile, erase
+from .module_pass import Maker, cannot_compile, constant_of, erase
 
 Range = tuple[int, int]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType, f64
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.semantics.types import Shape
 
 from .held_blocks import HeldBlocks
-from .module_pass import Maker, not_yet
+from .module_pass import Maker, constant_of, not_yet
 
 if TYPE_CHECKING:
     from .node_calls import NodeCalls
@@ -52,7 +52,7 @@ class KernelConverter:
         distance = self.held.distance(op, block)
         if not distance:
             return tile
-        if self.held.goes_over_edge(block):
+        if self.held.goes_over_edge(op, block):
             raise not_yet(
                 "several blocks held at once of a buffer whose blocks they do not divide",
                 op,
@@ -78,6 +78,11 @@ def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) ->
     return make.add(op)
 
 
+def rounded_to_bfloat16(make: Maker, number: SSAValue) -> SSAValue:
+    rounded = ttkernel.CALLS[ttkernel.ROUND].create(operands=[number], result_types=[f64])
+    return make.value(rounded, "rounded")
+
+
 def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     """Tiles are numbered row by row over all dimensions."""
     page = starts[0]
@@ -91,7 +96,7 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     return page
 
 
-def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
     """The sum; what is known now is not calculated later."""
     numbers = constant_of(left), constant_of(right)
     if numbers[0] is not None and numbers[1] is not None:
@@ -102,8 +107,3 @@ def add(make: Maker, left: SSAValue, right: SSAValue, hint: str) -> SSAValue:
     return make.value(arith.AddiOp(left, right), hint)
 
 
-def constant_of(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

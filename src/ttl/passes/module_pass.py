@@ -95,6 +95,13 @@ def not_yet(what: str, op: Operation, help_text: str) -> CompileError:
     return cannot_compile(RuleBroken(codes.NOT_COMPILED_YET, message, helps=(help_text,)), op)
 
 
+def constant_of(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
 def _is_zero(value: SSAValue) -> bool:
     """The variable of a loop that was left out because it runs once."""
     owner = value.owner
@@ -127,6 +134,10 @@ class Maker:
     def add(self, op: Operation) -> Operation:
         op.location = self.origin.location
         return self.builder.insert(op)
+
+    def add_as_it_is(self, op: Operation) -> None:
+        """It keeps its own location."""
+        self.builder.insert(op)
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
         result = self.add(op).results[0]

@@ -11,8 +11,8 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
 
-from .kernel_calls import KernelConverter, add, call, constant_of
-from .module_pass import Maker, thread_of
+from .kernel_calls import KernelConverter, add, call
+from .module_pass import Maker, constant_of, thread_of
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node
@@ -45,13 +45,6 @@ def minus(make: Maker, left: SSAValue, right: SSAValue) -> SSAValue:
     return left if numbers[1] == 0 else make.value(arith.SubiOp(left, right))
 
 
-def plus(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
-    result = add(make, left, right, hint or "sum")
-    if hint is None and constant_of(result) is None and result not in (left, right):
-        result.name_hint = None
-    return result
-
-
 def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
     """The quotient and what is left."""
     if by == 1:
@@ -67,7 +60,7 @@ def node_count(make: Maker, corners: Corners) -> SSAValue:
     """The nodes of a rectangle."""
     x0, y0, x1, y1 = corners
     one = make.index(1)
-    columns, rows = (plus(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
+    columns, rows = (add(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
     return times(make, columns, rows)
 
 
@@ -151,7 +144,7 @@ class NodeCalls:
     def staging(self, make: Maker) -> SSAValue:
         """The word that this kernel multicasts from: each data movement kernel has its own."""
         offset = 0 if self.is_reader else COUNTER_BYTES
-        return plus(make, self.scratch(), make.index(offset), "staging")
+        return add(make, self.scratch(), make.index(offset), "staging")
 
     def virtual(self, make: Maker, axis: str, number: SSAValue) -> SSAValue:
         op = ttkernel.VirtualCoordinateOp.create(

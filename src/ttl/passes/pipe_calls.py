@@ -1,4 +1,4 @@
-"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0013.
+"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0017.
 
 post k      tell the source where the block is, see that it got there, count the post
 send k      wait for post k of every receiver, write the block, see that it got there, say so
@@ -8,7 +8,7 @@ Counts only grow; a launch starts them at 0. A kernel counts the transfers of ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
@@ -21,12 +21,12 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
 
-from .kernel_calls import KernelConverter, call, constant_of
-from .module_pass import Maker
+from .kernel_calls import add, call
+from .module_pass import Maker, constant_of
 from .node_calls import (
     Corners,
     NodeCalls,
@@ -35,7 +35,6 @@ from .node_calls import (
     loop,
     minus,
     module_of,
-    plus,
     times,
     value_call,
 )
@@ -187,7 +186,7 @@ class NetCalls:
             branch(inner, has_role, keep)
             one, none = inner.index(1), inner.index(0)
             more = inner.value(arith.SelectOp(has_role, one, none))
-            return [plus(inner, counts[0], more)]
+            return [add(inner, counts[0], more)]
 
         start = make.index(0)
         (count,) = loop(make, 0, make.index(len(self.pipes)), "pipe", collect, start)
@@ -238,18 +237,18 @@ class NetCalls:
             operands=[counter, place], result_types=[IndexType()]
         )
         number = make.value(load, "number")
-        following = plus(make, number, make.index(1))
+        following = add(make, number, make.index(1))
         make.add(ttkernel.ArrayStoreOp.create(operands=[counter, place, following]))
         return number
 
     def _next_shared(self, make: Maker, first: int, place: SSAValue) -> SSAValue:
         """rule SHARED of pipe_resources: the wait is there to read what the other kernel wrote."""
         word = times(make, place, make.index(WORD_BYTES))
-        address = plus(make, self.nodes.scratch(), plus(make, make.index(first), word), "count")
+        address = add(make, self.nodes.scratch(), add(make, make.index(first), word), "count")
         pointer = self.nodes.word(make, address)
         call(make, "noc_semaphore_wait_min", pointer, make.index(0))
         number = value_call(make, ttkernel.READ_WORD, address, type=IndexType(), hint="number")
-        call(make, "noc_semaphore_set", pointer, plus(make, number, make.index(1)))
+        call(make, "noc_semaphore_set", pointer, add(make, number, make.index(1)))
         return number
 
     def ready(self, make: Maker, pipe: LocalPipe, slot: SSAValue) -> SSAValue:
@@ -260,14 +259,14 @@ class NetCalls:
             slot = make.index(0)
         if found.ready_in_scratch:
             step = times(make, slot, make.index(COUNTER_BYTES))
-            return plus(make, self.nodes.scratch(), plus(make, first, step), "ready_address")
-        return self.nodes.semaphore(make, plus(make, first, slot), "ready_address")
+            return add(make, self.nodes.scratch(), add(make, first, step), "ready_address")
+        return self.nodes.semaphore(make, add(make, first, slot), "ready_address")
 
     def done(self, make: Maker, pipe: LocalPipe) -> SSAValue:
         """The address of the count of blocks on a receiver."""
         number = pipe.look_up(self.resources.done, "done")
         if self.resources.done_in_scratch:
-            return plus(make, self.nodes.scratch(), number, "done_address")
+            return add(make, self.nodes.scratch(), number, "done_address")
         return self.nodes.semaphore(make, number, "done_address")
 
     def table_entry(
@@ -276,8 +275,8 @@ class NetCalls:
         """The address of the word for a receiver's block on the source."""
         first = pipe.look_up(self.resources.table, "table")
         row = times(make, slot, self.receivers(pipe))
-        word = times(make, plus(make, row, receiver), make.index(WORD_BYTES))
-        return plus(make, self.nodes.scratch(), plus(make, first, word), "entry")
+        word = times(make, add(make, row, receiver), make.index(WORD_BYTES))
+        return add(make, self.nodes.scratch(), add(make, first, word), "entry")
 
     def slot(self, make: Maker, number: SSAValue) -> tuple[SSAValue, SSAValue]:
         """How often the slots have been gone through before, and which one it is."""
@@ -293,7 +292,7 @@ class NetCalls:
         self.publish(make, pipe, slot, source, address)
         self.publish_barrier(make)
         self.count_post(make, pipe, slot, source)
-        return plus(make, number, make.index(1), "post")
+        return add(make, number, make.index(1), "post")
 
     def publish(
         self,
@@ -316,7 +315,7 @@ class NetCalls:
         x0, y0 = self.first_receiver(pipe)
         x = minus(make, self.nodes.own_coordinate("x"), x0)
         y = minus(make, self.nodes.own_coordinate("y"), y0)
-        return plus(make, times(make, y, self.columns(pipe)), x)
+        return add(make, times(make, y, self.columns(pipe)), x)
 
     def publish_barrier(self, make: Maker) -> None:
         """A write and an increment may overtake each other."""
@@ -359,7 +358,7 @@ class NetCalls:
     ) -> None:
         """rule SLOTS of pipe_resources: with one count, a post could stand in for another's."""
         before = round_ if self.resources.ready_slots > 1 else number
-        posts = times(make, plus(make, before, make.index(1)), self.receivers(pipe))
+        posts = times(make, add(make, before, make.index(1)), self.receivers(pipe))
         ready = self.nodes.word(make, self.ready(make, pipe, slot))
         call(make, "noc_semaphore_wait_min", ready, posts)
 
@@ -384,7 +383,7 @@ class NetCalls:
         address: SSAValue,
         size: int,
     ) -> None:
-        destination = plus(make, self.nodes.scratch(), block, "destination")
+        destination = add(make, self.nodes.scratch(), block, "destination")
         there = self.nodes.on_node(make, node, destination, "block_on_receiver")
         call(make, "noc_async_write", address, there, make.index(size))
 
@@ -405,7 +404,7 @@ class NetCalls:
         is_uniform.name_hint = "is_uniform"
 
         def to_all(inner: Maker) -> None:
-            destination = plus(inner, self.nodes.scratch(), first, "destination")
+            destination = add(inner, self.nodes.scratch(), first, "destination")
             corners = self.corners(pipe)
             there = self.nodes.on_nodes(inner, corners, destination, "block_on_receivers")
             name = f"noc_async_write_multicast{self.loopback}"
@@ -419,7 +418,7 @@ class NetCalls:
             columns = self.columns(pipe)
             across = inner.value(arith.RemSIOp(receiver, columns))
             down = inner.value(arith.DivSIOp(receiver, columns))
-            node = plus(inner, x0, across), plus(inner, y0, down)
+            node = add(inner, x0, across), add(inner, y0, down)
             block = self.block_of(inner, pipe, slot, receiver)
             self._write(inner, node, block, address, size)
             return []
@@ -443,7 +442,7 @@ class NetCalls:
     def signal_all(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> None:
         """There is no multicast of an increment that could be relied on: the count itself goes."""
         staging = self.nodes.staging(make)
-        count = plus(make, number, make.index(1))
+        count = add(make, number, make.index(1))
         call(make, "noc_semaphore_set", self.nodes.word(make, staging), count)
         corners = self.corners(pipe)
         there = self.nodes.on_nodes(make, corners, self.done(make, pipe), "done_on_receivers")
@@ -462,141 +461,3 @@ class NetCalls:
         pipe = self.pipe_at(make, "dst", place)
         done = self.nodes.word(make, self.done(make, pipe))
         call(make, "noc_semaphore_wait_min", done, number)
-
-
-# Conversions --------------------------------------------------------------------------------------
-
-
-def pipe_count(self: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
-    op.result.replace_all_uses_with(pipes_of(self).net(op.net).count(op.role.data))
-
-
-def has_role(self: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
-    net = pipes_of(self).net(op.net)
-    tests = [
-        make.value(arith.CmpiOp(net.count(role), make.index(0), "sgt")) for role in op.ROLES
-    ]
-    result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
-    result.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(result)
-
-
-def local_pipe(self: KernelConverter, op: ttl.LocalPipeOp, make: Maker) -> None:
-    calls = pipes_of(self)
-    net = calls.net(op.net)
-    assert isinstance(op.result.type, ttl.PipeType)
-    calls.pipes[op.result] = net.pipe_at(make, op.result.type.role.data, op.place)
-
-
-def pipe_value(self: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> None:
-    pipe = pipes_of(self).pipes[op.pipe]
-    values = [int(number) for number in op.values.get_values()]
-    name = op.result.name_hint or "end"
-    op.result.replace_all_uses_with(pipe.look_up(values, name))
-
-
-def copy_pipe(
-    self: KernelConverter,
-    op: ttl.CopyOp,
-    address: SSAValue,
-    size: int,
-    make: Maker,
-) -> None:
-    calls = pipes_of(self)
-    assert op.pipe is not None
-    pipe = calls.pipes[op.pipe]
-    if op.pipe is op.destination:
-        pipe.net.send(make, pipe, address, size)
-        return
-    number = pipe.net.post(make, pipe, address)
-    calls.receives[op.transfer] = Receive(pipe.net, pipe.place, number)
-
-
-def transfer_parts(self: KernelConverter, op: ttl.TransferPartsOp, make: Maker) -> None:
-    receive = pipes_of(self).receives[op.transfer]
-    op.place.replace_all_uses_with(receive.place)
-    op.number.replace_all_uses_with(receive.number)
-
-
-def transfer_of(self: KernelConverter, op: ttl.TransferOfOp, make: Maker) -> None:
-    calls = pipes_of(self)
-    calls.receives[op.transfer] = Receive(calls.net(op.net), op.place, op.number)
-
-
-def wait_receive(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
-    receive = pipes_of(self).receives.get(transfer)
-    if receive is not None:  # else there is none
-        receive.net.wait(make, receive.place, receive.number)
-
-
-def make_group(self: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
-    """For each net a word for each pipe of the node: the last post that was added."""
-    calls = pipes_of(self)
-    adds = [use.operation for use in op.result.uses if isinstance(use.operation, ttl.GroupAddOp)]
-    for symbol in dict.fromkeys(_net_of(add.transfer) for add in adds):
-        if symbol is not None:
-            net = calls.net(symbol)
-            most = net.declaration.most_on_a_node("dst")
-            name = f"{op.result.name_hint or 'group'}_{net.name}"
-            calls.groups[op.result, net] = net.array(make, name, most)
-
-
-def _net_of(transfer: SSAValue) -> SymbolRefAttr | None:
-    """Of a receive."""
-    op = transfer.owner
-    if isinstance(op, ttl.TransferOfOp):
-        return op.net
-    if isinstance(op, ttl.CopyOp) and op.pipe is not None and op.pipe is op.source:
-        assert isinstance(op.pipe.type, ttl.PipeType)
-        return op.pipe.type.net
-    return None
-
-
-def add_to_group(self: KernelConverter, op: ttl.GroupAddOp, make: Maker) -> None:
-    calls = pipes_of(self)
-    receive = calls.receives.get(op.transfer)
-    if receive is not None:
-        array = calls.groups[op.group, receive.net]
-        operands = [array, receive.place, receive.number]
-        make.add(ttkernel.ArrayStoreOp.create(operands=operands))
-
-
-def wait_receives(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
-    calls = pipes_of(self)
-    for (group, net), array in calls.groups.items():
-        if group is op.group:
-            _wait_all(net, array, make)
-
-
-def _wait_all(net: NetCalls, array: SSAValue, make: Maker) -> None:
-    def wait(inner: Maker, place: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-        load = ttkernel.ArrayLoadOp.create(operands=[array, place], result_types=[IndexType()])
-        net.wait(inner, place, inner.value(load, "post"))
-        return []
-
-    loop(make, 0, net.count("dst"), "place", wait)
-
-
-def pipes_of(self: KernelConverter) -> PipeCalls:
-    if self.pipes is None:
-        self.pipes = PipeCalls(self.nodes())
-    return self.pipes
-
-
-def nothing(self: KernelConverter, op: Operation, make: Maker) -> None:
-    pass
-
-
-PIPE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
-    ttl.PipeCountOp: pipe_count,
-    ttl.LocalPipeOp: local_pipe,
-    ttl.IsSrcOp: has_role,
-    ttl.IsDstOp: has_role,
-    ttl.IsActiveOp: has_role,
-    ttl.PipeValueOp: pipe_value,
-    ttl.NoTransferOp: nothing,
-    ttl.TransferPartsOp: transfer_parts,
-    ttl.TransferOfOp: transfer_of,
-    ttl.GroupOp: make_group,
-    ttl.GroupAddOp: add_to_group,
-}

@@ -73,6 +73,15 @@ PIPELINES = {
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": D2M + PIPELINE,
 }
+# Passes that only look. The first four are parts of one check that the pipeline makes behind
+# SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
+VERIFY = (
+    "ttl-verify-dfb-spsc",
+    "ttl-verify-pipenet-guards",
+    "ttl-verify-pipenet-schedule",
+    "ttl-verify-tensor-slices",
+    "ttl-validate-cb-budget",
+)
 
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
@@ -84,7 +93,14 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-KNOWN = (*PIPELINE, *TTIR_TO_D2M, *D2M, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
+KNOWN = (
+    *PIPELINE,
+    *VERIFY,
+    *TTIR_TO_D2M,
+    *D2M,
+    *GRAPH,
+    *(name for name in _XDSL if name not in PIPELINE),
+)
 
 
 def find_passes(name: str) -> tuple[str, ...]:
@@ -96,7 +112,7 @@ def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in (*PIPELINE, *TTIR_TO_D2M, *D2M, *GRAPH):
+    elif name in (*PIPELINE, *VERIFY, *TTIR_TO_D2M, *D2M, *GRAPH):
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
@@ -130,13 +146,25 @@ def is_d2m(module: ModuleOp) -> bool:
 def run_pipeline(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
-    """All passes, and the static checks as soon as every release and wait stands in the IR."""
-    from .verify import verify_block_states
+    """All passes, and the static checks; CompileError with what they find."""
+    from .verify import check_synchronization, raise_errors
 
     context = Context()
     if is_d2m(module):
         run_passes([find_pass(name)() for name in D2M], context, module, before, after)
-    run_passes([find_pass(name)() for name in SYNCHRONIZE], context, module, before, after)
+    synchronize(module, before, after)
+    raise_errors(check_synchronization(module))
+    blocks = NODE_TO_NODE + COMPUTE
+    run_passes([find_pass(name)() for name in blocks], context, module, before, after)
+    find_pass("ttl-validate-cb-budget")().apply(context, module)
+    run_passes([find_pass(name)() for name in KERNEL], context, module, before, after)
+
+
+def synchronize(
+    module: ModuleOp, before: Observer | None = None, after: Observer | None = None
+) -> None:
+    """Put every release and wait into the IR; CompileError where a block is misused."""
+    from .verify.block_states import verify_block_states
+
+    run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
     verify_block_states(module)
-    rest = NODE_TO_NODE + COMPUTE + KERNEL
-    run_passes([find_pass(name)() for name in rest], context, module, before, after)

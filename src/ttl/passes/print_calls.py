@@ -67,7 +67,7 @@ def block(
 ) -> int:
     assert op.heading is not None
     first = self.held.distance(op, value) * block_tiles(value)
-    if first and self.held.goes_over_edge(value):
+    if first and self.held.goes_over_edge(op, value):
         raise not_yet(
             "print() of a block among several that are held of a buffer they do not divide",
             op,

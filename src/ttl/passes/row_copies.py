@@ -26,8 +26,8 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.semantics.types import ROW_ALIGNMENT_BYTES, Shape
 
-from .kernel_calls import add, call, constant_of, first_page
-from .module_pass import Maker
+from .kernel_calls import add, call, first_page
+from .module_pass import Maker, constant_of
 
 WRITE_ALIGNMENT_BYTES = 16  # of every transfer but reads from DRAM
 PAGES = "ttl.page_elements"  # of the operation's tensors whose rows are cut by shards

@@ -5,11 +5,13 @@ rule BUFFER   both operands in 16-bit buffers: the matrix unit reads them there.
               lose bits on that way.
 rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
               section cannot give it, and which cost a slot each time: one call a section.
+rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
+              expands it as it reads it.
 rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
               bits: the matrix unit reads both, and no register is needed for the first.
 rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
-rule WHOLE    a uint16 is an int32 in a register: it is converted when it is copied there, and back
-              before it is packed.
+rule WHOLE    a uint16 or uint8 is an int32 in a register: the first is converted when it is copied
+              there (the unpacker widens the second), and both before they are packed.
 rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
 rule ORDER    of two operands the one that needs more registers is computed first (Sethi, Ullman).
 """
@@ -24,12 +26,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import bfloat16, float32, uint16
-from ttl.semantics.ops import MATMUL
+from ttl.semantics.dtypes import NARROW, DType, bfloat16, float32, uint16
+from ttl.semantics.ops import MATMUL, TileCall
 
 from .arranged_tiles import (
     COMBINING,
     arrangements,
+    inner_dims,
     is_arranged,
     is_view,
     operands_in_buffers,
@@ -39,6 +42,9 @@ from .module_pass import Maker
 
 # The block in a buffer that holds a value, for the matrix unit or for the other ways; or None.
 Places = Callable[[SSAValue, bool], SSAValue | None]
+
+
+COMMUTATIVE = ("add", "mul")
 
 
 class SectionBuilder:
@@ -68,8 +74,9 @@ class SectionBuilder:
             return self.widened(self.add(copy, value), block)
         op = value.owner
         if isinstance(op, ttl.FillOp):
+            numbers = [self.others.get(number, number) for number in op.operands]
             fill = ttl.TileFillOp.create(
-                properties={"value": op.value}, result_types=[dst_type(value)]
+                operands=numbers, properties=dict(op.properties), result_types=[dst_type(value)]
             )
             return self.add(fill, value)
         assert isinstance(op, ttl.BlockMathOp), f"{value} is nowhere"
@@ -78,21 +85,19 @@ class SectionBuilder:
 
     def widened(self, value: SSAValue, block: SSAValue) -> SSAValue:
         """rule WHOLE"""
-        if block_type(block.type).dtype != uint16:
-            return value
-        return self.step("uint16_to_int32", value)
+        dtype = block_type(block.type).dtype
+        return self.step("uint16_to_int32", value, uint16) if dtype == uint16 else value
 
     def packed(self, value: SSAValue, block: SSAValue) -> SSAValue:
         """rule WHOLE: what can be packed into a block of the user."""
-        if block_type(block.type).dtype != uint16:
-            return value
-        return self.step("int32_to_uint16", value)
+        dtype = block_type(block.type).dtype
+        return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
 
-    def step(self, name: str, value: SSAValue) -> SSAValue:
+    def step(self, name: str, value: SSAValue, dtype: DType) -> SSAValue:
         op = ttl.TILE_MATH[name].create(
             operands=[value],
             result_types=[value.type],
-            properties={"element_type": StringAttr(uint16.name)},
+            properties={"element_type": StringAttr(dtype.name)},
         )
         return self.make.value(op, value.name_hint)
 
@@ -119,6 +124,8 @@ class SectionBuilder:
             others = list(op.inputs)
             others.remove(product.result)
             return self.product(product, self.compute(others[0], op), op)
+        if (expanding := self.broadcast_in_buffer(op)) is not None:
+            return self.add(expanding, op.result)
         operands = self.buffer_operands(op)
         if operands is None and (position := self.reused_operand(op)) is not None:
             block = self.place(op.inputs[1 - position])
@@ -130,9 +137,7 @@ class SectionBuilder:
         parameters: dict[str, Attribute] = {}
         if op.parameters is not None:
             parameters["parameters"] = op.parameters
-        dtype = block_type(op.inputs[0].type).dtype
-        if dtype is not None and not dtype.is_float:
-            parameters["element_type"] = StringAttr(dtype.name)
+        parameters |= _element_type(op)
         tile = ttl.TILE_MATH[op.ENTRY.name].create(
             operands=operands, result_types=[dst_type(op.result)], properties=parameters
         )
@@ -150,6 +155,43 @@ class SectionBuilder:
         found = {i: self.compute(operands[i], op) for i in order}
         return [found[i] for i in range(len(operands))]
 
+    def broadcast_in_buffer(self, op: ttl.BlockMathOp) -> Operation | None:
+        """rule EXPAND"""
+        forms = op.ENTRY.tile[self.api].with_broadcast
+        order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
+        for position in order if forms else ():
+            expanded, other = op.inputs[position], self.place(op.inputs[1 - position])
+            broadcast = self.unshared_broadcast(expanded)
+            if broadcast is None or not self.is_narrow(other):
+                continue
+            block = self.place(broadcast.inputs[0])
+            form = forms.get(inner_dims(broadcast))
+            if form is None or not self.is_narrow(block) or not self.takes_zeros(form):
+                continue
+            made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
+                operands=[other, block],
+                result_types=[dst_type(op.result)],
+                properties={"parameters": arrangements(broadcast)[0]},
+            )
+            return made
+        return None
+
+    def unshared_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
+        op = value.owner
+        is_free = value not in self.values and self.place(value) is None
+        if not is_free or not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "broadcast":
+            return None
+        return op if _has_one_use(value) else None
+
+    def takes_zeros(self, form: TileCall) -> bool:
+        """rule ONCE"""
+        if not form.accumulates:
+            return True
+        if self.in_loop or self.zeros_are_used:
+            return False
+        self.zeros_are_used = True
+        return True
+
     def buffer_operands(self, op: ttl.BlockMathOp) -> list[SSAValue] | None:
         """rule BUFFER"""
         form = op.ENTRY.tile[self.api].from_buffers
@@ -158,11 +200,7 @@ class SectionBuilder:
         blocks = [self.place(operand) for operand in op.inputs]
         if any(b is None or block_type(b.type).dtype != bfloat16 for b in blocks):
             return None
-        if form.accumulates:  # rule ONCE
-            if self.in_loop or self.zeros_are_used:
-                return None
-            self.zeros_are_used = True
-        return blocks  # type: ignore[return-value]
+        return blocks if self.takes_zeros(form) else None  # type: ignore[return-value]
 
     def reused_operand(self, op: ttl.BlockMathOp) -> int | None:
         """rule REUSE: the operand that is in registers, or goes there."""
@@ -189,7 +227,9 @@ class SectionBuilder:
         result = self.add(first, op.result)
         for other in others:
             combine = ttl.TILE_MATH[COMBINING[op.ENTRY.name]].create(
-                operands=[result, self.add(other, op.result)], result_types=[result.type]
+                operands=[result, self.add(other, op.result)],
+                result_types=[result.type],
+                properties=_element_type(op),
             )
             result = self.add(combine, op.result)
         return result
@@ -320,6 +360,13 @@ class SectionBuilder:
                 return False
             between = between.next_op
         return self.product_to_accumulate(user) is op
+
+
+def _element_type(op: ttl.BlockMathOp) -> dict[str, Attribute]:
+    """Of integers, which have calls of their own."""
+    dtype = block_type(op.inputs[0].type).dtype
+    is_float = dtype is None or dtype.is_float
+    return {} if is_float else {"element_type": StringAttr(dtype.name)}  # type: ignore[union-attr]
 
 
 def _has_one_use(value: SSAValue) -> bool:

@@ -26,7 +26,7 @@ from ttl.dialects import ttl
 from ttl.semantics.ops import MATMUL
 from ttl.target import Target
 
-from .arranged_tiles import is_arranged
+from .arranged_tiles import is_arranged, is_broadcasting
 from .compiler_buffers import FP32, CompilerBuffers
 from .dst_allocation import Allocation, allocate, has_loop, section_shape
 from .dst_spilling import spill
@@ -87,7 +87,8 @@ def _assign(
 def is_by_place(section: ttl.ComputeOp) -> bool:
     """Does a tile depend on its row and column?"""
     return any(
-        isinstance(op, ttl.TileMathOp) and (op.ENTRY is MATMUL or is_arranged(op))
+        isinstance(op, ttl.TileMathOp)
+        and (op.ENTRY is MATMUL or is_arranged(op) or is_broadcasting(op))
         for op in section.walk()
     )
 

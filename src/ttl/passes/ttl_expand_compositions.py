@@ -10,20 +10,31 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, f32, f64, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.semantics.dtypes import DType, int32, uint16
-from ttl.semantics.ops import TILE_OPS, Kind, TileForms
-from ttl.semantics.types import BlockType
+from ttl.semantics.dtypes import NARROW, DType, float16, int32
+from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
+from ttl.semantics.types import BlockType, Shape
 
 from .compiler_buffers import FP32
 from .module_pass import Maker, erase, kernels, not_yet, target_of
 from .ttl_set_compute_kernel_config import decide_fp32
 
+WIDER = "write @ttl.operation(..., fp32_dest_acc_en=True)"
 TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
@@ -34,12 +45,21 @@ class TtlExpandCompositions(ModulePass):
         api = target_of(op).device_api
         for kernel in kernels(op, "compute"):
             decide_fp32(kernel)
+            _check_float16(kernel)
             for inner in list(kernel.walk()):
                 if isinstance(inner, ttl.BlockMathOp):
                     _check_width(kernel, inner)
+                    _check_fidelity(kernel, inner)
                     _expand(inner, api)
                 elif isinstance(inner, ttl.StoreOp):
                     _convert_stored(inner, api)
+
+
+def _check_float16(kernel: func.FuncOp) -> None:
+    """The chip's functions take 16-bit registers for bfloat16."""
+    for op in kernel.body.block.ops if not bool(kernel.attributes[FP32]) else ():
+        if isinstance(op, ttl.BindBufferOp) and op.result.type.tile.dtype == float16:
+            raise not_yet("float16 in DST registers of 16 bits", op, WIDER)
 
 
 def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
@@ -49,14 +69,26 @@ def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
     raise not_yet(
         "integers in DST registers of 16 bits",
         op,
-        "write @ttl.operation(..., fp32_dest_acc_en=True)",
+        WIDER,
     )
+
+
+def _check_fidelity(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
+    """Products of integers are exact in four phases only."""
+    fidelity = kernel.attributes.get("math_fidelity")
+    is_whole = not (block_type(op.result.type).dtype or int32).is_float
+    if op.ENTRY is MATMUL and is_whole and fidelity not in (None, StringAttr("HiFi4")):
+        raise not_yet(
+            "a product of integers with less than four fidelity phases",
+            op,
+            'leave math_fidelity out, or write math_fidelity="HiFi4"',
+        )
 
 
 def _expand(op: ttl.BlockMathOp, api: str) -> None:
     do = Expansion(Maker.before(op), api)
     forms = do.forms(op.ENTRY.name, op.inputs[0])
-    if forms.by_dims and do.dtype(op.inputs[0]) == uint16:
+    if forms.by_dims and do.dtype(op.inputs[0]) in NARROW:
         _move_as_words(op, do)
     if forms.composition is None:
         return
@@ -66,8 +98,9 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     if op.ENTRY.name == "typecast" and source.is_float and dtype.is_float:
         return  # rounded on the way to a buffer, if at all
     parameters: dict[str, Any] = {
-        name: value.value.data  # type: ignore[attr-defined]
+        name: value.value.data
         for name, value in (op.parameters.data if op.parameters else {}).items()
+        if isinstance(value, (FloatAttr, IntegerAttr))
     } | op.given_types()
     value = forms.composition(do, *op.inputs, **parameters)
     if value not in op.inputs:
@@ -77,7 +110,7 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
 
 
 def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
-    """A tile of uint16 must be converted before it is moved in another way than by a copy."""
+    """A tile of narrow integers is converted before it is moved in another way than by a copy."""
     type = block_type(op.result.type)
     assert type.shape is not None
     moved = ttl.BLOCK_MATH[op.ENTRY.name].create(
@@ -85,7 +118,7 @@ def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
         result_types=[tensor_of(type.shape, int32)],
         properties=dict(op.properties),
     )
-    value = do("as_uint16", do.make.value(moved, op.result.name_hint))
+    value = do(f"as_{type.dtype}", do.make.value(moved, op.result.name_hint))
     op.result.replace_all_uses_with(value)
     erase(op)
 
@@ -111,7 +144,8 @@ class Expansion:
             made: SSAValue = composition(self, *operands, **parameters)
             return made
         entry = TILE_OPS[name]
-        result = entry.type_rule(*(block_type(operand.type) for operand in operands))
+        deciding = {p.name: parameters[p.name] for p in entry.parameters if p.kind.decides_types}
+        result = entry.type_rule(*(block_type(operand.type) for operand in operands), **deciding)
         return self.add(name, operands, result, self.attributes(name, operands[0], parameters))
 
     def add(
@@ -136,21 +170,44 @@ class Expansion:
         found: dict[str, Attribute] = {}
         for parameter in TILE_OPS[name].parameters:
             value = parameters[parameter.name]
-            is_number = parameter.kind is Kind.NUMBER
-            found[parameter.name] = (
-                self.float_attribute(value, operand) if is_number else IntegerAttr(value, i64)
-            )
+            if parameter.kind is Kind.DIMS:
+                found[parameter.name] = ArrayAttr([IntegerAttr(dim, i64) for dim in value])
+            elif parameter.kind is Kind.NUMBER:
+                found[parameter.name] = self.float_attribute(value, self.dtype(operand))
+            elif not parameter.kind.decides_types:
+                found[parameter.name] = IntegerAttr(value, i64)
         return found
 
-    def float_attribute(self, value: float, like: SSAValue) -> FloatAttr:
+    def float_attribute(self, value: float, dtype: DType) -> FloatAttr:
         """A double holds every integer that a register can."""
-        return FloatAttr(float(value), f32 if self.dtype(like).is_float else f64)
+        return FloatAttr(float(value), f32 if dtype.is_float else f64)
 
     def number(self, value: float, like: SSAValue) -> SSAValue:
+        return self.filled(value, self.shape(like), self.dtype(like))
+
+    def filled(self, value: float, shape: Shape, dtype: DType) -> SSAValue:
         fill = ttl.FillOp.create(
-            properties={"value": self.float_attribute(value, like)}, result_types=[like.type]
+            properties={"value": self.float_attribute(value, dtype)},
+            result_types=[tensor_of(shape, dtype)],
         )
         return self.make.value(fill)
+
+    def at_start(self) -> Expansion:
+        kernel: Operation | None = self.make.origin
+        while not isinstance(kernel, func.FuncOp):
+            assert kernel is not None
+            kernel = kernel.parent_op()
+        start = kernel.body.block.first_op
+        while isinstance(start, ttl.BindBufferOp):
+            start = start.next_op
+        assert start is not None
+        make = Maker.before(start)
+        make.origin = self.make.origin
+        return Expansion(make, self.api)
+
+    def constant(self, value: SSAValue) -> float | None:
+        is_fill = isinstance(value.owner, ttl.FillOp)
+        return float(value.owner.value.value.data) if is_fill else None  # type: ignore[union-attr]
 
     def rounded(self, value: SSAValue, dtype: DType) -> SSAValue:
         result = BlockType(block_type(value.type).shape, dtype)
@@ -160,6 +217,11 @@ class Expansion:
         dtype = block_type(value.type).dtype
         assert dtype is not None
         return dtype
+
+    def shape(self, value: SSAValue) -> Shape:
+        shape = block_type(value.type).shape
+        assert shape is not None
+        return shape
 
     def is_truth(self, value: SSAValue) -> bool:
         op = value.owner

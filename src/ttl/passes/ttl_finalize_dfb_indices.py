@@ -4,32 +4,21 @@ The user's are numbered in order of declaration, the compiler's behind them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
 rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
              if those of a buffer have it with which it exchanges blocks.
-rule LIMITS  all together must be no more than the chip has, and fit in L1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ttl.diagnostics import Span
 from ttl.dialects import ttl
-from ttl.dialects.locations import span_of
-from ttl.semantics.dtypes import DType, uint32
-from ttl.semantics.layout import ROW_MAJOR_LAYOUT
-from ttl.semantics.limits import L1Tensor, check_limits
-from ttl.semantics.types import Shape
 
-from .module_pass import erase, kernels, target_of
-from .pipe_resources import SCRATCH_BYTES
+from .module_pass import erase, kernels
 from .row_copies import rows_of
-
-L1_BUDGET = "ttl.l1_budget"
 
 
 class TtlFinalizeDfbIndices(ModulePass):
@@ -56,9 +45,6 @@ class TtlFinalizeDfbIndices(ModulePass):
         compiler = [d for d in declarations if d.compiler_allocated is not None]
         if compiler:
             _move_accessor_arguments(op, len(declarations))
-        has_rows = any(d.type.tile.layout is ROW_MAJOR_LAYOUT for d in declarations)
-        if compiler or has_rows or SCRATCH_BYTES in op.attributes:
-            _check_limits(op, declarations)
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
@@ -144,49 +130,3 @@ def _merge(
 
 def _are_alike(one: ttl.DeclareBufferOp, other: ttl.DeclareBufferOp) -> bool:
     return one.type == other.type and one.unpack_to_dest_fp32 == other.unpack_to_dest_fp32
-
-
-# rule LIMITS --------------------------------------------------------------------------------------
-
-
-class Declared(NamedTuple):
-    """A declaration, as the check of the limits wants it."""
-
-    name: str
-    shape: Shape
-    block_count: int
-    dtype: DType
-    size_bytes: int
-    span: Span | None
-
-
-def _check_limits(module: ModuleOp, declarations: list[ttl.DeclareBufferOp]) -> None:
-    budget = module.attributes.get(L1_BUDGET)
-    check_limits(
-        [_declared(declaration) for declaration in declarations],
-        target_of(module),
-        budget.value.data if isinstance(budget, IntegerAttr) else None,
-        _pipe_scratch(module),
-    )
-
-
-def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
-    """The launcher makes it a tensor in the L1 of every core."""
-    size = module.attributes.get(SCRATCH_BYTES)
-    if not isinstance(size, IntegerAttr):
-        return []
-    size_bytes = size.value.data
-    return [L1Tensor("scratch of the pipes", (size_bytes // 4,), uint32, size_bytes)]
-
-
-def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
-    type = declaration.type
-    blocks = type.block_count.value.data
-    return Declared(
-        declaration.sym_name.data,
-        tuple(size.value.data for size in type.shape),
-        blocks,
-        type.tile.dtype,
-        blocks * type.block_tiles * type.page_bytes(declaration.row_room is not None),
-        span_of(declaration.location),
-    )

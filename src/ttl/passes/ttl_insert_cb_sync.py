@@ -37,4 +37,6 @@ def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
 def _release(acquire: ttl.AcquireOp, make: Maker) -> None:
     release = ttl.PushOp if isinstance(acquire, ttl.ReserveOp) else ttl.PopOp
     make.origin = acquire
-    make.add(release.create(operands=[acquire.buffer]))
+    op = make.add(release.create(operands=[acquire.buffer]))
+    if (number := acquire.attributes.get("number")) is not None:
+        op.attributes["number"] = number

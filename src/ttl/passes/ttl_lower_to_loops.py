@@ -36,7 +36,7 @@ from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
 
-from .arranged_tiles import is_arranged, is_masked, numbers_of
+from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes
 from .dst_allocation import is_register_value, section_shape, value_shape
 from .module_pass import TILE_MATMUL, Maker, erase, kernel_of, kernels
@@ -57,7 +57,9 @@ def _round_fills(kernel: func.FuncOp) -> None:
     """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
     dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in kernel.walk():
-        if isinstance(op, ttl.TileFillOp) and element_type_of(op) is None:
+        if not isinstance(op, ttl.TileFillOp) or element_type_of(op) is not None:
+            continue
+        if op.value is not None:
             value = round_to(np.array(op.value.value.data, np.float32), dtype)
             op.properties["value"] = FloatAttr(float(value), f32)
 
@@ -189,7 +191,9 @@ class _Section:
         self.make.origin = self.section
         for step in ("commit", "wait"):
             self.protocol(step)
-        self.packs([op for op in body.ops if isinstance(op, ttl.TileStoreOp)])
+        for op in body.ops:
+            if isinstance(op, ttl.TileStoreOp):
+                self.pack(op)
         self.make.origin = self.section
         if any(is_masked(op) for op in body.ops):
             self.protocol("unmask")
@@ -206,7 +210,7 @@ class _Section:
                 self.loop(op, make)
             elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
                 self.matmul(op, make)
-            elif isinstance(op, ttl.TileMathOp) and is_arranged(op):
+            elif isinstance(op, ttl.TileMathOp) and (is_arranged(op) or is_broadcasting(op)):
                 self.arranged(op, make)
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
@@ -254,14 +258,18 @@ class _Section:
         if self.is_zero_already(op, slot):
             return
         self.used.add(slot)
-        buffers = [self.value(v) for v in op.operands if not is_register_value(v)]
-        firsts = [self.first(v) for v in op.operands if is_register_value(v)]
+        is_fill = isinstance(op, ttl.TileFillOp)
+        number = self.value(op.number) if isinstance(op, ttl.TileFillOp) and op.number else None
+        inputs = () if is_fill else op.operands
+        buffers = [self.value(v) for v in inputs if not is_register_value(v)]
+        firsts = [self.first(v) for v in inputs if is_register_value(v)]
         left_in_dst = len(buffers) == 1 and len(firsts) == 1 and is_register_value(op.operands[0])
         firsts.append(self.first(result))
 
         def tile(inner: Maker, t: Terms, place: SSAValue | None) -> None:
             registers = [inner.affine(t, first, "dst") for first in firsts]
-            made = call(inner, action_of(op), buffers, [place] * len(buffers), registers, op)
+            places = [place] * len(buffers)
+            made = call(inner, action_of(op), buffers, places, registers, op, number=number)
             if left_in_dst:
                 made.properties["left_in_dst"] = UnitAttr()
 
@@ -271,7 +279,7 @@ class _Section:
         """Registers are zero when a section begins."""
         if not isinstance(op, ttl.TileFillOp) or self.in_loop or slot in self.used:
             return False
-        value = op.value.value.data
+        value = op.value.value.data if op.value is not None else 1
         return value == 0 and not np.signbit(value)
 
     def each_tile(
@@ -334,7 +342,8 @@ class _Section:
         make.loop(steps, "k_tile", step)
 
     def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
-        """Tile for tile of the result; of a reduction, one call for each tile it combines."""
+        """Tile for tile of the result; of a reduction, one call for each tile it combines. What is
+        read otherwise: the scaler of a reduction, and what stands beside a broadcast."""
         part = self.part
         blocks = [self.value(operand) for operand in op.inputs]
         *leading, row_stride, column_stride = self.strides(op)
@@ -354,7 +363,12 @@ class _Section:
             def read(most: Maker, more: list[tuple[SSAValue, int]]) -> None:
                 where = [(v, stride) for v, stride in (*here, *more) if stride]
                 tiles = [most.affine(where, constant, "tile_of_operand")]
-                tiles += [most.index(0) for _ in blocks[1:]]  # the scaler
+                if is_broadcasting(op):
+                    own = ((i, part.row_tiles), (j, 1))
+                    place = most.affine((*part.origin, *own), part.constant, "tile_of_block")
+                    tiles.insert(0, place)
+                elif blocks[1:]:
+                    tiles.append(most.index(0))
                 call(most, action_of(op), blocks, tiles, [register], op)
 
             _nested(inner, steps, [], read)
@@ -374,19 +388,8 @@ class _Section:
         kept = [stride for size, stride in pairs[:-2] if size != 1]
         return [*kept, *strides[-2:]]
 
-    def packs(self, stores: list[ttl.TileStoreOp]) -> None:
-        """In order; the packer adds only while it packs what is to be added."""
-        is_summing = False
-        for store in stores:
-            self.make.origin = store
-            if (store.accumulate is not None) is not is_summing:
-                is_summing = not is_summing
-                self.protocol("sum" if is_summing else "overwrite")
-            self.pack(store)
-        if is_summing:
-            self.protocol("overwrite")
-
     def pack(self, store: ttl.TileStoreOp) -> None:
+        self.make.origin = store
         first = self.first(store.value)
         view = self.value(store.view)
 
@@ -451,11 +454,13 @@ def call(
     registers: list[SSAValue],
     origin: Operation,
     sizes: tuple[int, ...] = (),
+    number: SSAValue | None = None,
 ) -> Operation:
     properties: dict[str, Attribute] = {"action": StringAttr(action)}
     for name, kind in (
         ("value", FloatAttr),
         ("parameters", DictionaryAttr),
+        ("accumulate", UnitAttr),
     ):
         found = origin.properties.get(name)
         if isinstance(found, kind):
@@ -465,5 +470,6 @@ def call(
     if sizes:
         properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
     places = [tile for tile in tiles if tile is not None]
-    op = ttl.TileCallOp.build(operands=[buffers, places, registers], properties=properties)
+    operands = [buffers, places, registers, [number] if number is not None else []]
+    op = ttl.TileCallOp.build(operands=operands, properties=properties)
     return make.add(op)

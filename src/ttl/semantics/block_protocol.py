@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import ClassVar, Final
 
 from ttl.diagnostics import RuleBroken, codes
 
 
-class State(Enum):
-    MUST_WRITE = "MW"
-    MUST_READ = "MR"
-    READ_WRITE = "RW"
-    READ_BY_TRANSFERS = "ROR"
-    WRITTEN_BY_TRANSFER = "NAW"
-    RELEASED = "OS"
+class State:
+    """One of STATES. Not an Enum: reading an attribute of one is slow, compiled or not."""
 
-    __hash__ = object.__hash__  # Enum hashes its name, which costs more than the table lookup
+    MUST_WRITE: ClassVar[State]
+    MUST_READ: ClassVar[State]
+    READ_WRITE: ClassVar[State]
+    READ_BY_TRANSFERS: ClassVar[State]
+    WRITTEN_BY_TRANSFER: ClassVar[State]
+    RELEASED: ClassVar[State]
 
     # The row of the table for this state, None where the event is illegal: the simulator steps
     # blocks by the million and reads an attribute faster than a dict.
-    after_store: State | None
-    after_accumulate: State | None
-    after_read: State | None
-    after_copy_into: State | None
-    after_copy_into_done: State | None
-    after_copy_from: State | None
-    after_copy_from_done: State | None
-    after_push: State | None
-    after_pop: State | None
+    __slots__ = (
+        "after_accumulate",
+        "after_copy_from",
+        "after_copy_from_done",
+        "after_copy_into",
+        "after_copy_into_done",
+        "after_pop",
+        "after_push",
+        "after_read",
+        "after_store",
+        "value",
+    )
+
+    def __init__(self, value: str):
+        self.value = value  # as the language's table calls it
+        self.after_store: State | None = None
+        self.after_accumulate: State | None = None
+        self.after_read: State | None = None
+        self.after_copy_into: State | None = None
+        self.after_copy_into_done: State | None = None
+        self.after_copy_from: State | None = None
+        self.after_copy_from_done: State | None = None
+        self.after_push: State | None = None
+        self.after_pop: State | None = None
 
 
 class Event(Enum):
@@ -44,8 +60,15 @@ class Event(Enum):
     __hash__ = object.__hash__
 
 
-MW, MR, RW = State.MUST_WRITE, State.MUST_READ, State.READ_WRITE
-ROR, NAW, OS = State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER, State.RELEASED
+MW: Final = State("MW")
+MR: Final = State("MR")
+RW: Final = State("RW")
+ROR: Final = State("ROR")
+NAW: Final = State("NAW")
+OS: Final = State("OS")
+STATES: Final = (MW, MR, RW, ROR, NAW, OS)
+State.MUST_WRITE, State.MUST_READ, State.READ_WRITE = MW, MR, RW
+State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER, State.RELEASED = ROR, NAW, OS
 
 # ACCUMULATE is `+=` on a reserved block; on a waited one it is a READ and a STORE.
 # COPY_FROM_DONE leads to RW only when it ends the last of the transfers that read the block.
@@ -69,7 +92,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (RW, Event.POP): OS,
 }
 
-for _state in State:
+for _state in STATES:
     for _event in Event:
         setattr(_state, f"after_{_event.name.lower()}", TRANSITIONS.get((_state, _event)))
 
@@ -89,6 +112,15 @@ HELPS = {
     (MR, Event.STORE): "read the block, or push it, before storing again",
     (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
+}
+
+# Where the table above has nothing to say.
+HELPS_OF_STATES = {
+    MW: "write the block first: store() into it, or copy to it and wait",
+    MR: "read the block first: in an expression, or by a copy that is waited for",
+    ROR: "call wait() on the transfer first",
+    NAW: "call wait() on the transfer first",
+    OS: "use a block before its release, and acquire the next one with reserve() or wait()",
 }
 
 
@@ -117,7 +149,7 @@ class Life:
 
 def illegal(state: State, event: Event, block: object) -> RuleBroken:
     """`event` happened to a block in this state, where the table has nothing for it."""
-    help_text = HELPS.get((state, event))
+    help_text = HELPS.get((state, event)) or HELPS_OF_STATES.get(state)
     return RuleBroken(
         codes.BLOCK_STATE,
         f"{block} cannot be {event.value} now: {REASONS[state]}",

@@ -6,9 +6,9 @@ Tensors of ttnn, which may not know the language, ask too.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
 # Holds a ttl.language.engine.Engine in kernels.
-ENGINE: ContextVar[Any] = ContextVar("ttl_engine")
+ENGINE: Final[ContextVar[Any]] = ContextVar("ttl_engine")
 # Holds a ttl.language.operation.OperationScope while the body of an operation is being run.
-SCOPE: ContextVar[Any] = ContextVar("ttl_operation_scope")
+SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
 
 from .block_float import pack, quantise, unpack
 
-Array = NDArray[np.generic]
+Array: TypeAlias = NDArray[np.generic]
 
 _SINGLE = np.dtype(np.float32)
 
@@ -105,6 +105,9 @@ DTYPES = {
         bfloat16, float16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16, uint8,
     )
 }  # fmt: skip
+
+# Integers of fewer bits than a register has, and how many.
+NARROW = {uint16: 16, uint8: 8}
 
 _REAL_NAMES = {name.upper(): dtype for name, dtype in DTYPES.items()}
 

@@ -7,22 +7,19 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import CodeType, FunctionType
 
-from .dtypes import DType, bfloat16, float16, float32, int32, uint16, uint32
+from .dtypes import DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
 
-# An integer is 32 bits wide in a register, whatever its type.
-WIDE = (float32, int32, uint32, uint16)
+# An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
+# registers of the chip's own functions, which are bfloat16, would lose.
+WIDE = (float32, float16, int32, uint32, uint16, uint8)
 
 
 def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:
-    """An explicit choice wins; a matmul, and any buffer of f32 or integers, asks for 32 bits.
-
-    So do float16 and bfloat16 (or block float) buffers together: neither format holds the other.
-    """
+    """An explicit choice wins; a matmul, and any buffer of f32, float16 or integers, asks for 32
+    bits."""
     if explicit is not None:
         return explicit
-    dtypes = set(dtypes)
-    mixed = float16 in dtypes and any(_fits_bfloat16(dtype) for dtype in dtypes)
-    return uses_matmul or mixed or not dtypes.isdisjoint(WIDE)
+    return uses_matmul or not set(dtypes).isdisjoint(WIDE)
 
 
 def dest_dtype(fp32_dest_acc_en: bool, dtypes: Iterable[DType] = ()) -> DType:

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from operator import index
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import Label, RuleBroken, codes
 
 from .layout import TILE_LAYOUT, Layout, layout_of
-from .types import Shape, tiles_of
-
-
-@runtime_checkable
-class TensorLike(Protocol):
-    """What the embedded and the real ttnn tensor have in common."""
-
-    @property
-    def shape(self) -> Any: ...
-    @property
-    def dtype(self) -> Any: ...
-    @property
-    def layout(self) -> Any: ...
+from .tensor_like import TensorLike
+from .types import BlockType, Shape, tiles_of
 
 
 class Extent(NamedTuple):
@@ -112,7 +101,7 @@ def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tupl
     start, stop = _asked(item, size, tensor)
     if not 0 <= start < stop <= size:
         text = f"{start}:{stop}" if isinstance(item, slice) else f"{start}"
-        raise _out_of_range(text, dimension, size, layout_of(tensor))
+        raise out_of_range(text, dimension, size, layout_of(tensor))
     return start, stop
 
 
@@ -137,7 +126,7 @@ def _asked(item: object, size: int, tensor: TensorLike) -> tuple[int, int]:
     )
 
 
-def _out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBroken:
+def out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
     return RuleBroken(
         codes.SLICE_OUT_OF_RANGE,
@@ -201,6 +190,24 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
             f"a copy connects a tensor in {layout.name} layout with a block in {block.name} layout",
             helps=("make the dataflow buffer like the tensor it is copied from or to",),
         )
+
+
+def type_mismatch(
+    source: BlockType, destination: BlockType, what: str, secondary: tuple[Label, ...] = ()
+) -> RuleBroken:
+    """Two blocks that a copy connects differ; the first difference is named."""
+    if source.shape != destination.shape:
+        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
+    elif source.dtype is not destination.dtype:
+        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
+    else:
+        code, texts = codes.LAYOUT_MISMATCH, (source.layout.name, destination.layout.name)
+    return RuleBroken(
+        code,
+        f"{what} a block of {texts[0]} with a block of {texts[1]}",
+        helps=("make the two dataflow buffers alike",),
+        secondary=secondary,
+    )
 
 
 # Arguments of operations --------------------------------------------------------------------------

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Final
 
 from .dtypes import DType
 from .layout import TILE_LAYOUT, Layout
 
-TILE_SIZE = 32
+TILE_SIZE: Final = 32
 TILE_SHAPE = (TILE_SIZE, TILE_SIZE)
 
 Shape = tuple[int, ...]

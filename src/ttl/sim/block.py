@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sys import _getframe
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
@@ -14,14 +15,14 @@ from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
-from .place import Place, labels, with_statement
+from .place import CALLER, Place, getframe, labels, with_statement
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
     from .transfers import SimTransfer
 
 
-RELEASED = State.RELEASED
+RELEASED: Final = State.RELEASED
 
 
 class SimExpression(BlockExpression):
@@ -47,6 +48,7 @@ class SimBlock(Block):
     # Slots, all set here: what a class has by default costs more to read than an instance's own.
     __slots__ = (
         "array",
+        "carried",
         "end",
         "entered",
         "exit_place",
@@ -72,6 +74,7 @@ class SimBlock(Block):
         self.array = end.buffer.slots[index]  # in the element type of the block
         self.words = end.buffer.words[index]  # the same as unsigned integers
         self.values: Array | None = None  # and in its carrier, once an expression asked
+        self.carried: Array | None = None  # the memory for these
         self.transfers_reading = 0
         self.entered = False
         self.exit_place: Place | None = None  # of a `with` that waits for older blocks
@@ -115,6 +118,31 @@ class SimBlock(Block):
         if self.transfer is not None and self.state in transfers:
             history.append((self.transfer.place, "the transfer started here"))
         return labels(history)
+
+    def carry(self) -> Array:
+        """The elements in the type that expressions work in.
+
+        Always a view, so that an operation which returns its operand is seen not to have made a
+        new array: the memory goes to another block of the buffer, on whichever node, after the
+        release. So it is in the processor's cache most of the time.
+        """
+        if self.values is not None:
+            return self.values
+        held = self.end.buffer.held
+        if held.carrier is held.storage:
+            self.values = self.array
+        else:
+            carried = self.carried
+            if carried is None:
+                spare = self.end.buffer.spare
+                if spare:
+                    carried = spare.pop()
+                else:
+                    carried = np.empty((1, *self.array.shape), held.carrier)[0]
+                self.carried = carried
+            carried[...] = self.array
+            self.values = carried
+        return self.values
 
     def take(self, source: SimBlock) -> None:
         """A copy of another block has arrived."""
@@ -171,6 +199,9 @@ class SimBlock(Block):
         elif kernel.recorder is not None or self.running_sum is not None:
             self._give_back()
         else:  # what _give_back() does, for by far the most common end of a block
+            if self.carried is not None:
+                end.buffer.spare.append(self.carried)
+                self.carried = self.values = None
             end.released += 1
             other = end.other
             other.credits += 1
@@ -199,6 +230,9 @@ class SimBlock(Block):
         if self.running_sum is not None:
             self.settle()
         end = self.end
+        if self.carried is not None:
+            end.buffer.spare.append(self.carried)
+            self.carried = self.values = None
         end.released += 1
         other = end.other
         other.credits += 1
@@ -213,13 +247,13 @@ class SimBlock(Block):
         oldest = self.end.oldest_held
         if oldest is None or not oldest.entered:
             raise self.out_of_order()
-        frame = _getframe(2)  # the user's, whose `with` called __exit__
+        frame = getframe(CALLER)  # the user's, whose `with` called __exit__
         self.exit_place = (frame.f_code, frame.f_lasti)
         self.kernel.exiting += (self,)
 
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""
-        frame = _getframe(2)
+        frame = getframe(CALLER)
         statement = with_statement(frame.f_code, frame.f_lasti)
         exiting = [block for block in self.kernel.exiting if block.end is self.end]
         for block in exiting:

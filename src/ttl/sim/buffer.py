@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,11 +43,11 @@ class BufferEnd:
     )
 
     other: BufferEnd
-    action: str  # the call that acquires
-    release_call: str
-    release_event: Event
-    acquire_kind: EventKind
-    release_kind: EventKind
+    action: ClassVar[str]  # the call that acquires
+    release_call: ClassVar[str]
+    release_event: ClassVar[Event]
+    acquire_kind: ClassVar[EventKind]
+    release_kind: ClassVar[EventKind]
 
     def __init__(self, buffer: NodeBuffer, credits: int):
         self.buffer = buffer
@@ -71,17 +71,21 @@ class BufferEnd:
 class ProducerEnd(BufferEnd):
     __slots__ = ()
 
-    action, release_call = "reserve", "push"
+    action = "reserve"
+    release_call = "push"
     release_event = Event.PUSH
-    acquire_kind, release_kind = EventKind.BUFFER_RESERVE, EventKind.BUFFER_PUSH
+    acquire_kind = EventKind.BUFFER_RESERVE
+    release_kind = EventKind.BUFFER_PUSH
 
 
 class ConsumerEnd(BufferEnd):
     __slots__ = ()
 
-    action, release_call = "wait", "pop"
+    action = "wait"
+    release_call = "pop"
     release_event = Event.POP
-    acquire_kind, release_kind = EventKind.BUFFER_WAIT, EventKind.BUFFER_POP
+    acquire_kind = EventKind.BUFFER_WAIT
+    release_kind = EventKind.BUFFER_POP
 
 
 class NodeBuffer:
@@ -89,6 +93,7 @@ class NodeBuffer:
 
     `held` is the type that they have: the declared one, unless the run keeps all floats in f32.
     `words` are views of the slots as unsigned integers, which numpy fills faster than floats.
+    `spare` is memory for a block in the type that expressions work in; all nodes share it.
     """
 
     __slots__ = (
@@ -100,13 +105,24 @@ class NodeBuffer:
         "memory",
         "poison",
         "producer",
+        "rounds",
         "slots",
+        "spare",
         "words",
     )
 
-    def __init__(self, declared: DataflowBuffer, block_type: BlockType, keep_float32: bool = False):
+    def __init__(
+        self,
+        declared: DataflowBuffer,
+        block_type: BlockType,
+        spare: list[Array],
+        keep_float32: bool = False,
+    ):
+        self.spare = spare
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
         self.poison = poison_word(self.held)
+        # Does an assignment of f32 values round as it should? Block floats need more.
+        self.rounds = self.held.is_float and not self.held.is_block_float
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from sys import _getframe
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
-from ttl.semantics.block_protocol import Event, State, illegal
-from ttl.semantics.kernel_kinds import wrong_kind
-from ttl.semantics.tensors import TensorSlice, check_copy_layouts, check_copy_shapes
+from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.tensors import (
+    TensorSlice,
+    check_copy_layouts,
+    check_copy_shapes,
+    type_mismatch,
+)
+from ttl.trace.events import Part
 
 from .block import SimBlock
-from .pipes import (
-    ReceiverRole,
-    SourceRole,
-    start_receive,
-    start_send,
-    type_mismatch,
-    wrong_role,
-)
+from .marks import Marks
+from .nets import ReceiverRole, SourceRole, wrong_role
+from .pipes import start_receive, start_send
 from .place import Place
 from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
-MUST_READ, READ_WRITE = State.MUST_READ, State.READ_WRITE
+MUST_READ: Final = State.MUST_READ
+READ_WRITE: Final = State.READ_WRITE
 
 
 class TensorTransfer(SimTransfer):
@@ -36,6 +37,8 @@ class TensorTransfer(SimTransfer):
     """
 
     __slots__ = ("is_alike", "part")
+
+    is_write: bool  # to the tensor
 
     def __init__(self, kernel: KernelRun, part: TensorSlice, block: SimBlock, place: Place):
         self.kernel = kernel
@@ -57,11 +60,28 @@ class TensorTransfer(SimTransfer):
     def subject(self) -> str:
         return self.kernel.simulation.tensor_names.get(id(self.part.tensor), "")
 
+    def tell(self, races: Races, is_end: bool) -> None:
+        races.at_tensor(self, self.is_write, is_end)
+
+    @property
+    def tensor_part(self) -> Part:
+        return self.part.starts, self.part.shape
+
+    def move_early(self) -> None:
+        """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""
+        part = self.part
+        if self.is_write:
+            part.tensor.storage.write(part, self.block.words)
+        self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
+        self.part.region = part.region.copy()
+
 
 class Load(TensorTransfer):
     """A copy of a tensor slice into a block."""
 
     __slots__ = ()
+
+    is_write = False
 
     def finish(self) -> None:
         self.check_owner()
@@ -80,6 +100,9 @@ class Load(TensorTransfer):
     def _observe(self, kernel: KernelRun) -> None:
         if kernel.simulation.padding is not None:
             kernel.simulation.padding.loaded(self.part, self.block)
+        if kernel.simulation.marks_reads:
+            kernel.read = kernel.read or Marks()
+            kernel.read.mark(self.part, self.place)
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
 
@@ -88,6 +111,8 @@ class Save(TensorTransfer):
     """A copy of a block to a tensor slice."""
 
     __slots__ = ()
+
+    is_write = True
 
     def finish(self) -> None:
         self.check_owner()
@@ -103,6 +128,9 @@ class Save(TensorTransfer):
             part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)
+        if kernel.written is None:
+            kernel.written = Marks()
+        kernel.written.mark(part, self.place)
         del kernel.transfers[self]
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
@@ -130,48 +158,17 @@ class BlockTransfer(SimTransfer):
             source.transfer = None
 
 
-def start_copy(kernel: KernelRun, source: Any, destination: Any) -> SimTransfer:
-    """ttl.copy(): check both ends and step the blocks; nothing moves yet."""
-    if kernel.is_compute:
-        raise wrong_kind("ttl.copy()", kernel.kind)
-    frame = _getframe(2)  # the user's: above it is ttl.copy()
-    place = (frame.f_code, frame.f_lasti)
-    from_kind, to_kind = type(source), type(destination)
-    transfer: SimTransfer
-    if from_kind is TensorSlice and to_kind is SimBlock:
-        transfer = Load(kernel, source, destination, place)
-        if destination.kernel is not kernel:
-            raise destination.used_by(kernel)
-        following = destination.state.after_copy_into
-        if following is None:
-            raise illegal(destination.state, Event.COPY_INTO, destination)
-        destination.state = following
-    elif from_kind is SimBlock and to_kind is TensorSlice:
-        if source.kernel is not kernel:
-            raise source.used_by(kernel)
-        transfer = Save(kernel, destination, source, place)
-        source.start_reading()
-    else:
-        transfer = _start_other(kernel, source, destination, place)
-    transfer.block.transfer = transfer
-    kernel.transfers[transfer] = None
-    kernel.copies += 1
-    if kernel.recorder is not None:
-        kernel.record_copy(transfer.start_kind, transfer)
-    return transfer
-
-
-def _start_other(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
+def start_other(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
     """A copy without a tensor."""
-    from_kind, to_kind = type(source), type(destination)
-    if from_kind is SimBlock and to_kind is SourceRole:
-        return start_send(kernel, source, destination, place)
-    if from_kind is ReceiverRole and to_kind is SimBlock:
+    if isinstance(source, SimBlock):
+        if isinstance(destination, SourceRole):
+            return start_send(kernel, source, destination, place)
+        if isinstance(destination, SimBlock):
+            transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
+            source.transfer = transfer
+            return transfer
+    elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):
         return start_receive(kernel, source, destination, place)
-    if from_kind is SimBlock and to_kind is SimBlock:
-        transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
-        source.transfer = transfer
-        return transfer
     raise wrong_role(source, destination) or _wrong_ends(source, destination)
 
 

@@ -11,7 +11,7 @@ from ttl.diagnostics import KernelFault
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.frames import frame_span, user_frame
 from ttl.diagnostics.span import Span
-from ttl.diagnostics.waiting import AnyWaiting, Kernel
+from ttl.diagnostics.waiting import AnyWaiting, Kernel, waiting_at_pipe, waiting_at_semaphore
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
@@ -79,22 +79,20 @@ def _at_pipe(
     kernels: Sequence[KernelFunction],
 ) -> WaitingForNodes:
     meeting = transfer.meeting
-    if meeting.send is None:
-        nodes, act, call = [meeting.pipe.route.source], "send on", "if_src"
-    else:
-        nodes, act, call = meeting.missing_receivers, "post a receive on", "if_dst"
-    started = span_of(transfer.place)
-    names = _kernels_that_name(kernels, (call,))
-    return WaitingForNodes(
-        kernel=kernel.name,
-        node=kernel.coordinate,
-        span=span,
-        action="send" if isinstance(transfer, PipeSend) else "receive",
-        subject=meeting.pipe.name,
-        need=f"{_node_list(nodes)} to {act} {meeting.pipe.name}",
+    source = None if meeting.send is not None else meeting.pipe.route.source
+    missing = meeting.missing_receivers if source is None else ()
+    names = _kernels_that_name(kernels, ("if_dst" if source is None else "if_src",))
+    nodes = missing if source is None else [source]
+    return waiting_at_pipe(
+        (kernel.name, kernel.coordinate),
+        span,
+        sends=isinstance(transfer, PipeSend),
+        pipe=meeting.pipe.route.pipe.name,
+        pipe_span=meeting.pipe.route.pipe.span,
+        for_send_of=source,
+        for_posts_of=missing,
         partners=tuple([_on_node(names, node) for node in nodes]),
-        started=None if started is None or span is None or started.line == span.line else started,
-        subject_span=meeting.pipe.route.pipe.span,
+        started=span_of(transfer.place),
     )
 
 
@@ -106,24 +104,17 @@ def _at_semaphore(
     nodes: Iterable[Shape],
 ) -> WaitingForNodes:
     declared = wait.semaphore.declared
-    wanted = f"at least {wait.wanted}" if wait.at_least else str(wait.wanted)
     names = _kernels_that_name(kernels, ("set", "inc"))
-    others = [k for node in nodes for k in _on_node(names, node)]
-    return WaitingForNodes(
-        kernel=kernel.name,
-        node=kernel.coordinate,
-        span=span,
-        action="semaphore",
-        subject=f"semaphore `{declared.name}`",
-        need=f"`{declared.name}` to be {wanted} (it is {wait.semaphore.value})",
-        partners=(tuple([k for k in others if k != (kernel.name, kernel.coordinate)]),),
-        subject_span=declared.span,
+    return waiting_at_semaphore(
+        (kernel.name, kernel.coordinate),
+        span,
+        semaphore=declared.name,
+        semaphore_span=declared.span,
+        wanted=wait.wanted,
+        at_least=wait.at_least,
+        value=wait.semaphore.value,
+        changed_by=[k for node in nodes for k in _on_node(names, node)],
     )
-
-
-def _node_list(nodes: Sequence[Shape]) -> str:
-    shown = " and ".join(str(node) for node in nodes[:2])
-    return f"node {shown}" if len(nodes) < 3 else f"node {shown} and {len(nodes) - 2} others"
 
 
 def _on_node(names: Iterable[str], node: Shape) -> tuple[Kernel, ...]:

@@ -8,13 +8,15 @@ made of fills alone, becomes one of the type it meets.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from sys import _getframe
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import user_frame
+from ttl.language.block import BlockExpression
 from ttl.language.described import described, help_with
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import ENGINE
@@ -23,8 +25,8 @@ from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.semantics.ops import (
     BY_OPERATOR,
+    NO_PARAMETERS,
     BlockOp,
-    Parameters,
     is_complete,
     is_number,
     store_type,
@@ -38,16 +40,34 @@ from .types import Applied
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-ADD = BY_OPERATOR["+"]
-NO_PARAMETERS: Mapping[str, Any] = Parameters()
-SINGLE = np.dtype(np.float32)
+ADD: Final = BY_OPERATOR["+"]
+NO_KEY: Final = id(NO_PARAMETERS)
+SINGLE: Final = np.dtype(np.float32)
+
+
+def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpression:
+    """An operator between two values: apply() for what kernels compute most."""
+    if not (isinstance(left, BlockExpression) and isinstance(right, BlockExpression)):
+        return apply(kernel, op, (left, right), NO_PARAMETERS)
+    if not kernel.is_compute:
+        raise wrong_kind(op.spelling, kernel.kind)
+    kernel.steps += 1
+    first = read(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
+    second = read(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
+    table = kernel.types
+    applied = table.known.get((id(op), NO_KEY, id(left.type), id(right.type)))
+    if applied is None:
+        applied = table.result(op, (left, right), NO_PARAMETERS)
+    if not applied.is_plain:
+        return _apply_unlike(kernel, applied, op, (left, right), NO_PARAMETERS, [first, second])
+    if applied.extents:
+        first = _expanded(first, applied.extents[0])
+        second = _expanded(second, applied.extents[1])
+    return _rounded(kernel, applied, applied.meaning(first, second))
 
 
 def apply(
-    kernel: KernelRun,
-    op: BlockOp,
-    operands: tuple[Any, ...],
-    parameters: Mapping[str, Any] = NO_PARAMETERS,
+    kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
 ) -> SimExpression:
     """The value of an operation of the table, rounded to the format of expression values."""
     if not kernel.is_compute:
@@ -57,39 +77,39 @@ def apply(
     arrays: list[Any] = []
     key = [id(op), id(parameters)]
     for operand in operands:
-        kind = type(operand)
-        if kind is SimBlock:
-            following = operand.state.after_read  # as read() does
-            if (
-                following is None
-                or operand.kernel is not kernel
-                or operand.values is None
-                or kernel.inexact
-            ):
-                arrays.append(read(kernel, operand))
-            else:
-                operand.state = following
-                arrays.append(operand.values)
+        if isinstance(operand, SimBlock):
+            arrays.append(read(kernel, operand))
             key.append(id(operand.type))
-        elif kind is SimExpression:
-            if operand.kernel is not kernel:
-                raise _of_another(operand, kernel)
-            arrays.append(operand.array)
+        elif isinstance(operand, SimExpression):
+            arrays.append(_value(kernel, operand))
             key.append(id(operand.type))
         else:
             arrays.append(_checked_number(op, operand, len(arrays), operands))
             key.append(id(table.number))
-    applied = table.known.get(tuple(key)) or table.result(op, operands, parameters)
-    if applied.is_plain:
-        if applied.extents:
-            arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
-        computed = op.meaning(*arrays)
-        if computed.dtype is not SINGLE or kernel.dest is not float32:
-            computed = round_to(computed, format_of(kernel, applied.type.dtype))
-        if computed.base is not None:  # a slot or a view of one changes with its block
-            computed = computed.copy()
-        return SimExpression(applied.type, computed, kernel)
-    return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
+    applied = table.known.get(tuple(key))
+    if applied is None:
+        applied = table.result(op, operands, parameters)
+    if not applied.is_plain:
+        return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
+    if applied.extents:
+        arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+    return _rounded(kernel, applied, applied.meaning(*arrays))
+
+
+def _value(kernel: KernelRun, operand: Any) -> Array:
+    assert isinstance(operand, SimExpression)
+    if operand.kernel is not kernel:
+        raise _of_another(operand, kernel)
+    return operand.array
+
+
+def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
+    """The result of a plain operation."""
+    if computed.dtype is not SINGLE or kernel.dest is not float32:
+        computed = round_to(computed, format_of(kernel, applied.type.dtype))
+    if computed.base is not None:  # a slot or a view of one changes with its block
+        computed = computed.copy()
+    return SimExpression(applied.type, computed, kernel)
 
 
 def _apply_unlike(
@@ -110,7 +130,7 @@ def _apply_unlike(
         arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
     if applied.numbers:
         parameters = _converted_parameters(applied, parameters)
-    computed = np.asarray(op.meaning(*arrays, **parameters))
+    computed = np.asarray(applied.meaning(*arrays, **parameters))
     # A fill stays exact until it meets an element type.
     if operands and (computed.dtype is not SINGLE or kernel.dest is not float32):
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
@@ -149,15 +169,8 @@ def read(kernel: KernelRun, block: SimBlock) -> Array:
     if block.running_sum is not None:
         block.settle()
     if kernel.inexact and block.end.buffer.held in kernel.inexact:
-        return round_to(carried(block), kernel.dest)
-    return carried(block)
-
-
-def carried(block: SimBlock) -> Array:
-    """The elements of a block in the type that expressions work in, which is not always a copy."""
-    if block.values is None:
-        block.values = block.array.astype(block.end.buffer.held.carrier, copy=False)
-    return block.values
+        return round_to(block.carry(), kernel.dest)
+    return block.carry()
 
 
 # Numbers and fills --------------------------------------------------------------------------------
@@ -190,13 +203,20 @@ def not_a_value(call: str, value: object) -> RuleBroken:
 
 def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
     """A number or a fill beside a block: a value in the format of DST, as all others."""
-    is_float = dtype is None or dtype.is_float
     if isinstance(value, (int, float)):
-        number = _number(value, dtype)
-        return round_to(number, kernel.dest)[()] if is_float else number
+        # The scaler of a reduction, say; 0.0 and -0.0 are one key, so they are not kept.
+        return (_kept_scalar if value else _scalar)(value, dtype, kernel.dest)
     if dtype is not None and not dtype.is_float:
         return _whole(value, dtype)
     return round_to(value.astype(np.float32), kernel.dest)
+
+
+def _scalar(value: float, dtype: DType | None, dest: DType) -> Any:
+    number = _number(value, dtype)
+    return round_to(number, dest)[()] if dtype is None or dtype.is_float else number
+
+
+_kept_scalar: Final = lru_cache(typed=True)(_scalar)
 
 
 def _number(value: float, dtype: DType | None) -> Any:
@@ -253,7 +273,7 @@ def _follow_shapeless(
 
 
 def _user_place() -> Place | None:
-    frame = user_frame(_getframe(1))
+    frame = user_frame(_getframe())
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
@@ -285,7 +305,11 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         block.array = np.empty_like(block.array)
         block.words = block.array.view(block.words.dtype)
     block.values = None
-    round_into(block.array, stored, block.end.buffer.held)
+    buffer = block.end.buffer
+    if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
+        block.array[...] = stored
+    else:
+        round_into(block.array, stored, buffer.held)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 
@@ -317,7 +341,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     if block.kernel is not kernel:
         raise block.used_by(kernel)
     if not block.end.is_producer:
-        store(kernel, apply(kernel, ADD, (block, value)), block)
+        store(kernel, binary(kernel, ADD, block, value), block)
         return
     if is_number(value):
         if block.type.layout is ROW_MAJOR_LAYOUT:
@@ -327,7 +351,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
         added = _storable(kernel, value, block, "+=")
     is_first = block.state is State.MUST_WRITE
     block.step(Event.ACCUMULATE)
-    before = carried(block) if block.running_sum is None else block.running_sum
+    before = block.carry() if block.running_sum is None else block.running_sum
     summed = np.add(np.zeros_like(before) if is_first else before, added)
     block.values = None
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype))

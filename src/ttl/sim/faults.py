@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span, TTLError, codes
-from ttl.diagnostics.frames import is_pyttl_file, traceback_spans
+from ttl.diagnostics.frames import raised_by_pyttl, traceback_spans
 
 from .place import Place, span_of
 from .watchdog import Spinning
@@ -47,7 +46,7 @@ def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExi
         return rule_fault(kernel, mistake.with_traceback(error.__traceback__))
     spans = traceback_spans(error.__traceback__)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    is_ours = _was_raised_by_pyttl(error.__traceback__)
+    is_ours = raised_by_pyttl(error.__traceback__)
     if is_ours and not isinstance(error, RecursionError):  # a recursion ends wherever it is
         broken = RuleBroken(codes.INTERNAL, f"pyttl failed: {text}")
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
@@ -67,16 +66,6 @@ def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
 def _is_quit_of_debugger(error: Exception) -> bool:
     """`q` in pdb. The module is loaded if it can be."""
     return (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit")
-
-
-def _was_raised_by_pyttl(traceback: TracebackType | None) -> bool:
-    """Is the innermost frame that belongs to pyttl or to the user one of pyttl's?"""
-    from_pyttl = False
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        from_pyttl = is_pyttl_file(file)
-        traceback = traceback.tb_next
-    return from_pyttl
 
 
 def _fault(

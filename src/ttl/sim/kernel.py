@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from sys import _getframe, getrefcount
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from sys import getrefcount
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ttl.diagnostics import KernelFault, RuleBroken, Severity, TTLError, codes
-from ttl.diagnostics.frames import user_frame
+from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
+from ttl.diagnostics.buffer_ends import second_kernel
+from ttl.diagnostics.frames import is_user_file
+from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
+from ttl.language.engine import Engine
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics.block_protocol import State
+from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType, can_hold
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
+from ttl.trace.events import Part
 
 from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
-from .copies import start_copy
-from .faults import exception_fault, fault_at, rule_fault, spinning_fault
+from .copies import Load, Save, TensorTransfer, start_other
+from .faults import fault_at
+from .marks import Marks
 from .multicast import start_multicast
-from .pipes import PipeTransfer, Roles, call_for_each
-from .place import Place, labels
+from .nets import Roles, call_for_each
+from .pipes import PipeTransfer
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, getframe, labels, span_of
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
-from .watchdog import Spinning
 
 if TYPE_CHECKING:
     from greenlet import greenlet as Greenlet
@@ -38,22 +45,19 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-MUST_WRITE, MUST_READ = State.MUST_WRITE, State.MUST_READ
+MUST_WRITE: Final = State.MUST_WRITE
+MUST_READ: Final = State.MUST_READ
 
 
-def _unshared() -> int:
-    """References to a block that only its buffer has: the list, a local variable and what
-    getrefcount() adds. Counted as in reserve(), because versions of Python differ.
-    """
-    blocks = [object()]
-    block = blocks[0]
-    return getrefcount(block)
+def references(blocks: list[Any], index: int) -> int:
+    """References to an item of the list; None has very many."""
+    return getrefcount(blocks[index])
 
 
 # A block with no more can be used again for the next acquire; one that the user still has is left
-# to him, so that using it after its release is noticed.
-UNSHARED = _unshared()
-NOTHING: dict[Any, Any] = {}
+# to him, so that using it after its release is noticed. Counted, because versions of Python differ.
+UNSHARED: Final = references([object()], 0)
+NOTHING: Final[dict[Any, Any]] = {}
 
 
 class KernelPlan(NamedTuple):
@@ -73,8 +77,8 @@ class KernelPlan(NamedTuple):
         return cls(kernel.name, kernel.function, kernel.kind, is_compute, dest, inexact)
 
 
-class KernelRun:
-    """Runs a kernel function on a node and is its engine (ttl.language.engine.Engine)."""
+class KernelRun(Engine):
+    """Runs a kernel function on a node and is its engine."""
 
     __slots__ = (
         "broken",
@@ -94,6 +98,8 @@ class KernelRun:
         "kind",
         "name",
         "net_roles",
+        "races",
+        "read",
         "ready",
         "recorder",
         "reserving",
@@ -105,6 +111,7 @@ class KernelRun:
         "types",
         "waiting",
         "waiting_for",
+        "written",
     )
 
     def __init__(self, simulation: Simulation, plan: KernelPlan, coordinate: Shape):
@@ -114,7 +121,11 @@ class KernelRun:
         self.ready = simulation.ready
         self.types = simulation.types
         self.is_shuffled = simulation.random is not None
-        self.is_observed = self.recorder is not None or simulation.padding is not None
+        self.races = simulation.races
+        self.written: Marks | None = None  # none until there is something to mark
+        self.read: Marks | None = None
+        is_followed = simulation.padding is not None or simulation.marks_reads
+        self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.function = plan.function
         self.kind = plan.kind
@@ -139,31 +150,6 @@ class KernelRun:
         self.is_finished = False
         self.times_ended = 0
 
-    def main(self) -> None:
-        """The body of the greenlet. What it raises comes out of the scheduler's switch."""
-        if self.recorder is not None:
-            self.recorder.record(EventKind.KERNEL_START, self.coordinate, self.name)
-        try:
-            if self.function() is not None:
-                raise self._returned()
-            if self.broken is not None:  # a bare `except` or a `finally` has kept it
-                raise self.broken
-            self._check_end()
-        except RuleBroken as broken:
-            if isinstance(broken.subject, SimBlock):
-                broken.secondary += broken.subject.history()
-            raise rule_fault(self, broken) from None
-        except TTLError:
-            raise
-        except Spinning as spinning:
-            raise spinning_fault(self, spinning) from None
-        except Exception as error:
-            raise exception_fault(self, error) from error
-        finally:
-            self.is_finished = True
-        if self.recorder is not None:
-            self.recorder.record(EventKind.KERNEL_END, self.coordinate, self.name)
-
     # Buffers
 
     def node(self) -> Shape:
@@ -177,10 +163,11 @@ class KernelRun:
             self._wait_for_credit(end)
         end.credits -= 1
         index = end.acquired % end.count
+        if references(end.blocks, index) > UNSHARED:
+            end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
-        if block is None or getrefcount(block) > UNSHARED:
-            block = end.blocks[index] = SimBlock(end, self, index)
-        frame = _getframe(2)  # the user's: above it is DataflowBuffer.reserve()
+        assert block is not None
+        frame = getframe(BEHIND_LANGUAGE)  # the user's: above it is DataflowBuffer.reserve()
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_WRITE
         block.sequence = end.acquired
@@ -199,10 +186,11 @@ class KernelRun:
             self._wait_for_credit(end)
         end.credits -= 1
         index = end.acquired % end.count
+        if references(end.blocks, index) > UNSHARED:
+            end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
-        if block is None or getrefcount(block) > UNSHARED:
-            block = end.blocks[index] = SimBlock(end, self, index)
-        frame = _getframe(2)
+        assert block is not None
+        frame = getframe(BEHIND_LANGUAGE)
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ
         block.sequence = end.acquired
@@ -224,7 +212,7 @@ class KernelRun:
         """From its first use on, this end is this kernel's alone."""
         if self.transfers is NOTHING:
             self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
-        frame = _getframe(3)
+        frame = getframe(FURTHER_BEHIND)
         if end.kernel is not None and end.kernel is not self:
             raise _second_kernel(end)
         end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
@@ -313,24 +301,57 @@ class KernelRun:
         part: TensorSlice = tensor.storage.part(tensor, index)
         return part
 
-    copy = start_copy
-    multicast = start_multicast
+    def copy(self, source: Any, destination: Any) -> SimTransfer:
+        """Check both ends and step the blocks; nothing moves yet."""
+        if self.is_compute:
+            raise wrong_kind("ttl.copy()", self.kind)
+        frame = getframe(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
+        place = (frame.f_code, frame.f_lasti)
+        transfer: SimTransfer
+        if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
+            transfer = Load(self, source, destination, place)
+            if destination.kernel is not self:
+                raise destination.used_by(self)
+            following = destination.state.after_copy_into
+            if following is None:
+                raise illegal(destination.state, Event.COPY_INTO, destination)
+            destination.state = following
+        elif isinstance(source, SimBlock) and isinstance(destination, TensorSlice):
+            if source.kernel is not self:
+                raise source.used_by(self)
+            transfer = Save(self, destination, source, place)
+            source.start_reading()
+        else:
+            transfer = start_other(self, source, destination, place)
+        transfer.block.transfer = transfer
+        self.transfers[transfer] = None
+        self.copies += 1
+        if self.recorder is not None:
+            self.record_copy(transfer.start_kind, transfer)
+        if self.is_shuffled and isinstance(transfer, TensorTransfer):
+            self.simulation.perhaps_move_early(transfer)
+        return transfer
+
+    def multicast(
+        self, source: Any, destination: Any, nodes: tuple[Shape, ...]
+    ) -> SimTransfer:
+        """dma() of the pykernel DSL; nothing moves yet."""
+        if self.is_compute:
+            raise wrong_kind("dma()", self.kind)
+        frame = getframe(BEHIND_LANGUAGE)
+        return start_multicast(self, source, destination, nodes, (frame.f_code, frame.f_lasti))
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:
             raise wrong_kind(call, self.kind)
 
     def if_src(self, net: PipeNet, function: Callable[[Any], object]) -> None:
-        if self.is_compute:
-            raise wrong_kind("PipeNet.if_src()", self.kind)
-        if roles := self._roles(net)[0]:
-            call_for_each(roles, function, "if_src")
+        self.require_data_movement("PipeNet.if_src()")
+        call_for_each(self._roles(net)[0], function, "if_src")
 
     def if_dst(self, net: PipeNet, function: Callable[[Any], object]) -> None:
-        if self.is_compute:
-            raise wrong_kind("PipeNet.if_dst()", self.kind)
-        if roles := self._roles(net)[1]:
-            call_for_each(roles, function, "if_dst")
+        self.require_data_movement("PipeNet.if_dst()")
+        call_for_each(self._roles(net)[1], function, "if_dst")
 
     def _roles(self, net: PipeNet) -> Roles:
         if self.is_shuffled:
@@ -343,7 +364,7 @@ class KernelRun:
 
     # Semaphores
 
-    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
         call = "wait_ge" if at_least else "wait_eq"
         self.require_data_movement(f"Semaphore.{call}()")
         self.simulation.perhaps_switch(self)
@@ -351,14 +372,14 @@ class KernelRun:
         self._record_semaphore(EventKind.SEMAPHORE_WAIT, semaphore, value)
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
     ) -> None:
         self.require_data_movement(call)
         self.simulation.perhaps_switch(self)
         set_value(self, semaphore, nodes, value)
         self._record_semaphore(EventKind.SEMAPHORE_SET, semaphore, value)
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
         self.require_data_movement("UnicastRemoteSemaphore.inc()")
         self.simulation.perhaps_switch(self)
         increment(self, semaphore, node, value)
@@ -366,13 +387,24 @@ class KernelRun:
 
     # Expressions
 
-    apply = expressions.apply
-    store = expressions.store
-    accumulate = expressions.accumulate
+    def apply(
+        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+    ) -> SimExpression:
+        return expressions.apply(self, op, operands, parameters)
+
+    def binary(self, op: BlockOp, left: Any, right: Any) -> SimExpression:
+        return expressions.binary(self, op, left, right)
+
+    def store(self, value: Any, block: SimBlock) -> None:
+        expressions.store(self, value, block)
+
+    def accumulate(self, block: Block, value: Any) -> None:
+        assert isinstance(block, SimBlock)
+        expressions.accumulate(self, block, value)
 
     # The end
 
-    def _returned(self) -> KernelFault:
+    def returned(self) -> KernelFault:
         broken = RuleBroken(
             codes.WRONG_ARGUMENT,
             f"kernel `{self.name}` returns a value",
@@ -380,7 +412,7 @@ class KernelRun:
         )
         return fault_at(self, broken, (self.function.__code__, 0))
 
-    def _check_end(self) -> None:
+    def check_end(self) -> None:
         if self.exiting:
             self.refuse_nested_exit()
         if self.transfers:
@@ -419,23 +451,38 @@ class KernelRun:
             self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
 
     def record_buffer(self, kind: EventKind, end: BufferEnd) -> None:
+        if self.races is not None:
+            self.races.at_buffer(self, kind, end)
         buffer = end.buffer
-        self._record(kind, buffer.declared.name, buffer.filled)
+        filled = buffer.producer.released - buffer.consumer.released
+        self._record(kind, buffer.declared.name, filled)
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
+        if self.races is not None:
+            transfer.tell(self.races, is_end=kind is transfer.end_kind)
         declared = transfer.block.end.buffer.declared
-        self._record(kind, transfer.subject, declared.block_bytes)
+        part = transfer.tensor_part if kind is EventKind.COPY_START else None
+        self._record(kind, transfer.subject, declared.block_bytes, part)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
         if self.recorder is not None:
             self._record(kind, semaphore.name, value)
 
-    def _record(self, kind: EventKind, subject: str, value: int) -> None:
-        assert self.recorder is not None
-        frame = user_frame(_getframe(2))
-        line = frame.f_lineno if frame is not None else 0
-        self.recorder.record(kind, self.coordinate, self.name, subject, value, line)
+    def _record(
+        self, kind: EventKind, subject: str, value: int, part: Part | None = None
+    ) -> None:
+        recorder = self.recorder
+        assert recorder is not None
+        if kind in recorder.kinds:
+            frame: FrameType | None = getframe()
+            while frame is not None and not is_user_file(frame.f_code.co_filename):
+                frame = frame.f_back
+            code, offset = None, 0
+            if frame is not None:
+                code, offset = frame.f_code, frame.f_lasti
+            node, name = self.coordinate, self.name
+            recorder.raw.append((kind, node, name, subject, value, code, offset, part))
 
 
 def _notice(broken: RuleBroken) -> None:
@@ -451,10 +498,5 @@ RuleBroken.observer = staticmethod(_notice)
 
 def _second_kernel(end: BufferEnd) -> RuleBroken:
     assert end.kernel is not None and end.place is not None
-    name, first = end.buffer.declared.name, end.kernel.name
-    return RuleBroken(
-        codes.BUFFER_ENDS,
-        f"two kernels call {end.action}() on `{name}`; the other one is `{first}`",
-        helps=("give each of the kernels a dataflow buffer of its own",),
-        secondary=labels([(end.place, f"`{first}` calls {end.action}() here")]),
-    )
+    name = end.buffer.declared.name
+    return second_kernel(end.action, name, end.kernel.name, span_of(end.place))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, cast
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic
+from ttl.diagnostics.buffer_ends import End, leftover
 from ttl.semantics.types import Shape
 
 from .buffer import BufferEnd, NodeBuffer
-from .place import labels
+from .place import span_of
 
 
 def leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
@@ -24,28 +26,21 @@ def leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
 def _leftover(holding: Sequence[tuple[Shape, NodeBuffer]], node_count: int) -> Diagnostic:
     coordinate, buffer = holding[0]
     declared = buffer.declared
-    blocks = "1 block is" if buffer.filled == 1 else f"{buffer.filled} blocks are"
-    ends = (buffer.producer, buffer.consumer)
-    broken = RuleBroken(
-        codes.BUFFER_LEFTOVER,
-        f"{blocks} left in `{declared.name}` at the end of the operation",
-        helps=("let the consumer wait for as many blocks as the producer pushes",),
-        notes=(
-            f"on node {coordinate} {_count(buffer.producer)}, {_count(buffer.consumer)}",
-            f"seen on {len(holding)} of {node_count} nodes",
-        ),
-        secondary=labels(
-            (end.place, f"`{end.kernel.name}` calls {end.action}() here")
-            for end in ends
-            if end.kernel is not None and end.place is not None
-        ),
-        pushed=buffer.producer.released,
-        popped=buffer.consumer.released,
+    return leftover(
+        declared.name,
+        declared.span,
+        _end(buffer.producer),
+        _end(buffer.consumer),
+        node=coordinate,
+        holding_nodes=len(holding),
+        node_count=node_count,
     )
-    return broken.at(declared.span, f"`{declared.name}` declared here")
 
 
-def _count(end: BufferEnd) -> str:
-    if end.kernel is None:
-        return f"no kernel calls {end.release_call}()"
-    return f"`{end.kernel.name}` calls {end.release_call}() {end.released} times"
+def _end(end: BufferEnd) -> End:
+    return End(
+        cast(Literal["push", "pop"], end.release_call),
+        None if end.kernel is None else end.kernel.name,
+        end.released,
+        None if end.place is None else span_of(end.place),
+    )

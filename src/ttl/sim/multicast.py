@@ -6,17 +6,15 @@ them has reserved that very slot.
 
 from __future__ import annotations
 
-from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described
 from ttl.semantics.block_protocol import Event, State
-from ttl.semantics.kernel_kinds import wrong_kind
+from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import Shape
 
 from .block import SimBlock
-from .pipes import type_mismatch
 from .place import Place, labels
 from .transfers import SimTransfer
 
@@ -78,14 +76,10 @@ class MulticastTransfer(SimTransfer):
 
 
 def start_multicast(
-    kernel: KernelRun, source: Any, destination: Any, nodes: tuple[Shape, ...]
+    kernel: KernelRun, source: Any, destination: Any, nodes: tuple[Shape, ...], place: Place
 ) -> MulticastTransfer:
-    """dma(src, dst, core, mcast); nothing moves yet."""
-    if kernel.is_compute:
-        raise wrong_kind("dma()", kernel.kind)
-    frame = _getframe(2)
+    """Check the ends; nothing moves yet."""
     _check(kernel, source, destination)
-    place = (frame.f_code, frame.f_lasti)
     transfer = MulticastTransfer(kernel, source, destination, nodes, place)
     if transfer.destination is source and nodes == (kernel.coordinate,):
         raise RuleBroken(

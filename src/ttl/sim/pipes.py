@@ -10,14 +10,13 @@ Nothing is kept in the pipe, and nothing survives the launch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.described import described
-from ttl.language.pipes import DstPipeIdentity, Pipe, PipeNet, Route, SrcPipeIdentity
-from ttl.semantics.block_protocol import Event, State, illegal
-from ttl.semantics.types import BlockType, Shape
+from ttl.language.pipes import Route
+from ttl.semantics.block_protocol import Event
+from ttl.semantics.tensors import type_mismatch
+from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
 from .block import SimBlock
@@ -26,6 +25,8 @@ from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .nets import ReceiverRole, Role, SourceRole
+    from .races import Races
 
 
 class PipeRun:
@@ -73,6 +74,9 @@ class Meeting:
         posted = {post.kernel.coordinate for post in self.posts}
         return [node for node in self.pipe.route.receivers if node not in posted]
 
+    def first(self) -> PipeTransfer | None:
+        return self.send or (self.posts[0] if self.posts else None)
+
 
 class PipeTransfer(SimTransfer):
     """A block on its way into a pipe or out of one."""
@@ -87,6 +91,9 @@ class PipeTransfer(SimTransfer):
     def subject(self) -> str:
         return self.meeting.pipe.name
 
+    def tell(self, races: Races, is_end: bool) -> None:
+        races.at_pipe(self, is_end)
+
     def can_wait(self) -> bool:
         if self.meeting.missing:
             self.kernel.poll(self)
@@ -96,18 +103,14 @@ class PipeTransfer(SimTransfer):
         kernel, meeting = self.kernel, self.meeting
         while meeting.missing:
             meeting.sleepers.append(kernel)
-            if kernel.recorder is not None:
-                kernel.sleep(self, meeting.pipe.name, 0)
-            else:  # the same, for the most common case
-                kernel.waiting_for = self
-                kernel.simulation.switch_to_next()
-                kernel.waiting_for = None
+            kernel.sleep(self, meeting.pipe.name, 0)
 
 
 class PipeSend(PipeTransfer):
     __slots__ = ()
 
-    start_kind, end_kind = EventKind.PIPE_SEND, EventKind.PIPE_SEND_END
+    start_kind = EventKind.PIPE_SEND
+    end_kind = EventKind.PIPE_SEND_END
 
     def complete(self) -> None:
         meeting, block = self.meeting, self.block
@@ -120,135 +123,27 @@ class PipeSend(PipeTransfer):
 
 
 class PipeReceive(PipeTransfer):
-    """There is one for each receiver of a send: what SimTransfer does in several calls is done in
-    one here."""
-
     __slots__ = ("has_data",)
 
-    start_kind, end_kind = EventKind.PIPE_RECEIVE, EventKind.PIPE_RECEIVE_END
+    start_kind = EventKind.PIPE_RECEIVE
+    end_kind = EventKind.PIPE_RECEIVE_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
-        self.kernel = kernel
-        self.block = block
-        self.place = place
-        self.is_done = False
-        self.group = None
-        self.meeting = meeting
+        super().__init__(kernel, block, meeting, place)
         self.has_data = False
 
-    def finish(self) -> None:
-        self.check_owner()
-        self.is_done = True
-        self.group = None
-        meeting, block, kernel = self.meeting, self.block, self.kernel
-        if meeting.missing:
-            self.sleep_until_all_are_there()
+    def complete(self) -> None:
+        meeting = self.meeting
+        self.sleep_until_all_are_there()
         if not self.has_data:
             assert meeting.send is not None
             self.take(meeting.send.block)
             meeting.posts.remove(self)
-        block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
-        block.transfer = None  # it was the only transfer
-        del kernel.transfers[self]
-        if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+        self.block.step(Event.COPY_INTO_DONE)
 
     def take(self, source: SimBlock) -> None:
-        block = self.block
-        block.words[...] = source.words
-        block.values = None
-        if block.kernel.simulation.padding is not None:
-            block.kernel.simulation.padding.copied(source, block)
+        self.block.take(source)
         self.has_data = True
-
-
-class SourceRole(SrcPipeIdentity):
-    """A pipe in if_src() of one kernel on one node."""
-
-    __slots__ = ("kernel", "open_calls", "run")
-
-    def __init__(self, run: PipeRun, kernel: KernelRun):
-        super().__init__(run.route)
-        self.run = run
-        self.kernel = kernel
-        self.open_calls = 0  # of functions given to if_src() that have this pipe
-
-
-class ReceiverRole(DstPipeIdentity):
-    """A pipe in if_dst() of one kernel on one node."""
-
-    __slots__ = ("kernel", "open_calls", "run")
-
-    def __init__(self, run: PipeRun, kernel: KernelRun):
-        super().__init__(run.route)
-        self.run = run
-        self.kernel = kernel
-        self.open_calls = 0
-
-
-Role = SourceRole | ReceiverRole
-Roles = tuple[list[SourceRole], list[ReceiverRole]]
-
-
-class NetRun:
-    """A net during one launch: which pipes start and end at a node."""
-
-    __slots__ = ("at_receivers", "at_sources")
-
-    def __init__(self, net: PipeNet, grid: Shape):
-        self.at_sources: dict[Shape, list[PipeRun]] = {}
-        self.at_receivers: dict[Shape, list[PipeRun]] = {}
-        for route in net.routes(grid):
-            run = PipeRun(route)
-            self.at_sources.setdefault(route.source, []).append(run)
-            for node in route.receivers:
-                self.at_receivers.setdefault(node, []).append(run)
-
-    def roles(self, kernel: KernelRun) -> Roles:
-        node = kernel.coordinate
-        return (
-            [SourceRole(run, kernel) for run in self.at_sources.get(node, ())],
-            [ReceiverRole(run, kernel) for run in self.at_receivers.get(node, ())],
-        )
-
-
-class NetRuns:
-    """The nets of one launch, each made when a kernel first uses it."""
-
-    __slots__ = ("_declared", "_grid", "_runs")
-
-    def __init__(self, declared: tuple[PipeNet, ...], grid: Shape):
-        self._declared = declared
-        self._grid = grid
-        self._runs: dict[int | PipeNet, NetRun] = {}
-
-    def find(self, net: PipeNet) -> NetRun:
-        key: int | PipeNet = net
-        index = net.index
-        # A body that is run for every node makes its nets for every node: those are one net.
-        if index is not None and index < len(self._declared):
-            key = index if self._declared[index].pipes == net.pipes else net
-        run = self._runs.get(key)
-        if run is None:
-            run = self._runs[key] = NetRun(net, self._grid)
-        return run
-
-
-MUST_READ = State.MUST_READ
-
-
-def call_for_each(roles: Iterable[Role], function: Callable[[Any], object], call: str) -> None:
-    """What if_src() and if_dst() do."""
-    for role in roles:
-        role.open_calls += 1
-        try:
-            function(role)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            raise _wrong_function(call, function, error) from None  # the call itself failed
-        finally:
-            role.open_calls -= 1
 
 
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:
@@ -269,20 +164,15 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
 def start_receive(
     kernel: KernelRun, role: ReceiverRole, block: SimBlock, place: Place
 ) -> PipeReceive:
-    if role.kernel is not kernel or not role.open_calls:
-        _check_role(role, kernel, "if_dst")
+    _check_role(role, kernel, "if_dst")
     if block.kernel is not kernel:
         raise block.used_by(kernel)
     run, node = role.run, kernel.coordinate
-    number = run.posted[node]
-    meeting = run.meetings.get(number) or run.meeting(number)
+    meeting = run.meeting(run.posted[node])
     receive = PipeReceive(kernel, block, meeting, place)
     _check_types(meeting, receive)
-    following = block.state.after_copy_into
-    if following is None:
-        raise illegal(block.state, Event.COPY_INTO, block)
-    block.state = following
-    run.posted[node] = number + 1
+    block.step(Event.COPY_INTO)
+    run.posted[node] += 1
     meeting.posts.append(receive)  # rule POST
     meeting.arrive(kernel)
     return receive
@@ -302,7 +192,7 @@ def _check_role(role: Role, kernel: KernelRun, call: str) -> None:
 
 
 def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
-    first = meeting.send or (meeting.posts[0] if meeting.posts else None)
+    first = meeting.first()
     if first is None or first.block.type is later.block.type:  # types are made once
         return
     send, receive = (first, later) if isinstance(first, PipeSend) else (later, first)
@@ -313,54 +203,4 @@ def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
         receive.block.type,
         f"{meeting.pipe.name} connects",
         labels([(first.place, f"node {first.kernel.coordinate} {verb} {first.block} here")]),
-    )
-
-
-def type_mismatch(
-    source: BlockType, destination: BlockType, what: str, secondary: tuple[Any, ...] = ()
-) -> RuleBroken:
-    """Two blocks that a copy connects differ; the first difference is named."""
-    if source.shape != destination.shape:
-        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
-    elif source.dtype is not destination.dtype:
-        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
-    else:
-        code, texts = codes.LAYOUT_MISMATCH, (source.layout.name, destination.layout.name)
-    return RuleBroken(
-        code,
-        f"{what} a block of {texts[0]} with a block of {texts[1]}",
-        helps=("make the two dataflow buffers alike",),
-        secondary=secondary,
-    )
-
-
-def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy that has a pipe at one end, if it has one."""
-    if isinstance(destination, ReceiverRole):
-        message = f"this node receives from {destination.run.name}; it cannot send there"
-        return RuleBroken(
-            codes.PIPE_ROLE, message, helps=("in if_dst() write ttl.copy(pipe, block)",)
-        )
-    if isinstance(source, SourceRole):
-        message = f"this node sends through {source.run.name}; it cannot receive from it"
-        return RuleBroken(
-            codes.PIPE_ROLE, message, helps=("in if_src() write ttl.copy(block, pipe)",)
-        )
-    for end, call in ((source, "if_dst"), (destination, "if_src")):
-        if isinstance(end, (Pipe, PipeNet)):
-            return RuleBroken(
-                codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
-                helps=(f"call {call}() of the pipe net with a function that makes the copy",),
-            )
-    return None
-
-
-def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"PipeNet.{call}() calls {described(function)} with one pipe: {error}"
-        if callable(function)
-        else f"PipeNet.{call}() takes a function, not {described(function)}",
-        helps=(f"write `def f(pipe): ...` and {call}(f)",),
     )

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
+from typing import Final
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.frames import is_user_file
 from ttl.semantics.function_source import definition_of
 
 Place = tuple[CodeType, int]  # a code object and the offset of an instruction in it
+
+
+def _is_interpreted() -> bool:
+    return True
+
+
+# Compiled functions have no frames: the innermost one is then that of the user's code.
+IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)
+# A constant of this module is found faster than a name of another.
+getframe: Final = sys._getframe
+# The user's frame, for getframe(): in a function that a method has called, in a method that a
+# function of ttl.language, which is not compiled, has called, and in a function called by that.
+CALLER: Final = 0 if IS_COMPILED else 2
+BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2
+FURTHER_BEHIND: Final = 1 if IS_COMPILED else 3
 
 
 def span_of(place: Place) -> Span | None:
@@ -38,8 +55,8 @@ def with_statement(code: CodeType, instruction: int) -> Extent:
     tree = definition_of(code)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.With):
-            items = [_extent(item.context_expr) for item in node.items]
-            if position in (_extent(node), *items):
+            places = [_extent(node), *(_extent(item.context_expr) for item in node.items)]
+            if position in places:
                 return _extent(node)
     return position
 

@@ -26,7 +26,6 @@ from ttl.semantics.printing import (
 )
 
 from .block import SimBlock
-from .expressions import carried
 from .kernel import KernelRun
 from .nesting import WhileRunning
 
@@ -76,7 +75,7 @@ def _text(kernel: KernelRun, value: Any, num_pages: int) -> str:
 def _block_text(block: SimBlock) -> str:
     check_printed_block(block, block.state)
     block.settle()
-    return f"{block_heading(block.name, block.type)}\n{array_text(carried(block))}"
+    return f"{block_heading(block.name, block.type)}\n{array_text(block.carry())}"
 
 
 def _tensor_text(tensor: Any, num_pages: int) -> str:

@@ -25,6 +25,8 @@ class NodeSemaphore:
 
     def change(self, value: int, kernel: KernelRun) -> None:
         self.value = value
+        if kernel.races is not None:
+            kernel.races.semaphore_changed(kernel, self)
         if self.sleepers:  # they look at the value when they run: one that has passed is missed
             kernel.simulation.ready.extend(self.sleepers)
             self.sleepers = []
@@ -53,6 +55,10 @@ class SemaphoreRuns:
         self._declared = declared
         self._runs: dict[tuple[int, Shape], NodeSemaphore] = {}
 
+    @property
+    def are_used(self) -> bool:
+        return bool(self._runs)
+
     def find(self, semaphore: Semaphore, node: Shape) -> NodeSemaphore:
         run = self._runs.get((semaphore.index, node))
         if run is not None:
@@ -73,6 +79,8 @@ def wait_for(kernel: KernelRun, semaphore: Semaphore, value: int, at_least: bool
     while not wait.is_over:
         run.sleepers.append(kernel)
         kernel.sleep(wait, run.declared.name, run.value)
+    if kernel.races is not None:
+        kernel.races.semaphore_passed(kernel, run)
 
 
 def set_value(

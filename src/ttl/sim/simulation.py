@@ -14,7 +14,7 @@ from greenlet import GreenletExit, getcurrent
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import DType, float32
+from ttl.semantics.dtypes import Array, DType, float32
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -24,12 +24,16 @@ from ttl.trace import Recorder
 
 from .blas import one_blas_thread
 from .buffer import NodeBuffer
+from .copies import TensorTransfer
+from .coverage import uncovered_outputs, unordered_accesses
 from .garbage import rare_collections
 from .kernel import KernelPlan, KernelRun
 from .leftovers import leftovers
+from .marks import may_read_what_it_writes
+from .nets import NetRuns
 from .padding import Padding
-from .pipes import NetRuns
 from .printing import language_print
+from .races import Races
 from .repair import repaired
 from .semaphores import SemaphoreRuns
 from .types import TypeTable
@@ -50,12 +54,16 @@ def run(
     seed: int | None = None,
     float32: bool = False,
     spin_seconds: float = SPIN_SECONDS,
+    finds_races: bool = False,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
     """Run the kernels of `program` on all nodes, with a seed in an order shuffled by it.
 
     A kernel that uses the CPU for `spin_seconds` without a call of the language is stopped.
     `report` gets warnings when the run has ended.
+    With `finds_races`, what pipes, semaphores and dataflow buffers order is followed; without it
+    only in programs with pipes or semaphores that may read what they write. In others, races are
+    found between nodes that use neither pipes nor semaphores.
     With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
@@ -73,13 +81,13 @@ def run(
     ):
         for tensor in program.tensors.values():
             tensor.storage.keep_float32(float32)
-        simulation = Simulation(program, recorder, seed, float32)
+        simulation = Simulation(program, recorder, seed, float32, finds_races)
         try:
             with watchdog(spin_seconds, simulation.progress, simulation.steps):
                 simulation.run()
         finally:
-            if simulation.padding is not None and report is not None:
-                for warning in simulation.padding.warnings.values():
+            if report is not None:
+                for warning in simulation.warnings():
                     report(warning)
 
 
@@ -88,16 +96,19 @@ class Simulation:
 
     __slots__ = (
         "activity",
+        "has_succeeded",
         "hub",
         "is_stopping",
         "keep_float32",
         "kernels",
+        "marks_reads",
         "nets",
         "nodes",
         "padding",
         "polls",
         "program",
         "progress_at_poll",
+        "races",
         "random",
         "ready",
         "recorder",
@@ -112,16 +123,23 @@ class Simulation:
         recorder: Recorder | None,
         seed: int | None = None,
         keep_float32: bool = False,
+        finds_races: bool = False,
     ):
         self.program = program
         self.keep_float32 = keep_float32
         self.random = None if seed is None else Random(seed)
-        self.recorder = recorder
+        self.marks_reads = may_read_what_it_writes(program)
+        if self.marks_reads and (program.pipe_nets or program.semaphores):
+            finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
+        self.races = Races() if finds_races else None
+        # Races are told what recorders are told.
+        self.recorder = Recorder(()) if recorder is None and finds_races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
         self.types = TypeTable(follows_padding=self.padding is not None)
         self.hub = getcurrent()
         self.is_stopping = False
+        self.has_succeeded = False
         self.activity = 0  # semaphore calls so far
         self.polls = 0
         self.progress_at_poll = -1
@@ -131,7 +149,8 @@ class Simulation:
         self.kernels: list[KernelRun] = []
         self.ready: deque[KernelRun] = deque()
         block_types = [self.types.block(b.shape, b.dtype, b.layout) for b in program.buffers]
-        declared = list(zip(program.buffers, block_types, strict=True))
+        spares: list[list[Array]] = [[] for _ in program.buffers]
+        declared = list(zip(program.buffers, block_types, spares, strict=True))
         plans = self._plans(program.kernels)
         for coordinate in nodes_of(program.grid):
             self.nodes[coordinate] = [NodeBuffer(*each, keep_float32) for each in declared]
@@ -166,8 +185,21 @@ class Simulation:
             for buffers in self.nodes.values():
                 for buffer in buffers:
                     buffer.free()
-        if diagnostics := leftovers(self.nodes):
+        if diagnostics := leftovers(self.nodes) or self._races_of_nodes():
             raise KernelFault(*diagnostics)
+        self.has_succeeded = True
+
+    def _races_of_nodes(self) -> list[Diagnostic]:
+        """Where nothing was followed: those of nodes that nothing can have ordered."""
+        is_ordered = self.nets.are_used or self.semaphores.are_used
+        if self.races is not None or is_ordered or len(self.nodes) == 1:
+            return []
+        return unordered_accesses(self)
+
+    def warnings(self) -> list[Diagnostic]:
+        """What is worth a look when the run is over, however it ended."""
+        padding = [] if self.padding is None else list(self.padding.warnings.values())
+        return padding + (uncovered_outputs(self) if self.has_succeeded else [])
 
     def switch_to_next(self) -> None:
         """Called by a kernel that cannot go on; returns when it is in the queue and its turn."""
@@ -201,6 +233,11 @@ class Simulation:
         if self.random is not None and self.random.random() < 0.5:
             self.ready.append(kernel)
             self.switch_to_next()
+
+    def perhaps_move_early(self, transfer: TensorTransfer) -> None:
+        """With a seed: a copy is over at any time between its start and its wait."""
+        if self.random is not None and self.random.random() < 0.5:
+            transfer.move_early()
 
     def poll(self, kernel: KernelRun) -> None:
         """Let others run; nobody hears of it if polling is all that is done any more."""

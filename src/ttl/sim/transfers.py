@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.copies import GroupTransfer, Transfer
+from ttl.language.transfer import Transfer
 from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
+from ttl.trace.events import Part
 
 from .block import SimBlock
 from .place import Place, labels
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+    from .races import Races
 
 
 class SimTransfer(Transfer):
@@ -21,15 +23,15 @@ class SimTransfer(Transfer):
 
     __slots__ = ("block", "group", "is_done", "kernel", "place")
 
-    start_kind = EventKind.COPY_START
-    end_kind = EventKind.COPY_END
+    start_kind: ClassVar[EventKind] = EventKind.COPY_START
+    end_kind: ClassVar[EventKind] = EventKind.COPY_END
 
     def __init__(self, kernel: KernelRun, block: SimBlock, place: Place):
         self.kernel = kernel
         self.block = block
         self.place = place
         self.is_done = False
-        self.group: GroupTransfer | None = None
+        self.group: object = None  # which waits for it, if one does
 
     @property
     def subject(self) -> str:
@@ -40,6 +42,14 @@ class SimTransfer(Transfer):
         """Sleep until the data may move, move it and step the blocks."""
         raise NotImplementedError
 
+    @property
+    def tensor_part(self) -> Part | None:
+        """Of the tensor that it reads or writes, if it does."""
+        return None
+
+    def tell(self, races: Races, is_end: bool) -> None:
+        """What a copy orders or accesses; one between blocks of a node does neither."""
+
     def can_wait(self) -> bool:
         return not self.is_done  # a copy on its node is never late
 
@@ -48,7 +58,7 @@ class SimTransfer(Transfer):
             raise self._refused()
         self.finish()
 
-    def join(self, group: GroupTransfer) -> None:
+    def join(self, group: object) -> None:
         if self.is_done or self.group is not None:
             raise self._refused()
         self.group = group

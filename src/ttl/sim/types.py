@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
@@ -11,16 +11,32 @@ from ttl.semantics.ops import BlockOp, Kind, Parameters, is_complete, operand_dt
 from ttl.semantics.types import BlockType, Shape, element_shape
 
 
-class Applied(NamedTuple):
+class Applied:
     """What is known of an operation on operands of some types."""
 
-    type: BlockType  # of the result
-    dtype: DType | None  # of the operands, in which the operation works
-    converts: tuple[bool, ...]  # which operands, numbers or fills, become values of that type
-    is_open: bool  # some operand or the result has no shape yet
-    extents: tuple[Shape | None, ...]  # which elements the operands must have, if it matters
-    numbers: tuple[str, ...]  # the parameters that become values of that type
-    is_plain: bool  # whole blocks of one element type, and no parameters
+    __slots__ = (
+        "converts", "dtype", "extents", "is_open", "is_plain", "meaning", "numbers", "type"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        type: BlockType,
+        meaning: Callable[..., Any],
+        dtype: DType | None,
+        converts: tuple[bool, ...],
+        is_open: bool,
+        extents: tuple[Shape | None, ...],
+        numbers: tuple[str, ...],
+        is_plain: bool,
+    ):
+        self.type = type  # of the result
+        self.meaning = meaning
+        self.dtype = dtype  # of the operands, in which the operation works
+        self.converts = converts  # which operands, numbers or fills, become values of that type
+        self.is_open = is_open  # some operand or the result has no shape yet
+        self.extents = extents  # which elements the operands must have, if it matters
+        self.numbers = numbers  # the parameters that become values of that type
+        self.is_plain = is_plain  # whole blocks of one element type, and no parameters
 
 
 class TypeTable:
@@ -66,6 +82,7 @@ class TypeTable:
         numbers = [each.name for each in op.parameters if each.kind is Kind.NUMBER]
         return Applied(
             result,
+            op.meaning,
             operand_dtype(types),
             untyped if any(untyped) else (),
             is_open,

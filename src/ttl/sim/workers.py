@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from greenlet import greenlet
 
+from ttl.diagnostics import RuleBroken, TTLError
 from ttl.semantics.current_engine import ENGINE
+from ttl.trace import EventKind
+
+from .block import SimBlock
+from .faults import exception_fault, rule_fault, spinning_fault
+from .watchdog import Spinning
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -29,13 +35,43 @@ class Worker(greenlet):  # type: ignore[misc]  # greenlet has no types
         idle = _IDLE.workers
         while self.kernel is not None:
             ENGINE.set(self.kernel)
-            self.kernel.main()
+            main(self.kernel)
             self.kernel = None
             ENGINE.set(None)
             if len(idle) < MOST_IDLE:
                 idle.append(self)
                 assert self.parent is not None
                 self.parent.switch()
+
+
+def main(kernel: KernelRun) -> None:
+    """The body of a greenlet. What it raises comes out of the scheduler's switch.
+
+    Here and not in kernel.py, because a compiled `raise` knows no `from`.
+    """
+    recorder = kernel.recorder
+    if recorder is not None:
+        recorder.record(EventKind.KERNEL_START, kernel.coordinate, kernel.name)
+    try:
+        if kernel.function() is not None:
+            raise kernel.returned()
+        if kernel.broken is not None:  # a bare `except` or a `finally` has kept it
+            raise kernel.broken
+        kernel.check_end()
+    except RuleBroken as broken:
+        if isinstance(broken.subject, SimBlock):
+            broken.secondary += broken.subject.history()
+        raise rule_fault(kernel, broken) from None
+    except TTLError:
+        raise
+    except Spinning as spinning:
+        raise spinning_fault(kernel, spinning) from None
+    except Exception as error:
+        raise exception_fault(kernel, error) from error
+    finally:
+        kernel.is_finished = True
+    if recorder is not None:
+        recorder.record(EventKind.KERNEL_END, kernel.coordinate, kernel.name)
 
 
 class _Idle(threading.local):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
-from json import dumps
-from typing import TextIO
+from functools import partial
+from types import CodeType
+from typing import NamedTuple
 
 Node = tuple[int, ...]
+Part = tuple[tuple[int, ...], tuple[int, ...]]  # where a slice starts and its sizes, in shape units
 
 
 class EventKind(Enum):
@@ -59,8 +60,7 @@ CATEGORY_OF_WORD = {
 CATEGORIES = tuple(CATEGORY_OF_WORD.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """`tick` orders the events of a run; `line` is the user's, 0 where there is none."""
 
     tick: int
@@ -70,6 +70,13 @@ class Event:
     subject: str = ""
     value: int = 0
     line: int = 0
+    part: Part | None = None  # of the tensor, where a copy of it starts and that is known
+
+
+# Kind, node, kernel, subject, value, code and the offset of an instruction in it, or None and a
+# line, then the part of a tensor. Recording is what a traced run pays for each event: what can be
+# made later is made later.
+RawEvent = tuple[EventKind, Node, str, str, int, CodeType | None, int, Part | None]
 
 
 class Recorder:
@@ -79,7 +86,7 @@ class Recorder:
     """
 
     def __init__(self, categories: Collection[str] | None = None) -> None:
-        self.events: list[Event] = []
+        self.raw: list[RawEvent] = []
         self.kinds = frozenset(
             kind for kind in EventKind if categories is None or kind.category in categories
         )
@@ -94,11 +101,30 @@ class Recorder:
         line: int = 0,
     ) -> None:
         if kind in self.kinds:
-            tick = len(self.events)
-            self.events.append(Event(tick, kind, node, kernel, subject, value, line))
+            self.raw.append((kind, node, kernel, subject, value, None, line, None))
+
+    @property
+    def events(self) -> list[Event]:
+        return list(events_of(self.raw))
 
 
-def write_json_lines(events: Iterable[Event], out: TextIO) -> None:
-    """One event a line, as `ttl run --trace FILE` writes them."""
-    for event in events:
-        out.write(dumps(asdict(event), default=lambda kind: kind.value) + "\n")
+def events_of(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[Event]:
+    """The events with their ticks and lines."""
+    lines: dict[int, list[int]] = {}  # by the identity of a code, which `raw` keeps alive
+    make = partial(tuple.__new__, Event)
+    for tick, (kind, node, kernel, subject, value, code, line, part) in enumerate(raw, first_tick):
+        if code is not None:
+            known = lines.get(id(code))
+            if known is None:
+                known = lines[id(code)] = _lines(code)
+            line = known[line >> 1]
+        yield make((tick, kind, node, kernel, subject, value, line, part))
+
+
+def _lines(code: CodeType) -> list[int]:
+    """The line of each instruction; all of them are two bytes long."""
+    lines = [0] * (len(code.co_code) // 2)
+    for start, end, line in code.co_lines():
+        for index in range(start // 2, end // 2):
+            lines[index] = line or 0
+    return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from json import JSONDecodeError, loads
 from typing import Any
 
 from .events import EventKind
@@ -33,21 +32,6 @@ class Table:
 Record = Mapping[str, Any]
 
 
-def read_trace(lines: Iterable[str]) -> list[Record]:
-    """The events of a JSON-lines trace; ValueError names the first line that is none."""
-    records: list[Record] = []
-    kinds = {kind.value for kind in EventKind}
-    for number, line in enumerate(lines, 1):
-        try:
-            record = loads(line)
-        except JSONDecodeError as error:
-            raise ValueError(f"line {number} is not JSON: {error.msg}") from None
-        if not isinstance(record, dict) or record.get("kind") not in kinds:
-            raise ValueError(f"line {number} is not an event of a trace")
-        records.append(record)
-    return records
-
-
 def tables(records: Sequence[Record]) -> list[Table]:
     """Those of which the trace has any events."""
     found = (_kernels(records), _buffers(records), _copies(records), _pipes(records))
@@ -56,17 +40,36 @@ def tables(records: Sequence[Record]) -> list[Table]:
 
 def _kernels(records: Sequence[Record]) -> Table:
     def row(name: object, events: Sequence[Record]) -> tuple[object, ...]:
-        waits: dict[str, int] = {}
-        for event in events:
-            if event["kind"] == EventKind.KERNEL_BLOCKED.value:
-                waits[event["subject"]] = waits.get(event["subject"], 0) + 1
-        most = max(waits, key=lambda subject: waits[subject], default="")
+        blocked = _blocked_ticks(events)
+        times = _count(events, EventKind.KERNEL_BLOCKED)
+        on = sorted(blocked, key=lambda subject: (-blocked[subject], subject))
+        shown = ", ".join(f"{subject} {blocked[subject]}" for subject in on[:MOST_SUBJECTS])
         nodes = _count(events, EventKind.KERNEL_START)
-        return name, nodes, sum(waits.values()), most
+        busy = len(events) - 2 * times  # without those of being blocked
+        moved = sum(event["value"] for event in events if event["kind"] in MOVES)
+        return name, nodes, busy, times, sum(blocked.values()), shown, moved
 
     named = [record for record in records if record["kernel"]]
-    columns = ("kernel", "nodes", "times blocked", "mostly on")
+    columns = ("kernel", "nodes", "busy", "times blocked", "blocked", "on", "bytes moved")
     return _table("Kernels", columns, named, lambda record: record["kernel"], row)
+
+
+MOST_SUBJECTS = 3  # that are shown of those that a kernel waited for
+MOVES = (EventKind.COPY_START.value, EventKind.PIPE_SEND.value)
+
+
+def _blocked_ticks(events: Sequence[Record]) -> dict[str, int]:
+    """For how many events of others the kernel was blocked, by what it waited for."""
+    since: dict[object, int] = {}
+    ticks: dict[str, int] = {}
+    for event in events:
+        node = tuple(event["node"])
+        if event["kind"] == EventKind.KERNEL_BLOCKED.value:
+            since[node] = event["tick"]
+            ticks.setdefault(event["subject"], 0)
+        elif event["kind"] == EventKind.KERNEL_RESUMED.value and node in since:
+            ticks[event["subject"]] += event["tick"] - since.pop(node)
+    return ticks
 
 
 def _buffers(records: Sequence[Record]) -> Table:
@@ -78,7 +81,7 @@ def _buffers(records: Sequence[Record]) -> Table:
 
     named = {r["subject"] for r in records if r["kind"].startswith("buffer_")}
     chosen = [record for record in records if record["subject"] in named]
-    columns = ("dataflow buffer", "pushes", "pops", "most blocks", "kernels blocked")
+    columns = ("dataflow buffer", "pushes", "pops", "high water", "kernels blocked")
     return _table("Dataflow buffers", columns, chosen, lambda record: record["subject"], row)
 
 

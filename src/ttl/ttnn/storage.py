@@ -221,21 +221,32 @@ class TileStorage(Storage):
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
         """As above; two dimensions, by far the most common, in one call."""
-        if type(items) is tuple and len(items) == 2 == len(self.units):
-            (row, column), (rows, columns) = items, self.units
-            if type(row) is int is type(column):
-                top, bottom, left, right = row, row + 1, column, column + 1
-            elif type(row) is slice is type(column) and row.step is None is column.step:
-                top, bottom, left, right = row.start, row.stop, column.start, column.stop
-                if not (type(top) is int is type(bottom) and type(left) is int is type(right)):
-                    return super().part(tensor, items)
-            else:
+        if type(items) is not tuple or len(items) != 2 or len(self.units) != 2:
+            return super().part(tensor, items)
+        row: Any = items[0]
+        column: Any = items[1]
+        top: int
+        bottom: int
+        left: int
+        right: int
+        if type(row) is int is type(column):
+            top, bottom, left, right = row, row + 1, column, column + 1
+        elif type(row) is slice is type(column) and row.step is None is column.step:
+            first: Any = row.start  # of any type, until they are looked at
+            last: Any = row.stop
+            start: Any = column.start
+            stop: Any = column.stop
+            if not (type(first) is int is type(last) and type(start) is int is type(stop)):
                 return super().part(tensor, items)
-            if 0 <= top < bottom <= rows and 0 <= left < right <= columns:
-                size = TILE_SIZE
-                region = self.words[top * size : bottom * size, left * size : right * size]
-                shape = (bottom - top, right - left)
-                return TensorSlice(tensor, items, (top, left), shape, region)
+            top, bottom, left, right = first, last, start, stop
+        else:
+            return super().part(tensor, items)
+        rows, columns = self.units
+        if 0 <= top < bottom <= rows and 0 <= left < right <= columns:
+            size = TILE_SIZE
+            region = self.words[top * size : bottom * size, left * size : right * size]
+            shape = (bottom - top, right - left)
+            return TensorSlice(tensor, items, (top, left), shape, region)
         return super().part(tensor, items)
 
     def _region(self, part: TensorSlice) -> Array:

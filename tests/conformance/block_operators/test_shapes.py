@@ -161,7 +161,7 @@ def test_element_types_of_operands_agree():
         y.store(y + a)
 
     operation, tensors = computing(body, small(32, 32), out_dtype=ttnn.bfloat16)
-    with pytest.raises(ttl.KernelFault) as caught:
+    with pytest.raises(ttl.TTLError) as caught:
         operation(*tensors)
     assert caught.value.diagnostics[0].code.slug == "dtype-mismatch"
 

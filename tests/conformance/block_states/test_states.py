@@ -67,7 +67,8 @@ def take_step(block, step, transfers, a, y):
     elif step == "copy in":
         transfers["in"].append(ttl.copy(a[0, 0], block))
     elif step == "copy out":
-        transfers["out"].append(ttl.copy(block, y[0, 0]))
+        under_way = transfers["out"]
+        under_way.append(ttl.copy(block, y[0, len(under_way)]))  # two to one tile would be a race
     elif step.startswith("wait "):
         transfers[step.removeprefix("wait ")].pop().wait()
     else:
@@ -154,10 +155,10 @@ def cases(lives):
 )
 @pytest.mark.parametrize(("end", "steps"), cases(LEGAL))
 def test_a_legal_life(end, steps):
-    a, y = tensor(tiles(5)), empty(32, 32)
+    a, y = tensor(tiles(5)), empty(32, 64)
     run(living(end, steps), a, y)
     if end == "reserve" and "add" not in steps:
-        assert (ttnn.to_numpy(y) == 5).all()
+        assert (ttnn.to_numpy(y)[:, :32] == 5).all()
 
 
 @pytest.mark.rule(
@@ -174,7 +175,7 @@ def test_a_legal_life(end, steps):
 )
 @pytest.mark.parametrize(("end", "steps", "state"), cases(ILLEGAL))
 def test_an_illegal_step_names_the_state(end, steps, state):
-    text = refused(living(end, steps), tensor(tiles(5)), empty(32, 32), slug="block-state")
+    text = refused(living(end, steps), tensor(tiles(5)), empty(32, 64), slug="block-state")
     assert f"the block is in state {state}" in text
 
 
@@ -182,7 +183,7 @@ def test_an_illegal_step_names_the_state(end, steps, state):
 @pytest.mark.parametrize(("end", "call"), [("reserve", "pop"), ("wait", "push")])
 def test_a_reserved_block_is_pushed_and_a_waited_one_popped(end, call):
     before = WRITTEN if end == "reserve" else READ
-    refused(living(end, (*before, call)), tensor(tiles(5)), empty(32, 32), slug="block-state")
+    refused(living(end, (*before, call)), tensor(tiles(5)), empty(32, 64), slug="block-state")
 
 
 @pytest.mark.rule("state-copy-into")

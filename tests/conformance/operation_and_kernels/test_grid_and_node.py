@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ttl
-from conformance.harness import empty, run
+from conformance.harness import run, tensor, tiles
+from ttl import ttnn
 
 
 def looking(grid, look):
-    """What `look()` gives in the body and in a kernel, by node, under every schedule."""
-    in_body, in_kernel = {}, {}
+    """What `look()` gives in the body and in a kernel, by node, under every schedule.
+
+    A kernel tells a number by copying the tile that holds it.
+    """
+    in_body = {}
+    nodes = list(np.ndindex(*grid))
+    count = max(65, *(number + 1 for number in grid))
+    length = 8
 
     @ttl.operation(grid=grid)
-    def operation(y):
+    def operation(a, y):
         here = ttl.node(len(grid))
         in_body[here] = look()
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
 
         @ttl.datamovement()
         def move():
-            in_kernel[ttl.node(len(grid))] = look()
+            told = look()
+            for place, number in enumerate(told if isinstance(told, tuple) else (told,)):
+                with dfb.reserve() as blk:
+                    ttl.copy(a[0, number], blk).wait()
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[ttl.node(1), place]).wait()
 
-    run(operation, empty(32, 32))
+    y = tensor(np.full((32 * len(nodes), 32 * length), -1))
+    run(operation, tensor(tiles(*range(count))), y)
+    rows = ttnn.to_numpy(y)[::32, ::32].astype(int).tolist()
+    in_kernel = {}
+    for node in nodes:
+        told = tuple(number for number in rows[flat(node, grid)] if number >= 0)
+        in_kernel[node] = told if isinstance(in_body[node], tuple) else told[0]
     return in_body, in_kernel
+
+
+def flat(node, grid):
+    """node(1)"""
+    number = 0
+    for coordinate, size in zip(reversed(node), reversed(grid), strict=True):
+        number = number * size + coordinate
+    return number
 
 
 @pytest.mark.rule("grid-size")
@@ -47,8 +75,8 @@ def test_grid_size_flattens_or_pads(grid, dims, expected):
 
 @pytest.mark.rule("grid-size", "node")
 def test_two_dimensions_are_the_default():
-    body, kernel = looking((3, 2), lambda: (ttl.grid_size(), ttl.node(), ttl.node(dims=2)))
-    assert body == kernel == {(x, y): ((3, 2), (x, y), (x, y)) for x in range(3) for y in range(2)}
+    body, kernel = looking((3, 2), lambda: (*ttl.grid_size(), *ttl.node(), *ttl.node(dims=2)))
+    assert body == kernel == {(x, y): (3, 2, x, y, x, y) for x in range(3) for y in range(2)}
 
 
 @pytest.mark.rule("node")

@@ -53,6 +53,10 @@ def send_tile(tile):
     return send
 
 
+def send_own_tile(net, dfb, a):
+    send_tile(ttl.node(dims=1))(net, dfb, a)
+
+
 def receive_tiles(net, dfb, y):
     """Writes what comes through each pipe to y[node(1), place], in the order of the calls."""
     place = 0
@@ -72,7 +76,6 @@ def nothing(net, dfb, tensor):
     pass
 
 
-@pytest.mark.simulated("it notes where its kernels run")
 @pytest.mark.rule("pipe-unicast", "nodes-without-pipes")
 def test_a_block_goes_from_one_node_to_another():
     """(2, 1) -> (0, 2); all other nodes run like these."""
@@ -203,7 +206,6 @@ def test_nets_are_not_made_in_kernels():
     refused(moving(body, (1, 1)), empty(32, 32), empty(32, 32), slug="outside-operation")
 
 
-@pytest.mark.simulated("it notes where its kernels run")
 @pytest.mark.rule("if-src-if-dst")
 def test_callbacks_come_once_for_each_pipe_in_declaration_order():
     pipes = [
@@ -339,7 +341,6 @@ def test_the_source_may_be_changed_after_the_wait_of_the_send():
         assert tile_numbers(y) == [5]
 
 
-@pytest.mark.simulated("it keeps its blocks in a list")
 @pytest.mark.rule("pipe-order")
 def test_the_ith_send_meets_the_ith_post_of_each_receiver():
     def send(net, dfb, a):
@@ -482,7 +483,7 @@ def test_a_second_receive_into_a_block_that_was_not_read_is_refused():
 
     pipes = [ttl.Pipe((1, 0), (0, 0)), ttl.Pipe((2, 0), (0, 0))]
     text = refused(
-        two_kernels((3, 1), pipes, send_tile(0), receive), tensor(tiles(5)), empty(32, 32),
+        two_kernels((3, 1), pipes, send_own_tile, receive), tensor(tiles(5, 6, 7)), empty(32, 32),
         slug="block-state",
     )  # fmt: skip
     assert "state MR" in text

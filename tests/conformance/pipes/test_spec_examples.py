@@ -268,13 +268,8 @@ def scatter_gather_in_two_kernels(grid):
     return operation
 
 
-LISTS = pytest.mark.simulated("it keeps its blocks in a list")
-
-
 @pytest.mark.rule("pipe-loopback", "pipe-multicast", "handles-leave-callbacks", "if-src-if-dst")
-@pytest.mark.parametrize(
-    "corrected", [pytest.param(scatter_gather, marks=LISTS), scatter_gather_in_two_kernels]
-)
+@pytest.mark.parametrize("corrected", [scatter_gather, scatter_gather_in_two_kernels])
 @pytest.mark.parametrize("grid", [(1, 1), (1, 4), (3, 2), (4, 4)])
 def test_scatter_gather_corrected(grid, corrected):
     columns, rows = grid

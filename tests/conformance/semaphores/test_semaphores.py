@@ -39,10 +39,7 @@ def handing_over(grid, publish, wait_for, **semaphore):
 
 
 @pytest.mark.rule("semaphore-multicast-set", "semaphore-wait-eq", "semaphore-operation-scope")
-@pytest.mark.parametrize(
-    "grid",
-    [(4, 1), (2, 3), pytest.param((2, 2, 2), marks=pytest.mark.simulated("three dimensions"))],
-)
+@pytest.mark.parametrize("grid", [(4, 1), (2, 3), (2, 2, 2)])
 def test_one_to_many_barrier(grid):
     """The specification's example."""
     operation = handing_over(

@@ -10,6 +10,7 @@ from ttl.artifact import (
     ComputeConfig,
     CoreArguments,
     Kernel,
+    Memory,
     Operand,
     Semaphore,
     ThreadKind,
@@ -33,7 +34,12 @@ WRITE = Kernel(
     runtime_arg_names=("start", "scale"),
     runtime_args=(CoreArguments((1, 2), (0, 7)), CoreArguments((2, 2), (8, 0xFFFFFFFF))),
     signposts=(("a_b", "a b"), ("load", "load")),
+    uses_pipe_scratch=True,
 )
+SHARDED = Memory(
+    "L1", "ND_SHARDED", (((0, 0), (1, 0)),), (1, 32, 32), "COL_MAJOR", "ROUND_ROBIN_1D"
+)
+
 EVERYTHING = CompiledOperation(
     name="everything",
     target="blackhole",
@@ -46,9 +52,11 @@ EVERYTHING = CompiledOperation(
         Buffer("rows", 8, "UInt8", 3, 2, row_bytes=128),
     ),
     operands=(
-        Operand("a", (1, 64, 32), "bfloat16", "TILE"),
+        Operand("a", (1, 64, 32), "bfloat16", "TILE", SHARDED),
         Operand("b", (32, 32), "bfloat4_b", "ROW_MAJOR"),
     ),
     core_range=((1, 2), (2, 2)),
     semaphores=(Semaphore(0, 2), Semaphore(3)),
+    pipe_net_count=2,
+    pipe_scratch_bytes=96,
 )

@@ -62,6 +62,11 @@ def test_loaders_make_semaphores_up_to_the_last_one() -> None:
     assert to_json(replace(EVERYTHING, semaphores=()))["num_pipe_sync_semaphores"] == 0
 
 
+def test_loaders_are_told_of_pipes() -> None:
+    text = to_json(EVERYTHING)
+    assert (text["num_pipe_nets"], text["pipe_sram_scratch_bytes"]) == (2, 96)
+
+
 def test_nothing_in_the_text_is_the_repr_of_an_object() -> None:
     text = json.dumps([to_json(compile_example(name)) for name in OPERATIONS])
     assert not re.search(r"Layout\.|DataType|<\w+ object|0x[0-9a-f]{8,}", text)

@@ -168,6 +168,47 @@ def test_kernels_ask_for_the_shape_of_a_real_tensor(launches: Launches) -> None:
     assert all("< 8; " in kernel.kernel_source for kernel in program.kernels)
 
 
+def test_the_padding_of_tensors_is_cleared_before_and_after(launches: Launches) -> None:
+    full, ragged = (Tensor((64, width), DataType.BFLOAT16, Layout.TILE, Device(), position)
+                    for position, width in enumerate((32, 20)))  # fmt: skip
+    ttl.operation(grid=(1, 1))(doubled)(full, ragged)
+    assert launches.cleared == [(ragged, 0), (ragged, 1)]
+    launches.cleared.clear()
+    ttl.operation(grid=(1, 1))(doubled)(ragged, ragged)
+    assert launches.cleared == [(ragged, 1), (ragged, 2)]
+    assert not launches.copied
+
+
+def test_of_block_floats_ttnn_clears_a_copy(launches: Launches) -> None:
+    ragged = Tensor((64, 20), DataType.BFLOAT8_B, Layout.TILE, Device())
+    ttl.operation(grid=(1, 1))(doubled)(ragged, ragged)
+    assert launches.copied == [ragged, ragged]
+
+
+def rounded(y):  # type: ignore[no-untyped-def]
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():  # type: ignore[no-untyped-def]
+        with y_dfb.reserve() as y_blk:
+            half = ttl.math.typecast(ttl.math.fill(0.3, shape=(1, 1)), embedded_ttnn.float16)
+            y_blk.store(ttl.math.typecast(half, embedded_ttnn.float32) * 2)
+
+    @ttl.datamovement()
+    def write():  # type: ignore[no-untyped-def]
+        with y_dfb.wait() as y_blk:
+            ttl.copy(y_blk, y[0, 0]).wait()
+
+
+def test_a_format_that_ttnn_does_not_have(launches: Launches) -> None:
+    (y,) = tensors(Device(), count=1, dtype=DataType.FLOAT32)
+    with pytest.raises(UsageError) as caught:
+        ttl.operation(grid=(1, 1))(rounded)(y)
+    (found,) = caught.value.diagnostics
+    assert found.code is codes.DEVICE_REFUSED
+    assert "it has no float16, which `" in found.message
+
+
 @pytest.mark.parametrize(
     ("chip", "grid"), [("WORMHOLE_B0", (8, 7)), ("BLACKHOLE", (3, 2)), ("WORMHOLE_B0", (2, 1))]
 )

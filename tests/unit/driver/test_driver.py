@@ -207,3 +207,43 @@ def test_what_a_helper_uses_is_part_of_the_key() -> None:
 
     one, same, other = (compile_key(program(n), TARGET, Config()) for n in (1, 1, 2))
     assert one == same != other
+
+
+def test_an_operation_with_pipes_and_semaphores_is_compiled_once() -> None:
+    def made(receiver: tuple[int, int], initial: int) -> Operation:
+        @ttl.operation(grid=(3, 1))
+        def operation(a):
+            net = ttl.PipeNet([ttl.Pipe((0, 0), receiver)])
+            done = ttl.Semaphore(initial=initial)
+            to_first = done.get_remote((0, 0))
+            dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+            @ttl.datamovement()
+            def move():
+                def send(pipe):
+                    with dfb.reserve() as block:
+                        ttl.copy(a[0, 0], block).wait()
+                        ttl.copy(block, pipe).wait()
+                    with dfb.wait() as block:
+                        ttl.copy(block, a[0, 0]).wait()
+                    done.wait_ge(initial + 1)
+
+                def receive(pipe):
+                    with dfb.reserve() as block:
+                        ttl.copy(pipe, block).wait()
+                    with dfb.wait() as block:
+                        ttl.copy(block, a[0, 1]).wait()
+                    to_first.inc(1)
+
+                net.if_src(send)
+                net.if_dst(receive)
+
+        return operation
+
+    driver = Driver()
+    tensor = ttnn.ones((32, 64), dtype=ttnn.bfloat16, device=DEVICE)
+    for number, (receiver, initial) in enumerate([((1, 0), 0), ((2, 0), 0), ((2, 0), 5)], 1):
+        operation = made(receiver, initial)
+        for _ in range(2):
+            driver.compile(operation.program((tensor,), {}, (8, 8)), TARGET, Config())
+        assert len(driver.compiled) == number

@@ -24,6 +24,7 @@ DEVICE = ttnn.open_device(device_id=0)
 TEMPLATE = """import ttl
 
 SIZE = 2
+NUMBERS = [1, 2]
 
 
 def helper(block):
@@ -63,19 +64,13 @@ class Case:
 NOT_YET = "the compiler does not translate {} yet"
 NOT_IN_KERNELS = "{}: not part of the language of kernels"
 CASES = {
-    "break": Case(
-        "TTL7003", "`break`", read="for i in range(2):\n                [[break]]"
-    ),
-    "continue": Case(
-        "TTL7003", "`continue`", read="for i in range(2):\n                [[continue]]"
-    ),
     "try": Case(
         "TTL7003",
         "`try`",
         read="[[try:\n                pass\n            finally:\n                pass]]",
     ),
     "import": Case("TTL7003", "`import`", read="[[import os]]"),
-    "del": Case("TTL7003", "`del`", read="[[del row]]"),
+    "del": Case("TTL7003", "`del` of anything but an item", read="[[del row]]"),
     "raise": Case("TTL7003", "`raise`", read="[[raise ValueError]]"),
     "match": Case(
         "TTL7003",
@@ -83,8 +78,32 @@ CASES = {
         read="[[match row:\n                case 0:\n                    pass]]",
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),
-    "comprehension": Case("TTL7003", "`ListComp` expressions", read="x = [[[i for i in (1, 2)]]]"),
-    "dict": Case("TTL7003", "`Dict` expressions", read="x = [[{1: row}]]"),
+    "comprehension": Case(
+        "TTL7003", "the items of a block", "x = [[[i for i in a_blk]]]"
+    ),
+    "key of a dict": Case(
+        "TTL7003", "a key that is known only at run time", read="x = [[{row: 1}]]"
+    ),
+    "list that a loop changes": Case(
+        "TTL7001",
+        "a loop that changes a list made before it",
+        read="x = []\n            for i in range(row):\n                [[x.append(i)]]",
+    ),
+    "list that a condition changes at the end of a loop": Case(
+        "TTL7001",
+        "a loop that changes a list made before it",
+        read="x = []\n            while count < row:\n                count += 1\n"
+        "                if count == 2:\n                    [[x.append(count)]]",
+    ),
+    "list of the operation": Case(
+        "TTL1016",
+        "this list is not one that the kernel made",
+        read="x = NUMBERS\n            [[x.append(1)]]",
+    ),
+    "item of a tuple": Case(
+        "TTL7003", "a change of a tuple", read="x = (1, 2)\n            [[x[0] = 3]]"
+    ),
+    "missing item": Case("TTL1003", "KeyError: 'two'", read="x = [[{'one': 1}['two']]]"),
     "yield from a while": Case(
         "TTL7003", "a loop without end", read="[[while SIZE:\n                pass]]"
     ),
@@ -93,18 +112,13 @@ CASES = {
         "`else` of a loop",
         read="[[for i in range(2):\n                row\n            else:\n                row]]",
     ),
-    "for over a tuple": Case(
-        "TTL7003",
-        "`for` over anything but range(...)",
-        "[[for _ in (1, 2):\n                y_blk.store(a_blk)]]",
+    "for over a number": Case(
+        "TTL7003", "the items of a run-time value", read="[[for _ in row:\n                pass]]"
     ),
     "step of zero": Case(
         "TTL1003",
         "range() with a step of zero",
         read="for i in [[range(1, 2, 0)]]:\n                pass",
-    ),
-    "return in a loop": Case(
-        "TTL7003", "`return` in a loop", read="for i in range(row):\n                [[return]]"
     ),
     "kernel that returns": Case(
         "TTL7003", "a kernel that returns a value", read="[[return row]]"
@@ -119,7 +133,7 @@ CASES = {
     ),
     "value on some paths": Case(
         "TTL1004",
-        "`half` has a value on some paths only",
+        "`half` has no value here",
         read="if row > 1:\n                half = row\n            other = [[half]] + 1",
     ),
     "value of a loop that may not run": Case(
@@ -135,11 +149,18 @@ CASES = {
         "`count` is an int before the loop and a float in it",
         read="[[for _ in range(row):\n                count += 0.5]]",
     ),
-    "one block or another": Case(
+    "one block or another in a loop": Case(
         "TTL7001",
-        "`blk`, which is a block or a block by a condition",
-        read="if row:\n                blk = w_dfb.reserve()\n            else:\n"
-        "                blk = a_dfb.reserve()\n            [[blk]].push()",
+        "a loop that changes `blk`, which is a block at its start",
+        read="blk = a_blk\n            for i in range(row):\n                [[blk]].push()\n"
+        "                blk = a_dfb.reserve()",
+    ),
+    "store into a block with another name": Case(
+        "TTL7001",
+        "a store into a block that a condition or a loop gives another name",
+        "n = ttl.node(1)\n            t = a_blk\n            for i in range(1 + n):\n"
+        "                t = t + a_blk\n            [[a_blk.store(t)]]\n"
+        "            y_blk.store(a_blk)",
     ),
     "arguments of the language": Case(
         "TTL1003",
@@ -165,7 +186,7 @@ CASES = {
         "4294967296 does not fit in the 32 bits that kernels calculate integers with",
         read="x = [[row + 2**32]]",
     ),
-    "builtin": Case("TTL7001", "calls of 'id'", "[[id(1)]]"),
+    "builtin": Case("TTL7001", "calls of 'input'", "[[input(1)]]"),
     "text beside a block": Case(
         "TTL1003",
         "operations on blocks take blocks, block expressions and numbers, not the str 'one'",
@@ -184,11 +205,6 @@ CASES = {
         "operator ^ has no meaning for bfloat16; it works on int32, uint32, uint16 and uint8",
         "y_blk.store([[a_blk ^ a_blk]])",
     ),
-    "fill at run time": Case(
-        "TTL7001",
-        "`ttl.math.fill()` of run-time values",
-        "for i in range(2): y_blk.store([[ttl.math.fill(i)]])",
-    ),
     "wrong call": Case(
         "TTL1003",
         "ttl.math.exp() takes 1 argument, not 2",
@@ -201,7 +217,7 @@ CASES = {
     ),
     "division by zero": Case("TTL1003", "`//` by zero", read="half = [[row // 0]]"),
     "assignment to an item": Case(
-        "TTL7003", "assignment to anything but names", "[[a_blk.x = 1]]"
+        "TTL7003", "assignment to an attribute", "[[a_blk.x = 1]]"
     ),
     "slice in a compute kernel": Case(
         "TTL1002", "slicing a tensor is not allowed in a compute kernel", "x = [[a[0, 0]]]"
@@ -252,17 +268,17 @@ CASES = {
     ),
     "constant out of range": Case(
         "TTL2004",
-        "a slice of 1 tiles from 2 on is not in 0:2",
+        "slice 2 of dimension 0 does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[2, 0]]], a_blk).wait()",
     ),
     "negative constant": Case(
         "TTL2004",
-        "a slice of 1 tiles from -1 on is not in 0:2",
+        "slice -1 of dimension 1 does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[0, -1]]], a_blk).wait()",
     ),
     "stop before start": Case(
         "TTL2004",
-        "a slice of -1 tiles from 1 on is not in 0:2",
+        "slice 1:0 of dimension 0 does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[1:0, 0]]], a_blk).wait()",
     ),
     "more than there is": Case(

@@ -22,6 +22,7 @@ DTYPES = {
     "Int32": np.int32,
     "UInt32": np.uint32,
     "UInt16": np.uint16,
+    "UInt8": np.uint8,
 }
 INCLUDES = """#include <cstdint>
 #include "api/compute/cb_api.h"

@@ -115,6 +115,21 @@ def test_unpack_to_dest_excludes_the_matrix_unit(run_compute):
         )
 
 
+def test_a_source_set_up_for_another_way_to_unpack(run_compute):
+    """The output is not marked: what it sets up does not fit the input, which is."""
+    body = OPEN.replace("hw_startup(0, 0, 1)", "hw_startup(1, 1, 1)")
+    assert body != OPEN
+    with pytest.raises(KernelFault, match="a buffer that is not marked UnpackToDestFp32 but `in0`"):
+        run_compute(
+            body + "copy_init(0);\ncopy_tile(0, 0, 0);",
+            [[1.0]],
+            formats=["Float32"],
+            output_format="Float32",
+            unpack_to_dest=True,
+            fp32_dest_acc_en=True,
+        )
+
+
 ADDRESS = "get_common_arg_val<uint32_t>(0)"
 ACCESSOR = f"const auto t = TensorAccessor(TensorAccessorArgs<1>(), {ADDRESS});"
 READ = f"{ACCESSOR} cb_reserve_back(0, 1);"

@@ -165,6 +165,10 @@ CASTS = [
     ("UInt32", "Float32", [7, 0, 4294967295, 5, 1], [7.0, 0.0, 4294967296.0, 5.0, 1.0]),
     ("UInt16", "Float32", [7, 0, 65535, 5, 1], [7.0, 0.0, 65535.0, 5.0, 1.0]),
     ("Int32", "BFloat16", [257, 259, -257, 5, 1], [256.0, 260.0, -256.0, 5.0, 1.0]),
+    # modulo 256
+    ("Int32", "UInt8", [-1, 0, 256, 511, 5], [255, 0, 0, 255, 5]),
+    ("Float32", "UInt8", [-1.5, 0.9, 300.0, 255.0, 3e10], [255, 0, 44, 255, 0]),
+    ("UInt8", "Float32", [7, 0, 255, 5, 1], [7.0, 0.0, 255.0, 5.0, 1.0]),
 ]
 CHIP_NAMES = {"BFloat16": "Float16_b"}
 
@@ -183,6 +187,51 @@ def test_typecast(run_compute, source, target, given, wanted):
         fp32_dest_acc_en=True,
     )
     assert result[0, :5].tolist() == wanted
+
+
+def reduction(pool: str, data_format: str, dim: str, init: str | None = None) -> str:
+    settings = f"PoolType::{pool}, DataFormat::{data_format}"
+    set_up = f"sfpu_reduce_init<{init or settings}>()"
+    return f"{set_up};sfpu_reduce<{settings}, ReduceDim::REDUCE_{dim}>(0)"
+
+
+@pytest.mark.parametrize("data_format", ["Int32", "UInt32"])
+def test_reductions_of_a_tile(run_compute, data_format):
+    """Sums of rows stand in column 0, of columns in row 0; they wrap around."""
+    dtype = {"Int32": np.int32, "UInt32": np.uint32}[data_format]
+    matrix = np.resize(A, (32, 32)).astype(dtype)
+    faces = [matrix[i : i + 16, j : j + 16].ravel() for i in (0, 16) for j in (0, 16)]
+    pools = {"SUM": np.sum, "MAX": np.max, "MIN": np.min}
+    calls = {(pool, dim): reduction(pool, data_format, dim) for pool in pools
+             for dim in ("ROW", "COL")}  # fmt: skip
+    results = run_compute(
+        kernel_of(list(calls.values()), 1),
+        [[np.concatenate(faces)]],
+        output_tiles=len(calls),
+        formats=[data_format],
+        output_format=data_format,
+        headers=("compute_kernel_api.h",),
+        fp32_dest_acc_en=True,
+    )
+    for result, (pool, dim) in zip(results, calls, strict=True):
+        tile = result.reshape(4, 16, 16)
+        upper, lower = np.hstack(tile[:2]), np.hstack(tile[2:])
+        line = np.vstack([upper, lower])[:, 0] if dim == "ROW" else upper[0]
+        wanted = pools[pool](matrix.astype(np.int64), axis=1 if dim == "ROW" else 0)
+        np.testing.assert_array_equal(line, wanted.astype(dtype), err_msg=f"{pool} {dim}")
+
+
+def test_a_reduction_needs_its_own_init(run_compute):
+    call = reduction("MAX", "Int32", "ROW", init="PoolType::SUM, DataFormat::Int32")
+    with pytest.raises(KernelFault, match="sfpu_reduce_init of its own pool type"):
+        run_compute(
+            kernel_of([call], 1),
+            [[np.resize(A, 1024).astype(np.int32)]],
+            formats=["Int32"],
+            output_format="Int32",
+            headers=("compute_kernel_api.h",),
+            fp32_dest_acc_en=True,
+        )
 
 
 def test_integers_need_a_dst_of_their_width(run_compute):

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from ttl.diagnostics import RuleBroken
+from ttl.semantics.block_protocol import STATES as ALL_STATES
 from ttl.semantics.block_protocol import Event, Life, State
 
 LEGAL = {
@@ -43,13 +44,13 @@ EVENTS = (
 
 
 def life_in(state: str) -> Life:
-    life = Life(State(state))
+    life = Life(next(each for each in ALL_STATES if each.value == state))
     life.transfers_reading = 1 if state == "ROR" else 0
     return life
 
 
 def test_the_table_here_is_about_all_states_and_events() -> None:
-    assert {state.value for state in State} == set(STATES)
+    assert {state.value for state in ALL_STATES} == set(STATES)
     assert {event.name for event in Event} == set(EVENTS)
 
 

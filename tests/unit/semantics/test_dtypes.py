@@ -220,10 +220,10 @@ def test_poison_is_not_a_number_or_a_pattern_of_bytes() -> None:
 @pytest.mark.parametrize(
     ("explicit", "dtypes", "expected"),
     [
-        (None, [bfloat16], bfloat16), (None, [float16], float16), (None, [bfloat8_b], bfloat16),
+        (None, [bfloat16], bfloat16), (None, [float16], float32), (None, [bfloat8_b], bfloat16),
         (None, [float16, bfloat16], float32), (None, [float16, bfloat4_b], float32),
         (None, [float16, uint16], float32), (None, [bfloat16, int32], float32),
-        (None, [uint32], float32), (None, [uint8], bfloat16), (False, [float32], bfloat16),
+        (None, [uint32], float32), (None, [uint8], float32), (False, [float32], bfloat16),
         (False, [float16, float32], float16), (False, [float16, bfloat16], bfloat16),
         (True, [float16], float32),
     ],

@@ -128,10 +128,11 @@ def test_a_store_without_an_operator_passes_dst_too() -> None:
     assert (run(binary(read_right), *tensors) == 257).all()
 
 
-def test_float16_buffers_make_a_float16_dst() -> None:
+@pytest.mark.parametrize(("fp32", "at_2048"), [(False, 0), (None, 1)])
+def test_float16_buffers_in_a_16_bit_dst(fp32: bool | None, at_2048: int) -> None:
     """257 + 1 is exact in float16 and a tie in bfloat16; 2048 + 1 is a tie in float16."""
-    operation = binary(lambda a, b: (a + b) - a)
-    for large, difference in ((257, 1), (2048, 0)):
+    operation = binary(lambda a, b: (a + b) - a, fp32_dest_acc_en=fp32)
+    for large, difference in ((257, 1), (2048, at_2048)):
         tensors = [filled(value, ttnn.float16) for value in (large, 1, 0)]
         assert (run(operation, *tensors) == difference).all()
 

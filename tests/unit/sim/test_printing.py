@@ -26,13 +26,13 @@ def kernel_operation(body, grid=(1, 1)):
         @ttl.datamovement()
         def read():
             with dfb.reserve() as block:
-                ttl.copy(a[0, 0], block).wait()
+                ttl.copy(a[0, ttl.node(dims=1)], block).wait()
                 body(a, dfb, block)
 
         @ttl.datamovement()
         def drain():
             with dfb.wait() as block:
-                ttl.copy(block, a[0, 0]).wait()
+                ttl.copy(block, a[0, ttl.node(dims=1)]).wait()
 
     return operation
 
@@ -101,7 +101,7 @@ def test_a_signpost_needs_a_name(report, tensor) -> None:
 
 def order_of_nodes(seed: int | None) -> list[tuple[int, ...]]:
     operation = kernel_operation(lambda a, dfb, block: None, grid=(4, 4))
-    a = ttnn.ones((32, 32), dtype=ttnn.float32, device=DEVICE)
+    a = ttnn.ones((32, 16 * 32), dtype=ttnn.float32, device=DEVICE)
     program = operation.program((a,), {}, TARGET.default_grid)
     recorder = Recorder()
     sim.run(program, target=TARGET, recorder=recorder, seed=seed)

@@ -14,7 +14,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.ops import BlockOp
+from ttl.semantics.ops import NO_PARAMETERS, BlockOp
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -294,7 +294,7 @@ def test_an_operation_may_return_its_operand(simulate, tensor, meaning) -> None:
         def compute():
             with dfb.reserve() as block:
                 block.store(ttl.math.fill(1))
-                before = ENGINE.get().apply(same, (block,))
+                before = ENGINE.get().apply(same, (block,), NO_PARAMETERS)
                 block.store(ttl.math.fill(5))
                 block + before
                 block.store(before)

@@ -154,7 +154,7 @@ def test_a_receive_can_be_waited_for_once_it_was_sent() -> None:
     seen = []
 
     @ttl.operation(grid=(2, 1))
-    def operation(a):
+    def operation(a, y):
         dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
         net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
         ready = ttl.Semaphore()
@@ -181,9 +181,10 @@ def test_a_receive_can_be_waited_for_once_it_was_sent() -> None:
             net.if_dst(receive)
             block.push()
             with dfb.wait() as block:
-                ttl.copy(block, a[0, 0]).wait()
+                ttl.copy(block, y[0, ttl.node(dims=1)]).wait()
 
-    operation(tensor())
+    a = tensor()
+    operation(a, ttnn.zeros((32, 64), dtype=a.dtype, device=DEVICE))
     assert seen == [False, True]
 
 

@@ -252,7 +252,7 @@ def test_the_interrupt_is_not_an_exception_of_the_user() -> None:
 
 def test_pipes_and_semaphores_in_the_trace(simulate, tensor) -> None:
     @ttl.operation(grid=(2, 1))
-    def operation(a):
+    def operation(a, y):
         dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
         net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
         done = ttl.Semaphore()
@@ -269,10 +269,12 @@ def test_pipes_and_semaphores_in_the_trace(simulate, tensor) -> None:
                     done.get_remote(0).inc(1)
                     done.get_remote(0).set(2)
             with dfb.wait() as block:
-                ttl.copy(block, a[0, 0]).wait()
+                ttl.copy(block, y[0, ttl.node(dims=1)]).wait()
 
     recorder = Recorder()
-    simulate(operation, tensor(), recorder=recorder)
+    a = tensor()
+    y = ttnn.zeros((32, 64), dtype=a.dtype, device=DEVICE)
+    simulate(operation, a, y, recorder=recorder)
     kinds = ("pipe", "semaphore", "kernel_blocked", "kernel_resumed")
     told = [
         (event.node[0], event.kind.value, event.subject, event.value)

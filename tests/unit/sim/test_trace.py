@@ -28,7 +28,7 @@ def copy_operation(grid=(1, 1), blocks=1):
         def write():
             for i in range(blocks):
                 with dfb.wait() as block:
-                    ttl.copy(block, y[0, i]).wait()
+                    ttl.copy(block, y[ttl.node(dims=1), i]).wait()
 
     return operation
 
@@ -39,7 +39,8 @@ FIRST_LINE = copy_operation.__code__.co_firstlineno
 def events(simulate, **arguments):
     recorder = Recorder()
     a = ttnn.zeros((32, 32 * arguments.get("blocks", 1)), device=DEVICE)
-    simulate(copy_operation(**arguments), a, ttnn.empty_like(a), recorder=recorder)
+    y = ttnn.empty((32 * 12, a.shape[1]), device=DEVICE)
+    simulate(copy_operation(**arguments), a, y, recorder=recorder)
     return recorder.events
 
 
@@ -93,7 +94,7 @@ def test_many_kernels_do_not_deepen_the_stack(simulate) -> None:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(60 + sum(1 for _ in _frames()))
     try:
-        simulate(copy_operation(grid=(8, 8), blocks=3), a, ttnn.empty_like(a))
+        simulate(copy_operation(grid=(8, 8), blocks=3), a, ttnn.empty((64 * 32, 96), device=DEVICE))
     finally:
         sys.setrecursionlimit(limit)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import pytest
 
 from ttl.tools.cli import main, stats_main
 
+TICKS = count()
+
 
 def event(kind: str, kernel: str = "", subject: str = "", value: int = 0, node=(0, 0)) -> str:
     return json.dumps(
-        {"tick": 0, "kind": kind, "node": node, "kernel": kernel, "subject": subject,
+        {"tick": next(TICKS), "kind": kind, "node": node, "kernel": kernel, "subject": subject,
          "value": value, "line": 1}
     )  # fmt: skip
 
@@ -27,6 +30,7 @@ TRACE = "\n".join(
         event("buffer_push", "read", "a_dfb", 1),
         event("buffer_push", "read", "a_dfb", 2),
         event("buffer_pop", "write", "a_dfb", 1),
+        event("kernel_resumed", "write", "a_dfb", 1),
         event("pipe_send", "read", "pipe (0, 0) -> (1, 0)", 2048),
         event("pipe_receive", "read", "pipe (0, 0) -> (1, 0)", 2048),
     ]
@@ -34,13 +38,13 @@ TRACE = "\n".join(
 
 EXPECTED = """\
 Kernels
-kernel  nodes  times blocked  mostly on
-read        2              0
-write       1              1  a_dfb
+kernel  nodes  busy  times blocked  blocked  on       bytes moved
+read        2     7              0        0                  4096
+write       1     2              1        5  a_dfb 5            0
 
 Dataflow buffers
-dataflow buffer  pushes  pops  most blocks  kernels blocked
-a_dfb                 2     1            2                1
+dataflow buffer  pushes  pops  high water  kernels blocked
+a_dfb                 2     1           2                1
 
 Copies
 tensor or buffer  copies  bytes

@@ -65,6 +65,12 @@ enum class PackMask : uint8_t { All, FirstColumns, FirstRow, FirstValue };
 
 enum class PackRelu : uint8_t { None, Zero, MinThreshold, MaxThreshold };
 
+// What a source is set up to take.
+struct Source {
+  const TileFormat* format;
+  bool goes_to_dst;  // unpacked straight to DST
+};
+
 struct Compute {
   DstState state;
   bool started;
@@ -73,8 +79,7 @@ struct Compute {
   uint32_t matmul_columns, matmul_rows, matmul_transpose;
   ckernel::detail::VectorInit vector_init;  // the last one that loaded constants
   uint32_t vector_parameter;
-  const TileFormat* source_a;
-  const TileFormat* source_b;
+  Source source_a, source_b;
   const TileFormat* packer;
   PackMask pack_mask;
   PackRelu pack_relu;

@@ -19,11 +19,15 @@ const char* const mode_names[] = {
 };
 
 // Values are unpacked by the configured format, not by the buffer's: a difference gives garbage.
-void check_format(const TileFormat* configured, const CircularBuffer& buffer, const char* source,
+void check_format(const Source& configured, const CircularBuffer& buffer, const char* source,
                   int line) {
-  if (configured != buffer.format)
+  if (configured.format != buffer.format)
     fault(line, "%s is configured for %s but `%s` holds %s: reconfig_data_format is missing",
-          source, configured->name, buffer.plan->name, buffer.format->name);
+          source, configured.format->name, buffer.plan->name, buffer.format->name);
+  if (configured.goes_to_dst != (buffer.plan->unpack_to_dest_fp32 != 0))
+    fault(line, "%s is configured for a buffer that is%s marked UnpackToDestFp32 but `%s` is%s: "
+          "reconfig_data_format is missing", source, configured.goes_to_dst ? "" : " not",
+          buffer.plan->name, configured.goes_to_dst ? " not" : "");
 }
 
 void check_matrix_operand(const CircularBuffer& buffer, int line) {

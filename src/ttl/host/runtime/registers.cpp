@@ -75,6 +75,10 @@ using namespace ttl_host;
 
 namespace {
 
+Source source_of(const CircularBuffer& buffer) {
+  return {buffer.format, buffer.plan->unpack_to_dest_fp32 != 0};
+}
+
 // Slots are zero after this: the packer clears a section it is done with.
 void acquire(DstState state, const char* call, const char* must_follow, int line) {
   step(DstState::Free, state, call, must_follow, line);
@@ -125,19 +129,19 @@ void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int l
   Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   compute.started = true;
-  compute.source_a = buffer_at(fiber, source_a, line).format;
-  compute.source_b = buffer_at(fiber, source_b, line).format;
+  compute.source_a = source_of(buffer_at(fiber, source_a, line));
+  compute.source_b = source_of(buffer_at(fiber, source_b, line));
   compute.packer = buffer_at(fiber, output, line).format;
 }
 
 // api/compute/reconfig_data_format.h
 void configure_source_a(uint32_t buffer) {
-  compute_of(self()).source_a = buffer_at(self(), buffer, 0).format;
+  compute_of(self()).source_a = source_of(buffer_at(self(), buffer, 0));
 }
 
 // api/compute/reconfig_data_format.h
 void configure_source_b(uint32_t buffer) {
-  compute_of(self()).source_b = buffer_at(self(), buffer, 0).format;
+  compute_of(self()).source_b = source_of(buffer_at(self(), buffer, 0));
 }
 
 // api/compute/reconfig_data_format.h: pack_reconfig_data_format

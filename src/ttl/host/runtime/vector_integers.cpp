@@ -1,4 +1,5 @@
 // Integers in the vector unit: a slot then holds their bits, 16-bit ones in the lower half.
+#include "matrix_unit.h"
 #include "vector_unit.h"
 
 #include "api/compute/add_int_sfpu.h"
@@ -84,8 +85,14 @@ bool is_float(DataFormat format) {
 
 // Here a 16-bit integer may stand in a DST of either width.
 void check_cast_width(Fiber& fiber, DataFormat format, int line) {
-  if (!is_float(format) && format != DataFormat::UInt16)
+  if (!is_float(format) && format != DataFormat::UInt16 && format != DataFormat::UInt8)
     check_integer_width(fiber, format, "typecast_tile", line);
+}
+
+uint32_t reduced(ckernel::PoolType pool, uint32_t a, uint32_t b, bool is_signed) {
+  if (pool == ckernel::PoolType::SUM) return a + b;
+  const bool is_less = is_signed ? as_signed(a) < as_signed(b) : a < b;
+  return is_less == (pool == ckernel::PoolType::MAX) ? b : a;
 }
 
 // Toward zero, and to the nearest end of the range; NaN gives the lower one.
@@ -98,6 +105,8 @@ uint32_t integer_of(float value, DataFormat format) {
     return wrapped(static_cast<int64_t>(limited(value, -2147483648.0, 2147483647.0)));
   if (format == DataFormat::UInt32)
     return static_cast<uint32_t>(limited(value, 0.0, 4294967295.0));
+  if (format == DataFormat::UInt8)  // modulo 256; all large floats are multiples of it
+    return __builtin_fabsf(value) < 0x1p31f ? static_cast<int32_t>(value) & 0xff : 0;
   return static_cast<uint32_t>(limited(__builtin_floor(double{value} + 0.5), 0.0, 65535.0));
 }
 
@@ -269,9 +278,31 @@ void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
     else if (is_float(to))
       values[i] = float_from(words[i], from);
     else
-      words[i] = to == DataFormat::UInt16 ? words[i] & 0xffffu : uint32_t{words[i]};
+      words[i] &= to == DataFormat::UInt16 ? 0xffffu : to == DataFormat::UInt8 ? 0xffu : ~0u;
   }
   if (is_float(to)) tile_math().copy(values, values, rounding);
+}
+
+// api/compute/compute_kernel_api.h. Sums wrap around. Beside the row or column of results the tile
+// holds what was left of the calculation.
+void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line) {
+  Fiber& fiber = begin_call({"sfpu_reduce", VectorInit::sfpu_reduce_init, Store::Cut,
+                             VectorMode::RC, line});
+  const uint32_t setting = static_cast<uint32_t>(pool) * 256 + static_cast<uint32_t>(format);
+  if (compute_of(fiber).vector_parameter != setting)
+    fault(line, "sfpu_reduce needs the sfpu_reduce_init of its own pool type and format");
+  check_integer_width(fiber, format, "sfpu_reduce", line);
+  Word* words = words_of(fiber, slot, line);
+  const bool by_row = dim == ReduceDim::REDUCE_ROW, is_signed = format == DataFormat::Int32;
+  uint32_t results[32];
+  for (uint32_t i = 0; i < 32; ++i) {
+    results[i] = words[by_row ? place_of(i, 0) : place_of(0, i)];
+    for (uint32_t j = 1; j < 32; ++j)
+      results[i] = reduced(pool, results[i], words[by_row ? place_of(i, j) : place_of(j, i)],
+                           is_signed);
+  }
+  for (uint32_t i = 0; i < tile_values; ++i) words[i] = 0xa5a5a5a5u;
+  for (uint32_t i = 0; i < 32; ++i) words[by_row ? place_of(i, 0) : place_of(0, i)] = results[i];
 }
 
 }  // namespace ckernel::detail

@@ -18,12 +18,12 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import Facts, decided, with_fact
 from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import Event, Life, State
 from ttl.semantics.printing import check_printed_block
 
 from ..module_pass import cannot_compile, kernels
-from ..paths import Facts, decided, with_fact
 
 
 def verify_block_states(module: ModuleOp) -> None:
@@ -58,6 +58,7 @@ def _block(block: Block, walks: list[_Walk]) -> list[_Walk]:
         elif isinstance(op, ttl.ForEachPipeOp):
             walks = _for_each_pipe(op, walks)
         elif op.regions:
+            walks = _step(op, walks)
             for region in op.regions:
                 walks = _block(region.block, walks)
         else:
@@ -181,8 +182,8 @@ class _Walk:
         handler = _HANDLERS.get(type(op))
         if handler is not None:
             handler(self, op)
-        elif isinstance(op, ttl.BlockMathOp):
-            for value in op.inputs:
+        elif isinstance(op, READERS):
+            for value in op.operands:
                 self.read(value, op)
 
     def read(self, value: SSAValue, op: Operation) -> None:
@@ -201,11 +202,18 @@ class _Walk:
     def acquire(self, op: ttl.AcquireOp) -> None:
         state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
         held = self.blocks[op.block] = _Held(op, Life(state))
-        self.queues.setdefault((op.buffer, type(op)), []).append(held)
+        queue = self.queues.setdefault((op.buffer, type(op)), [])
+        queue.append(held)
+        _check_count(queue)
 
     def release(self, op: ttl.ReleaseOp) -> None:
         is_push = isinstance(op, ttl.PushOp)
         queue = self.queues.get((op.buffer, ttl.ReserveOp if is_push else ttl.WaitOp), [])
+        number = op.attributes.get("number")
+        for held in self.blocks.values():  # one that was released already says so
+            is_it = number is not None and held.acquire.attributes.get("number") == number
+            if is_it and held.life.state is State.RELEASED:
+                held.step(Event.PUSH if is_push else Event.POP)
         if not queue:
             raise RuleBroken(
                 codes.BLOCK_STATE,
@@ -213,7 +221,6 @@ class _Walk:
                 f"{'pushed' if is_push else 'popped'} here",
                 helps=("release each block once, by push() after reserve(), pop() after wait()",),
             )
-        number = op.attributes.get("number")
         if number is not None and queue[0].acquire.attributes.get("number") != number:
             raise _release_order(queue[0])
         queue.pop(0).step(Event.PUSH if is_push else Event.POP)
@@ -324,6 +331,22 @@ class _Walk:
         return broken.at(span_of(held.acquire.location), "acquired here and never released")
 
 
+def _check_count(queue: Queue) -> None:
+    """A kernel that holds all blocks of a buffer waits for one more for ever."""
+    acquire = queue[-1].acquire
+    assert isinstance(acquire.buffer.type, ttl.DataflowBufferType)
+    count = acquire.buffer.type.block_count.value.data
+    if len(queue) > count:
+        call = "reserve" if isinstance(acquire, ttl.ReserveOp) else "wait"
+        name = acquire.buffer.name_hint
+        raise RuleBroken(
+            codes.DEADLOCK,
+            f"deadlock: `{name}.{call}()` waits for a block while the kernel holds all {count}",
+            helps=("release blocks before, or give the dataflow buffer a larger block_count",),
+            secondary=queue[0].acquired_here(),
+        )
+
+
 def _release_order(oldest: _Held) -> RuleBroken:
     return RuleBroken(
         codes.RELEASE_ORDER,
@@ -332,6 +355,9 @@ def _release_order(oldest: _Held) -> RuleBroken:
         secondary=oldest.acquired_here(),
     )
 
+
+# What loops and branches hand on is what a block holds.
+READERS = (ttl.BlockMathOp, scf.ForOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
 _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.ReserveOp: _Walk.acquire,

@@ -1,7 +1,7 @@
 """Every block operation, once."""
 
 from . import activations, elementwise, reduce, rounding, select, shape, trigonometric
-from .arguments import Parameters, bind, is_number
+from .arguments import NO_PARAMETERS, Parameters, bind, is_number
 from .matmul import MATMUL
 from .rules import is_complete, operand_dtype, refuse_row_major, result_type, store_type
 from .select import FILL_BLOCK
@@ -34,6 +34,7 @@ __all__ = [
     "FUNCTIONS",
     "MATMUL",
     "NAMESPACES",
+    "NO_PARAMETERS",
     "REGISTER_FORMATS",
     "REQUIRED",
     "TILE_OPS",

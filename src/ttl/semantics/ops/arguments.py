@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ttl.diagnostics import RuleBroken, codes
 
@@ -21,6 +21,8 @@ class Parameters(dict[str, Any]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+
+NO_PARAMETERS: Final = Parameters()
 
 # What calls with the same keywords have: the operands that they leave out, and the parameters.
 # Kernels repeat a call for every block, and checking it costs more than most of them compute.

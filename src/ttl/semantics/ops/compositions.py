@@ -11,17 +11,28 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ..dtypes import DType, float32, int32, uint16, uint32
+from ..dtypes import NARROW, DType, bfloat16, float32, int32, uint32
+from ..types import TILE_SIZE, Shape
 
 Value = Any  # of whoever composes
 
 
 class Composer(Protocol):
-    def __call__(self, name: str, *operands: Value, **parameters: float) -> Value: ...
+    def __call__(self, name: str, *operands: Value, **parameters: Any) -> Value: ...
 
     def number(self, value: float, like: Value) -> Value: ...
 
+    def filled(self, value: float, shape: Shape, dtype: DType) -> Value: ...
+
+    def at_start(self) -> Composer:
+        """One whose values are made when the kernel starts."""
+
+    def constant(self, value: Value) -> float | None:
+        """The number that it is everywhere, if that is known."""
+
     def dtype(self, value: Value) -> DType: ...
+
+    def shape(self, value: Value) -> Shape: ...
 
     def rounded(self, value: Value, dtype: DType) -> Value:
         """A float as another kind of float."""
@@ -82,12 +93,13 @@ def softplus(
 
 
 def typecast(do: Composer, x: Value, dtype: DType) -> Value:
-    """To an integer: what does not fit becomes the largest or the smallest one."""
+    """To an integer: what does not fit becomes the largest or the smallest one, NaN zero."""
     if dtype.is_float:
         return do.rounded(x, dtype)
-    if dtype == uint16:
-        limited = do("clamp", x, min=0.0, max=65535.0)
-        return do("low_16_bits", do("float_to_int32", limited))
+    x = do("select", do("ne", x, x), do.number(0.0, x), x)
+    if dtype in NARROW:
+        limited = do("clamp", x, min=0.0, max=2.0 ** NARROW[dtype] - 1)
+        return _with_bits_of(do, do("float_to_int32", limited), dtype)
     return do("float_to_int32" if dtype == int32 else "float_to_uint32", x)
 
 
@@ -97,14 +109,32 @@ def typecast(do: Composer, x: Value, dtype: DType) -> Value:
 def whole_typecast(do: Composer, x: Value, dtype: DType) -> Value:
     """Between integers it is the bits that stay, as many as there are."""
     if dtype.is_float:
+        if dtype != float32 and do.dtype(x) not in NARROW:
+            x = _rounding_like(do, x)
         is_large = do.dtype(x) == uint32
         converted = do("uint32_to_float" if is_large else "int32_to_float", x)
         return converted if dtype == float32 else do.rounded(converted, dtype)
     if dtype == do.dtype(x):
         return x
-    if dtype == uint16:
-        return do("low_16_bits", x)
-    return do("as_int32" if dtype == int32 else "as_uint32", x)
+    if dtype in NARROW:
+        return do(f"low_{NARROW[dtype]}_bits", x)
+    return _with_bits_of(do, x, dtype)
+
+
+def _rounding_like(do: Composer, x: Value) -> Value:
+    """An integer of at most 24 digits that rounds to 16 bits, or fewer, as x does: of the last 8
+    bits of a large one only matters whether they are zero. So it is rounded once, not twice."""
+    most = do.number(2**24, x)
+    is_small = do("lt", do("abs", x), most)
+    rest = do("bits_and", x, do.number(255, x))
+    is_more = do("ne", rest, do.number(0, x))
+    odd = do("bits_or", do("sub", x, rest), do("mul", is_more, do.number(256, x)))
+    return do("select", is_small, x, odd)
+
+
+def _with_bits_of(do: Composer, x: Value, dtype: DType) -> Value:
+    """The same bits as another type of integers."""
+    return x if do.dtype(x) == dtype else do(f"as_{dtype}", x)
 
 
 def whole_negative(do: Composer, x: Value) -> Value:
@@ -177,3 +207,85 @@ def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:
     small = do("add", twice, do("ge", rest, b))
     is_large = do("ge", b, do.number(2**31, b))
     return do("select", is_large, do("ge", a, b), small)
+
+
+# Reductions and products of integers --------------------------------------------------------------
+
+
+def whole_sum(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+    wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
+    total = _scaled(do, _reduced(do, wide, "sum", dims), scaler)
+    return whole_typecast(do, total, do.dtype(x))
+
+
+def whole_max(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+    wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
+    largest = _scaled(do, _reduced(do, wide, "max", dims), scaler)
+    return whole_typecast(do, largest, do.dtype(x))
+
+
+def _scaled(do: Composer, x: Value, scaler: Value) -> Value:
+    factor = do.constant(scaler)
+    assert factor is not None, "the scaler of a reduction is a number"
+    return x if factor == 1 else do("mul", x, do.number(factor, x))
+
+
+def _reduced(do: Composer, x: Value, how: str, dims: Shape) -> Value:
+    """Tiles with tiles, then rows and columns inside of what is left."""
+    rank = len(do.shape(x))
+    counted = sorted(dim % rank for dim in dims)
+    if any(do.shape(x)[dim] > 1 for dim in counted):
+        x = do(f"{how}_of_tiles", x, dims=tuple(counted))
+    inner = tuple(dim for dim in counted if dim >= rank - 2)
+    if rank - 1 in inner:
+        x = do(f"{how}_of_columns", x)
+    if rank - 2 in inner:
+        x = do(f"{how}_of_rows", x)
+    return do("mul", x, _ones_at(do, x, inner)) if inner else x
+
+
+def _ones_at(do: Composer, like: Value, dims: Shape) -> Value:
+    """1 where a reduction over dims leaves its result in a tile, 0 elsewhere: what the packer
+    leaves of a reduction by the matrix unit. Made once for the kernel."""
+    do = do.at_start()
+    ones = do.filled(1.0, do.shape(like), float32)
+    reduced = do("reduce_max", ones, do.filled(1.0, (1, 1), float32), dims=dims, shape=None)
+    return do("float_to_uint32" if do.dtype(like) == uint32 else "float_to_int32", reduced)
+
+
+def whole_matmul(do: Composer, a: Value, b: Value) -> Value:
+    """The matrix unit multiplies floats: integers are cut into digits whose products it adds up
+    without rounding, and put together from these sums."""
+    dtype = do.dtype(a)
+    bits = NARROW.get(dtype, 32)
+    width, count = _digits(bits, do.shape(a)[-1] * TILE_SIZE)
+    left, right = ([_digit(do, x, i, width) for i in range(count)] for x in (a, b))
+    total = None
+    for place in range(count):  # what is beyond the last place is lost
+        found = None
+        for i in range(place + 1):
+            product = do("matmul", left[i], right[place - i])
+            found = product if found is None else do("add", found, product)
+        whole = do("float_to_int32", found)
+        if place:
+            whole = do("mul", whole, do.number(2 ** (width * place) % 2**32, whole))
+        total = whole if total is None else do("add", total, whole)
+    return whole_typecast(do, total, dtype)
+
+
+def _digits(bits: int, products: int) -> tuple[int, int]:
+    """How wide digits are, and how many: the widest whose products add up to less than 2**24."""
+    for width in range(8, 0, -1):
+        count = -(-bits // width)
+        if count * products * (2**width - 1) ** 2 < 2**24:
+            return width, count
+    raise AssertionError(f"a product of {products} integers")
+
+
+def _digit(do: Composer, x: Value, place: int, width: int) -> Value:
+    """A digit has at most 8 bits: a bfloat16 holds it."""
+    words = _with_bits_of(do, x, uint32)
+    if place:
+        words = do("right_shift", words, do.number(place * width, words))
+    digit = do("bits_and", words, do.number(2**width - 1, words))
+    return do.rounded(do("uint32_to_float", digit), bfloat16)

@@ -23,9 +23,9 @@ from .meanings import (
 from .table import BlockOp, Domain, Kind, Parameter
 from .tiles import (
     COMPUTE_API,
+    NARROW,
     NEAREST,
     NOT_NEGATIVE,
-    SHORT,
     SIGNED,
     UNCHANGED,
     UNSIGNED,
@@ -108,7 +108,7 @@ _FORMAT = "<DataFormat::{format}>"
 def _larger_or_smaller(name: str) -> Any:
     """The calls name their type; a uint16 is a small int32."""
     include = "binary_max_min.h"
-    signed = one_call((SIGNED, SHORT), f"binary_{name}_int32_tile", include)
+    signed = one_call((SIGNED, *NARROW), f"binary_{name}_int32_tile", include)
     unsigned = one_call((UNSIGNED,), f"binary_{name}_uint32_tile", include)
     return with_integers(vector(f"binary_{name}", include), signed, unsigned)
 
@@ -159,7 +159,7 @@ _BINARY = (
         bound=_remainder_bound,
         tile=with_integers(
             composed(compositions.remainder),
-            one_call((SIGNED, SHORT), "remainder_int32_tile", "binary_remainder.h"),
+            one_call((SIGNED, *NARROW), "remainder_int32_tile", "binary_remainder.h"),
             one_call((UNSIGNED,), "remainder_uint32_tile", "binary_remainder.h"),
         ),
     ),
@@ -171,7 +171,7 @@ _BINARY = (
         bound=relative_bound(_floor_divide),
         tile=with_integers(
             composed(compositions.floor_divide),
-            one_call((SIGNED, SHORT), "div_int32_floor_tile", "div_int32_floor.h"),
+            one_call((SIGNED, *NARROW), "div_int32_floor_tile", "div_int32_floor.h"),
             whole_composed(compositions.unsigned_floor_divide, (UNSIGNED,)),
         ),
     ),

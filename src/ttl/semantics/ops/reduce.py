@@ -7,6 +7,7 @@ in element (0, 0) (both); the rest of the tile is zero. The scaler is applied on
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import Array
 from ..types import TILE_SIZE, BlockType, Shape
+from . import compositions
 from .meanings import MATH, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
 from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
-from .tiles import API, COPY
+from .tiles import API, COPY, whole_composed, with_integers
 
 
 def _type_rule(call: str) -> Callable[..., BlockType]:
@@ -54,11 +56,18 @@ def _meaning(reduction: Callable[..., Any]) -> Callable[..., Array]:
 
 def _in_tiles(values: Array, reduced: Shape, dtype: np.dtype[np.generic]) -> Array:
     """The values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
-    inner = {dim for dim in reduced if dim >= values.ndim - 2}
-    extent = [TILE_SIZE if dim in inner else size for dim, size in enumerate(values.shape)]
+    extent, edge = _edge(values.shape, reduced)
     tiles = np.zeros(extent, dtype)
-    tiles[tuple(slice(0, size) for size in values.shape)] = values
+    tiles[edge] = values
     return tiles
+
+
+@lru_cache
+def _edge(shape: Shape, reduced: Shape) -> tuple[Shape, tuple[slice, ...]]:
+    """The extent of these tiles, and where in them the values are."""
+    inner = {dim for dim in reduced if dim >= len(shape) - 2}
+    extent = tuple(TILE_SIZE if dim in inner else size for dim, size in enumerate(shape))
+    return extent, tuple(slice(0, size) for size in shape)
 
 
 def _sum(x: Array, dims: Shape) -> Any:
@@ -114,7 +123,8 @@ def _tile(pool: str) -> dict[str, TileForms]:
         (-2,): call("REDUCE_COL"),
         (-2, -1): call("REDUCE_SCALAR"),
     }
-    return {API: TileForms(by_dims=by_dims)}
+    composition = compositions.whole_sum if pool == "SUM" else compositions.whole_max
+    return with_integers({API: TileForms(by_dims=by_dims)}, whole_composed(composition))
 
 
 def _reduction(

@@ -6,6 +6,7 @@ starts inside the tile, from the column, row or element in which a reduction lea
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,13 @@ def _broadcast_type(x: BlockType, dims: Shape, shape: Shape | None) -> BlockType
 
 def _broadcast(x: Array, dims: Shape, shape: Shape | None) -> Array:
     """The first column, row or element; it counts for all the others."""
-    expanded = normal_dims(dims, x.ndim, _BROADCAST)
-    return x[tuple(slice(0, 1) if dim in expanded else slice(None) for dim in range(x.ndim))]
+    return x[_first(dims, x.ndim)]
+
+
+@lru_cache
+def _first(dims: Shape, rank: int) -> tuple[slice, ...]:
+    expanded = normal_dims(dims, rank, _BROADCAST)
+    return tuple(slice(0, 1) if dim in expanded else slice(None) for dim in range(rank))
 
 
 def _broadcast_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:

@@ -8,18 +8,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..dtypes import DType, float32, int32, uint16, uint32
-from ..types import BlockType
+from ..dtypes import DType, float32, int32, uint8, uint16, uint32
+from ..types import BlockType, Shape
 from .meanings import with_dtype
-from .rules import same_type, unchanged
+from .rules import normal_dims, same_type, unchanged, whole_shape
 from .table import BlockOp, Kind, Parameter, TileForms
 from .tiles import (
-    SHORT,
-    SIGNED,
+    COMPUTE_API,
+    COPY,
+    INTEGERS,
     UNSIGNED,
     WRAP,
     Tiles,
     all_bits,
+    for_integers_too,
     one_call,
     vector,
     whole,
@@ -60,15 +62,54 @@ def _conversion(name: str, source: str, target: str, dtype: DType) -> BlockOp:
     template = f"<(uint32_t)DataFormat::{source}, (uint32_t)DataFormat::{target}>"
     tile = vector("typecast", "eltwise_unary/typecast.h", template=template)
     form = next(iter(tile.values()))
-    tile = with_integers(tile, dict.fromkeys((SIGNED, UNSIGNED, SHORT), form))
+    tile = with_integers(tile, dict.fromkeys(INTEGERS, form))
     rule: Any = partial(_converted, dtype=dtype)
     return _step(name, 1, tile, f"{source} as {target}", type_rule=rule)
 
 
 def _same_bits(name: str, dtype: DType) -> BlockOp:
-    forms = dict.fromkeys((SIGNED, UNSIGNED, SHORT), TileForms(is_nothing=True))
+    forms = dict.fromkeys(INTEGERS, TileForms(is_nothing=True))
     rule: Any = partial(_converted, dtype=dtype)
     return _step(name, 1, with_integers({}, forms), f"the bits of x as {dtype}", type_rule=rule)
+
+
+def _narrowed(name: str, dtype: DType) -> BlockOp:
+    wrap = WRAP[dtype.name]
+    calls = one_call(
+        INTEGERS, wrap.call, wrap.include, init=wrap.init, arguments=wrap.arguments
+    )
+    rule: Any = partial(_converted, dtype=dtype)
+    summary = f"x modulo 2**{8 * dtype.element_bytes}"
+    return _step(name, 1, with_integers({}, calls), summary, type_rule=rule)
+
+
+def _bitwise(name: str, summary: str) -> BlockOp:
+    call = f"bitwise_{name}_binary"
+    forms = whole(call, "binary_bitwise_sfpu.h", init="binary_bitwise_tile_init")
+    return _step(f"bits_{name}", 2, with_integers({}, forms), summary)
+
+
+def _inside_tiles(name: str, pool: str, dim: str, summary: str) -> BlockOp:
+    """The vector unit's reduction of one tile; the result stands where the matrix unit puts it,
+    and the rest of the tile is undefined."""
+    call = f"sfpu_reduce<PoolType::{pool}, DataFormat::{{format}}, ReduceDim::REDUCE_{dim}>"
+    init = f"sfpu_reduce_init<PoolType::{pool}, DataFormat::{{format}}>"
+    forms = one_call(INTEGERS, call, COMPUTE_API, init=init)
+    return _step(name, 1, with_integers({}, forms), summary)
+
+
+def _of_tiles(name: str, summary: str) -> BlockOp:
+    """A reduction over whole tiles: element by element."""
+    tile = for_integers_too(TileForms(by_dims={(): COPY}))
+    dims = (Parameter("dims", Kind.DIMS),)
+    rule: Any = _of_tiles_type
+    return _step(name, 1, tile, summary, type_rule=rule, parameters=dims, elementwise=False)
+
+
+def _of_tiles_type(x: BlockType, dims: Shape) -> BlockType:
+    shape = whole_shape(x, "a reduction")
+    reduced = normal_dims(dims, len(shape), "a reduction")
+    return BlockType(tuple(1 if d in reduced else s for d, s in enumerate(shape)), x.dtype)
 
 
 def _converted(operand: BlockType, dtype: DType) -> BlockType:
@@ -114,30 +155,26 @@ STEPS: dict[str, BlockOp] = {
             with_integers({}, one_call((UNSIGNED,), "div_int32_floor_tile", "div_int32_floor.h")),
             "a // b of numbers below 2**31",
         ),
-        _step(
-            "low_16_bits",
-            1,
-            with_integers(
-                {},
-                one_call(
-                    (SIGNED, UNSIGNED, SHORT),
-                    WRAP.call,
-                    WRAP.include,
-                    init=WRAP.init,
-                    arguments=WRAP.arguments,
-                ),
-            ),
-            "x modulo 2**16",
-            type_rule=partial(_converted, dtype=uint16),
-        ),
+        _bitwise("and", "the bits that a and b share"),
+        _bitwise("or", "the bits of a and of b"),
+        _inside_tiles("sum_of_columns", "SUM", "ROW", "sums of rows, in column 0"),
+        _inside_tiles("sum_of_rows", "SUM", "COL", "sums of columns, in row 0"),
+        _inside_tiles("max_of_columns", "MAX", "ROW", "the largest of rows, in column 0"),
+        _inside_tiles("max_of_rows", "MAX", "COL", "the largest of columns, in row 0"),
+        _of_tiles("sum_of_tiles", "the sum of tiles, element by element"),
+        _of_tiles("max_of_tiles", "the largest elements of tiles"),
+        _narrowed("low_16_bits", uint16),
+        _narrowed("low_8_bits", uint8),
         _same_bits("as_int32", int32),
         _same_bits("as_uint32", uint32),
         _same_bits("as_uint16", uint16),
+        _same_bits("as_uint8", uint8),
         _conversion("float_to_int32", "Float32", "Int32", int32),
         _conversion("float_to_uint32", "Float32", "UInt32", uint32),
         _conversion("int32_to_float", "Int32", "Float32", float32),
         _conversion("uint32_to_float", "UInt32", "Float32", float32),
         _conversion("uint16_to_int32", "UInt16", "Int32", int32),
         _conversion("int32_to_uint16", "Int32", "UInt16", int32),
+        _conversion("int32_to_uint8", "Int32", "UInt8", int32),
     )
 }

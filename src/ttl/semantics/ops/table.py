@@ -41,6 +41,7 @@ class TileForms:
     tile of each, where `from_buffers` takes several. `in_dst`: the vector unit works on DST
     registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
     reads one operand from a register, which gets the result, and the other from a buffer.
+    `with_broadcast`: it reads both from buffers and expands the second, by the dimensions.
     `by_dims`: operands in buffers, the call chosen by those of the dimensions -2 and -1 that the
     operation is about. `is_view`: the result has the tiles of the operand, in their order.
     `composition`: no call does it; it makes the value of other operations (see compositions.py).
@@ -53,6 +54,7 @@ class TileForms:
     in_dst: TileCall | None = None
     left_in_dst: TileCall | None = None
     right_in_dst: TileCall | None = None
+    with_broadcast: Mapping[Shape, TileCall] = field(default_factory=dict)
     by_dims: Mapping[Shape, TileCall] = field(default_factory=dict)
     is_view: bool = False
     composition: Callable[..., Any] | None = None
@@ -73,7 +75,7 @@ class TileForms:
     @property
     def calls(self) -> list[TileCall]:
         found = [self.from_buffers, self.by_tile, self.in_dst, self.left_in_dst, self.right_in_dst]
-        found += self.by_dims.values()
+        found += (*self.with_broadcast.values(), *self.by_dims.values())
         calls = [call for first in found if first for call in _with_following(first)]
         return calls + [call for forms in self.integers.values() for call in forms.calls]
 

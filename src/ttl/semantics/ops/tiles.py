@@ -10,6 +10,7 @@ from dataclasses import replace
 from struct import pack
 from typing import Any
 
+from .. import dtypes
 from .table import TileCall, TileForms
 
 API = "0.81"
@@ -87,6 +88,15 @@ def arithmetic(name: str, template: str = NEAREST) -> dict[str, TileForms]:
                 f"{name}_reuse_dest_init<{reuse}::DEST_TO_SRCB>",
                 "eltwise_binary.h",
             ),
+            with_broadcast={
+                dims: TileCall(
+                    f"{name}_tiles_bcast_{form}",
+                    f"{name}_bcast_{form}_init",
+                    "bcast.h",
+                    accumulates=name == "mul",
+                )
+                for dims, form in (((-1,), "cols"), ((-2,), "rows"), ((-2, -1), "scalar"))
+            },
         )
     }
 
@@ -99,15 +109,24 @@ def rounding(name: str, arguments: Encoding | None = None) -> dict[str, TileForm
 
 # Integers -----------------------------------------------------------------------------------------
 
-# A uint16 is an int32 in a register, so its arithmetic has to be cut off.
-SIGNED, UNSIGNED, SHORT = "int32", "uint32", "uint16"
-REGISTER_FORMATS = {SIGNED: "Int32", UNSIGNED: "UInt32", SHORT: "Int32"}
-WRAP = TileCall(
-    "bitwise_and_tile<DataFormat::{format}>",
-    "bitwise_and_tile_init",
-    "eltwise_unary/bitwise.h",
-    arguments=lambda: ("65535u",),
-)
+# A uint16 or uint8 is an int32 in a register, so its arithmetic has to be cut off.
+SIGNED, UNSIGNED = "int32", "uint32"
+NARROW = tuple(dtype.name for dtype in dtypes.NARROW)
+REGISTER_FORMATS = {SIGNED: "Int32", UNSIGNED: "UInt32"} | dict.fromkeys(NARROW, "Int32")
+INTEGERS = tuple(REGISTER_FORMATS)
+
+
+def low_bits(count: int) -> TileCall:
+    """What a narrow integer keeps of a result."""
+    return TileCall(
+        "bitwise_and_tile<DataFormat::{format}>",
+        "bitwise_and_tile_init",
+        "eltwise_unary/bitwise.h",
+        arguments=lambda: (f"{2**count - 1}u",),
+    )
+
+
+WRAP = {dtype.name: low_bits(count) for dtype, count in dtypes.NARROW.items()}
 
 
 def composed(composition: Callable[..., Any]) -> Tiles:
@@ -126,16 +145,15 @@ def for_integers_too(forms: TileForms) -> Tiles:
 
 
 def whole(
-    name: str, include: str, *, init: str | None = None, short: bool = True,
-    wraps: bool = False, **columns: Any,
+    name: str, include: str, *, init: str | None = None, wraps: bool = False, **columns: Any
 ) -> dict[str, TileForms]:  # fmt: skip
     """A call with the data format as its template, for all integers."""
     call = TileCall(
         f"{name}_tile<DataFormat::{{format}}>", init or f"{name}_tile_init", include, **columns
     )
-    found = {dtype: TileForms(in_dst=call) for dtype in (SIGNED, UNSIGNED)}
-    if short:
-        found[SHORT] = TileForms(in_dst=replace(call, then=WRAP) if wraps else call)
+    found = dict.fromkeys(INTEGERS, TileForms(in_dst=call))
+    for dtype in NARROW if wraps else ():
+        found[dtype] = TileForms(in_dst=replace(call, then=WRAP[dtype]))
     return found
 
 
@@ -147,12 +165,12 @@ def one_call(
 
 
 def whole_composed(
-    composition: Callable[..., Any], dtypes: tuple[str, ...] = (SIGNED, UNSIGNED, SHORT)
+    composition: Callable[..., Any], dtypes: tuple[str, ...] = INTEGERS
 ) -> dict[str, TileForms]:
     return dict.fromkeys(dtypes, TileForms(composition=composition))
 
 
-NOT_NEGATIVE = (UNSIGNED, SHORT)
+NOT_NEGATIVE = (UNSIGNED, *NARROW)
 UNCHANGED = dict.fromkeys(NOT_NEGATIVE, TileForms(is_nothing=True))
 
 FILL_WHOLE = TileCall(

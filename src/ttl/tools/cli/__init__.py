@@ -15,15 +15,18 @@ from .program import split_program_arguments
 
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
+    "check": "look for mistakes in the operations a program calls, without running them",
     "compile": "compile the operations a program calls to C++ kernels",
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
+    "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
+    "diff": "the first difference between two traces, such as a simulated and a compiled run",
     "explain": "explain a diagnostic code",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "compile")
+PROGRAM_VERBS = ("run", "check", "compile", "explore")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 

@@ -6,6 +6,7 @@ import argparse
 from textwrap import fill
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.pages import page_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,4 +30,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(broken.at(None))
     entry = found[0]
     print(f"{entry.code} ({entry.slug}): {entry.blame.value}\n\n{fill(entry.explanation, 90)}")
+    page = page_of(entry.code)
+    if page is not None and "\n## " in page:  # its head is what was printed
+        print("\n" + page[page.index("\n## ") + 1 :], end="")
     return 0

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ttl import ttnn
-from ttl.artifact import CompiledOperation, Operand, check_includes, read_folder
+from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, read_folder
 from ttl.config import Config
+from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.printing import array_text
@@ -76,9 +77,34 @@ def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> l
                 dtype=DTYPES[operand.dtype],
                 layout=LAYOUTS[operand.layout],
                 device=device,
+                memory_config=_memory_config(operand),
             )
         )
     return tensors
+
+
+def _memory_config(operand: Operand) -> ttnn.MemoryConfig:
+    try:
+        return _config_of(operand.memory)
+    except KeyError as unknown:
+        message = f"the manifest: there is no {unknown} where tensor `{operand.name}` lies"
+        helps = ("dump the operation again with TTLANG_KERNEL_DUMPS=1",)
+        broken = RuleBroken(codes.NOT_AN_ARTIFACT, message, helps=helps)
+        raise UsageError(broken.at(None)) from None
+
+
+def _config_of(memory: Memory) -> ttnn.MemoryConfig:
+    spec: ttnn.ShardSpec | ttnn.NdShardSpec | None = None
+    if memory.cores:
+        cores = ttnn.CoreRangeSet([ttnn.CoreRange(start, end) for start, end in memory.cores])
+        orientation = ttnn.ShardOrientation[memory.orientation]
+        if memory.distribution:
+            distribution = ttnn.ShardDistributionStrategy[memory.distribution]
+            spec = ttnn.NdShardSpec(memory.shard_shape, cores, orientation, distribution)
+        else:
+            spec = ttnn.ShardSpec(cores, memory.shard_shape, orientation)
+    layout, buffer = ttnn.TensorMemoryLayout[memory.memory_layout], memory.buffer_type
+    return ttnn.MemoryConfig(layout, ttnn.BufferType[buffer], spec)
 
 
 def _random(operand: Operand, generator: np.random.Generator) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from ttl import __version__
 from ttl.config import SCHEDULERS, is_positive, read_grid
-from ttl.diagnostics import file_not_usable
+from ttl.diagnostics import KernelFault, file_not_usable
 from ttl.trace import CATEGORIES
 
 from .program import add_program_arguments, program_environment, run_program
@@ -30,6 +32,7 @@ SWITCHES = {
     "no_float32_promotion": ("TTL_FLOAT32", "0"),
     "dry_run": ("TTL_DRY_RUN", "1"),
     "counts": ("TTL_COUNTS", "1"),
+    "results": ("TTL_TRACE_RESULTS", "1"),
 }
 
 
@@ -84,7 +87,12 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", nargs="?", const=TRACE_FILE, metavar="FILE",
-        help=f"write run events as JSON lines (to {TRACE_FILE} if no FILE is given)",
+        help=f"write run events as JSON lines (to {TRACE_FILE} if no FILE is given); a FILE.json "
+        "is one that Perfetto (ui.perfetto.dev) and chrome://tracing load",
+    )
+    parser.add_argument(
+        "--results", action="store_true",
+        help="with --trace: keep beside it what each operation left in its tensors, for ttl diff",
     )
     chosen = parser.add_mutually_exclusive_group()
     names = f"{','.join(CATEGORIES)} or {ALL}"
@@ -132,15 +140,27 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
+    if options.results and options.trace is None:
+        parser.error("--results needs --trace")
 
 
 def run(options: argparse.Namespace) -> int:
     environment = run_environment(options)
     try:
         return run_program(options.file, options.arguments, environment)
+    except KernelFault as fault:
+        raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
         if options.counts:
             _print_counts()
+
+
+def _repeatable(fault: KernelFault, options: argparse.Namespace) -> KernelFault:
+    """With a seed the schedule matters: the report says how to see it again."""
+    chosen = [f"--{name}" for name in ("host", "strict", "float32") if getattr(options, name)]
+    given = ["ttl", "run", *chosen, "--seed", str(options.seed), options.file, *options.arguments]
+    note = f"to repeat it: {shlex.join(given)}"
+    return KernelFault(*[replace(each, notes=(*each.notes, note)) for each in fault.diagnostics])
 
 
 def _print_counts() -> None:

@@ -12,7 +12,8 @@ from ttl.diagnostics import file_not_usable
 from ttl.integrations.flatbuffer import Runtime
 from ttl.integrations.flatbuffer.program import Program, TensorDescription
 from ttl.semantics.printing import array_text
-from ttl.trace import Recorder, write_json_lines
+from ttl.trace import Recorder
+from ttl.trace.files import append_events
 
 from .arrays import not_arrays, plain_type, read_archive, write_archive
 
@@ -74,8 +75,8 @@ def _random(program: Program, seed: int) -> list[Any]:
 
 def _write_trace(recorder: Recorder, file: str) -> None:
     try:
-        with Path(file).open("w") as out:
-            write_json_lines(recorder.events, out)
+        Path(file).write_text("")
+        append_events(Path(file), recorder.raw)
     except OSError as error:
         raise file_not_usable(file, error) from None
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
-from ttl.trace.stats import read_trace, tables
+from ttl.trace.files import read_trace
+from ttl.trace.stats import tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,8 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     try:
-        with Path(options.file).open(encoding="utf-8") as lines:
-            records = read_trace(lines)
+        records = read_trace(Path(options.file))
     except OSError as error:
         raise file_not_usable(options.file, error) from None
     except ValueError as error:

@@ -80,7 +80,8 @@ namespace detail {
   X(power_binary_tile_init) X(fmod_binary_tile_init) X(remainder_binary_tile_init)                \
   X(remainder_int32_tile_init) X(remainder_uint32_tile_init) X(fmod_int32_tile_init)              \
   X(remainder_tile_uint32_init) X(div_int32_floor_tile_init) X(div_int32_trunc_tile_init)         \
-  X(mul_int_tile_init) X(where_tile_init) X(typecast_tile_init)
+  X(mul_int_tile_init) X(where_tile_init) X(typecast_tile_init)       \
+  X(sfpu_reduce_init)
 
 enum class VectorInit : std::uint8_t {
 #define TTL_ENUMERATOR(name) name,

@@ -11,6 +11,7 @@ OfSlot sign_tile, exp2_tile, expm1_tile, abs_tile_int32, signbit_tile_int32;
 OfSlot1 log_with_base_tile, power_tile, power_iterative_tile, heaviside_tile;
 OfSlot1 unary_max_tile, unary_min_tile, unary_max_int32_tile, unary_min_int32_tile;
 OfSlot1 unary_max_uint32_tile, unary_min_uint32_tile;
+void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line);
 }  // namespace detail
 
 // Approximation is not modelled: every mode computes the function.
@@ -88,5 +89,31 @@ TTL_VECTOR_INIT(unary_min_int32_tile_init)
 TTL_OF_SLOT1(unary_min_int32_tile)
 TTL_VECTOR_INIT(unary_min_uint32_tile_init)
 TTL_OF_SLOT1(unary_min_uint32_tile)
+
+// Of the formats that the chip has, the executor has the 32-bit integers.
+constexpr bool sfpu_reduce_format_supported(DataFormat format) {
+  return format == DataFormat::Int32 || format == DataFormat::UInt32;
+}
+
+template <PoolType pool_type, DataFormat format, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void sfpu_reduce_init() {
+  static_assert(sfpu_reduce_format_supported(format), "Unsupported data format");
+  detail::begin_vector(
+      detail::VectorInit::sfpu_reduce_init,
+      static_cast<uint32_t>(pool_type) * 256 + static_cast<uint32_t>(format));
+}
+
+template <
+    PoolType pool_type,
+    DataFormat format,
+    ReduceDim reduce_dim = ReduceDim::REDUCE_COL,
+    bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void sfpu_reduce(uint32_t idst, int line = __builtin_LINE()) {
+  static_assert(sfpu_reduce_format_supported(format), "Unsupported data format");
+  static_assert(
+      reduce_dim != ReduceDim::REDUCE_SCALAR && pool_type != PoolType::AVG,
+      "Only row and column reductions by SUM, MAX and MIN are supported");
+  detail::sfpu_reduce(idst, pool_type, format, reduce_dim, line);
+}
 
 }  // namespace ckernel

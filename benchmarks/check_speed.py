@@ -1,0 +1,71 @@
+"""`python -m benchmarks.check_speed`: how long the static checks of a compilation take.
+
+`python -m benchmarks.check_speed FILE ARGUMENT...` checks the first operation that FILE calls.
+"""
+
+from __future__ import annotations
+
+import runpy
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.processes import ROOT
+
+PROGRAMS = ROOT / "benchmarks" / "programs"
+ROWS = (
+    ("add, 4x4-tile blocks", "compile/kernels.py", "add"),
+    ("a * b + exp(c), 4x4-tile blocks", "compile/kernels.py", "multiply-add-exp"),
+    ("matmul, += over K", "compile/kernels.py", "matmul"),
+    ("three broadcasts", "compile/kernels.py", "broadcasts"),
+    ("8x8 multicast matmul, 64 steps along K", "multicast_matmul.py", "2048", "1"),
+)
+REPEATS = 5
+
+
+def check_again(operation: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Prints milliseconds of CPU time, the median; and leaves."""
+    from ttl.frontend import build_module
+    from ttl.passes.pipelines import synchronize
+    from ttl.passes.verify import check_synchronization
+    from ttl.target import load
+
+    target = load("wormhole_b0")
+    program = operation.program(arguments, keywords, target.default_grid)
+    times = []
+    for _ in range(REPEATS):
+        module = build_module(program, target)
+        synchronize(module)
+        start = time.process_time()
+        found = check_synchronization(module)
+        times.append(1000 * (time.process_time() - start))
+        assert not found, found
+    print(f"{statistics.median(times):.1f}", flush=True)
+    raise SystemExit
+
+
+def measure(file: str, *arguments: str) -> None:
+    from ttl.language.engine import LAUNCH_HOOK
+
+    LAUNCH_HOOK.launch = check_again
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, str(Path(file).parent))
+    runpy.run_path(file, run_name="__main__")
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        measure(*sys.argv[1:])
+        return
+    print("| static checks of | ms CPU |", "|---|---:|", sep="\n")
+    for title, file, *arguments in ROWS:
+        command = [sys.executable, "-m", "benchmarks.check_speed", str(PROGRAMS / file)]
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
+        print(f"| {title} | {done.stdout.strip()} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What can be wrong with the two ends of a dataflow buffer, the same for every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from . import catalogue as codes
+from .diagnostic import Diagnostic, Label
+from .errors import RuleBroken
+from .span import Span
+
+CALLS = {"push": "reserve", "pop": "wait"}  # the release, and the call that acquires
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The kernel at one end on a node: what it calls, how often, and where it acquires first."""
+
+    release_call: Literal["push", "pop"]
+    kernel: str | None = None
+    released: int = 0
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        if self.kernel is None:
+            return f"no kernel calls {self.release_call}()"
+        return f"`{self.kernel}` calls {self.release_call}() {self.released} times"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        if self.kernel is None or self.span is None:
+            return ()
+        return (Label(self.span, f"`{self.kernel}` calls {CALLS[self.release_call]}() here"),)
+
+
+def leftover(
+    buffer: str,
+    buffer_span: Span | None,
+    producer: End,
+    consumer: End,
+    *,
+    node: tuple[int, ...],
+    holding_nodes: int,
+    node_count: int,
+) -> Diagnostic:
+    """Blocks were pushed and never popped."""
+    filled = producer.released - consumer.released
+    blocks = "1 block is" if filled == 1 else f"{filled} blocks are"
+    broken = RuleBroken(
+        codes.BUFFER_LEFTOVER,
+        f"{blocks} left in `{buffer}` at the end of the operation",
+        helps=("let the consumer wait for as many blocks as the producer pushes",),
+        notes=(
+            f"on node {node} {producer}, {consumer}",
+            f"seen on {holding_nodes} of {node_count} nodes",
+        ),
+        secondary=producer.labels + consumer.labels,
+        pushed=producer.released,
+        popped=consumer.released,
+    )
+    return broken.at(buffer_span, f"`{buffer}` declared here")
+
+
+def second_kernel(action: str, buffer: str, first: str, where: Span | None) -> RuleBroken:
+    """Two kernels are at one end of a buffer; `first` came first."""
+    label = None if where is None else Label(where, f"`{first}` calls {action}() here")
+    return RuleBroken(
+        codes.BUFFER_ENDS,
+        f"two kernels call {action}() on `{buffer}`; the other one is `{first}`",
+        helps=("give each of the kernels a dataflow buffer of its own",),
+        secondary=() if label is None else (label,),
+    )

@@ -1,0 +1,97 @@
+"""A fault of pyttl itself: all that is needed to find its cause goes into a folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ttl.config import Config
+from ttl.diagnostics import Diagnostic, InternalError, codes
+from ttl.language.operation import Program
+from ttl.target import Target
+
+FAULTS = "faults"  # in the cache folder
+PACKAGES = ("pyttl", "numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
+OURS = ("TTL_", "TTLANG_", "PYTTL_")  # variables of the environment
+
+
+def unexpected(program: Program, error: Exception) -> InternalError:
+    """An exception that pyttl raised and did not mean to."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"pyttl failed on `{program.operation.__name__}`: {text}"
+    return InternalError(Diagnostic(codes.INTERNAL, message))
+
+
+def with_bundle(
+    error: InternalError, program: Program, target: Target, config: Config
+) -> InternalError:
+    """The error with a note that says where its bundle is; as it was if none can be written."""
+    cause = error.__cause__ or error
+    trace = "".join(traceback.format_exception(cause))
+    name = f"{program.operation.__name__}-{sha256(trace.encode()).hexdigest()[:8]}"
+    folder = config.cache_dir / FAULTS / name
+    parts: dict[str, Callable[[], str]] = {
+        "traceback.txt": lambda: trace,
+        "message.txt": lambda: f"{error}\n",
+        "versions.txt": _versions,
+        "command.txt": _command,
+        "program.py": lambda: _source(program),
+        "initial.mlir": lambda: _module(program, target),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in parts.items():
+            (folder / file).write_text(_text(text), encoding="utf-8")
+    except OSError:
+        return error
+    first, *others = error.diagnostics
+    notes = (
+        *first.notes,
+        "this is a fault in pyttl, not in your program",
+        f"program, versions, IR and traceback are in {folder}",
+    )
+    helps = ("report it with that folder",)
+    return InternalError(replace(first, notes=notes, helps=helps), *others)
+
+
+def _text(part: Callable[[], str]) -> str:
+    """A part that fails, as the IR does where the frontend is at fault, says so itself."""
+    try:
+        return part()
+    except Exception as error:
+        return f"not available: {type(error).__name__}: {error}\n"
+
+
+def _versions() -> str:
+    lines = [f"python {sys.version}", f"platform {platform.platform()}"]
+    for package in PACKAGES:
+        try:
+            lines.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            lines.append(f"{package} is not installed")
+    return "\n".join(lines) + "\n"
+
+
+def _command() -> str:
+    ours = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
+    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(ours.items())]
+    return "\n".join([shlex.join(sys.argv), *variables]) + "\n"
+
+
+def _source(program: Program) -> str:
+    return Path(program.operation.function.__code__.co_filename).read_text(encoding="utf-8")
+
+
+def _module(program: Program, target: Target) -> str:
+    from ttl.dialects import print_module
+    from ttl.frontend import build_module
+
+    return print_module(build_module(program, target))

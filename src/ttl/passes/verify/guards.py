@@ -1,0 +1,110 @@
+"""Does each node only do what its role in the pipe nets allows? ttl-verify-pipenet-guards.
+
+That a send stands in if_src() and a receive in if_dst() is a matter of types. What is left: a node
+that waits for blocks which only nodes with a role push, and control flow that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.locations import span_of
+
+from .events import Event, Kind, Node, counted
+from .walk import WalkedModule
+
+ROLES = {"src": ("a source", "is_src"), "dst": ("a receiver", "is_dst")}
+
+
+def check_guards(walked: WalkedModule) -> list[Diagnostic]:
+    return [*_unknown(walked), *_without_role(walked)]
+
+
+def _unknown(walked: WalkedModule) -> Iterator[Diagnostic]:
+    """Control flow around pipes that cannot be evaluated; other one is not an error."""
+    for kernel, node, op in walked.unknown:
+        used = next((inner for inner in op.walk() if _uses_pipe(inner)), None)
+        if used is None:
+            continue
+        what = "waits for a receive" if isinstance(used, ttl.WaitTransferOp) else "uses a pipe"
+        place = span_of(used.location)
+        yield RuleBroken(
+            codes.PIPE_GUARD,
+            f"`{kernel}` {what} under a condition that is not known before the run",
+            helps=("let the condition depend on coordinates, constants and loop counters only",),
+            secondary=() if place is None else (Label(place, "here"),),
+            node=node,
+        ).at(span_of(op.location), "this decides whether it happens")
+
+
+def _uses_pipe(op: Operation) -> bool:
+    if isinstance(op, ttl.CopyOp):
+        return op.pipe is not None
+    if isinstance(op, ttl.WaitTransferOp):
+        assert isinstance(op.transfer.type, ttl.TransferType)
+        return op.transfer.type.kind.data in ("send", "receive")
+    return isinstance(op, ttl.ForEachPipeOp)
+
+
+def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:
+    """A wait for blocks that only nodes with a role push."""
+    if not walked.is_complete or not walked.names.pipes:
+        return
+    pushes = _first(walked, Kind.RESERVE)
+    waits = _first(walked, Kind.WAIT)
+    for buffer in range(len(walked.buffers)):
+        pushing = {node for node, number in pushes if number == buffer}
+        waiting = [node for node, number in waits if number == buffer and node not in pushing]
+        if not pushing or not waiting:
+            continue
+        role = _role_around(pushes[min(pushing), buffer][1][2])
+        if role is not None:
+            kernel, event = waits[waiting[0], buffer]
+            where = walked.nodes[waiting[0]]
+            yield _wait_without_role(walked, kernel, event, where, role, len(waiting))
+
+
+def _first(walked: WalkedModule, kind: Kind) -> dict[tuple[int, int], tuple[str, Event]]:
+    """For each node and buffer the first event of a kind, and its kernel."""
+    found: dict[tuple[int, int], tuple[str, Event]] = {}
+    for node, traces in enumerate(walked.traces):
+        for kernel, items in zip(walked.kernels, traces, strict=True):
+            for event, _ in counted(items):
+                if event[0] is kind:
+                    found.setdefault((node, event[1]), (kernel.name, event))
+    return found
+
+
+def _role_around(op: Operation) -> tuple[str, str] | None:
+    """The net and the role that an operation needs."""
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ttl.ForEachPipeOp):
+            return parent.net.root_reference.data, parent.ROLE
+        if isinstance(parent, scf.IfOp) and isinstance(parent.cond.owner, ttl.RoleOp):
+            asked = parent.cond.owner
+            if len(asked.ROLES) == 1:
+                return asked.net.root_reference.data, asked.ROLES[0]
+        parent = parent.parent_op()
+    return None
+
+
+def _wait_without_role(
+    walked: WalkedModule, kernel: str, event: Event, node: Node, role: tuple[str, str], count: int
+) -> Diagnostic:
+    net, kind = role
+    name = walked.buffers[event[1]].name
+    title, guard = ROLES[kind]
+    return RuleBroken(
+        codes.PIPE_GUARD,
+        f"`{kernel}` waits for a block of `{name}` on node {node}, which is not {title} of "
+        f"`{net}`; only those push to it",
+        helps=(f"write `if {net}.{guard}():` around what `{kernel}` does with the block",),
+        notes=(f"seen on {count} of {len(walked.nodes)} nodes; first on node {node}",),
+        node=node,
+    ).at(span_of(event[2].location), "here")

@@ -1,0 +1,460 @@
+"""Runs the traces of some nodes against each other, without data.
+
+rule CREDITS     reserve takes free space and pop gives it back, wait takes a pushed block and push
+                 gives it, as at the two ends of a dataflow buffer
+rule RENDEZVOUS  the n-th send of a pipe and the n-th post of each receiver are one transfer, which
+                 is over for everybody when all have started it
+rule KAHN        buffers and pipes have one reader and one writer: which kernel goes first does not
+                 matter, if one order gets stuck all do
+rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
+                 value it ends with; of others semaphores.py says what can be said
+rule PERIOD      some kernels stop at the end of each iteration until all others have to wait, which
+                 by rule KAHN they do in one state only; a state that was seen before, but for the
+                 iterations that are left, is a period, and is skipped as long as no loop ends
+rule ANCHOR      the first of these kernels has the most iterations; one that goes through many
+                 while they stop depends on none of them, and becomes one of them
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
+from .statements import BudgetSpent, Items, Repeat
+
+LONE_ITERATIONS = 64  # rule ANCHOR
+SHORTEST_SKIPPED = 4  # iterations that are left of a loop; fewer are not worth looking for a period
+KEPT_STATES = 8  # with equal positions
+
+
+class Task:
+    """A kernel on a node: where it is in its trace."""
+
+    __slots__ = (
+        "blocked", "groups", "is_done", "items", "kernel", "node", "number", "position",
+        "remaining", "stack", "transfers",
+    )  # fmt: skip
+
+    def __init__(self, number: int, kernel: int, node: int, items: Items):
+        self.number = number
+        self.kernel = kernel
+        self.node = node
+        self.items = items
+        self.position = 0
+        self.remaining = 0  # iterations of the innermost loop, without the current one
+        self.stack: list[tuple[Items, int, int]] = []
+        self.transfers: dict[Hashable, tuple[int, int, Any]] = {}  # pipe, number, operation
+        self.groups: dict[int, list[tuple[int, int, Any]]] = {}
+        self.blocked: Event | None = None
+        self.is_done = False
+
+    def place(self) -> tuple[Any, ...]:
+        """Everything but the iterations that are left; traces are compared by identity."""
+        loops = tuple([(id(items), position) for items, position, _ in self.stack])
+        return (id(self.items), self.position, loops)
+
+    def left(self) -> list[int]:
+        return [self.remaining, *(remaining for _, _, remaining in self.stack)]
+
+    def skip(self, periods: int, done: Sequence[int]) -> None:
+        self.remaining -= periods * done[0]
+        self.stack = [
+            (items, position, remaining - periods * each)
+            for (items, position, remaining), each in zip(self.stack, done[1:], strict=True)
+        ]
+
+
+class PipeState:
+    """How often each end of a pipe has started."""
+
+    __slots__ = ("posted", "sent", "sleepers")
+
+    def __init__(self, receivers: Sequence[int]):
+        self.sent = 0
+        self.posted = dict.fromkeys(receivers, 0)
+        self.sleepers: list[Task] = []
+
+    def complete(self) -> int:
+        """The transfers that all have started."""
+        return min(self.sent, *self.posted.values())
+
+
+Cell = tuple[int, int]  # a semaphore on a node
+MOST_SUMS = 4096
+
+
+class Hope:
+    """The values that a semaphore could have had in some order of what has changed it so far."""
+
+    __slots__ = ("bases", "sums")
+
+    def __init__(self, initial: int):
+        self.bases = {initial}  # what it was set to
+        self.sums = {0}  # of some of the increments
+
+    def add(self, added: int) -> None:
+        if len(self.sums) <= MOST_SUMS:
+            self.sums |= {(total + added) % SEMAPHORE_VALUES for total in self.sums}
+
+    def can_be(self, wanted: int, at_least: bool) -> bool:
+        if len(self.sums) > MOST_SUMS:  # too many to say no
+            return True
+        if at_least:
+            return max(self.bases) + max(self.sums) >= wanted
+        return any((wanted - base) % SEMAPHORE_VALUES in self.sums for base in self.bases)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What there is before the kernels run."""
+
+    block_counts: tuple[int, ...]
+    pipes: Sequence[Pipe]
+    node_numbers: dict[tuple[int, ...], int]
+    initial: tuple[int, ...]  # of the semaphores
+    sends_block: bool = False  # a send waits for the posts when it starts, as compiled kernels do
+    loose: frozenset[Cell] = frozenset()  # semaphores that break rule MONOTONE
+    hopeful: bool = False  # a wait at a loose one is over if it could be over in some order
+    seed: int | None = None  # of the order in which kernels get to loose ones
+
+
+class Machine:
+    """The state of all kernels of some nodes."""
+
+    def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
+        self.start = start
+        self.budget = most_events
+        self.tasks: list[Task] = []
+        for node, of_kernels in traces.items():
+            for kernel, items in enumerate(of_kernels):
+                self.tasks.append(Task(len(self.tasks), kernel, node, items))
+        counts = start.block_counts
+        # By node: free blocks and pushed blocks of each buffer, and who sleeps at its ends.
+        self.free = {node: list(counts) for node in traces}
+        self.filled = {node: [0] * len(counts) for node in traces}
+        self.level = {node: [0] * len(counts) for node in traces}  # pushed and not popped
+        self.sleeping: dict[tuple[Kind, int, int], Task] = {}
+        self.pipes: dict[int, PipeState] = {}
+        self.values: dict[Cell, int] = {}
+        self.hopes: dict[Cell, Hope] = {}  # of loose ones
+        self.semaphore_sleepers: dict[Cell, list[Task]] = {}
+        self.random = None if start.seed is None else Random(start.seed)
+        self.ready = deque(self.tasks)
+        self.anchors = {_longest(self.tasks)} if self.tasks and start.seed is None else None
+        self.stopped: list[Task] = []  # those of them that let others run
+        self.iterations: dict[Task, int] = {}  # of others since then
+        self.seen: dict[Hashable, list[list[list[int]]]] = {}
+
+    def run(self) -> bool:
+        """Until nobody can go on: have all ended?"""
+        while self.ready or self.stopped:
+            if not self.ready:
+                self._skip_periods()
+                self.ready.extend(self.stopped)
+                self.stopped = []
+                self.iterations = {}
+            if self.random is not None:
+                self.ready.rotate(self.random.randrange(len(self.ready)))
+            self._advance(self.ready.popleft())
+        return all(task.is_done for task in self.tasks)
+
+    @property
+    def stuck(self) -> list[Task]:
+        return [task for task in self.tasks if not task.is_done]
+
+    def _advance(self, task: Task) -> None:
+        """Until it has to wait or ends."""
+        task.blocked = None
+        events = 0
+        while True:
+            if task.position == len(task.items):
+                if self._goes_on(task):
+                    continue
+                break
+            item = task.items[task.position]
+            if isinstance(item, Repeat):
+                task.stack.append((task.items, task.position, task.remaining))
+                task.items, task.position, task.remaining = item.items, 0, item.times - 1
+                continue
+            events += 1
+            if self.random is not None and self._lets_others_first(task, item):
+                break
+            if not HANDLERS[item[0]](self, task, item):
+                task.blocked = item
+                break
+            task.position += 1
+        self.budget -= events
+        if self.budget < 0:
+            raise BudgetSpent
+
+    def _goes_on(self, task: Task) -> bool:
+        """Once more, or behind the loop; False at the end of the trace, or to let others run."""
+        if task.remaining:
+            task.remaining -= 1
+            task.position = 0
+            return not self._stops(task)
+        if not task.stack:
+            task.is_done = True
+            return False
+        task.items, task.position, task.remaining = task.stack.pop()
+        task.position += 1
+        return True
+
+    def _stops(self, task: Task) -> bool:
+        if self.anchors is None or task.remaining < SHORTEST_SKIPPED:
+            return False
+        if task not in self.anchors:
+            done = self.iterations[task] = self.iterations.get(task, 0) + 1
+            if done < LONE_ITERATIONS:
+                return False
+            self.anchors.add(task)
+        self.stopped.append(task)
+        return True
+
+    # Buffers (rule CREDITS)
+
+    def reserve(self, task: Task, event: Event) -> bool:
+        return self._take(task, event, self.free)
+
+    def wait(self, task: Task, event: Event) -> bool:
+        return self._take(task, event, self.filled)
+
+    def _take(self, task: Task, event: Event, credits: dict[int, list[int]]) -> bool:
+        kind, buffer, _ = event
+        own = credits[task.node]
+        if not own[buffer]:
+            self.sleeping[kind, task.node, buffer] = task
+            return False
+        own[buffer] -= 1
+        return True
+
+    def push(self, task: Task, event: Event) -> bool:
+        self.level[task.node][event[1]] += 1
+        return self._give(task, event, self.filled, Kind.WAIT)
+
+    def pop(self, task: Task, event: Event) -> bool:
+        self.level[task.node][event[1]] -= 1
+        return self._give(task, event, self.free, Kind.RESERVE)
+
+    def _give(
+        self, task: Task, event: Event, credits: dict[int, list[int]], taken_by: Kind
+    ) -> bool:
+        buffer = event[1]
+        credits[task.node][buffer] += 1
+        if self.sleeping:
+            sleeper = self.sleeping.pop((taken_by, task.node, buffer), None)
+            if sleeper is not None:
+                self.ready.append(sleeper)
+        return True
+
+    # Pipes (rule RENDEZVOUS)
+
+    def _pipe(self, number: int) -> PipeState:
+        known = self.pipes.get(number)
+        if known is None:
+            numbers = self.start.node_numbers
+            receivers = [numbers[node] for node in self.start.pipes[number].receivers]
+            known = self.pipes[number] = PipeState(receivers)
+        return known
+
+    def post(self, task: Task, event: Event) -> bool:
+        _, number, op, slot = event
+        pipe = self._pipe(number)
+        task.transfers[slot] = (number, pipe.posted[task.node], op)
+        pipe.posted[task.node] += 1
+        self._wake(pipe)
+        return True
+
+    def send(self, task: Task, event: Event) -> bool:
+        _, number, op, slot = event
+        pipe = self._pipe(number)
+        if self.start.sends_block and min(pipe.posted.values()) <= pipe.sent:
+            pipe.sleepers.append(task)
+            return False
+        task.transfers[slot] = (number, pipe.sent, op)
+        pipe.sent += 1
+        self._wake(pipe)
+        return True
+
+    def _wake(self, pipe: PipeState) -> None:
+        if pipe.sleepers:
+            self.ready.extend(pipe.sleepers)
+            pipe.sleepers = []
+
+    def _is_over(self, task: Task, transfer: tuple[int, int, Any]) -> bool:
+        pipe = self._pipe(transfer[0])
+        if pipe.complete() > transfer[1]:
+            return True
+        pipe.sleepers.append(task)
+        return False
+
+    def finish(self, task: Task, event: Event) -> bool:
+        transfer = task.transfers.get(event[1])
+        return transfer is None or self._is_over(task, transfer)
+
+    def new_group(self, task: Task, event: Event) -> bool:
+        task.groups[event[1]] = []
+        return True
+
+    def add(self, task: Task, event: Event) -> bool:
+        _, group, _, slot = event
+        if slot in task.transfers:
+            task.groups.setdefault(group, []).append(task.transfers[slot])
+        return True
+
+    def finish_group(self, task: Task, event: Event) -> bool:
+        return self.open_transfer(task, event) is None
+
+    def open_transfer(self, task: Task, event: Event) -> tuple[int, int, Any] | None:
+        """The transfer that a task waits for, or None."""
+        if event[0] is Kind.FINISH:
+            found = [task.transfers[event[1]]]
+        else:
+            found = task.groups.get(event[1], [])
+        return next((each for each in found if not self._is_over(task, each)), None)
+
+    # Semaphores
+
+    def value(self, semaphore: int, node: int) -> int:
+        return self.values.get((semaphore, node), self.start.initial[semaphore])
+
+    def semaphore_wait(self, task: Task, event: Event) -> bool:
+        _, semaphore, _, wanted, at_least = event
+        cell = (semaphore, task.node)
+        value = self.value(semaphore, task.node)
+        if value >= wanted if at_least else value == wanted:
+            return True
+        if self.start.hopeful and cell in self.hopes and self.hopes[cell].can_be(wanted, at_least):
+            return True
+        self.semaphore_sleepers.setdefault(cell, []).append(task)
+        return False
+
+    def semaphore_set(self, task: Task, event: Event) -> bool:
+        _, semaphore, _, value, nodes = event
+        for node in nodes:
+            if (hope := self._hope(semaphore, node)) is not None:
+                hope.bases.add(value)
+            self._change(semaphore, node, value)
+        return True
+
+    def semaphore_inc(self, task: Task, event: Event) -> bool:
+        _, semaphore, _, added, nodes = event
+        for node in nodes:
+            if (hope := self._hope(semaphore, node)) is not None:
+                hope.add(added)
+            value = self.value(semaphore, node) + added
+            self._change(semaphore, node, value % SEMAPHORE_VALUES)
+        return True
+
+    def _hope(self, semaphore: int, node: int) -> Hope | None:
+        cell = (semaphore, node)
+        if cell not in self.start.loose:
+            return None
+        return self.hopes.setdefault(cell, Hope(self.start.initial[semaphore]))
+
+    def _change(self, semaphore: int, node: int, value: int) -> None:
+        self.values[semaphore, node] = value
+        self.ready.extend(self.semaphore_sleepers.pop((semaphore, node), ()))
+
+    def _lets_others_first(self, task: Task, event: Event) -> bool:
+        """At a loose semaphore the order matters: sometimes others come first."""
+        if self.random is None or event[0] < Kind.SEMAPHORE_WAIT or self.random.random() < 0.5:
+            return False
+        self.ready.append(task)
+        return True
+
+    # rule PERIOD
+
+    def _skip_periods(self) -> None:
+        key = self.state()
+        left = [task.left() for task in self.tasks]
+        earlier = self.seen.setdefault(key, [])
+        for before in earlier:
+            periods = _periods(before, left)
+            if periods:
+                for task, was, now in zip(self.tasks, before, left, strict=True):
+                    task.skip(periods, [a - b for a, b in zip(was, now, strict=True)])
+                return
+        if len(earlier) == KEPT_STATES:
+            earlier.pop(0)
+        earlier.append(left)
+
+    def state(self) -> Hashable:
+        """Everything but the iterations that are left, pipes counted from what is complete."""
+        complete = {number: pipe.complete() for number, pipe in self.pipes.items()}
+        return (
+            tuple([task.place() for task in self.tasks]),
+            tuple([tuple(free) for free in self.free.values()]),
+            tuple([tuple(filled) for filled in self.filled.values()]),
+            tuple([
+                (number, pipe.sent - complete[number],
+                 tuple([posted - complete[number] for posted in pipe.posted.values()]))
+                for number, pipe in self.pipes.items()
+            ]),
+            tuple([_open(task, complete) for task in self.tasks if task.transfers]),
+            tuple(self.values.items()),
+            tuple([(len(hope.bases), len(hope.sums)) for hope in self.hopes.values()]),
+        )  # fmt: skip
+
+
+def _open(task: Task, complete: dict[int, int]) -> Hashable:
+    """The transfers of a task that are not complete, counted from the complete ones."""
+    slots = tuple([
+        (slot, pipe, number - complete[pipe])
+        for slot, (pipe, number, _) in task.transfers.items()
+        if number >= complete[pipe]
+    ])  # fmt: skip
+    groups = tuple([
+        (group, pipe, number - complete[pipe])
+        for group, added in task.groups.items()
+        for pipe, number, _ in added
+        if number >= complete[pipe]
+    ])  # fmt: skip
+    return task.number, slots, groups
+
+
+def _periods(before: list[list[int]], now: list[list[int]]) -> int:
+    """How many times what happened in between can happen again before a loop ends."""
+    most = 0
+    for was, left in zip(before, now, strict=True):
+        for a, b in zip(was, left, strict=True):
+            if a < b:
+                return 0
+            if a > b:
+                possible = b // (a - b)
+                if not possible:
+                    return 0
+                most = min(most, possible) if most else possible
+    return most
+
+
+def _longest(tasks: Sequence[Task]) -> Task:
+    return max(tasks, key=lambda task: _iterations(task.items))
+
+
+def _iterations(items: Items) -> int:
+    return max(
+        (item.times * (1 + _iterations(item.items)) for item in items if isinstance(item, Repeat)),
+        default=0,
+    )
+
+
+HANDLERS = {
+    Kind.RESERVE: Machine.reserve,
+    Kind.PUSH: Machine.push,
+    Kind.WAIT: Machine.wait,
+    Kind.POP: Machine.pop,
+    Kind.POST: Machine.post,
+    Kind.SEND: Machine.send,
+    Kind.FINISH: Machine.finish,
+    Kind.NEW_GROUP: Machine.new_group,
+    Kind.ADD: Machine.add,
+    Kind.FINISH_GROUP: Machine.finish_group,
+    Kind.SEMAPHORE_WAIT: Machine.semaphore_wait,
+    Kind.SEMAPHORE_SET: Machine.semaphore_set,
+    Kind.SEMAPHORE_INC: Machine.semaphore_inc,
+}

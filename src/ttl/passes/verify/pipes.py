@@ -1,0 +1,124 @@
+"""Do both ends of every pipe fit together, and is every pipe used?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice, repeat
+
+from xdsl.ir import Attribute, SSAValue
+
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.locations import span_of
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.tensors import type_mismatch
+
+from .events import Event, Kind, Node, Pipe, buffer_name, counted
+from .statements import Items, Repeat
+from .walk import WalkedModule
+
+MOST_COMPARED = 10_000  # transfers of one pipe
+
+
+def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
+    """The n-th send and the n-th post of a pipe have blocks of the same type."""
+    if not walked.is_complete or not walked.names.pipes:
+        return []
+    types = _types(walked)
+    return [
+        found
+        for number, pipe in enumerate(walked.names.pipes)
+        if len(types.get(number, ())) > 1  # where all are alike, nothing needs to be compared
+        for found in islice(_mismatches(walked, number, pipe), 1)
+    ]
+
+
+def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
+    """The types of the blocks that go through each pipe."""
+    found: dict[int, set[Attribute]] = {}
+    for _, traces in walked.distinct():
+        for items in traces:
+            for event, _ in counted(items):
+                if event[0] in (Kind.SEND, Kind.POST):
+                    found.setdefault(event[1], set()).add(_block(event).type)
+    return found
+
+
+def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagnostic]:
+    sends = list(islice(_events(walked, pipe.source, Kind.SEND, number), MOST_COMPARED))
+    for node in pipe.receivers:
+        for send, post in zip(sends, _events(walked, node, Kind.POST, number), strict=False):
+            if _block(send).type != _block(post).type:
+                yield _mismatch(pipe, node, send, post)
+                break
+
+
+def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
+    where, acquire = span_of(send[2].location), _block(send).owner
+    what = "a block"
+    if isinstance(acquire, ttl.AcquireOp):
+        what = f"the block of `{buffer_name(acquire.buffer)}`"
+    text = f"node {pipe.source} sends {what} here"
+    broken = type_mismatch(
+        block_type(_block(send).type),
+        block_type(_block(post).type),
+        f"pipe {pipe.name} connects",
+        () if where is None else (Label(where, text),),
+    )
+    return broken.at(span_of(post[2].location), notes=(f"on node {node}",))
+
+
+def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator[Event]:
+    """The events of a node on a pipe in their order; nothing if two kernels share an end."""
+    traces = walked.traces[walked.names.node_numbers[node]]
+    using = [items for items in traces if _acts(items, kind, pipe)]
+    if len(using) == 1:
+        yield from (e for e in _flat(using[0]) if e[0] is kind and e[1] == pipe)
+
+
+def _acts(items: Items, kind: Kind, pipe: int) -> bool:
+    return any(event[0] is kind and event[1] == pipe for event, _ in counted(items))
+
+
+def _flat(items: Items) -> Iterator[Event]:
+    for item in items:
+        if isinstance(item, Repeat):
+            yield from chain.from_iterable(_flat(each) for each in repeat(item.items, item.times))
+        else:
+            yield item
+
+
+def _block(event: Event) -> SSAValue:
+    op: ttl.CopyOp = event[2]
+    return op.source if event[0] is Kind.SEND else op.destination
+
+
+def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
+    """One warning for each net with pipes through which nothing goes."""
+    if not walked.is_complete:
+        return []
+    used = {
+        event[1]
+        for _, traces in walked.distinct()
+        for items in traces
+        for event, _ in counted(items)
+        if event[0] in (Kind.SEND, Kind.POST)
+    }
+    found = []
+    for net, numbers in walked.names.nets.items():
+        unused = [walked.names.pipes[number] for number in numbers if number not in used]
+        if unused:
+            found.append(_unused(net, unused, len(numbers)))
+    return found
+
+
+def _unused(net: str, unused: list[Pipe], count: int) -> Diagnostic:
+    first = unused[0]
+    which = f"pipe {first.name}" if len(unused) == 1 else f"{len(unused)} of {count} pipes"
+    notes = () if len(unused) == 1 else (f"the first is pipe {first.name}",)
+    return RuleBroken(
+        codes.PIPE_UNUSED,
+        f"{which} of `{net}` {'is' if len(unused) == 1 else 'are'} never used",
+        notes=notes,
+        helps=("send through it, or take it out of the net",),
+    ).at(first.span, "declared here")

@@ -1,0 +1,191 @@
+"""What got stuck or is left over, in the words of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ttl.diagnostics import Diagnostic
+from ttl.diagnostics.buffer_ends import End, leftover
+from ttl.diagnostics.waiting import (
+    AnyWaiting,
+    Waiting,
+    waiting_at_pipe,
+    waiting_at_semaphore,
+)
+from ttl.diagnostics.waiting import Kernel as KernelOnNode
+from ttl.dialects.locations import span_of
+
+from .events import Event, Kind, counted
+from .machine import Machine, Task
+from .walk import WalkedModule
+
+
+class Report:
+    """Knows which kernels act on what, on all nodes."""
+
+    def __init__(self, walked: WalkedModule):
+        self.walked = walked
+
+    def waiting(self, task: Task, machine: Machine, node: int) -> AnyWaiting:
+        event = task.blocked
+        assert event is not None
+        kernel = self._on_node(task.kernel, node)
+        if event[0] in (Kind.RESERVE, Kind.WAIT):
+            return self._at_buffer(task, event, machine, kernel)
+        if event[0] is Kind.SEMAPHORE_WAIT:
+            return self._at_semaphore(task, event, machine, kernel)
+        return self._at_pipe(task, event, machine, kernel)
+
+    def _at_buffer(
+        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+    ) -> Waiting:
+        kind, number, op = event
+        buffer = self.walked.buffers[number]
+        return Waiting(
+            kernel=kernel[0],
+            node=kernel[1],
+            span=span_of(op.location),
+            action="reserve" if kind is Kind.RESERVE else "wait",
+            buffer=buffer.name,
+            buffer_span=buffer.span,
+            filled=machine.level[task.node][number],
+            capacity=buffer.block_count,
+        )
+
+    def _at_pipe(
+        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+    ) -> AnyWaiting:
+        if event[0] is Kind.SEND:
+            number, sends, started = event[1], True, None
+            count = machine.pipes[number].sent
+        else:
+            transfer = machine.open_transfer(task, event)
+            assert transfer is not None
+            number, count, copy = transfer
+            sends, started = copy.pipe is copy.destination, span_of(copy.location)
+        pipe, state = self.walked.names.pipes[number], machine.pipes[number]
+        is_sent = event[0] is Kind.SEND or state.sent > count
+        nodes = self.walked.nodes
+        missing = [nodes[receiver] for receiver, posted in state.posted.items() if posted <= count]
+        waited_for = missing if is_sent else [pipe.source]
+        return waiting_at_pipe(
+            kernel,
+            span_of(event[2].location),
+            sends=sends,
+            pipe=pipe.name,
+            pipe_span=pipe.span,
+            for_send_of=None if is_sent else pipe.source,
+            for_posts_of=missing,
+            partners=tuple([
+                self._partners(node, Kind.POST if is_sent else Kind.SEND, number)
+                for node in waited_for
+            ]),
+            started=started,
+        )  # fmt: skip
+
+    def _partners(self, node: tuple[int, ...], kind: Kind, pipe: int) -> tuple[KernelOnNode, ...]:
+        """The kernels of a node that act on the pipe; if none does, all that could."""
+        number = self.walked.names.node_numbers[node]
+        found = [
+            kernel
+            for kernel, items in enumerate(self.walked.traces[number])
+            if any(event[0] is kind and event[1] == pipe for event, _ in counted(items))
+        ]
+        moving = [n for n, kernel in enumerate(self.walked.kernels) if kernel.thread != "compute"]
+        return tuple([self._on_node(kernel, number) for kernel in found or moving])
+
+    def _at_semaphore(
+        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+    ) -> AnyWaiting:
+        _, number, op, wanted, at_least = event
+        semaphore = self.walked.semaphores[number]
+        return waiting_at_semaphore(
+            kernel,
+            span_of(op.location),
+            semaphore=semaphore.name,
+            semaphore_span=semaphore.span,
+            wanted=wanted,
+            at_least=at_least,
+            value=machine.value(number, task.node),
+            changed_by=self._changers(number, task.node),
+        )
+
+    def _changers(self, semaphore: int, node: int) -> list[KernelOnNode]:
+        changes = (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
+        return [
+            self._on_node(kernel, number)
+            for number, traces in enumerate(self.walked.traces)
+            for kernel, items in enumerate(traces)
+            if any(
+                event[0] in changes and event[1] == semaphore and node in event[4]
+                for event, _ in counted(items)
+            )
+        ]
+
+    def _on_node(self, kernel: int, node: int) -> KernelOnNode:
+        return self.walked.kernels[kernel].name, self.walked.nodes[node]
+
+    def kernels_at(self, kind: Kind) -> dict[str, str | None]:
+        """Which kernel reserves or waits for blocks of a buffer, on any node."""
+        found: dict[str, str | None] = {buffer.name: None for buffer in self.walked.buffers}
+        for _, traces in self.walked.distinct():
+            for kernel, items in zip(self.walked.kernels, traces, strict=True):
+                for event, _ in counted(items):
+                    name = self.walked.buffers[event[1]].name if event[0] is kind else None
+                    if name is not None and found[name] is None:
+                        found[name] = kernel.name
+        return found
+
+    def pipe_counts(self, waiting: Sequence[AnyWaiting]) -> tuple[str, ...]:
+        """Of the pipes that are waited at: who sends and posts more often than the others."""
+        notes = []
+        subjects = {entry.subject for entry in waiting}
+        for number, pipe in enumerate(self.walked.names.pipes):
+            if f"pipe {pipe.name}" not in subjects:
+                continue
+            sent = self._count(pipe.source, Kind.SEND, number)
+            for node in pipe.receivers:
+                posted = self._count(node, Kind.POST, number)
+                if posted != sent:
+                    notes.append(
+                        f"through pipe {pipe.name} node {pipe.source} sends {_times(sent)}, "
+                        f"node {node} posts {_times(posted)}"
+                    )
+                    break
+        return tuple(notes[:2])
+
+    def _count(self, node: tuple[int, ...], kind: Kind, pipe: int) -> int:
+        traces = self.walked.traces[self.walked.names.node_numbers[node]]
+        return sum(
+            times
+            for items in traces
+            for event, times in counted(items)
+            if event[0] is kind and event[1] == pipe
+        )
+
+    def leftover(self, number: int, nodes: list[int]) -> Diagnostic:
+        buffer, first = self.walked.buffers[number], nodes[0]
+        return leftover(
+            buffer.name,
+            buffer.span,
+            self._end(first, number, Kind.PUSH),
+            self._end(first, number, Kind.POP),
+            node=self.walked.nodes[first],
+            holding_nodes=len(nodes),
+            node_count=len(self.walked.nodes),
+        )
+
+    def _end(self, node: int, buffer: int, kind: Kind) -> End:
+        acquires = Kind.RESERVE if kind is Kind.PUSH else Kind.WAIT
+        for kernel, items in zip(self.walked.kernels, self.walked.traces[node], strict=True):
+            events = [(event, times) for event, times in counted(items) if event[1] == buffer]
+            first = next((event for event, _ in events if event[0] is acquires), None)
+            if first is not None:
+                released = sum(times for event, times in events if event[0] is kind)
+                span = span_of(first[2].location)
+                return End("push" if kind is Kind.PUSH else "pop", kernel.name, released, span)
+        return End("push" if kind is Kind.PUSH else "pop")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,257 @@
+"""Can all kernels come to their ends? ttl-verify-pipenet-schedule.
+
+Nodes that no pipe or semaphore connects are looked at one by one, and of those that do the same
+only the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics.deadlock import deadlock_diagnostic
+from ttl.diagnostics.waiting import AnyWaiting, Waiting
+
+from .events import Kind, counted
+from .machine import Machine, Start
+from .report import Report
+from .semaphores import TRIED_ORDERS, loose_semaphores
+from .statements import BudgetSpent, Items
+from .walk import WalkedModule
+
+# How many events of connected nodes are gone through. About a third of a second.
+MOST_EVENTS = 300_000
+MOST_BLOCKS = 32  # the largest block_count that is tried as a remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Nodes that are connected, and how many other parts do the same."""
+
+    nodes: tuple[int, ...]
+    alike: tuple[tuple[int, ...], ...]  # their nodes, its own first
+
+
+def check_schedule(
+    walked: WalkedModule, most_events: int = MOST_EVENTS, with_warnings: bool = False
+) -> list[Diagnostic]:
+    """Deadlocks, blocks that are left over and, if asked for, what could not be proven."""
+    if not walked.is_complete:
+        return []
+    try:
+        return _Checker(walked, most_events).check(with_warnings)
+    except BudgetSpent:
+        return [not_proven(f"{most_events} steps of its kernels are not enough to see its end")]
+
+
+def not_proven(why: str, *notes: str) -> Diagnostic:
+    return RuleBroken(
+        codes.NOT_PROVEN,
+        f"it is not proven that the operation ends: {why}",
+        notes=notes,
+        helps=("run it on the simulator, which finds what goes wrong in one order",),
+    ).at(None)
+
+
+class _Checker:
+    def __init__(self, walked: WalkedModule, most_events: int):
+        self.walked = walked
+        self.most_events = most_events
+        self.parts = _parts(walked)
+        self.report = Report(walked)
+
+    def check(self, with_warnings: bool) -> list[Diagnostic]:
+        found: list[Diagnostic] = []
+        stuck: list[tuple[Part, Machine]] = []
+        done: list[tuple[Part, Machine]] = []
+        for part in self.parts:
+            machine = self._machine(part, self._hopeful(part))
+            machine.run()
+            (stuck if machine.stuck else done).append((part, machine))
+            if with_warnings and not machine.stuck and machine.start.loose:
+                found.append(self._other_orders(part, machine.start))
+        if stuck:
+            return [self._deadlock(stuck, self._start())]
+        return [*found, *self._leftovers(done), *self._blocking_sends()]
+
+    def _hopeful(self, part: Part, **changed: Any) -> Start:
+        """Waits at semaphores whose order matters are over if they are in some order."""
+        loose = loose_semaphores(self.walked, part.nodes)
+        return self._start(loose=loose, hopeful=True, **changed)
+
+    def _other_orders(self, part: Part, start: Start) -> Diagnostic:
+        """The order matters at these semaphores: a few are tried, nothing is proven."""
+        names = sorted({self.walked.semaphores[number].name for number, _ in start.loose})
+        which = ", ".join(f"`{name}`" for name in names)
+        for seed in range(TRIED_ORDERS):
+            tried = replace(start, hopeful=False, seed=seed)
+            machine = self._machine(part, tried)
+            if not machine.run():
+                shown = self._deadlock([(part, machine)], tried)
+                message = "in some orders of the kernels this is a " + shown.message
+                return replace(shown, code=codes.ORDER_DEPENDENT, message=message)
+        return not_proven(
+            f"the value of {which} does not only grow, so the order of the kernels matters",
+            f"{TRIED_ORDERS} orders were tried, and all kernels ended in each",
+        )
+
+    def _machine(self, part: Part, start: Start) -> Machine:
+        traces = {node: self.walked.traces[node] for node in part.nodes}
+        return Machine(start, traces, self.most_events)
+
+    def _start(self, **changed: Any) -> Start:
+        walked = self.walked
+        return Start(
+            tuple([buffer.block_count for buffer in walked.buffers]),
+            walked.names.pipes,
+            walked.names.node_numbers,
+            tuple([semaphore.initial for semaphore in walked.semaphores]),
+            **changed,
+        )
+
+    def _blocking_sends(self) -> list[Diagnostic]:
+        """A compiled send waits for the posts when it starts: before it, they must be there."""
+        if not self.walked.names.pipes:
+            return []
+        stuck = []
+        for part in self.parts:
+            machine = self._machine(part, self._hopeful(part, sends_block=True))
+            if not machine.run():
+                stuck.append((part, machine))
+        if not stuck:
+            return []
+        shown = self._deadlock(stuck, self._start(sends_block=True))
+        return [
+            replace(
+                shown,
+                code=codes.SEND_BEFORE_POST,
+                message="compiled, a send waits for the posts of its receivers when it starts, and "
+                "here they cannot be posted before: " + shown.message.removeprefix("deadlock: "),
+            )
+        ]
+
+    def _deadlock(self, stuck: Sequence[tuple[Part, Machine]], start: Start) -> Diagnostic:
+        entries = [
+            (node, task.kernel, self.report.waiting(task, machine, node))
+            for part, machine in stuck
+            for task in machine.stuck
+            for node in _copies(part, task.node)
+        ]
+        entries.sort(key=lambda entry: entry[:2])
+        waiting = [entry for _, _, entry in entries]
+        diagnostic = deadlock_diagnostic(
+            waiting,
+            producers=self.report.kernels_at(Kind.RESERVE),
+            consumers=self.report.kernels_at(Kind.WAIT),
+            node_count=len(self.walked.nodes),
+            enough=self._enough(waiting, stuck, start),
+        )
+        return replace(diagnostic, notes=diagnostic.notes + self.report.pipe_counts(waiting))
+
+    def _enough(
+        self,
+        waiting: Iterable[AnyWaiting],
+        stuck: Sequence[tuple[Part, Machine]],
+        start: Start,
+    ) -> dict[str, int | None]:
+        """The smallest block_count of each full buffer with which nothing is stuck."""
+        full = {
+            entry.buffer
+            for entry in waiting
+            if isinstance(entry, Waiting) and entry.action == "reserve"
+        }
+        return {
+            name: self._enough_of(self.walked.names.buffers[name], stuck, start)
+            for name in sorted(full)
+        }
+
+    def _enough_of(
+        self, buffer: int, stuck: Sequence[tuple[Part, Machine]], start: Start
+    ) -> int | None:
+        """More blocks never do harm: halving finds the smallest number."""
+        low, high = start.block_counts[buffer], MOST_BLOCKS  # too few, and enough
+        if high <= low or not self._ends(stuck, buffer, high, start):
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._ends(stuck, buffer, middle, start):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _ends(
+        self, stuck: Sequence[tuple[Part, Machine]], buffer: int, count: int, start: Start
+    ) -> bool:
+        counts = list(start.block_counts)
+        counts[buffer] = count
+        larger = replace(start, block_counts=tuple(counts))
+        try:
+            return all(self._machine(part, larger).run() for part, _ in stuck)
+        except BudgetSpent:
+            return False
+
+    def _leftovers(self, done: Sequence[tuple[Part, Machine]]) -> list[Diagnostic]:
+        holding: dict[int, list[int]] = {}
+        for part, machine in done:
+            for node in part.nodes:
+                for buffer in range(len(self.walked.buffers)):
+                    if machine.level[node][buffer]:
+                        holding.setdefault(buffer, []).extend(_copies(part, node))
+        return [self.report.leftover(buffer, sorted(holding[buffer])) for buffer in sorted(holding)]
+
+
+def _copies(part: Part, node: int) -> list[int]:
+    """The nodes that stand where `node` does in the parts that do the same."""
+    position = part.nodes.index(node)
+    return [nodes[position] for nodes in part.alike]
+
+
+def _parts(walked: WalkedModule) -> list[Part]:
+    """Groups of nodes that pipes and semaphores connect; alone and alike ones are one part."""
+    connects = bool(walked.names.pipes or walked.semaphores)
+    groups = _connected(walked) if connects else [(node,) for node in range(len(walked.nodes))]
+    alike: dict[Any, list[tuple[int, ...]]] = {}
+    for nodes in groups:
+        is_alone = not connects or (
+            len(nodes) == 1 and not _acts_on_others(walked.traces[nodes[0]])
+        )
+        key = tuple([id(trace) for trace in walked.traces[nodes[0]]]) if is_alone else nodes
+        alike.setdefault(key, []).append(nodes)
+    return [Part(same[0], tuple(same)) for same in alike.values()]
+
+
+def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
+    leader = list(range(len(walked.nodes)))
+
+    def find(node: int) -> int:
+        while leader[node] != node:
+            leader[node] = node = leader[leader[node]]
+        return node
+
+    for node, traces in enumerate(walked.traces):
+        for other in {other for items in traces for other in _reached(walked, items)}:
+            low, high = sorted((find(node), find(other)))
+            leader[high] = low
+    groups: dict[int, list[int]] = {}
+    for node in range(len(walked.nodes)):
+        groups.setdefault(find(node), []).append(node)
+    return [tuple(nodes) for nodes in groups.values()]
+
+
+def _reached(walked: WalkedModule, items: Items) -> Iterable[int]:
+    """The nodes that a kernel acts on, or that have to act for it."""
+    numbers = walked.names.node_numbers
+    for event, _ in counted(items):
+        if event[0] in (Kind.POST, Kind.SEND):
+            pipe = walked.names.pipes[event[1]]
+            yield numbers[pipe.source]
+            yield from (numbers[node] for node in pipe.receivers)
+        elif event[0] in (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC):
+            yield from event[4]
+
+
+def _acts_on_others(traces: Sequence[Items]) -> bool:
+    return any(event[0] >= Kind.POST for items in traces for event, _ in counted(items))

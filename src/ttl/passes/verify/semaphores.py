@@ -1,0 +1,86 @@
+"""Which semaphores are used so that the order of the kernels does not matter.
+
+rule GROWS   the value only grows: it is only incremented, or one kernel sets it, never to less
+rule PASSED  a wait is over and stays over: it is for at least a value, or for the last one
+rule ALONE   one kernel alone waits for it and changes it
+A semaphore on a node that keeps the first two, or the third, or that nobody waits for, is proven by
+one order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .events import SEMAPHORE_VALUES, Kind, counted
+from .machine import Cell
+from .walk import WalkedModule
+
+TRIED_ORDERS = 8
+
+
+class _Use:
+    """What the kernels of some nodes do with one semaphore on one node."""
+
+    def __init__(self, initial: int):
+        self.initial = initial
+        self.incremented = 0
+        self.sets: list[int] = []
+        self.setters: set[tuple[int, int]] = set()
+        self.users: set[tuple[int, int]] = set()
+        self.exact_waits: set[int] = set()
+        self.is_waited_for = False
+        self.falls = False
+        self.is_repeated = False  # a set in a loop: of two of them the first follows the second
+
+    def set(self, value: int, times: int, setter: tuple[int, int]) -> None:
+        before = self.sets[-1] if self.sets else self.initial
+        again = times > 1 and any(value != other for other in self.sets)
+        self.falls = self.falls or value < before or again or (self.is_repeated and value != before)
+        self.is_repeated = self.is_repeated or times > 1
+        self.sets.append(value)
+        self.setters.add(setter)
+
+    def wait(self, value: int, at_least: bool) -> None:
+        self.is_waited_for = True
+        if not at_least:
+            self.exact_waits.add(value)
+
+    @property
+    def last(self) -> int:
+        return self.sets[-1] if self.sets else self.initial + self.incremented
+
+    @property
+    def is_loose(self) -> bool:
+        if not self.is_waited_for or len(self.users) == 1:  # rule ALONE
+            return False
+        mixed = bool(self.sets) and bool(self.incremented)
+        wraps = self.initial + self.incremented >= SEMAPHORE_VALUES
+        grows = not (mixed or wraps or self.falls or len(self.setters) > 1)  # rule GROWS
+        return not grows or not self.exact_waits <= {self.last}  # rule PASSED
+
+
+def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Cell]:
+    """Those for which the order of the kernels of these nodes may matter."""
+    if not walked.semaphores:
+        return frozenset()
+    uses: dict[Cell, _Use] = {}
+
+    def use(semaphore: int, node: int, user: tuple[int, int]) -> _Use:
+        found = uses.setdefault((semaphore, node), _Use(walked.semaphores[semaphore].initial))
+        found.users.add(user)
+        return found
+
+    for node in nodes:
+        for kernel, items in enumerate(walked.traces[node]):
+            user = (node, kernel)
+            for event, times in counted(items):
+                kind = event[0]
+                if kind is Kind.SEMAPHORE_WAIT:
+                    use(event[1], node, user).wait(event[3], event[4])
+                elif kind is Kind.SEMAPHORE_SET:
+                    for other in event[4]:
+                        use(event[1], other, user).set(event[3], times, user)
+                elif kind is Kind.SEMAPHORE_INC:
+                    for other in event[4]:
+                        use(event[1], other, user).incremented += event[3] * times
+    return frozenset(cell for cell, found in uses.items() if found.is_loose)

@@ -1,0 +1,329 @@
+"""A kernel without its data: control flow, synchronization, and the scalars they depend on.
+
+rule NEEDED    kept are the operations that synchronize or slice tensors, the control flow around
+               them, and the scalars that these use
+rule ALIKE     a loop does the same in every iteration if no condition, bound or synchronization in
+               it depends on its variable, and it carries nothing that is needed: it is walked once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.core import BlockArgument, OpResult
+
+from ttl.dialects import ttl
+
+from .scalars import constant_of, function_of
+from .statements import (
+    Body,
+    Branch,
+    Budget,
+    Calculate,
+    CannotEvaluate,
+    Loop,
+    NodeArgument,
+    NodeIndex,
+    Statement,
+    Walk,
+    While,
+    run_body,
+)
+from .symbolic import UNKNOWN, Number
+
+MakeStatement = Callable[["Builder", Any], "Statement | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The skeleton of one kernel."""
+
+    name: str
+    thread: str
+    body: Body
+    constants: tuple[Number, ...]  # the registers at the start
+    function: func.FuncOp
+
+    def walk(self, node: tuple[int, ...], number: int, budget: Budget) -> Walk:
+        walk = Walk(node, number, list(self.constants), budget)
+        walk.budget.spend(len(self.body))
+        run_body(self.body, walk)
+        return walk
+
+
+class Builder:
+    """Translates one kernel; `effects` makes statements of what synchronizes."""
+
+    def __init__(self, function: func.FuncOp, effects: dict[type[Operation], MakeStatement]):
+        self.function = function
+        self.effects = effects
+        self.registers: dict[SSAValue, int] = {}
+        self.constants: list[Number] = []
+        self.kept: set[Operation] = set()
+        self.needed: set[SSAValue] = set()
+        self.carries_transfers = any(
+            isinstance(value.type, ttl.TransferType)
+            for op in function.walk()
+            if op.regions
+            for value in op.results
+        )
+
+    def build(self, thread: str) -> Kernel:
+        self._find_kept(self.function.body.block)
+        body = self.body(self.function.body.block)
+        name = self.function.sym_name.data
+        return Kernel(name, thread, body, tuple(self.constants), self.function)
+
+    # rule NEEDED
+
+    def _find_kept(self, block: Block) -> bool:
+        found = False
+        for op in block.ops:
+            if op.regions:
+                inside = [self._find_kept(b) for region in op.regions for b in region.blocks]
+                is_kept = any(inside) or type(op) in self.effects
+                if is_kept:
+                    self._need_all(_control_operands(op))
+            else:
+                is_kept = type(op) in self.effects
+            if is_kept:
+                self.kept.add(op)
+                if type(op) in self.effects:
+                    self._need_all(op.operands)
+                    for region in op.regions:
+                        self._need_all(_terminator(region).operands)
+            found = found or is_kept
+        return found
+
+    def _need_all(self, values: Iterable[SSAValue]) -> None:
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            if value not in self.needed:
+                self.needed.add(value)
+                waiting += self._sources(value)
+
+    def _sources(self, value: SSAValue) -> list[SSAValue]:
+        """What a value is calculated from."""
+        if isinstance(value, BlockArgument):
+            loop = value.block.parent_op()
+            if not isinstance(loop, (scf.ForOp, scf.WhileOp)):
+                return []
+            self.kept.add(loop)
+            return [*_control_operands(loop), *_sources_of_argument(loop, value)]
+        assert isinstance(value, OpResult)
+        owner = value.op
+        if isinstance(owner, (scf.IfOp, scf.ForOp, scf.WhileOp)):
+            self.kept.add(owner)
+            position = value.index
+            ends = [_terminator(region).operands for region in owner.regions if region.blocks]
+            found = [*_control_operands(owner)]
+            if isinstance(owner, scf.ForOp):
+                found += [owner.iter_args[position], ends[0][position]]
+            elif isinstance(owner, scf.IfOp):
+                found += [end[position] for end in ends]
+            else:
+                found += [ends[0][position + 1]]
+            return found
+        if owner.regions or type(owner) in self.effects:
+            return []
+        if function_of(owner) is not None or isinstance(owner, arith.ConstantOp):
+            self.kept.add(owner)
+            return list(owner.operands)
+        if isinstance(owner, (ttl.NodeIndexOp, ttl.RuntimeArgOp)):
+            self.kept.add(owner)
+        return []
+
+    # Statements
+
+    def register(self, value: SSAValue) -> int:
+        """Where the walk keeps a value; unknown until a statement gives it."""
+        known = self.registers.get(value)
+        if known is None:
+            known = self.registers[value] = len(self.constants)
+            self.constants.append(UNKNOWN)
+        return known
+
+    def all_registers(self, values: Iterable[SSAValue]) -> tuple[int, ...]:
+        return tuple([self.register(value) for value in values])
+
+    def body(self, block: Block) -> Body:
+        made = [self._statement(op) for op in block.ops if op in self.kept]
+        return [statement for statement in made if statement is not None]
+
+    def _statement(self, op: Operation) -> Statement | None:
+        effect = self.effects.get(type(op))
+        if effect is not None:
+            return effect(self, op)
+        if isinstance(op, scf.ForOp):
+            return self._loop(op)
+        if isinstance(op, scf.IfOp):
+            return self._branch(op)
+        if isinstance(op, scf.WhileOp):
+            return self._while(op)
+        if isinstance(op, arith.ConstantOp):
+            self.constants[self.register(op.result)] = _constant(op)
+            return None
+        if isinstance(op, ttl.NodeIndexOp):
+            return NodeIndex(op.dimension.value.data, self.register(op.result))
+        if isinstance(op, ttl.RuntimeArgOp):
+            return NodeArgument(_words(op, self.function), self.register(op.result))
+        function = function_of(op)
+        if function is None:  # a region of an operation that is not known
+            raise CannotEvaluate(op)
+        return Calculate(function, self.all_registers(op.operands), self.register(op.results[0]))
+
+    def _loop(self, op: scf.ForOp) -> Loop:
+        arguments = op.body.block.args
+        chosen = [i for i in range(len(op.iter_args)) if arguments[i + 1] in self.needed
+                  or op.results[i] in self.needed]  # fmt: skip
+        yields = _terminator(op.body).operands
+        return Loop(
+            op,
+            (self.register(op.lb), self.register(op.ub), self.register(op.step)),
+            self.register(arguments[0]),
+            self.all_registers(op.iter_args[i] for i in chosen),
+            self.all_registers(arguments[i + 1] for i in chosen),
+            self.all_registers(yields[i] for i in chosen),
+            self.all_registers(op.results[i] for i in chosen),
+            self.body(op.body.block),
+            is_alike=not chosen and not self._varies(op),
+        )
+
+    def _varies(self, loop: scf.ForOp) -> bool:
+        """Does anything but the tiles that are copied depend on the variable? (rule ALIKE)"""
+        return self._varies_in(loop.body.block, {loop.body.block.args[0]})
+
+    def _varies_in(self, block: Block, changing: set[SSAValue]) -> bool:
+        """`changing` are the values that depend on the variable; those of the block are added."""
+        for op in block.ops:
+            if op not in self.kept:
+                continue
+            depends = any(operand in changing for operand in _decisive(op))
+            if op.regions:
+                if depends and self._synchronizes(op):
+                    return True
+                for region in op.regions:
+                    for inner in region.blocks:
+                        if self._region_varies(op, inner, depends, changing):
+                            return True
+                        depends = depends or _ends_changing(inner, changing)
+            elif depends and type(op) in self.effects:
+                return True
+            if depends:
+                changing.update(op.results)
+        return False
+
+    def _region_varies(
+        self, op: Operation, inner: Block, depends: bool, changing: set[SSAValue]
+    ) -> bool:
+        if depends:
+            changing.update(inner.args)
+        if self._varies_in(inner, changing):
+            return True
+        if not _ends_changing(inner, changing) or changing.issuperset(inner.args):
+            return isinstance(op, scf.WhileOp) and _ends_changing(inner, changing)
+        changing.update(inner.args)  # what it carries depends on the variable from here on
+        return isinstance(op, scf.WhileOp) or self._varies_in(inner, changing)
+
+    def _synchronizes(self, op: Operation) -> bool:
+        """Its bounds or its condition decide over more than scalars."""
+        return isinstance(op, (scf.ForOp, scf.WhileOp)) or any(
+            type(inner) in self.effects for inner in op.walk()
+        )
+
+    def _branch(self, op: scf.IfOp) -> Branch:
+        chosen = [i for i, result in enumerate(op.results) if result in self.needed]
+        bodies, yields = [], []
+        for region in (op.true_region, op.false_region):
+            bodies.append(self.body(region.block) if region.blocks else [])
+            ends = _terminator(region).operands if region.blocks else ()
+            yields.append(self.all_registers(ends[i] for i in chosen))
+        results = self.all_registers(op.results[i] for i in chosen)
+        return Branch(op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1],
+                      results)  # fmt: skip
+
+    def _while(self, op: scf.WhileOp) -> While:
+        before, after = op.before_region.block, op.after_region.block
+        condition, *passed = _terminator(op.before_region).operands
+        return While(
+            op,
+            self.all_registers(op.arguments),
+            self.all_registers(before.args),
+            self.body(before),
+            self.register(condition),
+            self.all_registers(passed),
+            self.all_registers(after.args),
+            self.body(after),
+            self.all_registers(_terminator(op.after_region).operands),
+            self.all_registers(op.results),
+        )
+
+
+def _decisive(op: Operation) -> Sequence[SSAValue]:
+    """The operands that decide what an operation does to others; which tiles are copied is not."""
+    if isinstance(op, ttl.TensorSliceOp):
+        return ()
+    if isinstance(op, ttl.CopyOp):
+        return () if op.pipe is None else (op.pipe,)
+    return op.operands
+
+
+def _ends_changing(block: Block, changing: set[SSAValue]) -> bool:
+    end = block.last_op
+    return end is not None and any(operand in changing for operand in end.operands)
+
+
+def _terminator(region: Region) -> Operation:
+    last = region.block.last_op
+    assert last is not None
+    return last
+
+
+def _control_operands(op: Operation) -> list[SSAValue]:
+    """What decides which way control flow goes."""
+    if isinstance(op, scf.ForOp):
+        return [op.lb, op.ub, op.step]
+    if isinstance(op, scf.IfOp):
+        return [op.cond]
+    if isinstance(op, scf.WhileOp):  # all that it carries: the condition may need it
+        ends = [_terminator(region).operands for region in op.regions]
+        return [*op.arguments, *ends[0], *ends[1]]
+    return []
+
+
+def _sources_of_argument(op: scf.ForOp | scf.WhileOp, value: BlockArgument) -> list[SSAValue]:
+    if isinstance(op, scf.WhileOp) or value.index == 0:
+        return []
+    return [op.iter_args[value.index - 1], _terminator(op.body).operands[value.index - 1]]
+
+
+def _constant(op: arith.ConstantOp) -> Number:
+    number = constant_of(op)
+    if number is None:
+        return UNKNOWN
+    is_bool = isinstance(op.result.type, IntegerType) and op.result.type.width.data == 1
+    return bool(number) if is_bool else number
+
+
+def _words(op: ttl.RuntimeArgOp, function: func.FuncOp) -> tuple[Number, ...]:
+    """The values of a runtime argument on the nodes."""
+    by_name: Any = function.attributes.get("ttl.runtime_args")
+    words = None if by_name is None else by_name.data.get(op.arg_name.data)
+    if words is None:
+        return ()
+    return tuple([_read_word(word.value.data, op.result) for word in words])
+
+
+def _read_word(word: int, result: SSAValue) -> Number:
+    from struct import pack, unpack
+
+    if isinstance(result.type, IntegerType):
+        return bool(word)
+    kind = "f" if str(result.type).startswith("f") else "i"
+    return unpack(f"<{kind}", pack("<I", word & 0xFFFFFFFF))[0]

@@ -1,0 +1,283 @@
+"""What the walk of a kernel does: calculate, go through branches and loops, record what happens.
+
+rule REPEATED  iterations of a loop that did the same follow each other as one, with a count
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+
+from ttl.diagnostics import RuleBroken
+from ttl.dialects import ttl
+
+from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
+
+FAILURES = (ArithmeticError, ValueError)  # of a calculation: a division by zero, a wrong shift
+
+Item = Any  # an event, or Repeat
+Items = tuple[Item, ...]
+
+
+class Repeat(NamedTuple):
+    """Items that follow each other several times."""
+
+    times: int
+    items: Items
+
+
+class BudgetSpent(Exception):
+    """The walk has taken as many steps as it may."""
+
+
+class CannotEvaluate(Exception):
+    """Control flow depends on something that the walk cannot evaluate."""
+
+    def __init__(self, op: Operation):
+        super().__init__(op.name)
+        self.op = op
+
+
+@dataclass(slots=True)
+class Budget:
+    """The steps that the walk of a module may still take."""
+
+    steps: int
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise BudgetSpent
+
+
+@dataclass(slots=True)
+class Walk:
+    """A kernel being walked on one node."""
+
+    node: tuple[int, ...]
+    number: int  # of the node, x fastest
+    values: list[Number]
+    budget: Budget
+    items: list[Item] = field(default_factory=list)
+    slices: list[tuple[Operation, tuple[Number, ...]]] = field(default_factory=list)
+    faults: list[tuple[Operation, RuleBroken]] = field(default_factory=list)
+
+
+class Statement:
+    """Something that a walk does."""
+
+    __slots__ = ()
+
+    def run(self, walk: Walk) -> None:
+        raise NotImplementedError
+
+
+Body = list[Statement]
+
+
+def run_body(body: Body, walk: Walk) -> None:
+    for statement in body:
+        statement.run(walk)
+
+
+@dataclass(slots=True)
+class Calculate(Statement):
+    function: Callable[..., Number]
+    operands: tuple[int, ...]
+    result: int
+
+    def run(self, walk: Walk) -> None:
+        values = walk.values
+        operands = [values[operand] for operand in self.operands]
+        for operand in operands:
+            if type(operand) is Expression or operand is UNKNOWN:
+                values[self.result] = lifted(self.function, tuple(operands))
+                return
+        try:
+            values[self.result] = self.function(*operands)
+        except FAILURES:  # the program fails here when it runs
+            values[self.result] = UNKNOWN
+
+
+@dataclass(slots=True)
+class NodeIndex(Statement):
+    dimension: int
+    result: int
+
+    def run(self, walk: Walk) -> None:
+        walk.values[self.result] = walk.node[self.dimension]
+
+
+@dataclass(slots=True)
+class NodeArgument(Statement):
+    """A value that differs between nodes."""
+
+    by_node: tuple[Number, ...]
+    result: int
+
+    def run(self, walk: Walk) -> None:
+        known = walk.number < len(self.by_node)
+        walk.values[self.result] = self.by_node[walk.number] if known else UNKNOWN
+
+
+@dataclass(slots=True)
+class Slice(Statement):
+    op: ttl.TensorSliceOp
+    starts: tuple[int, ...]
+
+    def run(self, walk: Walk) -> None:
+        values = walk.values
+        walk.slices.append((self.op, tuple([values[start] for start in self.starts])))
+
+
+@dataclass(slots=True)
+class Emit(Statement):
+    """A synchronization that is the same on all nodes."""
+
+    item: Item
+
+    def run(self, walk: Walk) -> None:
+        walk.items.append(self.item)
+
+
+@dataclass(slots=True)
+class Branch(Statement):
+    op: scf.IfOp
+    condition: int
+    then: Body
+    otherwise: Body
+    then_yields: tuple[int, ...]
+    otherwise_yields: tuple[int, ...]
+    results: tuple[int, ...]
+
+    def run(self, walk: Walk) -> None:
+        values = walk.values
+        condition = values[self.condition]
+        if condition is UNKNOWN:
+            raise CannotEvaluate(self.op)
+        if isinstance(condition, Expression):
+            self._select(walk, condition)
+            return
+        run_body(self.then if condition else self.otherwise, walk)
+        yields = self.then_yields if condition else self.otherwise_yields
+        for result, value in zip(self.results, yields, strict=True):
+            values[result] = values[value]
+
+    def _select(self, walk: Walk, condition: Expression) -> None:
+        """Both ways, in a loop that is walked once: the branch only calculates (rule ALIKE)."""
+        values = walk.values
+        run_body(self.then, walk)
+        run_body(self.otherwise, walk)
+        pairs = zip(self.then_yields, self.otherwise_yields, strict=True)
+        for result, (one, other) in zip(self.results, pairs, strict=True):
+            values[result] = lifted(
+                lambda c, a, b: a if c else b, (condition, values[one], values[other])
+            )
+
+
+@dataclass(slots=True)
+class Loop(Statement):
+    op: scf.ForOp
+    bounds: tuple[int, int, int]
+    variable: int
+    starts: tuple[int, ...]
+    carried: tuple[int, ...]
+    yields: tuple[int, ...]
+    results: tuple[int, ...]
+    body: Body
+    is_alike: bool
+
+    def run(self, walk: Walk) -> None:
+        values = walk.values
+        try:
+            steps = range(*[values[bound] for bound in self.bounds])
+        except (TypeError, ValueError):  # unknown bounds, or a step of zero
+            raise CannotEvaluate(self.op) from None
+        if self.is_alike:
+            self._once(steps, walk)
+        else:
+            self._through(steps, walk)
+
+    def _once(self, steps: range, walk: Walk) -> None:
+        if not steps:
+            return
+        walk.values[self.variable] = variable_of(steps)
+        outer, walk.items = walk.items, []
+        run_body(self.body, walk)
+        append_repeated(outer, walk.items, len(steps))
+        walk.items = outer
+
+    def _through(self, steps: range, walk: Walk) -> None:
+        values, outer = walk.values, walk.items
+        current = [values[start] for start in self.starts]
+        for step in steps:
+            walk.budget.spend(len(self.body) + 1)
+            values[self.variable] = step
+            for register, value in zip(self.carried, current, strict=True):
+                values[register] = value
+            walk.items = []
+            run_body(self.body, walk)
+            append_repeated(outer, walk.items, 1)
+            current = [values[register] for register in self.yields]
+        walk.items = outer
+        for register, value in zip(self.results, current, strict=True):
+            values[register] = value
+
+
+def append_repeated(items: list[Item], iteration: list[Item], count: int) -> None:
+    """rule REPEATED"""
+    if not iteration:
+        return
+    if len(iteration) == 1 and isinstance(iteration[0], Repeat) and count > 1:
+        items.append(Repeat(count * iteration[0].times, iteration[0].items))
+        return
+    same = tuple(iteration)
+    last = items[-1] if items else None
+    if isinstance(last, Repeat) and last.items == same:
+        items[-1] = Repeat(last.times + count, same)
+    else:
+        items.append(Repeat(count, same))
+
+
+@dataclass(slots=True)
+class While(Statement):
+    op: scf.WhileOp
+    starts: tuple[int, ...]
+    before_arguments: tuple[int, ...]
+    before: Body
+    condition: int
+    passed: tuple[int, ...]
+    after_arguments: tuple[int, ...]
+    after: Body
+    yields: tuple[int, ...]
+    results: tuple[int, ...]
+
+    def run(self, walk: Walk) -> None:
+        values, outer = walk.values, walk.items
+        current = [values[start] for start in self.starts]
+        while True:
+            walk.budget.spend(len(self.before) + len(self.after) + 1)
+            _assign(values, self.before_arguments, current)
+            walk.items = []
+            run_body(self.before, walk)
+            passed = [values[register] for register in self.passed]
+            if values[self.condition] is UNKNOWN:
+                raise CannotEvaluate(self.op)
+            if not values[self.condition]:
+                break
+            _assign(values, self.after_arguments, passed)
+            run_body(self.after, walk)
+            append_repeated(outer, walk.items, 1)
+            current = [values[register] for register in self.yields]
+        append_repeated(outer, walk.items, 1)
+        walk.items = outer
+        _assign(values, self.results, passed)
+
+
+def _assign(values: list[Number], registers: Sequence[int], found: Sequence[Number]) -> None:
+    for register, value in zip(registers, found, strict=True):
+        values[register] = value

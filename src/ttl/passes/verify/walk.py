@@ -1,0 +1,134 @@
+"""The walk of a module: what every kernel does on every node, without data.
+
+Control flow in kernels depends on the node, on constants and on loop counters, so that for a given
+grid the order of buffer, pipe and semaphore operations is known. `walk_module` follows it exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp
+from xdsl.ir import Operation
+
+from ttl.diagnostics import RuleBroken, Span
+from ttl.dialects import ttl
+from ttl.dialects.locations import span_of
+
+from ..module_pass import kernels, thread_of
+from .events import Names, Node, effects_of
+from .skeleton import Builder, Kernel
+from .statements import Budget, BudgetSpent, CannotEvaluate, Items
+from .symbolic import Number
+
+# How far a module is walked: steps of all kernels on all nodes. About a third of a second.
+MOST_STEPS = 300_000
+
+Slices = list[tuple[Operation, tuple[Number, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    name: str
+    block_count: int
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Semaphore:
+    name: str
+    initial: int
+    span: Span | None
+
+
+@dataclass(slots=True)
+class WalkedModule:
+    """What every kernel does on every node.
+
+    `unknown` is the control flow that could not be evaluated; with it, or when the budget was
+    spent, the traces are not complete.
+    """
+
+    names: Names
+    buffers: list[Buffer]
+    semaphores: list[Semaphore]
+    kernels: list[Kernel]
+    traces: list[tuple[Items, ...]] = field(default_factory=list)  # for each node and kernel
+    slices: list[tuple[Slices, ...]] = field(default_factory=list)  # likewise
+    faults: list[tuple[Node, Operation, RuleBroken]] = field(default_factory=list)
+    unknown: list[tuple[str, Node, Operation]] = field(default_factory=list)
+    is_spent: bool = False
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return self.names.nodes
+
+    def distinct(self) -> list[tuple[Node, tuple[Items, ...]]]:
+        """The first of the nodes on which the kernels do the same."""
+        found: dict[tuple[int, ...], tuple[Node, tuple[Items, ...]]] = {}
+        for node, traces in zip(self.nodes, self.traces, strict=False):
+            found.setdefault(tuple([id(trace) for trace in traces]), (node, traces))
+        return list(found.values())
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.unknown and not self.is_spent
+
+
+def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
+    walked = _read(module)
+    if walked.unknown:
+        return walked
+    budget = Budget(most_steps)
+    known: dict[Items, Items] = {}  # equal traces are one object
+    try:
+        for number, node in enumerate(walked.names.nodes):
+            traces, slices = [], []
+            for kernel in walked.kernels:
+                try:
+                    walk = kernel.walk(node, number, budget)
+                except CannotEvaluate as error:
+                    walked.unknown.append((kernel.name, node, error.op))
+                    return walked
+                trace = tuple(walk.items)
+                traces.append(known.setdefault(trace, trace))
+                slices.append(walk.slices)
+                walked.faults += [(node, *fault) for fault in walk.faults]
+            walked.traces.append(tuple(traces))
+            walked.slices.append(tuple(slices))
+    except BudgetSpent:
+        walked.is_spent = True
+    return walked
+
+
+def _read(module: ModuleOp) -> WalkedModule:
+    declared = [op for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
+    buffers = [
+        Buffer(op.sym_name.data, op.type.block_count.value.data, span_of(op.location))
+        for op in declared
+    ]
+    semaphores = [
+        Semaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
+        for op in ttl.semaphores_of(module)
+    ]
+    names = Names(_grid(module), [b.name for b in buffers], [s.name for s in semaphores])
+    for net in ttl.nets_of(module):
+        names.add_net(net)
+    effects = effects_of(names, has_pipes=bool(names.pipes))
+    walked = WalkedModule(names, buffers, semaphores, [])
+    for kernel in kernels(module):
+        try:
+            walked.kernels.append(Builder(kernel, effects).build(thread_of(kernel)))
+        except CannotEvaluate as error:
+            walked.unknown.append((kernel.sym_name.data, names.nodes[0], error.op))
+    return walked
+
+
+def _grid(module: ModuleOp) -> tuple[int, int]:
+    grid: Any = module.attributes.get("ttl.launch_grid")
+    if not isinstance(grid, ArrayAttr):
+        return (1, 1)
+    columns, rows = (size.value.data for size in grid if isinstance(size, IntegerAttr))
+    return columns, rows

@@ -1,0 +1,155 @@
+"""After a run: tiles that several nodes touched though nothing orders nodes, and tiles of an
+output that nobody wrote.
+
+rule UNORDERED  nodes that used no pipe and no semaphore are in no order: a tile that one writes and
+                another one touches is a race
+rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
+                written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.types import Shape
+
+from .marks import Marks, TensorMarks, UnitMap
+from .place import span_of
+from .races import Access, race_diagnostic
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+    from .simulation import Simulation
+
+
+@dataclass(slots=True)
+class Touched:
+    """One tensor, by the kernels that touched it."""
+
+    tensor: Any
+    writes: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
+    reads: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
+
+
+def unordered_accesses(simulation: Simulation) -> list[Diagnostic]:
+    """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
+    found = [_first_race(touched, simulation) for touched in touched_tensors(simulation)]
+    return [race for race in found if race is not None]
+
+
+def touched_tensors(simulation: Simulation) -> list[Touched]:
+    by_tensor: dict[int, Touched] = {}
+    for kernel in simulation.kernels:
+        if kernel.written is None is kernel.read:
+            continue
+        for key, marks in _by_tensor(kernel.written):
+            by_tensor.setdefault(key, Touched(marks.tensor)).writes.append((kernel, marks))
+        for key, marks in _by_tensor(kernel.read):
+            by_tensor.setdefault(key, Touched(marks.tensor)).reads.append((kernel, marks))
+    return [touched for touched in by_tensor.values() if touched.writes]
+
+
+def _by_tensor(marks: Marks | None) -> Iterator[tuple[int, TensorMarks]]:
+    if marks is not None:
+        yield from marks.by_tensor.items()
+
+
+def _first_race(touched: Touched, simulation: Simulation) -> Diagnostic | None:
+    if len({kernel.coordinate for kernel, _ in (*touched.writes, *touched.reads)}) < 2:
+        return None
+    writers = _Writers(touched)
+    for is_write, accesses in ((True, touched.writes), (False, touched.reads)):
+        for kernel, marks in accesses:
+            units = marks.unit_map()
+            if (unit := writers.other_than(kernel, units)) is not None:
+                name = simulation.tensor_names.get(id(touched.tensor), "")
+                own = Access(kernel, 0, is_write, _place(marks, units, unit))
+                other = writers.access(kernel, unit)
+                return race_diagnostic(own, other, touched.tensor, name, unit)
+    return None
+
+
+class _Writers:
+    """Which node wrote each unit, by its number; units that several have written have the last."""
+
+    def __init__(self, touched: Touched):
+        self._writes = touched.writes
+        self._numbers: dict[Shape, int] = {}
+        self._node: NDArray[np.uint16] = np.zeros(touched.tensor.storage.units, np.uint16)
+        for kernel, marks in reversed(touched.writes):
+            number = self._numbers.setdefault(kernel.coordinate, len(self._numbers) + 1)
+            self._node[marks.unit_map() != 0] = number
+
+    def other_than(self, kernel: KernelRun, units: UnitMap) -> Shape | None:
+        """The first unit marked by the kernel that another node has written."""
+        own = self._numbers.get(kernel.coordinate, 0)
+        clash = (units != 0) & (self._node != 0) & (self._node != own)
+        return _first(clash) if clash.any() else None
+
+    def access(self, kernel: KernelRun, unit: Shape) -> Access:
+        for writer, marks in self._writes:
+            units = marks.unit_map()
+            if writer.coordinate != kernel.coordinate and units[unit]:
+                return Access(writer, 0, True, _place(marks, units, unit))
+        raise AssertionError("some other node has written the unit")
+
+
+def _place(marks: TensorMarks, units: UnitMap, unit: Shape) -> Any:
+    return marks.places[int(units[unit]) - 1]
+
+
+def _first(where: NDArray[np.bool_]) -> Shape:
+    return tuple([int(index) for index in np.argwhere(where)[0]])
+
+
+# Outputs
+
+
+def uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
+    """rule COVERED: one warning for each output that has units nobody wrote."""
+    found = [
+        _uncovered(touched, simulation)
+        for touched in touched_tensors(simulation)
+        if not touched.reads
+    ]
+    return [warning for warning in found if warning is not None]
+
+
+def _uncovered(touched: Touched, simulation: Simulation) -> Diagnostic | None:
+    covered = np.zeros(touched.tensor.storage.units, bool)
+    for _, marks in touched.writes:
+        covered |= marks.unit_map() != 0
+    left = covered.size - int(covered.sum())
+    if not left:
+        return None
+    kernel, marks = touched.writes[0]
+    name = simulation.tensor_names.get(id(touched.tensor), "") or "a tensor"
+    what = "tiles" if touched.tensor.layout is TILE_LAYOUT else "elements"
+    broken = RuleBroken(
+        codes.OUTPUT_NOT_COVERED,
+        f"{left} of {covered.size} {what} of `{name}` were never written",
+        helps=(_help(len(simulation.nodes), what),),
+        notes=(
+            f"the first is {_first(~covered)}; `{name}` is {covered.shape} in {what}",
+            f"{_nodes(touched.writes)} of {len(simulation.nodes)} nodes wrote to it",
+        ),
+        left=left,
+    )
+    return broken.at(span_of(marks.places[0]), f"`{kernel.name}` writes `{name}` here")
+
+
+def _nodes(writes: Sequence[tuple[KernelRun, TensorMarks]]) -> int:
+    return len({kernel.coordinate for kernel, _ in writes})
+
+
+def _help(nodes: int, what: str) -> str:
+    if nodes > 1:
+        return f"if {what} do not divide by nodes, round up and skip what lies behind the end"
+    return f"let the loops reach all {what}, or pass a tensor that has no more of them"

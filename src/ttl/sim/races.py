@@ -1,0 +1,218 @@
+"""Accesses to tensors that nothing orders: found while the kernels run.
+
+rule CLOCK    a kernel's clock counts its own steps, and how many steps of each other kernel are
+              known to have happened before
+rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore hand on what their
+              kernel knows; its next step is a new one
+rule ACQUIRE  wait, reserve, the end of a copy through a pipe and the end of a semaphore's wait take
+              that over
+rule ACCESS   a copy reads or writes its slice from its start to its wait
+rule RACE     two accesses to one unit, one of them a write, race unless the first had ended before
+              the second started, as the kernel that started the second knows
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.tensors import TensorSlice
+from ttl.semantics.types import Shape
+from ttl.trace import EventKind
+
+from .place import Place, labels, span_of
+
+if TYPE_CHECKING:
+    from .buffer import BufferEnd
+    from .copies import TensorTransfer
+    from .kernel import KernelRun
+    from .pipes import Meeting, PipeTransfer
+    from .semaphores import NodeSemaphore
+
+Known = dict["KernelRun", int]  # never changed once it is handed on
+
+
+class Clock:
+    """What a kernel knows of the others, and its own step."""
+
+    __slots__ = ("kernel", "known", "step")
+
+    def __init__(self, kernel: KernelRun):
+        self.kernel = kernel
+        self.known: Known = {}
+        self.step = 1
+
+    def hand_on(self) -> Known:  # rule RELEASE
+        handed_on = {**self.known, self.kernel: self.step}
+        self.step += 1
+        return handed_on
+
+    def take_over(self, given: Known) -> None:  # rule ACQUIRE
+        known = self.known
+        if any(known.get(kernel, 0) < step for kernel, step in given.items()):
+            self.known = joined(known, given)
+
+
+def joined(one: Known, other: Known) -> Known:
+    found = dict(one)
+    for kernel, step in other.items():
+        if found.get(kernel, 0) < step:
+            found[kernel] = step
+    return found
+
+
+class Access(NamedTuple):
+    """A read or a write that has ended."""
+
+    kernel: KernelRun
+    end: int  # the step of its kernel
+    is_write: bool
+    place: Place
+
+
+class Races:
+    """The clocks of one run, and the latest accesses to each unit of each tensor."""
+
+    __slots__ = ("_clocks", "_given", "_latest", "_meetings", "_semaphores", "_starts")
+
+    def __init__(self) -> None:
+        self._clocks: dict[KernelRun, Clock] = {}
+        self._given: dict[BufferEnd, deque[Known]] = {}  # at this end, by the other one
+        self._meetings: dict[Meeting, Known] = {}
+        self._semaphores: dict[NodeSemaphore, Known] = {}
+        self._starts: dict[TensorTransfer, tuple[Known, int]] = {}
+        self._latest: dict[int, dict[Shape, list[Access]]] = {}  # by the identity of the storage
+
+    def _clock(self, kernel: KernelRun) -> Clock:
+        clock = self._clocks.get(kernel)
+        if clock is None:
+            clock = self._clocks[kernel] = Clock(kernel)
+        return clock
+
+    # Buffers
+
+    def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
+        """An acquire or a release that has just happened."""
+        clock = self._clock(kernel)
+        if kind in (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP):
+            self._given_at(end.other).append(clock.hand_on())
+        else:
+            clock.take_over(self._given_at(end).popleft())
+
+    def _given_at(self, end: BufferEnd) -> deque[Known]:
+        given = self._given.get(end)
+        if given is None:
+            given = self._given[end] = deque([{}] * (end.count if end.is_producer else 0))
+        return given
+
+    # Pipes: whoever comes to a meeting last, all know what all knew when they came
+
+    def at_pipe(self, transfer: PipeTransfer, is_end: bool) -> None:
+        clock, meeting = self._clock(transfer.kernel), transfer.meeting
+        known = self._meetings.get(meeting, {})
+        if is_end:
+            clock.take_over(known)
+        else:
+            self._meetings[meeting] = joined(known, clock.hand_on())
+
+    # Semaphores: a wait knows what all knew that have changed the value
+
+    def semaphore_changed(self, kernel: KernelRun, semaphore: NodeSemaphore) -> None:
+        known = self._semaphores.get(semaphore, {})
+        self._semaphores[semaphore] = joined(known, self._clock(kernel).hand_on())
+
+    def semaphore_passed(self, kernel: KernelRun, semaphore: NodeSemaphore) -> None:
+        self._clock(kernel).take_over(self._semaphores.get(semaphore, {}))
+
+    # Tensors
+
+    def at_tensor(self, transfer: TensorTransfer, is_write: bool, is_end: bool) -> None:
+        clock = self._clock(transfer.kernel)
+        if not is_end:
+            self._starts[transfer] = (clock.known, clock.step)
+            clock.step += 1  # what ends from now on has not ended before this copy
+            return
+        known, step = self._starts.pop(transfer)
+        access = Access(transfer.kernel, clock.step, is_write, transfer.place)
+        clock.step += 1
+        latest = self._latest.setdefault(id(transfer.part.tensor.storage), {})
+        for unit in _units(transfer.part):
+            latest[unit] = self._checked(access, known, step, latest.get(unit, []), transfer, unit)
+
+    def _checked(
+        self,
+        access: Access,
+        known: Known,
+        step: int,
+        before: list[Access],
+        transfer: TensorTransfer,
+        unit: Shape,
+    ) -> list[Access]:
+        """The accesses that a later one is to be compared with."""
+        kernel = access.kernel
+        for each in before:
+            knows = step - 1 if each.kernel is kernel else known.get(each.kernel, 0)
+            if (access.is_write or each.is_write) and each.end > knows:  # rule RACE
+                raise _race(access, each, transfer, unit)
+        if access.is_write:
+            return [access]  # whatever comes after it comes after all of those
+        return [each for each in before if each.is_write or each.kernel is not kernel] + [access]
+
+
+def _units(part: TensorSlice) -> product[tuple[int, ...]]:
+    """All tiles of a slice; of a row-major tensor its elements."""
+    bounds = zip(part.starts, part.shape, strict=True)
+    return product(*[range(start, start + size) for start, size in bounds])
+
+
+def _race(access: Access, other: Access, transfer: TensorTransfer, unit: Shape) -> RuleBroken:
+    broken = race(access, other, transfer.part.tensor, transfer.subject, unit)
+    broken.place = access.place
+    return broken
+
+
+def race(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> RuleBroken:
+    """Two accesses that nothing orders; the place of the message is that of `one`."""
+    what = "tile" if tensor.layout is TILE_LAYOUT else "element"
+    first, second = (other, one) if other.is_write else (one, other)
+    accesses = f"{_verb(first)[1]} on node {first.kernel.coordinate}"
+    if first.kernel.coordinate == second.kernel.coordinate:
+        accesses += f" and {_verb(second)[1]} there"
+    else:
+        accesses += f" and {_verb(second)[1]} on node {second.kernel.coordinate}"
+    return RuleBroken(
+        codes.RACE,
+        f"race: {what} {unit} of `{name or 'a tensor'}` is {accesses}, in no order",
+        helps=(_help(one, other),),
+        secondary=labels([(other.place, _label(other))]),
+        tensor=name,
+        unit=unit,
+        nodes=(other.kernel.coordinate, one.kernel.coordinate),
+    )
+
+
+def _verb(access: Access) -> tuple[str, str]:
+    return ("writes", "written") if access.is_write else ("reads", "read")
+
+
+def _label(access: Access) -> str:
+    kernel = access.kernel
+    return f"`{kernel.name}` on node {kernel.coordinate} {_verb(access)[0]} it here"
+
+
+def _help(one: Access, other: Access) -> str:
+    if one.kernel is other.kernel:
+        return "wait() for the first transfer before the second starts"
+    if one.kernel.coordinate == other.kernel.coordinate:
+        return "order the two kernels: hand a block over through a dataflow buffer in between"
+    if one.is_write and other.is_write:
+        return "let each node write tiles of its own, or order the nodes by a pipe or a semaphore"
+    return "write to another tensor than the one read, or order the nodes by a pipe or a semaphore"
+
+
+def race_diagnostic(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> Diagnostic:
+    """As a fault that is found when the run is over."""
+    return race(one, other, tensor, name, unit).at(span_of(one.place), _label(one))

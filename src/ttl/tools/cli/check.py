@@ -1,0 +1,53 @@
+"""ttl check FILE"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .program import add_program_arguments, program_environment, run_program
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--compile-only", action="store_true",
+        help="do not run the operations: tensors keep what they held",
+    )
+    add_program_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Shows what is wrong with each operation that the program calls, on stderr.
+
+    An operation without errors is run on the simulator, so that the program goes on with right
+    values; one with errors is not run. The status is 1 if there are errors.
+    """
+    environment = {**program_environment(options), "TTL_CHECK": "1"}
+    if options.compile_only:
+        environment["TTLANG_COMPILE_ONLY"] = "1"
+    try:
+        status = run_program(options.file, options.arguments, environment)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
+        status = 0
+    return status or _status_of_checks(options)
+
+
+def _status_of_checks(options: argparse.Namespace) -> int:
+    from ttl.driver import PROCESS_DRIVER
+
+    errors = list(PROCESS_DRIVER.checks.errors.values())
+    if not options.json:
+        print(f"ttl: {_summary(options.file, errors)}", file=sys.stderr)
+    return 1 if any(errors) or not errors else 0
+
+
+def _summary(file: str, errors: list[int]) -> str:
+    if not errors:
+        return f"{file} calls no operation; nothing was checked"
+    checked = f"{len(errors)} operation{'s' if len(errors) > 1 else ''} checked"
+    total = sum(errors)
+    if not total:
+        return f"{checked}, no errors"
+    return f"{checked}, {total} error{'s' if total > 1 else ''}; those with errors were not run"

@@ -1,0 +1,47 @@
+"""ttl diff A B"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.trace.difference import first_difference
+from ttl.trace.files import Record, read_trace
+from ttl.trace.results import Result, read_results
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    traces = "a trace, of `ttl run --trace A --results FILE`"
+    parser.add_argument("a", metavar="A", help=traces)
+    parser.add_argument("b", metavar="B", help="another one, as of `ttl run --host --trace B ...`")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.0, metavar="X",
+        help="elements may differ by X times the largest one (default: 0)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """The exit status is 1 if the runs differ."""
+    (one, ones), (other, others) = _read(options.a), _read(options.b)
+    found = first_difference(one, other, (ones, others), options.tolerance)
+    if found is not None:
+        print(found.message)
+        return 1
+    compared = "events and results" if ones and others else "events; there are no results beside"
+    print(f"no difference ({len(one)} and {len(other)} {compared})")
+    return 0
+
+
+def _read(file: str) -> tuple[list[Record], list[Result]]:
+    try:
+        return read_trace(Path(file)), read_results(Path(file))
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+    except ValueError as error:
+        broken = RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{file}: {error}",
+            helps=("write a trace with ttl run --trace FILE --results PROGRAM",),
+        )
+        raise UsageError(broken.at(None)) from None

@@ -1,0 +1,119 @@
+"""ttl explore FILE"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
+from ttl.language.engine import LAUNCH_HOOK
+
+from .program import add_program_arguments, program_environment, run_program
+
+SCHEDULES = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--schedules", type=int, default=SCHEDULES, metavar="N",
+        help=f"how many seeds are tried (default: {SCHEDULES})",
+    )
+    add_program_arguments(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one call of an operation left in its tensors."""
+
+    operation: str
+    tensors: dict[str, NDArray[Any]]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare the results of all seeds with those of the schedule without one."""
+    expected = _calls(options, None)
+    for seed in range(options.schedules):
+        found = _calls(options, seed)
+        for number, (one, other) in enumerate(zip(expected, found, strict=False), 1):
+            for name, values in one.tensors.items():
+                if values.tobytes() != other.tensors[name].tobytes():
+                    difference = _difference(one, number, name, values, other.tensors[name])
+                    raise KernelFault(_repeated(difference, options, seed).at(None))
+    calls = "1 call" if len(expected) == 1 else f"{len(expected)} calls"
+    print(f"{options.schedules} schedules of {calls}: no race, and the same results in all of them")
+    return 0
+
+
+def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
+    """Run the program once; what it prints is not shown, what it gets wrong is."""
+    environment = {**program_environment(options), "TTL_STRICT": str(int(options.strict))}
+    os.environ.pop("TTL_SEED", None)
+    if seed is not None:
+        environment["TTL_SEED"] = str(seed)
+    calls: list[Call] = []
+    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        try:
+            run_program(options.file, options.arguments, environment)
+        except TTLError as error:
+            raise _with_command(error, options, seed) from None
+    return calls
+
+
+@contextmanager
+def _kept_results(calls: list[Call]) -> Iterator[None]:
+    plain = LAUNCH_HOOK.launch
+
+    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        plain(operation, args, kwargs)
+        given = operation.signature.bind(*args, **kwargs).arguments
+        kept = {
+            name: value.storage.logical.copy()
+            for name, value in given.items()
+            if hasattr(value, "storage")
+        }
+        calls.append(Call(operation.__name__, kept))
+
+    LAUNCH_HOOK.launch = launch
+    try:
+        yield
+    finally:
+        LAUNCH_HOOK.launch = plain
+
+
+def _difference(
+    call: Call, number: int, name: str, one: NDArray[Any], other: NDArray[Any]
+) -> RuleBroken:
+    differ = one.view(f"u{one.itemsize}") != other.view(f"u{other.itemsize}")
+    element = tuple(int(index) for index in np.argwhere(differ)[0])
+    return RuleBroken(
+        codes.SCHEDULE_DEPENDENT,
+        f"`{name}` of `{call.operation}` (call {number}) depends on the schedule: element "
+        f"{element} is {one[element]} or {other[element]}",
+        helps=("run with --strict: it names the accesses that nothing orders",),
+        notes=(f"{int(differ.sum())} of {differ.size} elements differ",),
+    )
+
+
+def command(options: argparse.Namespace, seed: int | None) -> str:
+    strict = " --strict" if options.strict else ""
+    seeded = "" if seed is None else f" --seed {seed}"
+    return " ".join([f"ttl run{strict}{seeded} {options.file}", *options.arguments])
+
+
+def _repeated(broken: RuleBroken, options: argparse.Namespace, seed: int) -> RuleBroken:
+    broken.notes += (f"to repeat it: {command(options, seed)}",)
+    return broken
+
+
+def _with_command(error: TTLError, options: argparse.Namespace, seed: int | None) -> TTLError:
+    note = f"to repeat it: {command(options, seed)}"
+    found = [replace(each, notes=(*each.notes, note)) for each in error.diagnostics]
+    return type(error)(*found)

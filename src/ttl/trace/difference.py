@@ -1,0 +1,182 @@
+"""The first difference between two runs of a program, of which one may be compiled.
+
+rule STREAM   what a kernel does on a node with one buffer, tensor, pipe or semaphore is compared in
+              its order; how different ones interleave, and who had to wait, may differ
+rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds,
+              pipes and semaphores where the executor does not record them
+rule CALL     the first call that differs is reported: its events, else what it left in its tensors
+rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .events import EventKind
+from .results import Result
+
+Record = Mapping[str, Any]
+Stream = tuple[tuple[int, ...], str, str]  # node, kernel, subject
+IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
+TILE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs, in words, and the lines of the user's program that belong to it."""
+
+    message: str
+    lines: tuple[int, ...] = ()
+
+
+def first_difference(
+    one: Sequence[Record],
+    other: Sequence[Record],
+    results: tuple[Sequence[Result], Sequence[Result]],
+    tolerance: float = 0.0,
+) -> Difference | None:
+    calls = (_calls(one), _calls(other))
+    for number, (events, others) in enumerate(zip(*calls, strict=False)):
+        found = _events_differ(events, others) or _results_differ(
+            [result for result in results[0] if result.call == number],
+            [result for result in results[1] if result.call == number],
+            (*events, *others),
+            tolerance,
+        )
+        if found is not None:
+            name = next((r["subject"] for r in events), "")
+            return Difference(f"call {number + 1} of `{name}`: {found.message}", found.lines)
+    if len(calls[0]) != len(calls[1]):
+        return Difference(f"{len(calls[0])} calls of operations in A, {len(calls[1])} in B")
+    return None
+
+
+def _calls(records: Sequence[Record]) -> list[list[Record]]:
+    calls: list[list[Record]] = []
+    for record in records:
+        if record["kind"] == EventKind.OPERATION_START.value:
+            calls.append([])
+        if calls:
+            calls[-1].append(record)
+    return calls
+
+
+def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
+    streams: dict[Stream, list[Record]] = defaultdict(list)
+    for record in records:
+        if record["kind"] not in IGNORED:
+            key = (tuple(record["node"]), record["kernel"], record["subject"])
+            streams[key].append(record)
+    return streams
+
+
+def _known_to_both(
+    one: dict[Stream, list[Record]], other: dict[Stream, list[Record]]
+) -> tuple[dict[Stream, list[Record]], dict[Stream, list[Record]]]:  # rule KNOWN
+    subjects = {subject for _, _, subject in one} & {subject for _, _, subject in other}
+
+    def known(streams: dict[Stream, list[Record]]) -> dict[Stream, list[Record]]:
+        return {key: records for key, records in streams.items() if key[2] in subjects}
+
+    return known(one), known(other)
+
+
+def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> Difference | None:
+    streams = _known_to_both(_streams(one), _streams(other))
+    found = sorted(_pairs(*streams), key=lambda pair: pair[0])
+    if not found:
+        return None
+    _, (node, kernel, subject), number, first, second = found[0]
+    where = f"kernel `{kernel}` on node {node}"
+    what = f"`{subject}`" if subject else "itself"
+    texts = [
+        "nothing more" if record is None else f"{record['kind']} (line {record['line']})"
+        for record in (first, second)
+    ]
+    lines = tuple(record["line"] for record in (first, second) if record is not None)
+    message = f"{where}, event {number + 1} with {what}: {texts[0]} in A, {texts[1]} in B"
+    return Difference(message, lines)
+
+
+def _pairs(
+    one: Mapping[Stream, Sequence[Record]], other: Mapping[Stream, Sequence[Record]]
+) -> Iterator[tuple[int, Stream, int, Record | None, Record | None]]:
+    """The first difference of each stream, with the tick by which the earliest is found."""
+    for stream in sorted({*one, *other}):
+        ours, theirs = one.get(stream, ()), other.get(stream, ())
+        for number in range(max(len(ours), len(theirs))):
+            first = ours[number] if number < len(ours) else None
+            second = theirs[number] if number < len(theirs) else None
+            if first is None or second is None or first["kind"] != second["kind"]:
+                tick = next(record["tick"] for record in (first, second) if record is not None)
+                yield tick, stream, number, first, second
+                break
+
+
+def _results_differ(
+    one: Sequence[Result], other: Sequence[Result], events: Sequence[Record], tolerance: float
+) -> Difference | None:
+    theirs = {result.tensor: result for result in other}
+    for result in one:
+        if result.tensor not in theirs:
+            continue
+        values, others = result.values, theirs[result.tensor].values
+        differ = _differ(values, others, tolerance)
+        if differ.any():
+            return _element(result, values, others, differ, events)
+    return None
+
+
+def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
+    if one.shape != other.shape:
+        return np.ones(one.shape, bool)
+    same: NDArray[np.bool_] = (one == other) | (np.isnan(one) & np.isnan(other))
+    if tolerance:
+        with np.errstate(all="ignore"):
+            largest = np.abs(one[np.isfinite(one)]).max(initial=0.0)
+            same |= np.abs(one - other) <= tolerance * largest
+    return np.logical_not(same)
+
+
+def _element(
+    result: Result,
+    values: NDArray[Any],
+    others: NDArray[Any],
+    differ: NDArray[np.bool_],
+    events: Sequence[Record],
+) -> Difference:
+    element = tuple(int(index) for index in np.argwhere(differ)[0])
+    tile = (*element[:-2], *[index // TILE for index in element[-2:]])
+    unit = tile if result.is_tiled else element
+    what = f"tile {tile}, " if result.is_tiled else ""
+    message = (
+        f"`{result.tensor}`, {what}element {element}: {values[element]} in A, {others[element]} "
+        f"in B; {int(differ.sum())} of {differ.size} elements differ"
+    )
+    writer = _writer(events, result.tensor, unit)
+    if writer is None:
+        return Difference(message)
+    who = f"`{writer['kernel']}` on node {tuple(writer['node'])}"
+    return Difference(f"{message}; {who} wrote it in line {writer['line']}", (writer["line"],))
+
+
+def _writer(events: Sequence[Record], tensor: str, unit: tuple[int, ...]) -> Record | None:
+    """rule WRITER. Reads have slices too: a tensor that was only read has no difference."""
+    for record in reversed(events):
+        part = record.get("part")
+        is_copy = record["kind"] == EventKind.COPY_START.value and record["subject"] == tensor
+        if is_copy and part and _holds(part, unit):
+            return record
+    return None
+
+
+def _holds(part: Sequence[Sequence[int]], unit: tuple[int, ...]) -> bool:
+    starts, sizes = part
+    bounds = zip(starts, sizes, unit, strict=False)
+    return all(start <= index < start + size for start, size, index in bounds)

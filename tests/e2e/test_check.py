@@ -1,0 +1,103 @@
+"""`ttl check`: every mistake of every operation, with the line, without running what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+THREE_WRONG = '''\
+import ttl
+import ttnn
+
+
+def operation(grid, wrong_tile, block_count):
+    @ttl.operation(grid=grid)
+    def copy(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=block_count)
+
+        @ttl.datamovement()
+        def read():
+            x, _ = ttl.node(dims=2)
+            for i in range(2):
+                with dfb.reserve() as blk:
+                    ttl.copy(a[i, x + wrong_tile], blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            x, _ = ttl.node(dims=2)
+            with dfb.wait() as one, dfb.wait() as two:
+                ttl.copy(one, y[0, x]).wait()
+                ttl.copy(two, y[1, x]).wait()
+
+    return copy
+
+
+device = ttnn.open_device(device_id=0)
+a, y = (ttnn.ones((64, 64), dtype=ttnn.bfloat16, device=device) for _ in range(2))
+operation((2, 1), 0, 2)(a, y)
+operation((2, 1), 1, 2)(a, y)
+operation((1, 1), 0, 1)(a, y)
+operation((99, 1), 0, 2)(a, y)
+print("the end")
+'''
+
+
+def test_all_operations_are_checked(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "three_wrong.py").write_text(THREE_WRONG)
+    done = run("ttl", "check", "three_wrong.py")
+    assert done.returncode == 1
+    assert done.stdout == "the end\n"
+    assert "error[TTL2004]: slice 2 of dimension 1 does not lie in 0:2 (in tiles)" in done.stderr
+    assert "15 |                     ttl.copy(a[i, x + wrong_tile], blk).wait()" in done.stderr
+    assert "= on node (1, 0)" in done.stderr
+    assert "error[TTL5001]: deadlock: 2 kernels on 1 node wait for each other" in done.stderr
+    assert done.stderr.endswith(
+        "ttl: 4 operations checked, 3 errors; those with errors were not run\n"
+    )
+    assert "src/ttl" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_each_diagnostic_is_a_json_object(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "three_wrong.py").write_text(THREE_WRONG)
+    done = run("ttl", "check", "--json", "three_wrong.py")
+    assert done.returncode == 1
+    found = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [each["code"] for each in found] == ["TTL2004", "TTL5001", "TTL4003"]
+    assert found[0]["primary"]["start"] == [15, 30]
+
+
+def test_a_right_program_runs_and_is_silent(run: Any) -> None:
+    done = run("ttl", "check", EXAMPLES / "elementwise.py")
+    assert done.returncode == 0
+    assert "largest error 0." in done.stdout
+    assert done.stderr == "ttl: 1 operation checked, no errors\n"
+    only = run("ttl", "check", "--compile-only", EXAMPLES / "elementwise.py")
+    assert only.returncode == 0 and "largest error 100.00%" in only.stdout
+
+
+def test_check_and_run_give_the_same_report(run: Any) -> None:
+    program = EXAMPLES / "wrong" / "deadlock.py"
+    checked, simulated = run("ttl", "check", program), run("ttl", "run", program)
+    report, _, last = checked.stderr.rstrip().rpartition("\n")
+    assert last == "ttl: 1 operation checked, 1 error; those with errors were not run"
+    assert report == simulated.stderr.rstrip()
+
+
+def test_a_program_without_operations(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "none.py").write_text("import ttl\n")
+    done = run("ttl", "check", "none.py")
+    assert done.returncode == 1
+    assert done.stderr == "ttl: none.py calls no operation; nothing was checked\n"
+
+
+def test_what_only_the_simulator_runs_is_a_warning(run: Any, tmp_path: Path) -> None:
+    head, _, _ = THREE_WRONG.partition("operation((2, 1), 1, 2)(a, y)\n")
+    program = head.replace("for i in range(2):\n", "for i in iter(range(2)):\n")
+    (tmp_path / "simulated.py").write_text(program)
+    done = run("ttl", "check", "simulated.py")
+    assert done.returncode == 0, done.stderr
+    assert "warning[TTL7006]: `copy` runs on the simulator only: " in done.stderr
+    assert done.stderr.endswith("ttl: 1 operation checked, no errors\n")

@@ -1,0 +1,113 @@
+"""ttl explore, and reports that say how to see them again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ttl.tools.cli import main
+
+HEAD = '''
+import numpy as np
+import ttnn
+
+import ttl
+
+device = ttnn.open_device(device_id=0)
+a = ttnn.from_numpy(np.arange(4096).reshape(32, 128), dtype=ttnn.float32, device=device)
+y = ttnn.zeros_like(a)
+'''
+
+GOOD = '''
+@ttl.operation(grid=(4, 1))
+def shift(a, y):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+    @ttl.datamovement()
+    def read():
+        with dfb.reserve() as block:
+            ttl.copy(a[0, ttl.node(dims=1)], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        with dfb.wait() as block:
+            ttl.copy(block, y[0, ttl.node(dims=1)]).wait()
+
+
+shift(a, y)
+print("done")
+'''
+
+# How often the loop asks depends on who is faster, and its result on how often it asks.
+IMPATIENT = '''
+@ttl.operation(grid=(1, 1))
+def impatient(a, y):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+    @ttl.datamovement()
+    def read():
+        with dfb.reserve() as block:
+            ttl.copy(a[0, 0], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        asked = 0
+        while not dfb.can_wait():
+            asked += 1
+        with dfb.wait() as block:
+            ttl.copy(block, y[0, min(asked, 3)]).wait()
+
+
+impatient(a, y)
+'''
+
+RACE = GOOD.replace("y[0, ttl.node(dims=1)]", "y[0, 0]")
+
+
+@pytest.fixture
+def explore(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for variable in ("TTL_SEED", "TTL_STRICT"):  # what the verb leaves behind is put back
+        monkeypatch.setenv(variable, "")
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+
+    def run(source: str, *arguments: str, verb: str = "explore"):
+        Path("program.py").write_text(HEAD + source)
+        status = main([verb, *arguments, "program.py"])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_a_program_whose_result_is_always_the_same(explore) -> None:
+    status, out, _ = explore(GOOD, "--schedules", "7")
+    assert status == 0
+    assert out == "7 schedules of 1 call: no race, and the same results in all of them\n"
+
+
+def test_a_result_that_depends_on_the_schedule(explore) -> None:
+    status, out, err = explore(IMPATIENT)
+    assert (status, out) == (1, "")
+    assert "error[TTL5008]: `y` of `impatient` (call 1) depends on the schedule: element" in err
+    (command,) = [line for line in err.splitlines() if "to repeat it: " in line]
+    assert command.strip().startswith("= to repeat it: ttl run --seed ")
+    assert command.endswith(" program.py")
+    assert "src/ttl" not in err
+
+
+def test_a_race_ends_the_search(explore) -> None:
+    status, _, err = explore(RACE)
+    assert status == 1
+    assert "error[TTL5005]: race: tile (0, 0) of `y` is written on node" in err
+    assert "= to repeat it: ttl run program.py" in err  # found without any seed
+
+
+def test_a_report_with_a_seed_says_how_to_repeat_it(explore) -> None:
+    status, _, err = explore(RACE, "--seed", "3", "--strict", verb="run")
+    assert status == 1
+    assert "= to repeat it: ttl run --strict --seed 3 program.py" in err
+    assert explore(RACE, "--seed", "3", "--strict", verb="run")[2] == err

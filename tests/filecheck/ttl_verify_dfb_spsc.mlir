@@ -1,0 +1,40 @@
+// RUN: ttl opt %s -p ttl-verify-dfb-spsc | filecheck %s
+
+!tile = !ttcore.tile<32x32, bf16>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
+!block = tensor<1x1x!tile>
+
+// On node (0, 0) `read` fills the buffer, on node (1, 0) `write` does: each node has one producer.
+// CHECK: func.func @read
+// CHECK: func.func @write
+builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
+  "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
+  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %x = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index
+    %zero = arith.constant 0 : index
+    %is_first = arith.cmpi eq, %x, %zero : index
+    scf.if %is_first {
+      %blk = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
+      "ttl.dfb_push"(%a_dfb) : (!dfb) -> ()
+    } else {
+      %blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+      "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
+    }
+    func.return
+  }
+  func.func @write() attributes {ttl.kernel_thread = "writer"} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %x = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index
+    %zero = arith.constant 0 : index
+    %is_other = arith.cmpi ne, %x, %zero : index
+    scf.if %is_other {
+      %blk = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
+      "ttl.dfb_push"(%a_dfb) : (!dfb) -> ()
+    } else {
+      %blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+      "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
+    }
+    func.return
+  }
+}

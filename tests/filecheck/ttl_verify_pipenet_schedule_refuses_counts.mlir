@@ -1,0 +1,48 @@
+// RUN: not ttl opt %s -p ttl-verify-pipenet-schedule 2>&1 | filecheck %s
+
+!tile = !ttcore.tile<32x32, bf16>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 4 : i64>
+!block = tensor<1x1x!tile>
+
+// Three sends, two posts.
+// CHECK: error[TTL5001]: deadlock: `dm` on node (0, 0) waits for node (1, 0) to post a receive on pipe (0, 0) -> (1, 0), but no kernel of node (1, 0) is left to do it
+// CHECK: = through pipe (0, 0) -> (1, 0) node (0, 0) sends 3 times, node (1, 0) posts 2 times
+// CHECK: = help: let the receivers of pipe (0, 0) -> (1, 0) post as often as its source sends
+builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
+  "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
+  "ttl.dataflow_buffer"() <{sym_name = "b_dfb", type = !dfb}> : () -> ()
+  "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 0, 0, 1, 0, 1, 0>]}> : () -> ()
+  func.func @dm() attributes {ttl.kernel_thread = "reader"} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %two = arith.constant 2 : index
+    %three = arith.constant 3 : index
+    scf.for %i = %zero to %three step %one {
+      "ttl.if_src"() <{net = @net}> ({
+      ^bb0(%pipe : !ttl.pipe<@net, "src">):
+        %blk = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
+        %t = "ttl.copy"(%blk, %pipe) : (!block, !ttl.pipe<@net, "src">) -> !ttl.transfer_handle<"send">
+        "ttl.wait"(%t) : (!ttl.transfer_handle<"send">) -> ()
+        "ttl.dfb_push"(%a_dfb) : (!dfb) -> ()
+        %read = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+        "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
+        "ttl.yield"() : () -> ()
+      }) : () -> ()
+    }
+    scf.for %i = %zero to %two step %one {
+      "ttl.if_dst"() <{net = @net}> ({
+      ^bb0(%pipe : !ttl.pipe<@net, "dst">):
+        %blk = "ttl.dfb_reserve"(%b_dfb) : (!dfb) -> !block
+        %t = "ttl.copy"(%pipe, %blk) : (!ttl.pipe<@net, "dst">, !block) -> !ttl.transfer_handle<"receive">
+        "ttl.wait"(%t) : (!ttl.transfer_handle<"receive">) -> ()
+        "ttl.dfb_push"(%b_dfb) : (!dfb) -> ()
+        %read = "ttl.dfb_wait"(%b_dfb) : (!dfb) -> !block
+        "ttl.dfb_pop"(%b_dfb) : (!dfb) -> ()
+        "ttl.yield"() : () -> ()
+      }) : () -> ()
+    }
+    func.return
+  }
+}

@@ -1,0 +1,34 @@
+// RUN: not ttl opt %s -p ttl-verify-pipenet-schedule 2>&1 | filecheck %s
+
+!tile = !ttcore.tile<32x32, bf16>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
+!block = tensor<1x1x!tile>
+
+// CHECK: error[TTL3006]: 1 block is left in `a_dfb` at the end of the operation
+// CHECK: = on node (0, 0) `read` calls push() 3 times, `write` calls pop() 2 times
+// CHECK: = seen on 4 of 4 nodes
+builtin.module attributes {ttl.launch_grid = [2 : i64, 2 : i64], ttl.target_arch = "wormhole_b0"} {
+  "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
+  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %three = arith.constant 3 : index
+    scf.for %i = %zero to %three step %one {
+      %blk = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
+      "ttl.dfb_push"(%a_dfb) : (!dfb) -> ()
+    }
+    func.return
+  }
+  func.func @write() attributes {ttl.kernel_thread = "writer"} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %two = arith.constant 2 : index
+    scf.for %i = %zero to %two step %one {
+      %blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+      "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
+    }
+    func.return
+  }
+}

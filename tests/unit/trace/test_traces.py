@@ -1,0 +1,185 @@
+"""Traces on disk: what Perfetto loads, what is read back, and the first difference of two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ttl.tools.cli import main
+from ttl.trace import EventKind, Recorder
+from ttl.trace.difference import first_difference
+from ttl.trace.files import append_events, read_trace
+from ttl.trace.results import Result
+
+NODE = (1, 0)
+
+
+def recorder(*events: tuple) -> Recorder:
+    found = Recorder()
+    found.record(EventKind.OPERATION_START, (), "", "add")
+    found.record(EventKind.KERNEL_START, NODE, "read")
+    for kind, *rest in events:
+        found.record(kind, NODE, "read", *rest)
+    found.record(EventKind.KERNEL_END, NODE, "read")
+    found.record(EventKind.OPERATION_END, (), "", "add")
+    return found
+
+
+EVENTS = (
+    (EventKind.BUFFER_RESERVE, "a_dfb", 0, 10),
+    (EventKind.COPY_START, "a", 2048, 11),
+    (EventKind.COPY_START, "a", 4096, 12),
+    (EventKind.COPY_END, "a", 2048, 13),
+    (EventKind.COPY_END, "a", 4096, 14),
+    (EventKind.BUFFER_PUSH, "a_dfb", 1, 10),
+    (EventKind.KERNEL_BLOCKED, 'odd "name"', 1, 15),
+    (EventKind.KERNEL_RESUMED, 'odd "name"', 0, 15),
+    (EventKind.SIGNPOST_BEGIN, "phase", 0, 16),
+    (EventKind.SIGNPOST_END, "phase", 0, 17),
+)
+
+
+def perfetto(tmp_path: Path, calls: int = 1) -> list[dict]:
+    file = tmp_path / "trace.json"
+    raw = recorder(*EVENTS).raw
+    for call in range(calls):
+        append_events(file, raw, call * len(raw))
+    return json.loads(file.read_text())["traceEvents"]
+
+
+def test_kernels_are_tracks_of_their_nodes(tmp_path) -> None:
+    entries = perfetto(tmp_path)
+    processes = {e["pid"]: e["args"]["name"] for e in entries if e["name"] == "process_name"}
+    threads = {
+        (e["pid"], e["tid"]): e["args"]["name"] for e in entries if e["name"] == "thread_name"
+    }
+    assert sorted(processes.values()) == ["node (1, 0)", "operations"]
+    for entry in entries:
+        if entry["ph"] in "BEi":
+            track = (processes[entry["pid"]], threads[entry["pid"], entry["tid"]])
+            is_operation = entry["cat"] == "operation"
+            assert track == (("operations",) * 2 if is_operation else ("node (1, 0)", "read"))
+
+
+def test_slices_are_nested_and_closed(tmp_path) -> None:
+    open_slices: dict = {}
+    for entry in perfetto(tmp_path, calls=2):
+        stack = open_slices.setdefault((entry["pid"], entry.get("tid")), [])
+        if entry["ph"] == "B":
+            stack.append(entry["name"])
+        elif entry["ph"] == "E":
+            assert stack.pop() == entry["name"]
+    assert not any(open_slices.values())
+
+
+def test_transfers_are_asynchronous_and_paired_in_order(tmp_path) -> None:
+    entries = [e for e in perfetto(tmp_path) if e["ph"] in "be"]
+    assert [(e["ph"], e["name"], e["args"]["line"]) for e in entries] == [
+        ("b", "copy a", 11), ("b", "copy a", 12), ("e", "copy a", 13), ("e", "copy a", 14),
+    ]  # fmt: skip
+    assert entries[0]["id"] == entries[2]["id"] != entries[1]["id"] == entries[3]["id"]
+
+
+def test_the_occupancy_of_buffers_is_a_counter(tmp_path) -> None:
+    counters = [e for e in perfetto(tmp_path) if e["ph"] == "C"]
+    assert [(e["name"], e["args"]) for e in counters] == [("a_dfb", {"blocks": 1})]
+
+
+def test_ticks_go_on_from_call_to_call(tmp_path) -> None:
+    ticks = [e["ts"] for e in perfetto(tmp_path, calls=3) if e["ph"] != "M"]
+    assert ticks == sorted(ticks)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_both_forms_are_read_back(tmp_path, suffix) -> None:
+    file = tmp_path / f"trace.{suffix}"
+    found = recorder(*EVENTS)
+    append_events(file, found.raw)
+    append_events(file, found.raw, len(found.raw))
+    expected = [
+        {"tick": tick, "kind": kind.value, "node": list(node), "kernel": kernel,
+         "subject": subject, "value": value, "line": line}
+        for tick, (kind, node, kernel, subject, value, _, line, _) in enumerate(found.raw * 2)
+    ]  # fmt: skip
+    assert read_trace(file) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{}", "a trace of something else"), ("{", "not JSON"), ('{"traceEvents": [1]}', "something")],
+)
+def test_other_files_are_refused(tmp_path, capsys, text, message) -> None:
+    file = tmp_path / "trace.json"
+    file.write_text(text)
+    assert main(["stats", str(file)]) == 1
+    assert message in capsys.readouterr().err
+
+
+# Differences
+
+
+def records(*events: tuple) -> list[dict]:
+    return [
+        {"tick": tick, "kind": kind.value, "node": node, "kernel": kernel, "subject": subject,
+         "value": value, "line": line, "part": part}
+        for tick, kind, node, kernel, subject, value, line, part in recorder(*events).events
+    ]  # fmt: skip
+
+
+def test_runs_that_are_alike() -> None:
+    """Ticks, lines, waiting and the order of different subjects may differ."""
+    other = (EVENTS[1], EVENTS[0], *EVENTS[2:6], *EVENTS[8:])
+    assert first_difference(records(*EVENTS), records(*other), ([], [])) is None
+
+
+def test_what_one_run_has_no_word_for_is_not_compared() -> None:
+    more = (*EVENTS, (EventKind.BUFFER_PUSH, "compiler_0", 1, 0), (EventKind.PIPE_SEND, "p", 1, 0))
+    assert first_difference(records(*EVENTS), records(*more), ([], [])) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "message", "lines"),
+    [
+        (
+            (*EVENTS[:5], (EventKind.BUFFER_POP, "a_dfb", 0, 20), *EVENTS[6:]),
+            "event 2 with `a_dfb`: buffer_push (line 10) in A, buffer_pop (line 20) in B",
+            (10, 20),
+        ),
+        (
+            (*EVENTS[:4], *EVENTS[5:]),
+            "event 4 with `a`: copy_end (line 14) in A, nothing more in B",
+            (14,),
+        ),
+    ],
+)
+def test_the_first_event_that_differs(other, message, lines) -> None:
+    found = first_difference(records(*EVENTS), records(*other), ([], []))
+    assert found is not None
+    assert found.message == f"call 1 of `add`: kernel `read` on node {NODE}, {message}"
+    assert found.lines == lines
+
+
+def test_another_number_of_calls() -> None:
+    one = records(*EVENTS)
+    found = first_difference(one, one + one, ([], []))
+    assert found is not None and found.message == "1 calls of operations in A, 2 in B"
+
+
+@pytest.mark.parametrize(("tolerance", "is_found"), [(0.0, True), (0.1, True), (0.6, False)])
+def test_the_first_element_that_differs(tolerance, is_found) -> None:
+    values = np.ones((64, 64), np.float32)
+    others = values.copy()
+    others[40, 33:35] = 1.5
+    events = records((EventKind.COPY_START, "y", 2048, 30))
+    events[2]["part"] = ((1, 0), (1, 2))
+    results = ([Result(0, "y", True, values)], [Result(0, "y", True, others)])
+    found = first_difference(events, events, results, tolerance)
+    assert (found is not None) is is_found
+    if found is not None:
+        assert found.message == (
+            "call 1 of `add`: `y`, tile (1, 1), element (40, 33): 1.0 in A, 1.5 in B; 2 of 4096 "
+            f"elements differ; `read` on node {NODE} wrote it in line 30"
+        )
