@@ -150,8 +150,6 @@ def run_pipeline(
     from .verify import check_synchronization, raise_errors
 
     context = Context()
-    if is_d2m(module):
-        run_passes([find_pass(name)() for name in D2M], context, module, before, after)
     synchronize(module, before, after)
     raise_errors(check_synchronization(module))
     blocks = NODE_TO_NODE + COMPUTE
@@ -163,8 +161,13 @@ def run_pipeline(
 def synchronize(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
-    """Put every release and wait into the IR; CompileError where a block is misused."""
+    """Put every release and wait into the IR; CompileError where a block is misused.
+
+    Threads of the d2m dialect become kernels first.
+    """
     from .verify.block_states import verify_block_states
 
+    if is_d2m(module):
+        run_passes([find_pass(name)() for name in D2M], Context(), module, before, after)
     run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
     verify_block_states(module)
