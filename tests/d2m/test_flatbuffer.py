@@ -1,12 +1,27 @@
 """A pykernel program as a TTNN flatbuffer with one GenericOp."""
 
 import numpy as np
+import pytest
 
 from kernels_d2m import elementwise
+from ttl.diagnostics import UsageError
 from ttl.driver import TensorSpec
 from ttl.integrations.flatbuffer import Runtime, compile_operation
 from ttl.integrations.flatbuffer.program import GenericStep
 from ttl.semantics.dtypes import float32
+
+
+def test_c17_flatbuffer_path(monkeypatch, tmp_path):
+    file = tmp_path / "add.ttnn"
+    monkeypatch.setenv("TTLANG_FLATBUFFER_PATH", str(file))
+    lhs, rhs = (np.full((64, 64), value, np.float32) for value in (2, 3))
+    out = np.zeros_like(lhs)
+    elementwise("+", grid=(2, 2))(lhs, rhs, out)
+    (again,) = Runtime(file.read_bytes()).run([lhs, rhs])
+    np.testing.assert_array_equal(again, out)
+    monkeypatch.setenv("TTLANG_FLATBUFFER_PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="directory"):
+        elementwise("+", grid=(2, 2))(lhs, rhs, out)
 
 
 def test_one_generic_op(load):

@@ -1,7 +1,10 @@
 """C-3 to C-12, C-17: shapes, layouts, the IR of each stage and what is written to files."""
 
 import re
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,8 @@ from ttl.passes import find_pass
 from ttl.passes.pipelines import D2M, PIPELINE, PIPELINES
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.tools.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pykernel"
 
 
 def array(*shape):
@@ -295,6 +300,22 @@ def test_c12_kernels(monkeypatch, tmp_path):
     assert "matmul_tiles" in stages["convert-ttl-to-ttkernel"]
 
 
+PRODUCTS = [(True, "matmul_tiles"), (False, "matmul_block")]
+
+
+@pytest.mark.parametrize(("use_tile_matmul", "call"), PRODUCTS)
+def test_c12_use_tile_matmul(use_tile_matmul, call, tmp_path):
+    kernel = elementwise(
+        "@",
+        kernel_source_dir=str(tmp_path),
+        kernel_source_mode="store",
+        use_tile_matmul=use_tile_matmul,
+    )
+    kernel(array(64, 64), array(64, 64), array(64, 64))
+    (source,) = (file.read_text() for file in tmp_path.rglob("compute_kernel0.cpp"))
+    assert set(re.findall(r"matmul_(?:tiles|block)(?=\()", source)) == {call}
+
+
 # C-17 ---------------------------------------------------------------------------------------------
 
 
@@ -316,6 +337,15 @@ def test_c17_sources_are_stored(tmp_path):
     files = {file.name: file.read_text() for file in tmp_path.rglob("*.cpp")}
     assert {"datamovement_kernel0.cpp", "compute_kernel0.cpp"} <= files.keys()
     assert "add_binary_tile" in files["compute_kernel0.cpp"]
+
+
+def test_c17_ttl_check():
+    """In a process of its own: the verb changes the environment."""
+    code = "import sys; from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "check", str(EXAMPLES / "custom_dm_matmul.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 operation checked, no errors" in done.stderr
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

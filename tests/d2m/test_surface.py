@@ -47,7 +47,7 @@ def test_c1_decorator_is_checked(options, kind, text):
     assert error.value.diagnostics[0].primary.span.file == __file__
 
 
-def identity(stream=True):
+def identity():
     """A function of x and out with threads that copy."""
 
     def function(x, out, block_factors=None, grid=None, memory_space=None, tiled=None):

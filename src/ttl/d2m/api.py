@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ttl.config import Config
 from ttl.diagnostics import RuleBroken, Span
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
+from .flatbuffer import write_flatbuffer
 from .functions import (
     bcast,
     core_index,
@@ -159,6 +161,9 @@ class PykernelFunction:
         operation = make_operation(call, self.function, self.kernel_folder)
         operation(*(operand.tensor for operand in operands))
         copy_back(call.output)
+        config = Config.from_environment()
+        if config.flatbuffer is not None and not config.compile_only:
+            write_flatbuffer(self, operands, config.flatbuffer)
 
     def _span(self) -> Span:
         code = self.function.__code__

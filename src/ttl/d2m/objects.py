@@ -25,8 +25,6 @@ from .mistakes import NotImplementedYet, diagnostic, wrong_type, wrong_value
 
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
-Core = tuple[int, int]  # y, x
-
 
 class Stream:
     """A tensor argument whose blocks a datamovement thread reads: `stream[i, j]`.
@@ -133,11 +131,10 @@ ARGUMENTS = Arguments()
 class CircularBuffer:
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
-    __slots__ = ("buffer", "is_aliased", "layout", "shard", "stays")
+    __slots__ = ("buffer", "is_aliased", "shard", "stays")
 
     def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
         self.buffer = buffer
-        self.layout = layout
         self.shard = Shard(tensor, layout, grid)
         # The output: one block that is the core's shard, reserved once and held to the end.
         self.is_aliased = False

@@ -113,9 +113,6 @@ class ThreadAttr(ParametrizedAttribute):
         return [StringAttr(kind), StringAttr(symbol)]
 
 
-Shaped = TensorType[Any] | MemRefType[Any]
-
-
 def layout_of(type: Attribute) -> MetalLayoutAttr | None:
     """Of a tensor on the device."""
     encoding = type.encoding if isinstance(type, TensorType) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -127,7 +127,3 @@ def block_math_of(generic: GenericOp) -> tuple[str, list[SSAValue], dict[str, An
     """The operation of the op table that was made linalg: name, operands, properties."""
     tile = tile_op_of(generic)
     return tile.ENTRY.name, list(generic.inputs), dict(tile.properties)
-
-
-def is_tile_tensor(type: Any) -> bool:
-    return isinstance(type, TensorType) and ttl.is_block_value(type)

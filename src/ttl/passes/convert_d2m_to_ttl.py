@@ -188,7 +188,6 @@ class _Kernel:
     def __init__(self, program: _Converter, function: func.FuncOp, mover: int | None):
         self.program, self.function, self.mover = program, function, mover
         self.body = function.body.block
-        self.buffers: dict[int, SSAValue] = {}
         self.tensors: dict[int, SSAValue] = {}
         self.held: SSAValue | None = None  # the output, rule SHARD
 
@@ -218,7 +217,6 @@ class _Kernel:
         self.semaphore_names: dict[SSAValue, str] = dict(
             zip(arguments[count:behind], self.program.semaphores, strict=True)
         )
-        self.blocks: dict[SSAValue, SSAValue] = {}
         self._convert_ops()
         self._set_signature(positions)
 
