@@ -148,6 +148,34 @@ def test_c2_threads_have_the_same_parameters():
         kernel(ones(), ones())
 
 
+def test_c2_buffers_are_not_handed_on():
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, out):
+        @compute()
+        def thread(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            other = x_cb
+            out_cb.reserve().store(other.pop())
+
+        return Program(thread)(x, out)
+
+    with pytest.raises(TypeError, match="`x_cb` of thread `thread` is handed on"):
+        kernel(ones(), ones())
+
+
+def test_c2_a_tensor_may_be_given_twice(backend):
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, y, out):
+        @compute()
+        def double(x_cb: CircularBuffer, y_cb: CircularBuffer, out_cb: CircularBuffer):
+            out_cb.reserve().store(x_cb.pop() + y_cb.pop())
+
+        return Program(double)(x, y, out)
+
+    x, out = ones(), np.zeros((64, 64), np.float32)
+    kernel(x, x, out)
+    assert (out == 2).all()
+
+
 STREAMS = [
     (lambda x, out: Stream(x + 1), TypeError, "top level tensor argument"),
     (lambda x, out: Stream(x, num_buffers=4), NotImplementedError, "num_buffers=4"),

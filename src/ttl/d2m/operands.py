@@ -27,13 +27,17 @@ def is_tensor(value: Any) -> bool:
 def make_operands(
     given: tuple[Any, ...], names: dict[str, Any], grid: Shape, memory_space: str, call: str
 ) -> tuple[Operand, ...]:
-    return tuple(
-        _operand(value, _name(value, names, position), grid, memory_space, call)
-        for position, value in enumerate(given)
-    )
+    found: list[Operand] = []
+    for position, value in enumerate(given):
+        taken = [operand.name for operand in found]
+        free = {name: tensor for name, tensor in names.items() if name not in taken}
+        name = _name(value, free, position)
+        found.append(_operand(value, name, grid, memory_space, call))
+    return tuple(found)
 
 
 def _name(value: Any, names: dict[str, Any], position: int) -> str:
+    """That of the parameter; a tensor may be given twice."""
     found = (name for name, tensor in names.items() if tensor is value)
     return next(found, f"argument_{position}")
 

@@ -113,6 +113,7 @@ def _mistakes(thread: Thread) -> Iterator[Diagnostic]:
     yield from _unknown_names(thread)
     yield from _syntax(thread)
     yield from _broadcasts(thread)
+    yield from _handed_on(thread)
 
 
 def kind_of(argument: ast.arg) -> str | None:
@@ -175,6 +176,18 @@ def _unknown(thread: Thread, node: ast.Name) -> Diagnostic:
         help_text = f"write {node.id} = Stream({node.id.removesuffix('_stream')}) before the thread"
     text = f"`{node.id}` is not defined in thread `{thread.name}`"
     return diagnostic(text, help_text, thread.span(node), codes.UNKNOWN_NAME)
+
+
+def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
+    """Who fills and empties a buffer is read from the methods that are called on it by name."""
+    names = {argument.arg for argument in thread.parameters}
+    nodes = [node for statement in thread.tree.body for node in ast.walk(statement)]
+    owners = [node.value for node in nodes if isinstance(node, ast.Attribute)]
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id in names and node not in owners:
+            text = f"parameter `{node.id}` of thread `{thread.name}` is handed on"
+            help_text = f"call its methods where they are needed: {node.id}.pop()"
+            yield diagnostic(text, help_text, thread.span(node))
 
 
 def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
