@@ -257,12 +257,6 @@ SPINNING = _code(
     """A kernel went on for a long time without reaching a point where other kernels could run.
     Such a loop never ends: what it waits for can only be done by another kernel.""",
 )
-RECEIVER_NOT_READY = _code(
-    "TTL5010", "receiver-not-ready", Blame.USER,
-    """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
-    that has not reserved that slot may still be using it. Receivers reserve() and say so by a
-    semaphore, for which the sender waits.""",
-)
 
 RACE = _code(
     "TTL5005", "race", Blame.USER,
@@ -292,6 +286,12 @@ ORDER_DEPENDENT = _code(
     one order they do, in another they wait for ever. A semaphore whose value only grows, and that
     is waited for by wait_ge(), does not depend on the order.""",
     Severity.WARNING,
+)
+RECEIVER_NOT_READY = _code(
+    "TTL5010", "receiver-not-ready", Blame.USER,
+    """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
+    that has not reserved that slot may still be using it. Receivers reserve() and say so by a
+    semaphore, for which the sender waits.""",
 )
 
 NO_COMPILER = _code(
