@@ -281,6 +281,12 @@ ORDER_DEPENDENT = _code(
     is waited for by wait_ge(), does not depend on the order.""",
     Severity.WARNING,
 )
+RECEIVER_NOT_READY = _code(
+    "TTL5010", "receiver-not-ready", Blame.USER,
+    """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
+    that has not reserved that slot may still be using it. Receivers reserve() and say so by a
+    semaphore, for which the sender waits.""",
+)
 
 SCHEDULE_DEPENDENT = _code(
     "TTL5008", "schedule-dependent", Blame.USER,

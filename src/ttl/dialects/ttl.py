@@ -354,6 +354,33 @@ class CopyOp(IRDLOperation):
 
 
 @irdl_op_definition
+class MulticastOp(IRDLOperation):
+    """A block to where `destination` is in its buffer, on all nodes of a rectangle: x, y, x, y.
+
+    Not on the own node if source and destination are one block. Receivers say by semaphores that
+    they have reserved theirs.
+    """
+
+    name = "ttl.multicast"
+    source = operand_def(TensorType)
+    destination = operand_def(TensorType)
+    place = var_operand_def(IndexType)
+    transfer = result_def(TransferType)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.source is not self.destination
+
+    def verify_(self) -> None:
+        if len(self.place) != 4:
+            raise VerifyException(f"{self.name} has four coordinates")
+        if self.source.type != self.destination.type:
+            raise VerifyException(f"{self.name} connects blocks of one type")
+        if not isinstance(self.destination.owner, ReserveOp):
+            raise VerifyException(f"{self.name} goes to reserved blocks")
+
+
+@irdl_op_definition
 class NoTransferOp(IRDLOperation):
     """What a variable for a transfer holds before there is one; there is nothing to wait for."""
 
@@ -717,6 +744,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     NodeIndexOp,
     TensorSliceOp,
     CopyOp,
+    MulticastOp,
     NoTransferOp,
     TransferPartsOp,
     TransferOfOp,

@@ -116,6 +116,9 @@ OBJECT_METHODS: dict[type, dict[str, Callable[..., Value]]] = {
     Semaphore: SEMAPHORE_METHODS,
 }
 
+# What else can be indexed, by the class of the object: `owner[index]`.
+SUBSCRIPTS: dict[type, Callable[..., Value]] = {}
+
 
 # Grid ---------------------------------------------------------------------------------------------
 

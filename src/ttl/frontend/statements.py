@@ -54,15 +54,20 @@ from .steps import (
 
 def build_kernel(builder: KernelBuilder) -> None:
     """Translate the kernel; what is wrong with it is in the builder's diagnostics."""
-    builder.inline = lambda function, arguments, keywords: inline(
-        builder, function, arguments, keywords, function_body
-    )
     try:
         tree = kernel_tree(builder.kernel.function)
     except RuleBroken as broken:
         builder.report(broken)
         return
+    build_body(builder, tree)
+
+
+def build_body(builder: KernelBuilder, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """The statements of a kernel, or of a thread of another DSL."""
     builder.frame.tree = tree
+    builder.inline = lambda function, arguments, keywords: inline(
+        builder, function, arguments, keywords, function_body
+    )
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
     sequence(builder, tuple(tree.body))

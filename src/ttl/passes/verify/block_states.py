@@ -150,7 +150,7 @@ class _Walk:
     blocks: dict[SSAValue, _Held] = field(default_factory=dict)
     # What each end of a buffer holds, oldest first: reserved and waited blocks apart.
     queues: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
-    under_way: dict[SSAValue, ttl.CopyOp] = field(default_factory=dict)
+    under_way: dict[SSAValue, ttl.CopyOp | ttl.MulticastOp] = field(default_factory=dict)
     waited: set[SSAValue] = field(default_factory=set)
     groups: dict[SSAValue, list[SSAValue] | None] = field(default_factory=dict)  # None: waited for
     handed: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
@@ -265,6 +265,13 @@ class _Walk:
         held = self.blocks[op.view]
         held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
 
+    def start_multicast(self, op: ttl.MulticastOp) -> None:
+        self.blocks[op.source].step(Event.COPY_FROM)
+        if op.is_loopback:
+            self.blocks[op.destination].step(Event.COPY_INTO)
+        self.under_way[op.transfer] = op
+        self.waited.discard(op.transfer)
+
     def start_copy(self, op: ttl.CopyOp) -> None:
         if op.source in self.blocks:
             self.blocks[op.source].step(Event.COPY_FROM)
@@ -292,6 +299,9 @@ class _Walk:
     def _finish(self, transfer: SSAValue) -> None:
         transfer = self._first_name(transfer)
         self.waited.add(transfer)
+        if isinstance(transfer.owner, ttl.MulticastOp):
+            self._finish_multicast(transfer.owner)
+            return
         for copy in ttl.copies_of(transfer):
             if self.under_way.pop(copy.transfer, None) is None and copy.transfer is not transfer:
                 continue  # the branch with the copy was not taken
@@ -299,6 +309,12 @@ class _Walk:
                 self.blocks[copy.source].step(Event.COPY_FROM_DONE)
             if copy.destination in self.blocks:
                 self.blocks[copy.destination].step(Event.COPY_INTO_DONE)
+
+    def _finish_multicast(self, op: ttl.MulticastOp) -> None:
+        self.under_way.pop(op.transfer, None)
+        self.blocks[op.source].step(Event.COPY_FROM_DONE)
+        if op.is_loopback:
+            self.blocks[op.destination].step(Event.COPY_INTO_DONE)
 
     def make_group(self, op: ttl.GroupOp) -> None:
         self.groups[op.result] = []
@@ -375,6 +391,7 @@ _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.StoreOp: _Walk.store,
     ttl.PrintOp: _Walk.show,
     ttl.CopyOp: _Walk.start_copy,
+    ttl.MulticastOp: _Walk.start_multicast,
     ttl.WaitTransferOp: _Walk.wait_transfer,
     ttl.GroupOp: _Walk.make_group,
     ttl.GroupAddOp: _Walk.add_to_group,

@@ -114,7 +114,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     from xdsl.utils.arg_spec import parse_pipeline
     from xdsl.utils.exceptions import ArgSpecParseError
 
-    from ttl.passes import find_pass
+    from ttl.passes import find_pass, find_passes
 
     try:
         specs = list(parse_pipeline(pipeline))
@@ -123,7 +123,10 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     passes = []
     for spec in specs:
         try:
-            passes.append(find_pass(spec.name).from_spec(spec))
+            if (names := find_passes(spec.name)) != (spec.name,):
+                passes += [find_pass(name)() for name in names]
+            else:
+                passes.append(find_pass(spec.name).from_spec(spec))
         except KeyError:
             raise _unknown_pass(f"there is no pass `{spec.name}`", spec.name) from None
         except Exception as error:
