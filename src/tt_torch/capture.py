@@ -12,6 +12,7 @@ from functorch.compile import make_boxed_func
 from torch import fx
 from torch._functorch.aot_autograd import aot_module_simplified
 
+from . import fast_paths
 from .executable import Executable
 
 aten = torch.ops.aten
@@ -27,7 +28,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
         aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
         aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
-        aten.addcdiv, aten.stack, aten.mse_loss,
+        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss,
         # and their gradients
         aten._softmax_backward_data, aten._log_softmax_backward_data,
         aten.native_layer_norm_backward, aten.native_group_norm_backward,
@@ -40,7 +41,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     for packet in (aten.var, aten.var_mean, aten.std):  # lowered, not taken apart into prims
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
-    return table
+    return table | fast_paths.DECOMPOSITIONS
 
 
 @contextmanager

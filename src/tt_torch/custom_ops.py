@@ -15,7 +15,7 @@ device.register()  # the op names the device
 
 
 @torch.library.custom_op(  # type: ignore[untyped-decorator]
-    "tt::tt_lang_op", mutates_args=[], device_types=[device.NAME]
+    "tt::tt_lang_op", mutates_args=[], device_types=["xla", device.NAME]
 )
 def tt_lang_op(
     tensors: list[Tensor],
@@ -27,6 +27,11 @@ def tt_lang_op(
 ) -> list[Tensor]:
     """The results of a TT-Lang operation; the "out" tensors give their shapes and types."""
     check_out_indices(tensors, out_indices)
+    if tensors[0].device.type != device.NAME:
+        raise NotImplementedError(
+            "tt_lang_op on XLA tensors is run by tt-xla, which is not here: move the model and "
+            f'its inputs with .to("{device.NAME}")'
+        )
     from .eager import run_eagerly
 
     arguments = (tensors, kernel_id, arg_roles, version_tag, shard_spec, list(out_indices))

@@ -7,6 +7,7 @@ whatever else shares storages work as on any device.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,11 @@ _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 # What only moves a tensor's sizes and strides is the same on every device.
 _VIEWS = (
     "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
+)  # fmt: skip
+# Random numbers are those that the CPU draws.
+_DRAWN = (
+    "uniform_", "normal_", "random_", "random_.from", "random_.to", "bernoulli_.float",
+    "exponential_",
 )  # fmt: skip
 
 
@@ -66,6 +72,7 @@ def _empty(
     pin_memory: Any = None,
     memory_format: torch.memory_format | None = None,
 ) -> Tensor:
+    _check_index(device)
     format = memory_format or torch.contiguous_format
     return on_tt(torch.empty(size, dtype=dtype, memory_format=format))
 
@@ -78,7 +85,13 @@ def _empty_strided(
     device: Any = None,
     pin_memory: Any = None,
 ) -> Tensor:
+    _check_index(device)
     return on_tt(torch.empty_strided(size, stride, dtype=dtype))
+
+
+def _check_index(device: torch.device | None) -> None:
+    if device is not None and device.index not in (None, 0):
+        raise RuntimeError(f"there is no device {str(device)!r}: the only one is '{NAME}:0'")
 
 
 def _copy_from(source: Tensor, destination: Tensor, non_blocking: bool = False) -> Tensor:
@@ -93,8 +106,16 @@ def _copy_from_and_resize(source: Tensor, destination: Tensor) -> Tensor:
 def _resize(
     tensor: Tensor, size: Sequence[int], memory_format: torch.memory_format | None = None
 ) -> Tensor:
-    host = torch.empty(size, dtype=tensor.dtype)
-    return tensor.set_(on_tt(host).untyped_storage(), 0, host.size(), host.stride())
+    """The elements stay in their order; larger memory is new memory with them in it."""
+    storage, start = tensor.untyped_storage(), tensor.storage_offset()
+    strides = torch.empty(size, device="meta").stride()
+    needed = start + math.prod(size)
+    if needed * tensor.element_size() > storage.nbytes():
+        held = torch.empty(0, dtype=tensor.dtype).set_(storage._tt_host)
+        larger = torch.empty(needed, dtype=tensor.dtype)
+        larger[: held.numel()] = held
+        storage = storage_over(larger.untyped_storage())
+    return tensor.set_(storage, start, size, strides)
 
 
 def _fill(tensor: Tensor, value: Any) -> Tensor:
@@ -104,6 +125,10 @@ def _fill(tensor: Tensor, value: Any) -> Tensor:
 
 def _item(tensor: Tensor) -> Any:
     return on_host(tensor).item()
+
+
+def _equal(tensor: Tensor, other: Tensor) -> bool:
+    return bool(torch.equal(on_host(tensor), on_host(other)))
 
 
 def _masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
@@ -129,10 +154,12 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "zero_": lambda tensor: _fill(tensor, 0),
     "fill_.Tensor": _fill,
     "_local_scalar_dense": _item,
+    "equal": _equal,
     "masked_select": _masked_select,
-    "uniform_": _random("uniform_"),
-    "normal_": _random("normal_"),
+    # How torch asks whether it may make a nested tensor of a padded one; there are none here.
+    "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
 }
+_KERNELS |= {name: _random(name.partition(".")[0]) for name in _DRAWN}
 
 
 def _view(name: str) -> Callable[..., Any]:
@@ -164,13 +191,22 @@ def register() -> None:
         raise RuntimeError(f"{message}: pip install 'pyttl[torch]'") from None
 
     _setup_privateuseone_for_python_backend(NAME)
+    module = torch.get_device_module(NAME)
+    module.synchronize = lambda device=None: None  # an operation is done when it returns
+    module.get_amp_supported_dtype = list  # none: torch says so, and computes without autocast
     aten = torch.library.Library("aten", "IMPL")
     for name, kernel in (_KERNELS | {name: _view(name) for name in _VIEWS}).items():
-        aten.impl(name, kernel, "PrivateUse1")
+        aten.impl(name, _untraced(kernel), "PrivateUse1")
     others = torch.library.Library("_", "IMPL")
-    others.fallback(_run_eagerly, "PrivateUse1")
+    others.fallback(_untraced(_run_eagerly), "PrivateUse1")
     _LIBRARIES.extend((aten, others))
     torch.serialization.register_package(_BEFORE_OTHERS, _location, _load)
+
+
+def _untraced(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Where dynamo leaves a graph, the frames behind it are the user's, and not ours."""
+    untraced: Callable[..., Any] = torch.compiler.disable(kernel)
+    return untraced
 
 
 _BEFORE_OTHERS = 11  # the CPU is at 10

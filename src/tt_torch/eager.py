@@ -24,6 +24,7 @@ _CALLS: dict[Any, tuple[Executable, Any]] = {}  # the oldest first
 def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The results of one operation. What it writes into is written."""
     arguments = op._schema.arguments
+    args = _with_tensors(arguments, args)
     if not any(each.is_write for each in arguments):
         return _execute(op, args, kwargs)
     named = dict(zip((each.name for each in arguments), args, strict=False)) | kwargs
@@ -39,6 +40,19 @@ def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             tensor.resize_(value.shape)
         tensor.copy_(value)
     return written[0] if len(written) == 1 else tuple(written)
+
+
+def _with_tensors(arguments: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """torch hands a number over as it is, also where it has made a tensor of it."""
+    first = next((each for each in args if isinstance(each, Tensor)), None)
+    if first is None:
+        return args
+    return tuple(
+        torch.tensor(value, dtype=torch.result_type(first, value))
+        if isinstance(value, (int, float)) and str(argument.type) == "Tensor"
+        else value
+        for argument, value in zip(arguments, args, strict=False)
+    )
 
 
 @cache

@@ -56,11 +56,16 @@ class Exported:
 
     def inputs(self, *args: Any) -> list[Any]:
         """The arrays that the flatbuffer takes for these arguments: parameters first."""
-        given = iter(pytree.tree_leaves(args))
+        leaves = pytree.tree_leaves(args)
+        specs = self.program.graph_signature.input_specs
+        wanted = sum(each.kind is InputKind.USER_INPUT for each in specs)
+        if len(leaves) != wanted:
+            raise TypeError(f"the model was captured with {wanted} arguments, not {len(leaves)}")
+        given = iter(leaves)
         held = {**self.program.state_dict, **self.program.constants}
         values = [
             next(given) if each.kind is InputKind.USER_INPUT else held[each.target]
-            for each in self.program.graph_signature.input_specs
+            for each in specs
         ]
         return [to_numpy(each) for each in values if isinstance(each, Tensor)]
 
@@ -80,8 +85,10 @@ def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -
     A model and arguments on the CPU are captured as if they were on device "tt". `functional`
     leaves the "out" operands out of the calls of TT-Lang operations, as newer tt-mlir has it.
     """
+    if not isinstance(model, nn.Module) or isinstance(args, Tensor):
+        raise TypeError("export takes a torch.nn.Module and a tuple of its arguments")
     placed = copy.deepcopy(model).to(NAME)
-    moved = tuple(each.to(NAME) if isinstance(each, Tensor) else each for each in args)
+    moved = pytree.tree_map_only(Tensor, lambda each: each.to(NAME), tuple(args))
     with torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # about torch itself
         program = torch.export.export(placed, moved, strict=False)

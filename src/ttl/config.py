@@ -22,6 +22,7 @@ class Config:
     check: bool = False  # TTL_CHECK=1: look for mistakes before an operation runs, report all
     compile_only: bool = False  # TTLANG_COMPILE_ONLY=1: compile, do not run
     initial_mlir: str | None = None  # TTLANG_INITIAL_MLIR=FILE: the module before the first pass
+    flatbuffer: str | None = None  # TTLANG_FLATBUFFER_PATH=FILE: of a pykernel program's last call
     final_mlir: str | None = None  # TTLANG_FINAL_MLIR=FILE: the module after the last pass
     verbose_passes: bool = False  # TTLANG_VERBOSE_PASSES=1: the module around every pass, to stderr
     compiler_options: str | None = None  # TTLANG_COMPILER_OPTIONS, over those of the decorator
@@ -89,6 +90,7 @@ def _read(environment: Mapping[str, str]) -> Config:
         compile_only=_flag(environment, "TTLANG_COMPILE_ONLY"),
         initial_mlir=environment.get("TTLANG_INITIAL_MLIR"),
         final_mlir=environment.get("TTLANG_FINAL_MLIR"),
+        flatbuffer=environment.get("TTLANG_FLATBUFFER_PATH"),
         verbose_passes=_flag(environment, "TTLANG_VERBOSE_PASSES"),
         compiler_options=environment.get("TTLANG_COMPILER_OPTIONS"),
         grid=_grid(environment),

@@ -255,7 +255,42 @@ def floats(x, y, x_dfb, z_dfb, y_dfb):
     return doubled(x_dfb, y_dfb), read, writer(y, y_dfb)
 
 
+def kept_and_carried(x, y, x_dfb, z_dfb, y_dfb):
+    """What a loop carries is read behind the pop of a block that it was computed from, too."""
+
+    def compute():
+        total = ttl.math.fill(0)
+        for i in range(6):
+            with x_dfb.wait() as a, y_dfb.reserve() as out:
+                total += a
+                factor = 1
+                for _ in range(i % 4):
+                    factor = factor * 2
+                out.store(total + factor)
+
+    return compute, reader(x, x_dfb), writer(y, y_dfb)
+
+
+def equal_numbers(x, y, x_dfb, z_dfb, y_dfb):
+    """Comparisons that the vendor's compiler refuses as they stand; powers; either transfer."""
+
+    def read():
+        here = ttl.node(dims=1)
+        for i in range(6):
+            place = i if i * 2 <= 2 * i and not here > here else 5
+            with x_dfb.reserve() as block:
+                if place + here > 2:
+                    transfer = ttl.copy(x[0, min(place, place)], block)
+                else:
+                    transfer = ttl.copy(x[1, 2**i % 6], block)
+                transfer.wait()
+
+    return doubled(x_dfb, y_dfb), read, writer(y, y_dfb)
+
+
 PROGRAMS: list[Kernels] = [
+    kept_and_carried,
+    equal_numbers,
     prefetch,
     lists_and_dicts,
     one_or_another,

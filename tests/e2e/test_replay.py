@@ -136,8 +136,13 @@ def test_wrong_inputs(run: Any, bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("nothing")
     np.savez(tmp_path / "unknown.npz", z=np.zeros(3))
     np.savez(tmp_path / "shape.npz", a=np.zeros((3, 3)))
+    np.savez_compressed(tmp_path / "damaged.npz", a=np.arange(999))
+    damaged = bytearray((tmp_path / "damaged.npz").read_bytes())
+    damaged[99:199] = bytes(100)
+    (tmp_path / "damaged.npz").write_bytes(damaged)
     cases = {
         "text.npz": "no archive of arrays",
+        "damaged.npz": "no archive of arrays",
         "unknown.npz": "the operation has no tensor `z`",
         "shape.npz": "`a` has shape (3, 3), not (256, 256)",
         "missing.npz": "No such file",

@@ -1,7 +1,7 @@
 // RUN: not ttl opt %s 2>&1 | filecheck %s
 
 // The verifier uses the type rule of the op table.
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 
 builtin.module {
   func.func @compute(%a: tensor<1x2x!tile>, %b: tensor<2x1x!tile>) {

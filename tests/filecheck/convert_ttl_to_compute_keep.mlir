@@ -1,6 +1,6 @@
 // RUN: ttl opt %s -p convert-ttl-to-compute | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
 !block = tensor<1x1x!tile>
 
@@ -18,7 +18,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 }
 
 // rule KEEP: the matrix unit reads buffers, so the operand goes to one, in the format of the registers.
-// CHECK:      sym_name = "e_kept", type = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32 : i64, 32 : i64, f32>, 1 : i64>, compiler_allocated
+// CHECK:      sym_name = "e_kept", type = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, f32>, 1 : i64>, compiler_allocated
 // CHECK:      [[VIEW:%e_kept_[0-9]+]] = "ttl.dfb_reserve"(%e_kept)
 // CHECK:      %e = "ttl.tile_exp"
 // CHECK-NEXT: "ttl.tile_store"(%e, [[VIEW]])

@@ -1,6 +1,6 @@
 // RUN: ttl opt %s -p convert-ttl-to-ttkernel | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 4 : i64>
 !block = tensor<1x1x!tile>
 !tensor = tensor<4x4x!tile>

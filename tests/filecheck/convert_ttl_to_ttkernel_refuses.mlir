@@ -1,7 +1,7 @@
 // RUN: not ttl opt %s -p convert-ttl-to-ttkernel 2>&1 | filecheck %s
 
 // The buffer has no index yet: ttl-finalize-dfb-indices has not run.
-!dfb = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32 : i64, 32 : i64, bf16>, 2 : i64>
+!dfb = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32x32, bf16>, 2 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   func.func @compute() attributes {ttl.kernel_thread = "compute", ttl.crta_indices = []} {

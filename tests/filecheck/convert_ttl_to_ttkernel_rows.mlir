@@ -1,6 +1,6 @@
 // RUN: ttl opt %s -p ttl-finalize-dfb-indices,convert-ttl-to-ttkernel | filecheck %s
 
-!element = !ttcore.tile<1 : i64, 1 : i64, bf16>
+!element = !ttcore.tile<1x1, bf16>
 !dfb = !ttl.dfb<[2 : i64, 3 : i64], !element, 2 : i64>
 !line = !ttl.dfb<[4 : i64], !element, 2 : i64>
 !block = tensor<2x3x!element>

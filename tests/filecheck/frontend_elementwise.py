@@ -35,7 +35,7 @@ def scale(a, y):
 scale(*(ttnn.zeros((32, 128), ttnn.float32, device=DEVICE) for _ in "ay"))
 
 # CHECK:      builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
-# CHECK-NEXT: "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32 : i64, 32 : i64, f32>, 3 : i64>}>
+# CHECK-NEXT: "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32x32, f32>, 3 : i64>}>
 # CHECK-NEXT: "ttl.dataflow_buffer"() <{sym_name = "y_dfb", type = !ttl.dfb<[1 : i64, 2 : i64], {{.*}}, 2 : i64>}>
 # CHECK-NEXT: func.func @compute() {{.*}}ttl.kernel_thread = "compute"
 # CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb)

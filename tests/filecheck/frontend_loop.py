@@ -41,7 +41,7 @@ accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
 # What the operation asks for is an attribute of its compute kernel.
 # CHECK:      func.func @compute() {{.*}}fp32_dest_acc_en = true
 # The loop carries the accumulator; a global of the program is a constant.
-# CHECK:      %total = "ttl.fill"() <{value = 0.000000e+00 : f32}> : () -> tensor<1x1x!ttcore.tile<32 : i64, 32 : i64, bf16>>
+# CHECK:      %total = "ttl.fill"() <{value = 0.000000e+00 : f32}> : () -> tensor<1x1x!ttcore.tile<32x32, bf16>>
 # CHECK:      [[STEPS:%[0-9]+]] = arith.constant 3 : index
 # CHECK:      [[END:%total_[0-9]+]] = scf.for %i = {{%[0-9]+}} to [[STEPS]] step {{%[0-9]+}} iter_args([[SUM:%[a-z0-9_]+]] = %total)
 # CHECK:      [[PRODUCT:%[0-9]+]] = "ttl.matmul"(%a_blk, %a_blk)

@@ -1,11 +1,11 @@
 // RUN: ttl opt %s -p convert-ttl-to-compute | filecheck %s --check-prefix=COMPUTE
 // RUN: ttl opt %s -p convert-ttl-to-compute,ttl-set-compute-kernel-config,ttl-assign-dst,ttl-lower-to-loops,ttl-finalize-dfb-indices,convert-ttl-to-ttkernel,ttkernel-insert-inits | filecheck %s --check-prefix=CALLS
 
-!word = !ttcore.tile<32 : i64, 32 : i64, ui32>
+!word = !ttcore.tile<32x32, ui32>
 !word_dfb = !ttl.dfb<[1 : i64, 1 : i64], !word, 2 : i64>
 !words = tensor<1x1x!word>
 
-!short = !ttcore.tile<32 : i64, 32 : i64, ui16>
+!short = !ttcore.tile<32x32, ui16>
 !short_dfb = !ttl.dfb<[1 : i64, 1 : i64], !short, 2 : i64>
 !shorts = tensor<1x1x!short>
 

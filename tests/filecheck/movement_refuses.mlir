@@ -1,6 +1,6 @@
 // RUN: not ttl opt %s 2>&1 | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !block = tensor<1x1x!tile>
 !tensor = tensor<4x4x!tile>
 

@@ -1,7 +1,7 @@
 // RUN: not ttl opt %s -p cse 2>&1 | filecheck %s
 
-!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32 : i64, 32 : i64, f32>, 2 : i64>
-!block = tensor<1x1x!ttcore.tile<32 : i64, 32 : i64, f32>>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, f32>, 2 : i64>
+!block = tensor<1x1x!ttcore.tile<32x32, f32>>
 !send = !ttl.transfer_handle<"send">
 
 // A node that receives cannot send through the pipe.

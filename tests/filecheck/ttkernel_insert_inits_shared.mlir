@@ -4,7 +4,7 @@
 !b = !ttkernel.cb<"b_dfb", "BFloat16">
 !w = !ttkernel.cb<"w_dfb", "Float32">
 !v = !ttkernel.cb<"v_dfb", "Float32">
-!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32 : i64, 32 : i64, f32>, 2 : i64>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, f32>, 2 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "w_dfb", type = !dfb, unpack_to_dest_fp32 = true}> : () -> ()

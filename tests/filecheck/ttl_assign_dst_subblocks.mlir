@@ -1,7 +1,7 @@
 // RUN: ttl opt %s -p ttl-assign-dst | filecheck %s
 // RUN: ttl opt %s -p 'ttl-assign-dst{dst_capacity=2}' | filecheck %s --check-prefix=SPILL
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[5 : i64, 5 : i64], !tile, 2 : i64>
 !block = tensor<5x5x!tile>
 !dst = !ttl.dst<!block>

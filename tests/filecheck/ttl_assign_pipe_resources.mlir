@@ -1,7 +1,7 @@
 // RUN: ttl opt %s -p ttl-assign-pipe-resources | filecheck %s
 
-!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32 : i64, 32 : i64, f32>, 2 : i64>
-!block = tensor<1x1x!ttcore.tile<32 : i64, 32 : i64, f32>>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, f32>, 2 : i64>
+!block = tensor<1x1x!ttcore.tile<32x32, f32>>
 !post = !ttl.transfer_handle<"receive">
 
 // The program's semaphore is first. A ring shares one count of posts and one of blocks; the

@@ -1,17 +1,17 @@
 // RUN: ttl opt %s -p ttl-expand-compositions | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
 !block = tensor<1x1x!tile>
 
-!word = !ttcore.tile<32 : i64, 32 : i64, si32>
+!word = !ttcore.tile<32x32, si32>
 !word_dfb = !ttl.dfb<[1 : i64, 1 : i64], !word, 2 : i64>
 !words = tensor<1x1x!word>
 
 !row_dfb = !ttl.dfb<[1 : i64, 2 : i64], !word, 2 : i64>
 !row = tensor<1x2x!word>
 
-!short = !ttcore.tile<32 : i64, 32 : i64, ui16>
+!short = !ttcore.tile<32x32, ui16>
 !shorts = tensor<1x1x!short>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
@@ -113,7 +113,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 
   // Digits of 8 bits: 4 on each side, and of 16 products the 10 that are not lost.
   // CHECK-LABEL: func.func @whole_product
-  // CHECK-COUNT-10: "ttl.matmul"({{.*}}bf16>>) -> tensor<1x1x!ttcore.tile<32 : i64, 32 : i64, bf16>>
+  // CHECK-COUNT-10: "ttl.matmul"({{.*}}bf16>>) -> tensor<1x1x!ttcore.tile<32x32, bf16>>
   // CHECK-NOT: ttl.matmul
   func.func @whole_product() attributes {ttl.kernel_thread = "compute"} {
     %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb

@@ -1,9 +1,9 @@
 // RUN: not ttl opt %s -p ttl-expand-compositions 2>&1 | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>
 !block = tensor<1x1x!tile>
-!words = tensor<1x1x!ttcore.tile<32 : i64, 32 : i64, si32>>
+!words = tensor<1x1x!ttcore.tile<32x32, si32>>
 
 // CHECK: error[TTL7001]: the compiler does not translate integers in DST registers of 16 bits yet
 // CHECK: help: write @ttl.operation(..., fp32_dest_acc_en=True)

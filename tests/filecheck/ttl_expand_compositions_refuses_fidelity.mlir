@@ -1,6 +1,6 @@
 // RUN: not ttl opt %s -p ttl-expand-compositions 2>&1 | filecheck %s
 
-!word = !ttcore.tile<32 : i64, 32 : i64, si32>
+!word = !ttcore.tile<32x32, si32>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !word, 2 : i64>
 !words = tensor<1x1x!word>
 

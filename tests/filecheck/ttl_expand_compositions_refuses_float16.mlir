@@ -1,6 +1,6 @@
 // RUN: not ttl opt %s -p ttl-expand-compositions 2>&1 | filecheck %s
 
-!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32 : i64, 32 : i64, f16>, 2 : i64>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, f16>, 2 : i64>
 
 // CHECK: error[TTL7001]: {{.*}}float16 in DST registers of 16 bits
 // CHECK: help: write @ttl.operation(..., fp32_dest_acc_en=True)

@@ -1,6 +1,6 @@
 // RUN: not ttl opt %s -p ttl-finalize-dfb-indices 2>&1 | filecheck %s
 
-!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32 : i64, 32 : i64, bf16>, 2 : i64>
+!dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, bf16>, 2 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   func.func @read() attributes {ttl.kernel_thread = "reader"} {

@@ -1,12 +1,12 @@
 // RUN: ttl opt %s -p ttl-set-compute-kernel-config | filecheck %s
 // RUN: ttl opt %s -p 'ttl-set-compute-kernel-config{fp32_dest_acc_en=true dst_full_sync_en=true}' | filecheck %s --check-prefix=OPTIONS
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[2 : i64, 2 : i64], !tile, 2 : i64>
 !block = tensor<2x2x!tile>
 !dst = !ttl.dst<!block>
 
-!wide_tile = !ttcore.tile<32 : i64, 32 : i64, f32>
+!wide_tile = !ttcore.tile<32x32, f32>
 !wide_dfb = !ttl.dfb<[2 : i64, 2 : i64], !wide_tile, 2 : i64>
 !wide_block = tensor<2x2x!wide_tile>
 !wide_dst = !ttl.dst<!wide_block>

@@ -1,6 +1,6 @@
 // RUN: ttl opt %s -p ttl-validate-cb-budget | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, f32>
+!tile = !ttcore.tile<32x32, f32>
 !dfb = !ttl.dfb<[8 : i64, 8 : i64], !tile, 2 : i64>
 
 // What fits exactly is left alone: 2 x 64 tiles of 4096 bytes.

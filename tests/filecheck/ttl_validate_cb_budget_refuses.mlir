@@ -1,6 +1,6 @@
 // RUN: not ttl opt %s -p ttl-validate-cb-budget 2>&1 | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, f32>
+!tile = !ttcore.tile<32x32, f32>
 !dfb = !ttl.dfb<[16 : i64, 16 : i64], !tile, 1 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {

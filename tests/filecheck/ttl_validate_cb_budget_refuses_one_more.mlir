@@ -1,6 +1,6 @@
 // RUN: not ttl opt %s -p ttl-validate-cb-budget 2>&1 | filecheck %s
 
-!tile = !ttcore.tile<32 : i64, 32 : i64, f32>
+!tile = !ttcore.tile<32x32, f32>
 !dfb = !ttl.dfb<[8 : i64, 8 : i64], !tile, 2 : i64>
 
 // CHECK: error[TTL4001]: the dataflow buffers need 524288 bytes of L1; a node of wormhole_b0 has 524287 for them

@@ -59,6 +59,13 @@ def test_a4_cpu_is_refused():
         call([torch.ones(32, 32)] * 3, [2])
 
 
+def test_a4_is_registered_for_both_devices():
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    assert [has_kernel("tt::tt_lang_op", key) for key in ("XLA", "PrivateUse1", "CPU")] == [
+        True, True, False,
+    ]  # fmt: skip
+
+
 def test_a4_is_allowed_in_graphs():
     from torch._dynamo import trace_rules
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
+from torch.utils import _pytree as pytree
 
 import tt_torch
-from torch_models import Product, Stitched, TwoOutputs, bf16, gradients, multiply_tiles
+from torch_models import Product, Stitched, TwoOutputs, add, bf16, gradients, multiply_tiles
 from tt_torch.lowering import UnsupportedOperation
+from ttl.diagnostics import CompileError
 from ttl.integrations.flatbuffer import Runtime
 
 
@@ -59,6 +62,33 @@ def test_a5_two_outputs_are_a_tuple(compiled):
     outs = [torch.empty(64, 32, dtype=torch.bfloat16, device="tt") for _ in range(2)]
     results = gradients(x.to("tt"), y.to("tt"), x.to("tt"), *outs)
     assert type(results) is tuple and torch.equal(results[1].cpu(), outs[1].cpu())
+
+
+def test_a5_out_is_a_part_of_a_tensor():
+    def placed(x, y):
+        whole = torch.zeros(128, 64, dtype=x.dtype, device=x.device)
+        add(x, y, whole[64:, :32])
+        return whole
+
+    x, y, _ = stitched_inputs()
+    result = torch.compile(placed, backend="tt", fullgraph=True)(x.to("tt"), y.to("tt")).cpu()
+    assert torch.equal(result[64:, :32], x + y)
+    assert result.count_nonzero() == (x + y).count_nonzero()
+
+
+def test_graph_breaks_leave_our_frames_alone(recwarn):
+    def signed(x, y):
+        total = add(x, y, torch.empty_like(x))
+        return total + 1 if total.float().sum() > 0 else total - 1
+
+    x, y, _ = stitched_inputs()
+    result = torch.compile(signed, backend="tt")(x.to("tt"), y.to("tt")).cpu()
+    assert torch.equal(result, signed_reference(x, y))
+    assert not [each for each in recwarn if "Dynamo" in str(each.message)]
+
+
+def signed_reference(x, y):
+    return x + y + (1 if (x + y).float().sum() > 0 else -1)
 
 
 # Gradients ----------------------------------------------------------------------------------------
@@ -133,6 +163,29 @@ def test_an_operation_without_lowering_is_named_with_its_line():
     assert found.primary.span.line == line
     with pytest.raises(NotImplementedError, match=r"aten\.cumsum"):
         torch.cumsum(torch.ones(4, device="tt"), 0)
+    with pytest.raises(UnsupportedOperation, match=r"aten\.bitwise_xor\.Tensor of torch\.int32"):
+        torch.arange(4, dtype=torch.int32, device="tt") ^ torch.ones(4, device="tt").int()
+
+
+def test_numbers_that_do_not_fit_into_32_bits_are_refused():
+    whole = torch.arange(4, device="tt")
+    assert (whole + (2**31 - 4)).tolist() == [2**31 - 4 + each for each in range(4)]
+    assert whole.amax().item() == 3  # starts with the smallest number of 64 bits
+    table = [0, 0, 0, -(2**40)]
+    for add_large in (lambda a: a + 2**31, lambda a: a + torch.tensor(table, device="tt")):
+        with pytest.raises(CompileError, match="does not fit into the 32 bits"):
+            torch.compile(add_large, backend="tt")(whole)
+
+
+def test_arguments_of_export():
+    x = torch.ones(2, 3)
+    for model, args in ((nn.Linear(3, 2), x), (torch.relu, (x,))):
+        with pytest.raises(TypeError, match=r"a torch\.nn\.Module and a tuple"):
+            tt_torch.export(model, args)
+    exported = tt_torch.export(nn.Linear(3, 2), (x,))
+    for wrong in ((), (x, x)):
+        with pytest.raises(TypeError, match=f"with 1 arguments, not {len(wrong)}"):
+            exported.inputs(*wrong)
 
 
 def test_wrong_operation_is_reported_as_it_is():
@@ -189,3 +242,36 @@ def test_layers_of_torch_train(make, shape):
         torch.testing.assert_close(own.grad.cpu(), other.grad, rtol=1e-4, atol=1e-3)
     for own, other in zip(compiled.buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(own.cpu(), other)
+
+
+encoder_layer = partial(nn.TransformerEncoderLayer, 32, 2, 64, batch_first=True)
+attention = partial(nn.MultiheadAttention, 32, 2, batch_first=True)
+KEYS = torch.tensor([[False] * 5 + [True] * 3, [False] * 8])
+CAUSAL = nn.Transformer.generate_square_subsequent_mask(8)
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (encoder_layer, {}),
+        (partial(encoder_layer, norm_first=True, activation="gelu"), {"src_mask": CAUSAL}),
+        (encoder_layer, {"src_key_padding_mask": KEYS}),
+        (attention, {}),
+        (attention, {"average_attn_weights": False, "attn_mask": CAUSAL != 0}),
+        (attention, {"need_weights": False, "key_padding_mask": KEYS}),
+    ],
+)
+def test_attention_layers_that_do_not_train(make, options):
+    """torch has one operation for all of such a layer."""
+    torch.manual_seed(0)
+    model, x = make().eval(), torch.randn(2, 8, 32)
+    inputs = [x] * (3 if make is attention else 1)
+    with torch.no_grad():
+        expected = pytree.tree_leaves(model(*inputs, **options))
+        inputs, options = pytree.tree_map_only(
+            torch.Tensor, lambda each: each.to("tt"), (inputs, options)
+        )
+        found = torch.compile(model.to("tt"), backend="tt", fullgraph=True)(*inputs, **options)
+    for result, wanted in zip(pytree.tree_leaves(found), expected, strict=True):
+        if wanted is not None:
+            torch.testing.assert_close(result.cpu(), wanted, rtol=1e-5, atol=1e-5)

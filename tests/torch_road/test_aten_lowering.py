@@ -64,9 +64,13 @@ CASES = {
     ),
     "two to the": lambda x, **_: 2.0**x,
     "fmod": lambda x, positive, **_: torch.fmod(x * 4, positive) + torch.fmod(x, 0.25),
+    "remainder": lambda x, whole, positive, **_: (
+        torch.remainder(x * 4, -positive), x % 0.25, whole % 5, whole % -5
+    ),
     "mixed types": lambda x, whole, short, **_: x + whole * short,
     "whole numbers": lambda whole, **_: whole * 3 - whole.abs(),
     "logical": lambda mask, x, **_: (mask & (x > 0)) | (mask ^ (x < 0.5)),
+    "logical numbers": lambda mask, **_: (mask & True) | ((mask ^ True) & (mask | False)),
     "numbers of booleans": lambda mask, x, **_: ((mask + (x > 0)) * mask).float() + mask,
     "logical functions": lambda x, y, **_: (
         torch.logical_and(x, y).logical_xor(x > y), torch.logical_or(x > 0, y)
@@ -91,7 +95,7 @@ CASES = {
     "bmm": lambda square, **_: square @ square.transpose(1, 2),
     "linear": lambda x, y, row, **_: F.linear(x, y, row[:4]),
     "addmm": lambda x, y, **_: torch.addmm(x[:, :4], x, y.t(), beta=0.5, alpha=2),
-    "mv dot": lambda x, row, **_: (x @ row, row @ row),
+    "mv dot": lambda x, row, **_: (x @ row, row @ row, torch.addmv(row[:4], x, row, beta=0.5)),
     "einsum": lambda square, **_: torch.einsum("bij,bkj->bik", square, square),
     # reductions
     "sum": lambda x, short, whole, **_: (x.sum(), x.sum(1), short.sum(0, True), whole.sum()),
@@ -99,6 +103,7 @@ CASES = {
     "var std": lambda x, **_: (x.var(1), x.std(0, correction=0), x.var()),
     "amax amin": lambda x, whole, **_: (x.amax(1), x.amin(), x.max(), whole.amax(0), whole.min()),
     "prod": lambda x, **_: (x.prod(1), x.prod()),
+    "amax of booleans": lambda mask, **_: (mask.amax(1), mask.amin(1), mask.max()),
     "any": lambda mask, **_: (mask.any(), mask.any(0, keepdim=True), mask.any((0, 1))),
     "all": lambda mask, **_: (mask.all(1), mask.all()),
     "softmax": lambda x, short, **_: (F.softmax(x, -1), F.log_softmax(x, 0), F.softmax(short, 1)),
@@ -118,6 +123,10 @@ CASES = {
     "to": lambda x, whole, mask, **_: (x.int(), x.bfloat16(), whole.bool()),
     "from bool": lambda mask, **_: (mask.float(), mask.int()),
     "copy": lambda x, y, **_: x.clone().copy_(y[:1]),
+    "slice_scatter": lambda x, row, whole, **_: (
+        torch.slice_scatter(x, whole[:, :2], 1, 1, 3), torch.slice_scatter(x, row[None], 0, -1),
+        torch.slice_scatter(x, x[:0], 0, 2, 2), torch.slice_scatter(x, whole, 0),
+    ),
 }  # fmt: skip
 
 

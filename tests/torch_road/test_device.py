@@ -9,6 +9,7 @@ import weakref
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import nn
 
 import tt_torch  # noqa: F401
@@ -78,6 +79,8 @@ def test_operations_outside_of_compile():
     torch.testing.assert_close((a * a).cpu(), x * x)  # one tensor twice
     torch.testing.assert_close((a * b).cpu(), x * y)
     torch.testing.assert_close(torch.softmax(a @ b.t(), -1).cpu(), torch.softmax(x @ y.t(), -1))
+    torch.testing.assert_close((a % 0.7).cpu(), x % 0.7)  # torch makes a tensor of the number
+    torch.testing.assert_close((a @ b[0]).cpu(), x @ y[0])
     a += b
     torch.testing.assert_close(a.cpu(), x + y)
     out = torch.empty(0, device="tt")
@@ -86,11 +89,54 @@ def test_operations_outside_of_compile():
     assert a.sum().item() == pytest.approx((x + y).sum().item(), rel=1e-4)
 
 
+def test_resizing_keeps_the_elements():
+    whole = torch.arange(6.0).to("tt")
+    assert whole.resize_(2, 2).tolist() == [[0, 1], [2, 3]]
+    assert whole.resize_(2, 4).flatten()[:6].tolist() == list(range(6))
+    part = torch.arange(6.0).to("tt")[2:4]
+    assert part.resize_(4).tolist() == [2, 3, 4, 5]
+    assert part.resize_(6)[:4].tolist() == [2, 3, 4, 5]
+
+
+def test_there_is_one_device():
+    for make in (lambda: torch.ones(2).to("tt:1"), lambda: torch.empty(2, device="tt:1")):
+        with pytest.raises(RuntimeError, match="no device 'tt:1'"):
+            make()
+    torch.tt.synchronize()
+
+
+def test_equal():
+    a = torch.arange(3).to("tt")
+    assert torch.equal(a, a.clone()) and not torch.equal(a, a + 1)
+
+
+def test_checkpoints_and_autocast():
+    weight = torch.ones(3, 3).to("tt").requires_grad_()
+    run = torch.utils.checkpoint.checkpoint
+    run(lambda w: (w * w).sum(), weight, use_reentrant=False).backward()
+    assert torch.equal(weight.grad.cpu(), torch.full((3, 3), 2.0))
+    with (
+        pytest.warns(UserWarning, match="not supported"),
+        torch.autocast("tt", dtype=torch.bfloat16),
+    ):
+        assert (weight @ weight).dtype is torch.float32
+
+
 def test_printing():
     assert repr(torch.arange(3.0).to("tt")) == "tensor([0., 1., 2.], device='tt:0')"
 
 
+def bernoulli(place):
+    return torch.empty(20, device=place).bernoulli_(0.5)
+
+
 def test_random_and_filled():
     assert torch.randn(1000, device="tt").cpu().std() > 0.5
+    for draw in (lambda place: torch.randint(3, 9, (20,), device=place), bernoulli):
+        torch.manual_seed(4)
+        first, second = draw("tt"), draw("tt")
+        assert not torch.equal(first, second)
+        torch.manual_seed(4)
+        assert torch.equal(first.cpu(), draw("cpu"))
     assert torch.equal(torch.ones(2, 2, device="tt").cpu(), torch.ones(2, 2))
     assert torch.equal(torch.arange(5, device="tt").cpu(), torch.arange(5))

@@ -256,6 +256,13 @@ def test_a10_resolving_fails_with_these_words(options, message) -> None:
         resolved(**options)
 
 
+def test_a10_a_resolver_that_breaks_when_it_is_imported(monkeypatch, tmp_path) -> None:
+    (tmp_path / "broken_resolver.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ttl.CompileError, match="entry point is not importable: division by zero"):
+        resolved(python_module="broken_resolver")
+
+
 def test_a10_nothing_is_imported_where_all_is_resolved() -> None:
     module = resolved()
     before = print_module(module)

@@ -11,9 +11,11 @@ import pytest
 
 import ttl
 from graph_texts import binary, stitched
+from ttl.diagnostics import UsageError
 from ttl.integrations.flatbuffer import Runtime
 from ttl.integrations.flatbuffer.reader import Malformed, read_binary
 from ttl.integrations.flatbuffer.writer import _Writer, write_binary
+from ttl.integrations.stablehlo import read_module
 
 PLAIN = """
 func.func @main(%a: tensor<4x6xf32>, %n: tensor<6xi32>) -> (tensor<6x4xf32>, tensor<4xf32>) {
@@ -307,3 +309,10 @@ def test_names_for_messages_may_be_anything() -> None:
             each["debug_info"] = debug
         (found,) = Runtime(write_binary(value)).run(arrays)
         assert (found == 4).all()
+
+
+def test_a_string_that_is_not_closed_is_found_at_once() -> None:
+    """The parser of xDSL would take time exponential in its length."""
+    with pytest.raises(UsageError, match="this string is not closed"):
+        read_module('module attributes {a = "' + "a" * 200)
+    read_module('module { // a "comment\n}')

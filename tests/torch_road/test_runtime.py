@@ -182,6 +182,12 @@ def test_what_was_64_bits_must_fit() -> None:
     arrays = [drawn(2, 40, 24), drawn(2, 24, 40), np.full(40, 2**40), np.ones(40, bool)]
     with pytest.raises(ttl.UsageError, match="input 2 of `main` has numbers that int32 cannot"):
         runtime.run(arrays)
+    for wrong, message in ((1.5, "not whole"), (np.nan, "not whole"), ("a", "has no numbers")):
+        arrays[2] = np.full(40, wrong)
+        with pytest.raises(ttl.UsageError, match=message):
+            runtime.run(arrays)
+    with pytest.raises(ttl.UsageError, match="there are 1 programs, and not one 1"):
+        runtime.run(arrays, program=1)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +289,11 @@ def test_a17_the_command_runs_a_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     (direct,) = Runtime(binary(stitched(64, 32))).run(arrays)
     assert (np.load(files["out.npz"])["arr_0"] == direct.astype(np.float32)).all()
     assert "buffer_push" in Path(files["trace"]).read_text()
+    np.savez(files["in.npz"], *(each.astype(BF16) for each in arrays))
+    assert main([*command, *given]) == 0
+    assert (np.load(files["out.npz"])["arr_0"] == direct.astype(np.float32)).all()
+    with pytest.raises(SystemExit):
+        main([*command, "--seed", "-1"])
     capsys.readouterr()
     assert main(command) == 0
     assert capsys.readouterr().out.startswith("output 0 (64, 32) bfloat16:\n[[")

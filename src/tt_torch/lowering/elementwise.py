@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
 
-from .emitter import Emitter, Lowering, dtype_of, lowers
+from .emitter import Emitter, Lowering, dtype_of, lowers, unsupported
 
 aten = torch.ops.aten
 
@@ -69,7 +69,13 @@ def relu(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
 
 @lowers(aten.logical_not.default, aten.bitwise_not.default)
 def logical_not(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    _check_truth(node)
     return emitter.unary("not", emitter.convert(x, result_dtype(node)))
+
+
+def _check_truth(node: fx.Node) -> None:
+    if result_dtype(node) is not torch.bool:
+        raise unsupported(f"no lowering for {node.target} of {result_dtype(node)}", node)
 
 
 @lowers(aten.gelu.default)
@@ -100,6 +106,8 @@ def gelu(emitter: Emitter, node: fx.Node, x: SSAValue, approximate: str = "none"
 
 def _binary(name: str) -> Lowering:
     def lower(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
+        if name in ("and", "or", "xor"):
+            _check_truth(node)
         dtype = result_dtype(node)
         return emitter.binary(
             name, operand(emitter, x, node, dtype), operand(emitter, y, node, dtype)
@@ -115,9 +123,9 @@ for _ops, _name in (
     ((aten.minimum.default,), "minimum"),
     ((aten.pow.Tensor_Tensor, aten.pow.Scalar), "power"),
     ((aten.fmod.Tensor, aten.fmod.Scalar), "remainder"),
-    ((aten.bitwise_and.Tensor,), "and"),
-    ((aten.bitwise_or.Tensor,), "or"),
-    ((aten.bitwise_xor.Tensor,), "xor"),
+    ((aten.bitwise_and.Tensor, aten.bitwise_and.Scalar), "and"),
+    ((aten.bitwise_or.Tensor, aten.bitwise_or.Scalar), "or"),
+    ((aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar), "xor"),
 ):
     lowers(*_ops)(_binary(_name))
 for _logical, _name in (("logical_and", "and"), ("logical_or", "or"), ("logical_xor", "xor")):
@@ -155,6 +163,20 @@ def power(emitter: Emitter, node: fx.Node, x: SSAValue, exponent: float) -> SSAV
     if exponent == -0.5:
         return emitter.unary("rsqrt", x)
     return emitter.binary("power", x, operand(emitter, exponent, node, dtype_of(x)))
+
+
+@lowers(aten.remainder.Tensor, aten.remainder.Scalar)
+def remainder(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
+    """It has the sign of the divisor, and the operation of StableHLO that of the dividend."""
+    dtype = result_dtype(node)
+    divisor = operand(emitter, y, node, dtype)
+    zero = operand(emitter, 0, node, dtype)
+    rest = emitter.binary("remainder", operand(emitter, x, node, dtype), divisor)
+    other_sign = emitter.binary(
+        "xor", emitter.compare("LT", rest, zero), emitter.compare("LT", divisor, zero)
+    )
+    is_moved = emitter.binary("and", emitter.compare("NE", rest, zero), other_sign)
+    return emitter.select(is_moved, emitter.binary("add", rest, divisor), rest)
 
 
 def _compare(direction: str) -> Lowering:

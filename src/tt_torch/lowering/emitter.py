@@ -66,6 +66,10 @@ def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
 _OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 
 
+def _name_for(name: str, value: SSAValue) -> str:
+    return _OF_BOOLEANS.get(name, name) if dtype_of(value) is torch.bool else name
+
+
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
@@ -83,8 +87,7 @@ class Emitter:
         return self.add(made)
 
     def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        if dtype_of(lhs) is torch.bool:
-            name = _OF_BOOLEANS.get(name, name)
+        name = _name_for(name, lhs)
         made = stablehlo.BINARY[name].create(operands=[lhs, rhs], result_types=[lhs.type])
         return self.add(made)
 
@@ -170,9 +173,8 @@ class Emitter:
         left = [size for dim, size in enumerate(shape) if dim not in dims]
         result = TensorType(stablehlo.element_of(value), left)
         start = self.scalar(init, dtype_of(value))
-        reduced = self.add(
-            stablehlo.ReduceOp.of(value, start, f"stablehlo.{name}", sorted(dims), result)
-        )
+        name = f"stablehlo.{_name_for(name, value)}"
+        reduced = self.add(stablehlo.ReduceOp.of(value, start, name, sorted(dims), result))
         kept = [1 if dim in dims else size for dim, size in enumerate(shape)]
         return self.reshape(reduced, kept) if keep else reduced
 
@@ -270,16 +272,8 @@ def _name(node: fx.Node) -> str:
     return str(node.target) if node.op == "call_function" else f"`{node.name}`"
 
 
-_FAST_PATHS = (
-    torch.ops.aten._transformer_encoder_layer_fwd.default,
-    torch.ops.aten._native_multi_head_attention.default,
-)
-
-
 def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
     helps = ("write it with other operations, or compute it outside of the model",)
-    if node is not None and node.target in _FAST_PATHS:
-        helps = ("torch.backends.mha.set_fastpath_enabled(False) has torch use smaller operations",)
     broken = RuleBroken(codes.ATEN_OPERATION, message, helps=helps)
     span = calling_span() if node is None else span_of(node) or calling_span()
     return UnsupportedOperation(broken.at(span))

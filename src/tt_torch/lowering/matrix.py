@@ -171,10 +171,14 @@ def prod_(
 
 
 def _lowest(dtype: torch.dtype) -> Any:
+    if dtype is torch.bool:
+        return False
     return -float("inf") if dtype.is_floating_point else torch.iinfo(dtype).min
 
 
 def _highest(dtype: torch.dtype) -> Any:
+    if dtype is torch.bool:
+        return True
     return float("inf") if dtype.is_floating_point else torch.iinfo(dtype).max
 
 

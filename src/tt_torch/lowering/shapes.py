@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
 
-from .emitter import Emitter, dtype_of, lowers, tensor_type
+from .emitter import Emitter, dtype_of, lowers, tensor_type, unsupported
 
 aten = torch.ops.aten
 
@@ -44,9 +44,15 @@ def cat(emitter: Emitter, node: fx.Node, parts: Sequence[SSAValue], dim: int = 0
     dtype = node.meta["val"].dtype
     # torch joins tensors of shape (0,) with anything
     used = [emitter.convert(each, dtype) for each in parts if stablehlo.shape_of(each) != (0,)]
+    return _joined(emitter, used, dim, shape)
+
+
+def _joined(
+    emitter: Emitter, parts: Sequence[SSAValue], dim: int, shape: Sequence[int]
+) -> SSAValue:
     made = stablehlo.ConcatenateOp.create(
-        operands=used,
-        result_types=[TensorType(stablehlo.element_of(used[0]), shape)],
+        operands=parts,
+        result_types=[TensorType(stablehlo.element_of(parts[0]), shape)],
         properties={"dimension": IntegerAttr(dim % len(shape), i64)},
     )
     return emitter.add(made)
@@ -77,6 +83,29 @@ def slice_tensor(
 def select(emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: int) -> SSAValue:
     index %= stablehlo.shape_of(x)[dim]
     return emitter.reshape(_cut(emitter, x, dim, index, index + 1), _result_shape(node))
+
+
+@lowers(aten.slice_scatter.default)
+def slice_scatter(
+    emitter: Emitter,
+    node: fx.Node,
+    x: SSAValue,
+    source: SSAValue,
+    dim: int = 0,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int = 1,
+) -> SSAValue:
+    """`x` with `source` in the place of a slice: what is before it, it, and what is behind it."""
+    if step != 1:
+        raise unsupported(f"no lowering for {node.target} with a step", node)
+    shape = stablehlo.shape_of(x)
+    first, last, _ = slice(start, stop).indices(shape[dim])
+    before = _cut(emitter, x, dim, 0, first)
+    behind = _cut(emitter, x, dim, max(first, last), shape[dim])
+    parts = [before, emitter.convert(source, dtype_of(x)), behind]
+    used = [each for each in parts if stablehlo.shape_of(each)[dim]]
+    return _joined(emitter, used, dim, shape) if len(used) > 1 else (used or [x])[0]
 
 
 @lowers(aten.split_with_sizes.default)

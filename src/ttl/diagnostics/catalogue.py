@@ -20,7 +20,6 @@ def _code(
     CATALOGUE[code] = entry
     return entry
 
-
 OUTSIDE_OPERATION = _code(
     "TTL1001", "outside-operation", Blame.USER,
     """Kernels, dataflow buffers, grid_size() and node() belong to an operation: they work inside
@@ -288,6 +287,13 @@ SCHEDULE_DEPENDENT = _code(
     "TTL5008", "schedule-dependent", Blame.USER,
     """`ttl explore` ran the program under several schedules and got different results. On the chip
     the result depends on which kernel is faster. The seed shows one such schedule.""",
+)
+
+RECEIVER_NOT_READY = _code(
+    "TTL5010", "receiver-not-ready", Blame.USER,
+    """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
+    that has not reserved that slot may still be using it. Receivers reserve() and say so by a
+    semaphore, for which the sender waits.""",
 )
 
 NO_COMPILER = _code(

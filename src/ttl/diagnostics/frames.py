@@ -10,7 +10,7 @@ from types import FrameType, TracebackType
 from .span import Span
 
 _SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-_PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_torch"))
+_PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_torch", "pykernel"))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 

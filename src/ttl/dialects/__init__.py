@@ -27,11 +27,25 @@ def _graph_dialects() -> list[Dialect]:
     return [*stablehlo.make_dialects(), ttir.make_dialect(), ttnn.make_dialect()]
 
 
+def _d2m_dialects() -> list[Dialect]:
+    """d2m, the part of ttcore that only it uses, and what it is made of upstream."""
+    from xdsl.dialects.linalg import Linalg
+    from xdsl.dialects.memref import MemRef
+
+    from . import d2m
+
+    ttcore = Dialect(
+        "ttcore", [*TTCore.operations, d2m.GlobalOp, d2m.GetGlobalOp], list(TTCore.attributes)
+    )
+    return [ttcore, d2m.make_dialect(), Linalg, MemRef]
+
+
 def make_context() -> Context:
     """A context that reads all our IR; compiling needs none of it."""
     context = Context()
     upstream = (Builtin, Arith, Affine, Func, Scf)
-    for dialect in (*upstream, *own_dialects(), *_graph_dialects()):
+    own = (each for each in own_dialects() if each is not TTCore)  # _d2m_dialects() has more of it
+    for dialect in (*upstream, *own, *_d2m_dialects(), *_graph_dialects()):
         context.load_dialect(dialect)
     return context
 

@@ -14,10 +14,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 
 from ttl.semantics.dtypes import DTYPES, DType, bfloat4_b, bfloat8_b, bfloat16, float16, float32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE, BlockType, Shape
+
+from .metal import ATTRIBUTES as METAL_ATTRIBUTES
 
 
 @irdl_attr_definition
@@ -58,6 +62,31 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         size = IntegerAttr(TILE_SIZE if layout is TILE_LAYOUT else 1, i64)
         return cls(size, size, _ELEMENTS[dtype.name])
 
+    def print_parameters(self, printer: Printer) -> None:
+        """As the guides print it; MLIR, which reads the generic form, wants the parameters."""
+        if printer.print_generic_format:
+            super().print_parameters(printer)
+            return
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.rows.value.data}x{self.columns.value.data}, ")
+            printer.print_attribute(self.element)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            rows = parser.parse_integer()
+            if parser.parse_optional_punctuation(":"):  # the parameters
+                parser.parse_type()
+                parser.parse_punctuation(",")
+                columns = parser.parse_integer()
+                parser.parse_punctuation(":")
+                parser.parse_type()
+            else:
+                columns = int(parser.parse_identifier().removeprefix("x"))
+            parser.parse_punctuation(",")
+            element = parser.parse_attribute()
+        return [IntegerAttr(rows, i64), IntegerAttr(columns, i64), element]
+
     @property
     def layout(self) -> Layout:
         return ROW_MAJOR_LAYOUT if self.rows.value.data == 1 else TILE_LAYOUT
@@ -79,4 +108,4 @@ def block_type(type: Attribute) -> BlockType:
     return BlockType(tuple(type.get_shape()), tile.dtype, tile.layout)
 
 
-TTCore = Dialect("ttcore", [], [BlockFloatType, TileType])
+TTCore = Dialect("ttcore", [], [BlockFloatType, TileType, *METAL_ATTRIBUTES])

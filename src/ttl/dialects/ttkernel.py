@@ -231,6 +231,8 @@ def _table_calls() -> dict[str, tuple[int, str]]:
         for forms in (*op.tile.values(), *of_integers):
             if forms.from_buffers:
                 add(forms.from_buffers, *((9, 6) if op.name == "matmul" else (5, 2)))
+            if forms.by_tile:
+                add(forms.by_tile, 5, 2)
             for call in forms.with_broadcast.values():
                 add(call, 5, 2)
             for call in forms.by_dims.values():

@@ -244,6 +244,23 @@ class PopOp(ReleaseOp):
 
 
 @irdl_op_definition
+class HandOverOp(ReleaseOp):
+    """The oldest block that the buffer's end holds gets another name: it is acquired again.
+
+    Nothing happens on the chip: acquiring does not move the buffer's pointers, releasing does. The
+    acquire that follows is marked `resumed`.
+    """
+
+    name = "ttl.dfb_hand_over"
+    is_wait = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def of(cls, acquire: AcquireOp) -> HandOverOp:
+        properties = {"is_wait": UnitAttr()} if isinstance(acquire, WaitOp) else {}
+        return cls.create(operands=[acquire.buffer], properties=properties)
+
+
+@irdl_op_definition
 class ScopeEndOp(IRDLOperation):
     """The end of a `with`: the blocks it acquired, in order. ttl-insert-cb-sync releases them."""
 
@@ -337,6 +354,33 @@ class CopyOp(IRDLOperation):
 
 
 @irdl_op_definition
+class MulticastOp(IRDLOperation):
+    """A block to where `destination` is in its buffer, on all nodes of a rectangle: x, y, x, y.
+
+    Not on the own node if source and destination are one block. Receivers say by semaphores that
+    they have reserved theirs.
+    """
+
+    name = "ttl.multicast"
+    source = operand_def(TensorType)
+    destination = operand_def(TensorType)
+    place = var_operand_def(IndexType)
+    transfer = result_def(TransferType)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.source is not self.destination
+
+    def verify_(self) -> None:
+        if len(self.place) != 4:
+            raise VerifyException(f"{self.name} has four coordinates")
+        if self.source.type != self.destination.type:
+            raise VerifyException(f"{self.name} connects blocks of one type")
+        if not isinstance(self.destination.owner, ReserveOp):
+            raise VerifyException(f"{self.name} goes to reserved blocks")
+
+
+@irdl_op_definition
 class NoTransferOp(IRDLOperation):
     """What a variable for a transfer holds before there is one; there is nothing to wait for."""
 
@@ -368,6 +412,22 @@ class TransferOfOp(IRDLOperation):
 @irdl_op_definition
 class WaitTransferOp(IRDLOperation):
     name = "ttl.wait"
+    transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class ResumeTransferOp(IRDLOperation):
+    """Another name for a transfer under way: of the transfers handed over, the next."""
+
+    name = "ttl.resume_transfer"
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class HandOverTransferOp(IRDLOperation):
+    """From here on another name stands for the transfer: see ResumeTransferOp."""
+
+    name = "ttl.hand_over_transfer"
     transfer = operand_def(TransferType)
 
 
@@ -630,6 +690,11 @@ class TileCallOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
 
+def is_resumed(op: Operation) -> bool:
+    """Does an acquire give a block that the kernel holds already another name?"""
+    return "resumed" in op.attributes
+
+
 def buffer_of(block: SSAValue) -> SSAValue:
     """The dataflow buffer a block was acquired from."""
     assert isinstance(block.owner, AcquireOp)
@@ -673,15 +738,19 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     CanAcquireOp,
     PushOp,
     PopOp,
+    HandOverOp,
     ScopeEndOp,
     StoreOp,
     NodeIndexOp,
     TensorSliceOp,
     CopyOp,
+    MulticastOp,
     NoTransferOp,
     TransferPartsOp,
     TransferOfOp,
     WaitTransferOp,
+    HandOverTransferOp,
+    ResumeTransferOp,
     GroupOp,
     GroupAddOp,
     GroupWaitOp,

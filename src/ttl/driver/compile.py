@@ -89,7 +89,8 @@ def make_module(program: Program, target: Target) -> ModuleOp:
     program_points(program)  # refuses what is released on some paths only
     if written := captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)
-    return build_module(program, target)
+    module: ModuleOp = (program.operation.lowering or build_module)(program, target)
+    return module
 
 
 def _operands(program: Program) -> tuple[Operand, ...]:

@@ -119,7 +119,7 @@ class Driver:
         self._supply(program, config)
         if config.check and (self.checks.refuse(program, target, config) or config.compile_only):
             return
-        wants_artifact = config.wants_artifact
+        wants_artifact = config.wants_artifact or program.operation.kernel_folder is not None
         compiled = self.compile(program, target, config) if wants_artifact else None
         if compiled is not None and (captured := CAPTURED.get()) is not None:
             captured.append((compiled, list(program.tensors.values())))
@@ -226,6 +226,8 @@ class Driver:
             self.compiled[key] = compile_operation(
                 program, target, config, lambda found: self._warn(found, config)
             )
+            if folder := program.operation.kernel_folder:
+                self._write(self.compiled[key], Path(folder))
             if config.compile_to:
                 self._write(self.compiled[key], Path(config.compile_to))
         if config.kernel_dumps:

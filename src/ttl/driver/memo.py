@@ -27,6 +27,7 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
         operation.fp32_dest_acc_en,
         operation.dst_full_sync_en,
         operation.math_fidelity,
+        _part(operation.lowering),
         tuple(sorted(program.options.items())),
         program.grid,
         tuple((name, _part(tensor)) for name, tensor in program.tensors.items()),
@@ -78,6 +79,10 @@ def _part(value: Any, tensors: Mapping[int, int] = MappingProxyType({})) -> Hash
     if isinstance(value, DataflowBuffer):
         like = value.shape, value.dtype, value.layout
         return value.index, value.name, *like, value.block_count, value.span
+    if (parts := getattr(value, "key_parts", None)) is not None and not isinstance(value, type):
+        return type(value).__name__, tuple(_part(part, tensors) for part in parts)
+    if isinstance(value, type) and value.__module__.split(".")[0] in CONSTANT_MODULES:
+        return value.__qualname__
     if isinstance(value, PipeNet):
         return "net", value.index, value.name, value.pipes, value.span
     if isinstance(value, Semaphore):

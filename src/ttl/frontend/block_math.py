@@ -21,7 +21,6 @@ from xdsl.ir import Attribute, SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language import DataflowBuffer
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import (
@@ -379,11 +378,7 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     kwargs = {k: 0.0 if any(v is scalar for scalar in scalars) else v for k, v in kwargs.items()}
     _, given = bind(FILL_BLOCK, args, kwargs)
     made = Fill(scalars[0] if scalars else float(given["value"]), given["shape"])
-    dtypes = {
-        captured.dtype
-        for captured in builder.kernel.captures().values()
-        if isinstance(captured, DataflowBuffer)
-    }
+    dtypes = {buffer.dtype for buffer in builder.kernel.buffers()}
     if made.type.shape is None or len(dtypes) != 1:
         _follow_shapeless(builder, [], made)
         return made

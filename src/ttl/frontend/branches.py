@@ -28,6 +28,7 @@ from .builder import (
     flow_broken,
 )
 from .changing import (
+    HandedSlot,
     Slot,
     changes,
     filled,
@@ -41,6 +42,7 @@ from .changing import (
 from .containers import Contents
 from .data_movement import known_difference
 from .environment import MISSING, is_same
+from .handing_on import HandedOn, is_alike
 from .scalars import SPECULATED, TYPES, arithmetic, common_kind, kind_of, truth
 
 Path = Callable[[], None]
@@ -59,7 +61,7 @@ def conditional(
 ) -> Joined:
     """An scf.if whose branches are what `then` and `otherwise` emit."""
     before = builder.mark()
-    blocks, ends, contents = [], [], []
+    blocks, ends, contents, released = [], [], [], []
     facts = builder.facts
     for path in (then, otherwise):
         block = Block()
@@ -67,6 +69,7 @@ def conditional(
         builder.values = dict(before.values)
         builder.unfinished = _copied(before.unfinished)
         builder.containers.go_back(before.mutations)
+        builder.released = before.released
         try:
             with builder.inside(block):
                 path()
@@ -78,14 +81,19 @@ def conditional(
         blocks.append(block)
         ends.append(builder.values)
         contents.append(builder.containers.contents(before.mutations))
+        released.append(builder.released)
     builder.facts = facts
-    join = _Join(builder)
+    builder.released = before.released
+    join = _Join(builder, released)
     builder.values = {
         variable: join.variable(variable[1], *(end.get(variable, MISSING) for end in ends))
         for variable in (*ends[0], *(v for v in ends[1] if v not in ends[0]))
     }
     branch = _emit_if(builder, condition, blocks, join)
     results: list[SSAValue] = list(branch.results)
+    builder.popped |= {results[number] for number in join.values_of_blocks}
+    builder.released = released[0] | released[1]
+    join.resumed = join.handed.resume()
     for variable, template in builder.values.items():
         builder.values[variable] = join.finished(template, results)
         name_value(builder.values[variable], variable[1])
@@ -126,9 +134,15 @@ def not_joined(builder: KernelBuilder, before: Mark) -> set[str]:
 class _Join:
     """Collects the pairs of values between which a branch decides."""
 
-    def __init__(self, builder: KernelBuilder) -> None:
+    def __init__(self, builder: KernelBuilder, released: list[frozenset[SSAValue]]) -> None:
+        self.released = released  # in each branch
         self.builder = builder
         self.pairs: list[tuple[Value, Value]] = []
+        self.hands_on = bool(builder.loops) and builder.loops[-1].hands_on
+        self.handed = HandedOn(builder)
+        self.handed_pairs: list[tuple[SSAValue, SSAValue]] = []
+        self.resumed: list[SSAValue] = []
+        self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped in the branch
 
     def variable(self, name: str, one: Value, other: Value) -> Any:
         """A template for the value after the branch."""
@@ -157,6 +171,8 @@ class _Join:
             return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
         if by_value and (part := self._slice(one, other)) is not None:
             return part
+        if (slot := self._handed(one, other)) is not None:
+            return slot
         if not all(changes(value) or (by_value and is_readable(value)) for value in (one, other)):
             return MISSING
         if (kind_of(one) is None) != (kind_of(other) is None):
@@ -165,6 +181,40 @@ class _Join:
             return MISSING
         self.pairs.append((one, other))
         return Slot(len(self.pairs) - 1)
+
+    def _handed(self, one: Value, other: Value) -> Slot | HandedSlot | None:
+        """Transfers, and in a loop that hands them on blocks."""
+        if not isinstance(one, SSAValue) or not isinstance(other, SSAValue):
+            return None
+        if one in self.released[0] or other in self.released[1]:
+            return None
+        if not self.hands_on and not isinstance(one.type, ttl.TransferType):
+            return None
+        if all(self.handed.takes(value) for value in (one, other)) and is_alike(one, other):
+            if (one, other) not in self.handed_pairs:
+                self.handed_pairs.append((one, other))
+                self.handed.start.append(one)
+            return HandedSlot(self.handed_pairs.index((one, other)))
+        popped = self.builder.popped
+        if not all(self.handed.takes_value(v) or v in popped for v in (one, other)):
+            return None
+        if (one, other) not in self.pairs:
+            self.pairs.append((one, other))
+        number = self.pairs.index((one, other))
+        self.values_of_blocks.add(number)
+        return Slot(number)
+
+    def hand_over(self, side: int) -> None:
+        if side == 0:
+            self.handed.begin()
+        else:
+            self.handed.hand_over([pair[side] for pair in self.handed_pairs])
+
+    def values(self, side: int) -> list[Value]:
+        """What a branch yields, emitted at its end."""
+        found = [pair[side] for pair in self.pairs]
+        self.handed.pop_blocks(found, self.values_of_blocks)
+        return found
 
     def _range(self, one: Value, other: Value) -> RangeTemplate | None:
         """`slice` objects of one extent: so it stays known."""
@@ -200,7 +250,7 @@ class _Join:
             return slice(start, stop, template.step)
         if isinstance(template, (tuple, list)) and _has_parts(template):
             return type(template)(self.finished(item, results) for item in template)
-        return filled(template, results)
+        return filled(template, results, self.resumed)
 
     def _made_slice(self, template: SliceTemplate, results: list[SSAValue]) -> SSAValue:
         like = template.like.owner
@@ -251,9 +301,10 @@ def _emit_if(
     for side, block in enumerate(blocks):
         with builder.inside(block):
             yielded = [
-                typed(builder, pair[side], type)
-                for pair, type in zip(join.pairs, types, strict=True)
+                typed(builder, value, type)
+                for value, type in zip(join.values(side), types, strict=True)
             ]
+            join.hand_over(side)
             naturals.append({n for n, value in enumerate(yielded) if value in builder.naturals})
             builder.emit(scf.YieldOp(*yielded))
     is_empty = len(blocks[1].ops) == 1 and not types

@@ -125,6 +125,7 @@ class Mark:
     unfinished: tuple[Unfinished, ...]
     mutations: int
     shapeless: dict[Value, Span | None]
+    released: frozenset[SSAValue]
 
 
 class KernelBuilder:
@@ -160,6 +161,11 @@ class KernelBuilder:
         self.facts: Facts = {}  # what conditions are decided on this path
         self.frame_count = 0
         self.number_count = 0
+        self.ages: dict[SSAValue, int] = {}  # of blocks, in the order of acquisition
+        self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
+        # Blocks that the program has released, and transfers that it has waited for.
+        self.released: frozenset[SSAValue] = frozenset()
+        self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
@@ -183,6 +189,8 @@ class KernelBuilder:
             op.location = location_of(self.span, self.call_sites())
             self._mark_implicit(op, self.implicit.get(self.span))
         self.block.add_op(op)
+        if isinstance(op, ttl.AcquireOp):
+            self.ages[op.block] = len(self.ages)
         return op
 
     def _mark_implicit(self, op: Operation, kind: RepairKind | None) -> None:
@@ -238,6 +246,7 @@ class KernelBuilder:
             tuple(None if level is None else list(level) for level in self.unfinished),
             self.containers.mark(),
             dict(self.shapeless),
+            self.released,
         )
 
     def go_back(self, mark: Mark) -> None:
@@ -255,6 +264,7 @@ class KernelBuilder:
         self.unfinished = mark.unfinished
         self.containers.go_back(mark.mutations)
         self.shapeless = dict(mark.shapeless)
+        self.released = mark.released
 
     def may_unroll(self, count: int) -> bool:
         """Is there room for so many iterations more?"""

@@ -82,12 +82,15 @@ def can_acquire(is_wait: bool) -> Callable[..., Value]:
 def release(kind: type[ttl.ReleaseOp]) -> Callable[..., Value]:
     def made(builder: KernelBuilder, block: SSAValue) -> Value:
         acquire = block.owner
+        if block in builder.popped:
+            return
         if not isinstance(acquire, ttl.AcquireOp):
             if isinstance(acquire, Operation) and not acquire.regions:
                 raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
             raise flow_broken("the release of a block that a loop or a condition hands on")
         op = builder.emit(kind.create(operands=[acquire.buffer]))
         op.attributes["number"] = builder.number(acquire)
+        builder.released |= {block}
 
     return made
 
@@ -112,6 +115,9 @@ OBJECT_METHODS: dict[type, dict[str, Callable[..., Value]]] = {
     PipeNet: NET_METHODS,
     Semaphore: SEMAPHORE_METHODS,
 }
+
+# What else can be indexed, by the class of the object: `owner[index]`.
+SUBSCRIPTS: dict[type, Callable[..., Value]] = {}
 
 
 # Grid ---------------------------------------------------------------------------------------------

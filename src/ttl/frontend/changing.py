@@ -27,6 +27,13 @@ class Slot:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class HandedSlot:
+    """Stands for a block or a transfer that a loop hands on."""
+
+    number: int
+
+
 def changes(value: Value) -> bool:
     """Can it be a result of a branch or a loop?"""
     if isinstance(value, SSAValue):
@@ -42,12 +49,16 @@ def is_readable(value: Value) -> bool:
     return isinstance(value, SSAValue) and isinstance(value.owner, ttl.WaitOp)
 
 
-def filled(template: Any, results: Sequence[SSAValue]) -> Any:
-    """The template with results in place of its slots."""
+def filled(
+    template: Any, results: Sequence[SSAValue], handed: Sequence[SSAValue] = ()
+) -> Any:
+    """The template with results, and what is handed on, in place of its slots."""
     if isinstance(template, Slot):
         return results[template.number]
+    if isinstance(template, HandedSlot):
+        return handed[template.number]
     if isinstance(template, (tuple, list)):
-        return type(template)(filled(item, results) for item in template)
+        return type(template)(filled(item, results, handed) for item in template)
     if isinstance(template, slice):
         return slice(*(filled(part, results) for part in parts_of(template)))
     return template

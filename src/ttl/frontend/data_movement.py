@@ -218,6 +218,7 @@ def _check_blocks(source: BlockType, destination: BlockType) -> None:
 
 def wait_transfer(builder: KernelBuilder, transfer: SSAValue) -> Value:
     builder.emit(ttl.WaitTransferOp.create(operands=[transfer]))
+    builder.released |= {transfer}
 
 
 def group(builder: KernelBuilder) -> Value:
@@ -232,6 +233,7 @@ def add_to_group(builder: KernelBuilder, group: SSAValue, transfer: Value) -> No
             f"GroupTransfer.add() takes what ttl.copy() returns, not {describe(transfer)}",
         )
     builder.emit(ttl.GroupAddOp.create(operands=[group, transfer]))
+    builder.released |= {transfer}
 
 
 def wait_group(builder: KernelBuilder, group: SSAValue) -> None:

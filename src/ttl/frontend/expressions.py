@@ -29,7 +29,7 @@ from . import scalars
 from .block_math import block_math, is_acquired, is_block, operand_type, store
 from .branches import choose
 from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
-from .calls import CALLS, call_method
+from .calls import CALLS, SUBSCRIPTS, call_method
 from .data_movement import tensor_slice
 from .environment import MISSING, NodeFunctions, NodeObjects
 from .functions import LocalFunction, local_function
@@ -259,6 +259,8 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     index = expression(builder, node.slice)
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
+    if (handler := SUBSCRIPTS.get(type(owner))) is not None:
+        return handler(builder, owner, index)
     if isinstance(owner, SSAValue):
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):

@@ -152,7 +152,7 @@ def own_names(tree: Definition) -> frozenset[str]:
     return frozenset(names | (stored_names(body) - elsewhere))
 
 
-def shared_names(tree: Definition) -> frozenset[str]:
+def shared_names(tree: ast.AST) -> frozenset[str]:
     """The names that functions inside declare nonlocal."""
     return frozenset(
         name

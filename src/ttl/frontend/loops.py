@@ -32,6 +32,7 @@ from .builder import (
     value_name,
 )
 from .changing import (
+    HandedSlot,
     Slot,
     changes,
     filled,
@@ -43,6 +44,7 @@ from .changing import (
     zipped,
 )
 from .environment import MISSING, is_same
+from .handing_on import HandedOn
 from .scalars import (
     TYPES,
     as_kind,
@@ -76,18 +78,23 @@ class Carried:
         self.start: list[SSAValue] = []
         self.templates: dict[Variable, Any] = {}
         self.fixed: dict[Variable, _Changing] = {}
+        self.handed = HandedOn(builder)
+        self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
         for variable in sorted(variables):
             value = self.before.get(variable, MISSING)
             if value is MISSING or isinstance(value, Unusable):
                 continue
-            mark = len(self.start)
+            mark, handed_mark = len(self.start), len(self.handed.start)
             by_value = reads_first(loop.nodes, variable[1])
             template = self._template(value, by_value)
-            if template is MISSING or len(self.start) == mark:
-                del self.start[mark:]
+            if template is MISSING or not any(_places(template)):
+                del self.start[mark:], self.handed.start[handed_mark:]
                 self.fixed[variable] = _Changing(variable[1], value)
             else:
                 self.templates[variable] = template
+        self.values_of_blocks &= {*range(len(self.start))}
+        self.handed.pop_blocks(self.start, self.values_of_blocks)
+        self.handed.begin()
 
     def _template(self, value: Value, by_value: bool) -> Any:
         """`by_value`: a block may be what it holds."""
@@ -97,6 +104,12 @@ class Carried:
         if isinstance(value, slice):
             items = [None if p is None else self._template(p, False) for p in parts_of(value)]
             return MISSING if any(item is MISSING for item in items) else slice(*items)
+        if self.loop.hands_on and by_value and self.handed.takes(value):
+            return HandedSlot(self.handed.number(value))
+        if self.loop.hands_on and by_value and self.handed.takes_value(value):
+            self.start.append(value)
+            self.values_of_blocks.add(len(self.start) - 1)
+            return Slot(len(self.start) - 1)
         if not changes(value) and not (by_value and is_readable(value)):
             return MISSING
         kind = kind_of(value)
@@ -107,13 +120,18 @@ class Carried:
     def types(self) -> list[Attribute]:
         return [value.type for value in self.start]
 
-    def enter(self, arguments: Sequence[SSAValue]) -> None:
-        """Bind the variables to the arguments of the loop's body."""
+    def enter(self, arguments: Sequence[SSAValue], is_test: bool = False) -> None:
+        """Bind the variables to the arguments of the loop's body, or of its condition."""
         self.builder.values = dict(self.before)
+        handed = self.handed.start if is_test else self.handed.resume()
+        self._are_popped(arguments)
         for variable, template in self.templates.items():
-            self.builder.values[variable] = filled(template, arguments)
+            self.builder.values[variable] = filled(template, arguments, handed)
             name_value(self.builder.values[variable], variable[1])
         self.builder.values |= self.fixed
+
+    def _are_popped(self, values: Sequence[SSAValue]) -> None:
+        self.builder.popped |= {values[number] for number in self.values_of_blocks}
 
     def leave(
         self, arguments: Sequence[SSAValue]
@@ -121,14 +139,16 @@ class Carried:
         """What the body yields, and the variables that cannot be used after the loop."""
         ends = self.builder.values
         yielded: list[SSAValue] = list(arguments)
+        handed: dict[int, SSAValue] = {}
         unusable: dict[Variable, Unusable] = {}
         for variable, template in self.templates.items():
             value = ends.get(variable, MISSING)
             if isinstance(value, Unusable):
-                self._refuse_if_read(template, arguments, value)
+                if _hands_on(template) or (value.broken and _is_read(template, arguments)):
+                    raise value.refuse()
                 unusable[variable] = value
-            elif (broken := self._match(variable[1], template, value, yielded)) is not None:
-                if any(argument.uses for argument in _slots(template, arguments)):
+            elif (broken := self._match(variable[1], template, value, yielded, handed)) is not None:
+                if _is_read(template, arguments):
                     raise broken
                 unusable[variable] = Unusable(broken)
         for variable, fixed in self.fixed.items():
@@ -137,18 +157,22 @@ class Carried:
         for variable in ends:
             if variable not in self.before:
                 unusable[variable] = on_some_paths(variable[1])
+        self.handed.pop_blocks(yielded, self.values_of_blocks)
+        self.handed.hand_over([handed[number] for number in sorted(handed)])
         return yielded, unusable
 
-    def _refuse_if_read(
-        self, template: Any, arguments: Sequence[SSAValue], value: Unusable
-    ) -> None:
-        """What the next iteration reads must be there."""
-        if value.broken and any(argument.uses for argument in _slots(template, arguments)):
-            raise value.broken
-
     def _match(
-        self, name: str, template: Any, value: Value, yielded: list[SSAValue]
+        self,
+        name: str,
+        template: Any,
+        value: Value,
+        yielded: list[SSAValue],
+        handed: dict[int, SSAValue],
     ) -> RuleBroken | None:
+        if isinstance(template, HandedSlot):
+            if handed.setdefault(template.number, value) is not value:
+                return flow_broken("a loop in which two names of a block part")
+            return self.handed.broken(template.number, value)
         if isinstance(template, Slot):
             type = yielded[template.number].type
             if not _fits(value, type):
@@ -158,25 +182,36 @@ class Carried:
         pairs = zipped(template, value)
         if pairs is None:
             return None if is_same(template, value) else _other_kind(name, template, value)
-        found = [self._match(name, *pair, yielded) for pair in pairs]
+        found = [self._match(name, *pair, yielded, handed) for pair in pairs]
         return next((broken for broken in found if broken), None)
 
     def finish(self, results: Sequence[SSAValue], unusable: dict[Variable, Unusable]) -> None:
         """Bind the variables to the results of the loop."""
         self.builder.values = dict(self.before)
+        handed = self.handed.resume()
+        self._are_popped(results)
         for variable, template in self.templates.items():
-            self.builder.values[variable] = filled(template, results)
+            self.builder.values[variable] = filled(template, results, handed)
             name_value(self.builder.values[variable], variable[1])
         self.builder.values |= unusable
 
 
-def _slots(template: Any, arguments: Sequence[SSAValue]) -> Iterator[SSAValue]:
-    if isinstance(template, Slot):
-        yield arguments[template.number]
+def _places(template: Any) -> Iterator[Slot | HandedSlot]:
+    if isinstance(template, (Slot, HandedSlot)):
+        yield template
     elif isinstance(template, (tuple, list, slice)):
         items = parts_of(template) if isinstance(template, slice) else template
         for item in items:
-            yield from _slots(item, arguments)
+            yield from _places(item)
+
+
+def _hands_on(template: Any) -> bool:
+    return any(isinstance(place, HandedSlot) for place in _places(template))
+
+
+def _is_read(template: Any, arguments: Sequence[SSAValue]) -> bool:
+    """Does the next iteration read it?"""
+    return _hands_on(template) or any(arguments[p.number].uses for p in _places(template))
 
 
 def _fits(value: Value, type: Attribute) -> bool:
@@ -306,6 +341,7 @@ class FlowLoop:
     nodes: tuple[ast.AST, ...]  # its condition and its body
     going_on: Variable
     hidden: frozenset[Variable]
+    hands_on: bool  # blocks and transfers too
     returned: list[Value] = field(default_factory=list)
 
 
@@ -314,13 +350,14 @@ def new_loop(
     nodes: tuple[ast.AST, ...],
     jumps: set[Jump],
     of_returns: tuple[str, ...],
+    hands_on: bool = False,
 ) -> FlowLoop:
     frame = builder.frame
     going_on = (frame.number, f"<going on {len(builder.loops)}>")
     hidden = {going_on} if jumps else set()
     if ast.Return in jumps:
         hidden |= {(frame.number, name) for name in of_returns}
-    return FlowLoop(frame, nodes, going_on, frozenset(hidden))
+    return FlowLoop(frame, nodes, going_on, frozenset(hidden), hands_on)
 
 
 @contextmanager
@@ -372,8 +409,8 @@ def loop_over(
     if lower in builder.naturals:
         builder.naturals.add(block.args[0])
     arguments = list(block.args[1:])
-    carried.enter(arguments)
     with _inside(builder, loop, block):
+        carried.enter(arguments)
         builder.assign(target.id, _counted(builder, steps, block.args[0], hint))
         body()
         yielded, unusable = carried.leave(arguments)
@@ -474,7 +511,7 @@ def loop_while(
         builder.values[loop.going_on] = True
     carried = Carried(builder, changed | loop.hidden, loop)
     test = Block(arg_types=carried.types)
-    carried.enter(list(test.args))
+    carried.enter(list(test.args), is_test=True)
     with builder.inside(test):
         decided = truth(builder, _goes_on(builder, loop, condition))
         if not isinstance(decided, SSAValue):
@@ -485,8 +522,8 @@ def loop_while(
         builder.emit(scf.ConditionOp(decided, *test.args))
     block = Block(arg_types=carried.types)
     arguments = list(block.args)
-    carried.enter(arguments)
     with _inside(builder, loop, block):
+        carried.enter(arguments)
         body()
         yielded, unusable = carried.leave(arguments)
         builder.emit(scf.YieldOp(*yielded))

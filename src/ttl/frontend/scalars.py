@@ -10,9 +10,9 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f64, i1, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
@@ -154,12 +154,30 @@ MOST_FACTORS = 16
 
 
 def _power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
-    if isinstance(exponent, SSAValue) or not 0 <= exponent <= MOST_FACTORS:
-        raise not_yet("`**` of run-time integers with other than a small constant exponent")
+    if not isinstance(exponent, SSAValue) and exponent < 0:
+        raise not_yet("`**` of integers with a negative exponent")
+    if isinstance(exponent, SSAValue) and exponent not in builder.naturals:
+        raise not_yet("`**` of integers with an exponent that may be negative")
     factor = as_kind(builder, base, int)
+    if isinstance(exponent, SSAValue) or exponent > MOST_FACTORS:
+        return _power_by_loop(builder, factor, as_kind(builder, exponent, int))
     result = builder.index(1) if exponent == 0 else factor
     for _ in range(exponent - 1):
         result = integer(builder, arith.MuliOp, result, factor)
+    return result
+
+
+def _power_by_loop(builder: KernelBuilder, factor: SSAValue, exponent: SSAValue) -> SSAValue:
+    block = Block(arg_types=[IndexType(), IndexType()])
+    product = block.args[1]
+    if factor in builder.naturals:
+        builder.naturals.add(product)
+    with builder.inside(block):
+        builder.emit(scf.YieldOp(integer(builder, arith.MuliOp, product, factor)))
+    bounds = builder.index(0), exponent, builder.index(1)
+    result = builder.value(scf.ForOp(*bounds, [builder.index(1)], Region(block)))
+    if factor in builder.naturals:
+        builder.naturals.add(result)
     return result
 
 

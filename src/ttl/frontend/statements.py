@@ -23,6 +23,7 @@ from .branches import conditional, not_joined
 from .builder import (
     MISTAKEN,
     CannotCompile,
+    FlowBroken,
     KernelBuilder,
     Mark,
     Value,
@@ -53,15 +54,20 @@ from .steps import (
 
 def build_kernel(builder: KernelBuilder) -> None:
     """Translate the kernel; what is wrong with it is in the builder's diagnostics."""
-    builder.inline = lambda function, arguments, keywords: inline(
-        builder, function, arguments, keywords, function_body
-    )
     try:
         tree = kernel_tree(builder.kernel.function)
     except RuleBroken as broken:
         builder.report(broken)
         return
+    build_body(builder, tree)
+
+
+def build_body(builder: KernelBuilder, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """The statements of a kernel, or of a thread of another DSL."""
     builder.frame.tree = tree
+    builder.inline = lambda function, arguments, keywords: inline(
+        builder, function, arguments, keywords, function_body
+    )
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
     sequence(builder, tuple(tree.body))
@@ -273,13 +279,38 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
     mark = builder.mark()
-    _translate_loop(builder, tuple(node.body), jumps, translate)
-    if not _needs_unrolling(builder, mark, rest):
-        return _behind_loop(builder, jumps, rest)
-    if count is None or not builder.may_unroll(count):
-        return _behind_loop(builder, jumps, rest)
-    builder.go_back(mark)
-    return unrolled(builder, node, iterated(over), rest)
+    is_loop, error = _try_loop(builder, tuple(node.body), jumps, translate, rest)
+    if not is_loop and count is not None and builder.may_unroll(count):
+        builder.go_back(mark)
+        return unrolled(builder, node, iterated(over), rest)
+    if error is not None:
+        raise error
+    return _behind_loop(builder, jumps, rest)
+
+
+def _try_loop(
+    builder: KernelBuilder,
+    nodes: tuple[ast.AST, ...],
+    jumps: set[Jump],
+    translate: Callable[[FlowLoop], None],
+    rest: Steps,
+) -> tuple[bool, CannotCompile | FlowBroken | None]:
+    """First as it is, then handing on blocks: does it stay a loop, and what ended its translation?
+
+    Mistakes that have nothing to do with what a loop hands on do not count.
+    """
+    mark = builder.mark()
+    error: CannotCompile | FlowBroken | None = None
+    for hands_on in (False, True):
+        builder.go_back(mark)
+        error = None
+        try:
+            _translate_loop(builder, nodes, jumps, translate, hands_on)
+        except (CannotCompile, FlowBroken) as raised:
+            error = raised
+        if not isinstance(error, FlowBroken) and not _needs_unrolling(builder, mark, rest):
+            return True, error
+    return False, error
 
 
 def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
@@ -331,7 +362,9 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
             lambda: sequence(builder, body),
         )
 
-    _translate_loop(builder, (node.test, *node.body), jumps, translate)
+    _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+    if error is not None:
+        raise error
     return _behind_loop(builder, jumps, rest)
 
 
@@ -343,20 +376,21 @@ def _translate_loop(
     nodes: tuple[ast.AST, ...],
     jumps: set[Jump],
     translate: Callable[[FlowLoop], None],
+    hands_on: bool = False,
 ) -> None:
     """A loop that returns a number needs one before it: of the kind that it returns."""
     frame = builder.frame.number
     if ast.Return in jumps:
         builder.values[frame, LEFT] = False
     mark = builder.mark()
-    loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED))
+    loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on)
     translate(loop)
     kinds = {kind_of(value) for value in loop.returned}
     if not loop.returned or kinds <= {None} or builder.values.get((frame, RETURNED)) is not None:
         return
     builder.go_back(mark)
     builder.values[frame, RETURNED] = common_kind(*(kind for kind in kinds if kind))(0)
-    translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED)))
+    translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on))
 
 
 def _behind_loop(builder: KernelBuilder, jumps: set[Jump], rest: Steps) -> Steps:
@@ -438,6 +472,7 @@ def with_scope(builder: KernelBuilder, node: ast.With, rest: Steps) -> Steps:
         if not isinstance(value, SSAValue) or not isinstance(value.owner, ttl.AcquireOp):
             raise not_in_kernels("`with` over anything but reserve(), wait() and ttl.signpost()")
         blocks.append(value)
+        builder.scoped.add(value)
         if item.optional_vars is not None:
             bind_target(builder, item.optional_vars, value)
 

@@ -47,6 +47,11 @@ class KernelFunction:
                 captured[name] = cell.cell_contents
         return captured
 
+    def buffers(self) -> list[DataflowBuffer]:
+        """The dataflow buffers among them, also those that an object of another DSL stands for."""
+        found = [getattr(value, "buffer", value) for value in self.captures().values()]
+        return [value for value in found if isinstance(value, DataflowBuffer)]
+
 
 @dataclass(slots=True)
 class OperationScope:
@@ -121,6 +126,9 @@ class Operation:
     num_outs: int = 1
     memory_space: str = "L1"
     tiled: bool = True
+    # What makes the IR of a program that is not written in the language itself.
+    lowering: Callable[[Program, Any], Any] | None = None
+    kernel_folder: str | None = None  # where the C++ of every call is written
 
     signature: inspect.Signature = field(init=False, repr=False, compare=False)
 

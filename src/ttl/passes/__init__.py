@@ -1,5 +1,13 @@
-"""ttl dialect to emitc and StableHLO to ttnn, one pass a file."""
+"""ttl dialect to emitc, threads of cores (d2m) to it, and StableHLO to ttnn; one pass a file."""
 
-from .pipelines import GRAPH, KNOWN, PIPELINE, find_pass, run_passes, run_pipeline
+from .pipelines import GRAPH, KNOWN, PIPELINE, find_pass, find_passes, run_passes, run_pipeline
 
-__all__ = ["GRAPH", "KNOWN", "PIPELINE", "find_pass", "run_passes", "run_pipeline"]
+__all__ = [
+    "GRAPH",
+    "KNOWN",
+    "PIPELINE",
+    "find_pass",
+    "find_passes",
+    "run_passes",
+    "run_pipeline",
+]

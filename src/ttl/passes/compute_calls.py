@@ -17,6 +17,7 @@ from ttl.semantics.ops import (
     DUPLICATE,
     FILL,
     FILL_WHOLE,
+    MATMUL,
     REGISTER_FORMATS,
     TILE_OPS,
     TileCall,
@@ -53,6 +54,10 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
         _fill(self, op, registers[0], make)
     elif action == "duplicate":
         call(make, f"{DUPLICATE.call}<DataFormat::{_format(self, op)}>", *registers)
+    elif action == "matmul" and op.sizes is None:
+        by_tile = MATMUL.tile[self.api].by_tile
+        assert by_tile is not None
+        call(make, by_tile.call, *buffers, *tiles, registers[0])
     elif action == "matmul":
         sizes = [make.index(size) for size in _matmul_sizes(op)]
         form = _form(self, action, from_buffers=True)

@@ -142,7 +142,7 @@ class _Placer:
         """rule STORE"""
         if isinstance(op, ttl.PushOp):
             return any(ttl.buffer_of(store.view) is op.buffer for store in self.scope.stores)
-        if isinstance(op, ttl.PopOp):
+        if isinstance(op, (ttl.PopOp, ttl.HandOverOp)):
             users = self.pending_users(op)
             return bool(self.read_by_popped(op)) or any(s in users for s in self.scope.stores)
         return isinstance(op, ttl.AcquireOp) and self.open is not None and self.outlives(op)
@@ -187,7 +187,7 @@ class _Placer:
 
     def read_by_popped(self, op: Operation) -> list[SSAValue]:
         """rule KEEP: the values that read a block of the buffer and are needed behind its pop."""
-        if not isinstance(op, ttl.PopOp):
+        if not isinstance(op, (ttl.PopOp, ttl.HandOverOp)):
             return []
         memo: Memo = {}
         return [
@@ -203,7 +203,7 @@ class _Placer:
     def is_seen(self, op: Operation) -> bool:
         return any(op in scope.seen for scope in self.scopes)
 
-    def pending_users(self, pop: ttl.PopOp) -> dict[Operation, None]:
+    def pending_users(self, pop: ttl.PopOp | ttl.HandOverOp) -> dict[Operation, None]:
         """What computes with the buffer's blocks so far and has not been carried out."""
         found: dict[Operation, None] = {}
         todo = [
@@ -508,7 +508,11 @@ class _Placer:
         for op in computed:
             users = self.later_users(op.result, computed, memo)
             more += self.keep(op.result, users) if users else []
-        return roots + [root for root in more if (root.value, root.for_matrix) not in kept]
+        return roots + [
+            root  # one that is kept goes to the buffer it is handed on by, too
+            for root in more
+            if root.buffer is not None or (root.value, root.for_matrix) not in kept
+        ]
 
     def computed_by(self, roots: Iterable[Root]) -> Computed:
         """What has to be computed for the roots, operands first."""

@@ -27,6 +27,7 @@ from ttl.semantics.types import Shape
 from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
 from .module_pass import Maker, branch_end, erase, kernels, target_of
+from .node_calls import Corners, minus, node_count
 from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
 from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
@@ -103,6 +104,8 @@ def bind_buffer(self: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> Non
 
 def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None]:
     def convert(self: KernelConverter, op: Operation, make: Maker) -> None:
+        if ttl.is_resumed(op):
+            return
         buffer = op.operands[0]
         assert isinstance(buffer.type, ttl.DataflowBufferType)
         blocks = self.held.count.get(op, 1)  # those that are held already count too
@@ -185,6 +188,21 @@ def _copy_block(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     )
     address = make.value(noc_address, f"{source.name_hint}_on_noc")
     call(make, "noc_async_read", address, destination, make.index(_block_bytes(op.source)))
+
+
+def multicast(self: KernelConverter, op: ttl.MulticastOp, make: Maker) -> None:
+    """Every node has the buffer at the same address, and its pointer where this node has it."""
+    nodes = self.nodes()
+    source = block_address(self, op, op.source, make)
+    destination = source if not op.is_loopback else block_address(self, op, op.destination, make)
+    corners: Corners = tuple(op.place)  # type: ignore[assignment]
+    there = nodes.on_nodes(make, corners, destination, f"{destination.name_hint}_on_nodes")
+    size, count = make.index(_block_bytes(op.source)), node_count(make, corners)
+    if op.is_loopback:  # right whether the node is in the rectangle or not
+        call(make, "noc_async_write_multicast_loopback_src", source, there, size, count)
+        return
+    others = minus(make, count, nodes.is_inside(make, corners))
+    call(make, "noc_async_write_multicast", source, there, size, others)
 
 
 def _block_bytes(block: SSAValue) -> int:
@@ -299,6 +317,9 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.CanAcquireOp: can_acquire,
     ttl.PushOp: buffer_call("cb_push_back"),
     ttl.PopOp: buffer_call("cb_pop_front"),
+    ttl.HandOverOp: drop,
+    ttl.HandOverTransferOp: drop,
+    ttl.ResumeTransferOp: drop,
     **COMPUTE_CONVERSIONS,
     ttl.RuntimeArgOp: runtime_arg,
     ttl.SignpostOp: signpost,
@@ -306,6 +327,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.NodeIndexOp: node_index,
     ttl.TensorSliceOp: drop,
     ttl.CopyOp: copy,
+    ttl.MulticastOp: multicast,
     ttl.WaitTransferOp: wait_transfer,
     ttl.GroupWaitOp: wait_group,
     **PIPE_CONVERSIONS,

@@ -53,6 +53,7 @@ class HeldBlocks:
         self.count: dict[Operation, int] = {}
         self.distances: dict[tuple[Operation, SSAValue], int] = {}
         self.over_edge: set[tuple[Operation, SSAValue]] = set()
+        self.handed_over: set[SSAValue] = set()
         self._block(kernel.body.block, [_Path()])
 
     def distance(self, op: Operation, block: SSAValue) -> int:
@@ -133,6 +134,11 @@ class HeldBlocks:
         elif isinstance(op, ttl.CanAcquireOp):
             count = len(path.queues.get((op.buffer, op.is_wait is None), ())) + 1
             self._agree(self.count.setdefault(op, count), count, op)
+        elif isinstance(op, ttl.HandOverOp):
+            end = op.buffer, op.is_wait is None
+            oldest, *others = path.queues[end]
+            path.queues[end] = tuple(others)
+            self.handed_over.add(oldest)
         elif isinstance(op, ttl.ReleaseOp):
             end = op.buffer, isinstance(op, ttl.PushOp)
             path.queues[end] = path.queues.get(end, ())[1:]
@@ -156,6 +162,10 @@ class HeldBlocks:
             if max(path.places_of(end)) + found >= _block_count(end):
                 self.over_edge.add((op, block))
             self._agree(self.distances.setdefault((op, block), found), found, op)
+        elif block in self.handed_over:
+            raise not_yet(
+                "two names for a block that a loop hands on", op, "use the name that it hands on"
+            )
 
     def _agree(self, known: int, found: int, op: Operation) -> None:
         if known != found:

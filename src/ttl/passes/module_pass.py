@@ -32,6 +32,19 @@ def thread_of(kernel: Operation) -> str:
     return thread.data
 
 
+def kernel_of(op: Operation) -> func.FuncOp:
+    """The kernel that an operation is in."""
+    parent: Operation | None = op
+    while not isinstance(parent, func.FuncOp):
+        assert parent is not None
+        parent = parent.parent_op()
+    return parent
+
+
+D2M_MARK = "d2m.use_tile_matmul"  # on modules of the d2m dialect
+TILE_MATMUL = "ttl.tile_matmul"  # on a compute kernel: matrix products tile by tile
+
+
 def target_of(module: ModuleOp) -> Target:
     name = module.attributes["ttl.target_arch"]
     assert isinstance(name, StringAttr)

@@ -56,6 +56,14 @@ def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
     )
 
 
+def node_count(make: Maker, corners: Corners) -> SSAValue:
+    """The nodes of a rectangle."""
+    x0, y0, x1, y1 = corners
+    one = make.index(1)
+    columns, rows = (add(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
+    return times(make, columns, rows)
+
+
 # Control flow -------------------------------------------------------------------------------------
 
 
@@ -162,6 +170,19 @@ class NodeCalls:
         return value_call(
             make, "get_noc_multicast_addr", *ordered, address, type=type, hint=hint
         )
+
+    def is_inside(self, make: Maker, corners: Corners) -> SSAValue:
+        """1 if the node is in the rectangle, else 0."""
+        x, y = (self.own_coordinate(axis) for axis in "xy")
+        x0, y0, x1, y1 = corners
+        tests = [
+            make.value(arith.CmpiOp(low, high, "sle"))
+            for low, high in ((x0, x), (x, x1), (y0, y), (y, y1))
+        ]
+        found = tests[0]
+        for test in tests[1:]:
+            found = make.value(arith.AndIOp(found, test))
+        return make.value(arith.SelectOp(found, make.index(1), make.index(0)))
 
     def semaphore(self, make: Maker, number: SSAValue, hint: str) -> SSAValue:
         address = call(make, "get_semaphore", number, returns=True).results[0]

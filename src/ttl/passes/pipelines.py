@@ -11,6 +11,8 @@ from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Diagnostic
 
+from .module_pass import D2M_MARK
+
 # Where each pass lives. Ours are named as their files.
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
@@ -50,6 +52,29 @@ KERNEL = (
 
 PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
+# Threads of cores (the pykernel DSL) to kernels of the language, in the guide's three parts.
+D2M_FRONTEND = (
+    "d2m-generic-replace-globals",
+    "d2m-lower-to-layout",  # while tensors still say by their layout where they are
+)
+D2M_MIDDLEEND = (
+    "one-shot-bufferize",
+    "d2m-bufferize-function-args",
+    "d2m-insert-explicit-streams",
+    "d2m-allocate",
+    "d2m-generic-lower-dmas",  # in the generic, whose grid bounds the indices
+    "d2m-generic-regions-to-funcs",
+)
+D2M_BACKEND = ("convert-d2m-to-ttl",)
+TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
+D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
+
+# What the command line knows under one name.
+PIPELINES = {
+    "ttir-to-ttmetal-frontend": D2M_FRONTEND,
+    "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
+    "ttir-to-ttmetal-backend": D2M + PIPELINE,
+}
 # Passes that only look. The first four are parts of one check that the pipeline makes behind
 # SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
 VERIFY = (
@@ -70,14 +95,26 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-KNOWN = (*PIPELINE, *VERIFY, *GRAPH, *(name for name in _XDSL if name not in PIPELINE))
+KNOWN = (
+    *PIPELINE,
+    *VERIFY,
+    *TTIR_TO_D2M,
+    *D2M,
+    *GRAPH,
+    *(name for name in _XDSL if name not in PIPELINE),
+)
+
+
+def find_passes(name: str) -> tuple[str, ...]:
+    """The passes that a name on the command line stands for."""
+    return PIPELINES.get(name, (name,))
 
 
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in (*PIPELINE, *VERIFY, *GRAPH):
+    elif name in (*PIPELINE, *VERIFY, *TTIR_TO_D2M, *D2M, *GRAPH):
         module = f"{__package__}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
@@ -102,6 +139,10 @@ def run_passes(
         each.apply(context, module)
         if after:
             after(each.name, module)
+
+
+def is_d2m(module: ModuleOp) -> bool:
+    return D2M_MARK in module.attributes
 
 
 def run_pipeline(
@@ -132,8 +173,13 @@ def run_pipeline(
 def synchronize(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
 ) -> None:
-    """Put every release and wait into the IR; CompileError where a block is misused."""
+    """Put every release and wait into the IR; CompileError where a block is misused.
+
+    Threads of the d2m dialect become kernels first.
+    """
     from .verify.block_states import verify_block_states
 
+    if is_d2m(module):
+        run_passes([find_pass(name)() for name in D2M], Context(), module, before, after)
     run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
     verify_block_states(module)

@@ -356,7 +356,7 @@ class SectionBuilder:
             return False
         between = op.next_op
         while between is not None and between is not user:
-            if isinstance(between, ttl.PopOp) or between.regions:
+            if isinstance(between, (ttl.PopOp, ttl.HandOverOp)) or between.regions:
                 return False
             between = between.next_op
         return self.product_to_accumulate(user) is op

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 
-from .kernel_calls import KernelConverter, add, call
+from .kernel_calls import KernelConverter, call
 from .module_pass import Maker
-from .node_calls import Corners, minus, times
+from .node_calls import Corners, node_count
 
 
 def _address(self: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
@@ -61,17 +60,9 @@ def set_multicast(
     call(make, "noc_semaphore_set", nodes.word(make, staging), op.value)
     corners: Corners = tuple(op.place)  # type: ignore[assignment]
     there = nodes.on_nodes(make, corners, address, f"remote_{address.name_hint}")
-    count = _node_count(make, corners)
+    count = node_count(make, corners)
     call(make, "noc_semaphore_set_multicast_loopback_src", staging, there, count)
     call(make, "noc_async_write_barrier")
-
-
-def _node_count(make: Maker, corners: Corners) -> SSAValue:
-    x0, y0, x1, y1 = corners
-    assert isinstance(x0.type, IndexType)
-    one = make.index(1)
-    columns, rows = (add(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
-    return times(make, columns, rows)
 
 
 SEMAPHORE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {

@@ -296,7 +296,8 @@ def _next_pack(op: Operation) -> Operation:
 
 
 def _is_product(call: TileCall) -> bool:
-    return any(call is forms.from_buffers for forms in MATMUL.tile.values())
+    forms = MATMUL.tile.values()
+    return any(call in (form.from_buffers, form.by_tile) for form in forms)
 
 
 def _sizes(op: Operation) -> tuple[object, ...]:

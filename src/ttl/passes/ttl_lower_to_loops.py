@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -38,7 +39,7 @@ from ttl.semantics.ops import MATMUL
 from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes
 from .dst_allocation import is_register_value, section_shape, value_shape
-from .module_pass import Maker, erase, kernels
+from .module_pass import TILE_MATMUL, Maker, erase, kernel_of, kernels
 from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
 
@@ -328,9 +329,16 @@ class _Section:
                 [*batch_right, (k, columns), *part.column], part.column_constant, "right_tile"
             )
             tiles, register = [left_tile, right_tile], inner.index(first)
-            sizes = (part.columns, part.rows)
-            call(inner, "matmul", [left, right], tiles, [register], op, sizes)
+            if not by_tile:
+                sizes = (part.columns, part.rows)
+                call(inner, "matmul", [left, right], tiles, [register], op, sizes)
+                return
+            for i, j in product(range(part.rows), range(part.columns)):
+                tiles = [_further(inner, left_tile, i * steps), _further(inner, right_tile, j)]
+                register = inner.index(first + i * part.columns + j)
+                call(inner, "matmul", [left, right], tiles, [register], op)
 
+        by_tile = TILE_MATMUL in kernel_of(op).attributes
         make.loop(steps, "k_tile", step)
 
     def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
@@ -430,6 +438,12 @@ def element_type_of(op: Operation) -> StringAttr | None:
         return None
     dtype = block_type(type.block).dtype
     return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
+
+
+def _further(make: Maker, tile: SSAValue, tiles: int) -> SSAValue:
+    if not tiles:
+        return tile
+    return make.value(arith.AddiOp(tile, make.index(tiles)), tile.name_hint)
 
 
 def call(

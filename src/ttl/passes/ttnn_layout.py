@@ -1,6 +1,7 @@
 """ttnn-layout: every tensor gets its place, and ttir.to_layout stands where places differ.
 
 rule TYPE   ttnn has no 64-bit numbers and no booleans: they become 32 bits, and bf16 0 and 1.
+            A whole number that 32 bits cannot hold is refused, if something is made of it.
 rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, unless the argument
             has a layout already: then that is it.
 rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
@@ -9,6 +10,7 @@ rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +89,8 @@ def _place(op: Operation) -> None:
     """rule TILE"""
     for result in list(op.results):
         type: Any = result.type
+        if any(result.uses):
+            _check_numbers(op, type)
         layout = _layout(type, op, is_tiled=True)
         _with_type(result, with_layout(_supported(type, op), layout))
     if isinstance(op, ttir.TTLangOp):  # an init that came in shards gives a result in shards
@@ -129,6 +133,23 @@ def _supported(type: Tensor, origin: Operation) -> Tensor:
         message = f"{type} has a size that is not known: only fixed sizes are lowered"
         raise _not_lowered(message, origin)
     return TensorType(chosen, type.get_shape(), type.encoding)
+
+
+def _check_numbers(op: Operation, type: Tensor) -> None:
+    """rule TYPE, of what is written in the graph"""
+    held: Any = _supported(type, op).element_type
+    if held == type.element_type or not isinstance(held, IntegerType) or type.element_type == i1:
+        return
+    low, high = (0, 2**32) if held == _UI32 else (-(2**31), 2**31)
+    for number in _numbers(op):
+        if not low <= number < high:
+            raise _not_lowered(f"{int(number)} does not fit into the 32 bits that {held} has", op)
+
+
+def _numbers(op: Operation) -> Sequence[float]:
+    if isinstance(op, ttir.MATH["full"]):
+        return [op.values()["fill_value"]]
+    return op.value.get_values() if isinstance(op, ttir.ConstantOp) else ()
 
 
 def _not_lowered(message: str, origin: Operation) -> CompileError:

@@ -60,7 +60,7 @@ class TtnnResolveTtLangKernels(ModulePass):
     def _resolver(self, unresolved: list[ttnn.TTLangOp]) -> Resolver:
         try:
             found = getattr(import_module(self.python_module), self.python_function)
-        except (ImportError, AttributeError, ValueError) as error:
+        except Exception as error:  # the module is the user's: it may raise anything
             message = (
                 f"{len(unresolved)} unresolved tt-lang kernel(s): the "
                 f"{self.python_module}.{self.python_function} entry point is not importable: "

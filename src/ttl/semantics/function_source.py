@@ -20,6 +20,16 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
     return None
 
 
+def thread_definition(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The same of a function that may be `async`."""
+    for node in _functions("".join(linecache.getlines(code.co_filename))):
+        if isinstance(node, ast.Lambda) or node.name != code.co_name:
+            continue
+        if min([node.lineno, *(d.lineno for d in node.decorator_list)]) == code.co_firstlineno:
+            return node
+    return None
+
+
 def lambda_of(code: CodeType) -> ast.Lambda | None:
     """The lambda that a function was made by: several may stand in a line, so by its body."""
     places = set(code.co_positions())
@@ -38,10 +48,13 @@ def _lambdas(source: str) -> tuple[ast.Lambda, ...]:
     return tuple(node for node in _functions(source) if isinstance(node, ast.Lambda))
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
 @lru_cache(maxsize=32)
-def _functions(source: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
+def _functions(source: str) -> tuple[Function, ...]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # the file has changed since it was run
         return ()
-    return tuple(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda)))
+    return tuple(n for n in ast.walk(tree) if isinstance(n, Function))

@@ -33,6 +33,7 @@ from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, TensorTransfer, start_other
 from .faults import fault_at
 from .marks import Marks
+from .multicast import start_multicast
 from .nets import Roles, call_for_each
 from .pipes import PipeTransfer
 from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, getframe, labels, span_of
@@ -331,6 +332,15 @@ class KernelRun(Engine):
         if self.is_shuffled and isinstance(transfer, TensorTransfer):
             self.simulation.perhaps_move_early(transfer)
         return transfer
+
+    def multicast(
+        self, source: Any, destination: Any, nodes: tuple[Shape, ...]
+    ) -> SimTransfer:
+        """dma() of the pykernel DSL; nothing moves yet."""
+        if self.is_compute:
+            raise wrong_kind("dma()", self.kind)
+        frame = getframe(BEHIND_LANGUAGE)
+        return start_multicast(self, source, destination, nodes, (frame.f_code, frame.f_lasti))
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:

@@ -12,7 +12,6 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
-from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, DType, float32
@@ -285,7 +284,7 @@ def _dest(program: Program, kernel: KernelFunction) -> DType:
     """The format of the kernel's expression values; without meaning for data movement."""
     if kernel.kind is not KernelKind.COMPUTE:
         return dest_dtype(False)
-    captured = [v.dtype for v in kernel.captures().values() if isinstance(v, DataflowBuffer)]
+    captured = [buffer.dtype for buffer in kernel.buffers()]
     explicit = program.operation.fp32_dest_acc_en
     wide = needs_fp32_dest(explicit, uses_matmul(kernel.function), captured)
     return dest_dtype(wide, captured)

@@ -42,4 +42,4 @@ def test_element_types(dtype: Any) -> None:
 def test_row_major(dtype: Any) -> None:
     """Nothing is computed with it: all element types are data."""
     text = str(build(ttnn.zeros((32, 32), dtype, layout=ROWS, device=DEVICE)))
-    assert "!ttcore.tile<1 : i64, 1 : i64, " in text
+    assert "!ttcore.tile<1x1, " in text

@@ -12,7 +12,7 @@ from ttl.passes.dst_allocation import Allocation, allocate
 from ttl.passes.ttl_assign_dst import best_rectangle, even_part
 
 HEAD = """
-!tile = !ttcore.tile<32 : i64, 32 : i64, bf16>
+!tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 2 : i64], !tile, 2 : i64>
 !block = tensor<1x2x!tile>
 !dst = !ttl.dst<!block>

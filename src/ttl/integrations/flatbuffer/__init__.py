@@ -14,11 +14,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .compile import compile_module
     from .emit import emit_flatbuffer
+    from .operation import compile_operation
     from .runtime import Runtime
 
-__all__ = ["Runtime", "compile_module", "emit_flatbuffer"]
+__all__ = ["Runtime", "compile_module", "compile_operation", "emit_flatbuffer"]
 
-_MODULES = {"compile_module": "compile", "emit_flatbuffer": "emit", "Runtime": "runtime"}
+_MODULES = {
+    "compile_module": "compile",
+    "compile_operation": "operation",
+    "emit_flatbuffer": "emit",
+    "Runtime": "runtime",
+}
 
 
 def __getattr__(name: str) -> Any:

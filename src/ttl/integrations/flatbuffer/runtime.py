@@ -71,6 +71,8 @@ class Runtime:
         the flatbuffer, bfloat16 as that of ml_dtypes; what was boolean is bfloat16, 0 or 1, and 64
         bits have become 32. UsageError for inputs that do not fit; KernelFault from kernels.
         """
+        if program not in range(len(self.programs)):
+            raise _wrong_input(f"there are {len(self.programs)} programs, and not one {program}")
         try:
             return self._run(program, inputs, recorder)
         except MemoryError:
@@ -185,9 +187,15 @@ def _tensor(value: Any, described: TensorDescription, device: Device, name: str 
 
 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
-    """64 bits became 32 when the graph was lowered: what does not fit must not wrap around."""
+    """64 bits became 32 when the graph was lowered: what does not fit must not wrap around, and
+    what is no whole number must not become one.
+    """
     values = np.asarray(value)
     limits = np.iinfo(described.dtype.name)
+    if values.dtype.kind not in "biuf":  # no numbers, which is said where they are taken over
+        return
+    if values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values)):
+        raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype.name} is")
     if values.size and (values.min() < limits.min or values.max() > limits.max):
         raise _wrong_input(f"{name} has numbers that {described.dtype.name} cannot hold")
 

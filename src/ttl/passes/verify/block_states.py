@@ -150,9 +150,12 @@ class _Walk:
     blocks: dict[SSAValue, _Held] = field(default_factory=dict)
     # What each end of a buffer holds, oldest first: reserved and waited blocks apart.
     queues: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
-    under_way: dict[SSAValue, ttl.CopyOp] = field(default_factory=dict)
+    under_way: dict[SSAValue, ttl.CopyOp | ttl.MulticastOp] = field(default_factory=dict)
     waited: set[SSAValue] = field(default_factory=set)
     groups: dict[SSAValue, list[SSAValue] | None] = field(default_factory=dict)  # None: waited for
+    handed: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
+    handed_transfers: list[SSAValue] = field(default_factory=list)
+    first_names: dict[SSAValue, SSAValue] = field(default_factory=dict)  # of handed transfers
     facts: Facts = field(default_factory=dict)
 
     def copy(self, facts: Facts) -> _Walk:
@@ -163,6 +166,9 @@ class _Walk:
             dict(self.under_way),
             set(self.waited),
             {group: None if t is None else list(t) for group, t in self.groups.items()},
+            {end: [lives[id(held)] for held in queue] for end, queue in self.handed.items()},
+            list(self.handed_transfers),
+            dict(self.first_names),
             facts,
         )
 
@@ -175,6 +181,9 @@ class _Walk:
             tuple(self.under_way),
             frozenset(self.waited),
             tuple((group, t is None or tuple(t)) for group, t in self.groups.items()),
+            tuple((end, tuple(held.acquire for held in queue))
+                  for end, queue in self.handed.items()),
+            tuple(self.handed_transfers),
             tuple(self.facts.items()),
         )  # fmt: skip
 
@@ -200,8 +209,13 @@ class _Walk:
                 check_printed_block(held, held.life.state)
 
     def acquire(self, op: ttl.AcquireOp) -> None:
-        state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
-        held = self.blocks[op.block] = _Held(op, Life(state))
+        if ttl.is_resumed(op):
+            held = self.handed[op.buffer, type(op)].pop(0)
+            held.acquire = op
+        else:
+            state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
+            held = _Held(op, Life(state))
+        self.blocks[op.block] = held
         queue = self.queues.setdefault((op.buffer, type(op)), [])
         queue.append(held)
 
@@ -224,10 +238,39 @@ class _Walk:
             raise _release_order(queue[0])
         queue.pop(0).step(Event.PUSH if is_push else Event.POP)
 
+    def hand_over(self, op: ttl.HandOverOp) -> None:
+        end = op.buffer, ttl.ReserveOp if op.is_wait is None else ttl.WaitOp
+        queue, number = self.queues.get(end, []), op.attributes["number"]
+        if not queue or queue[0].acquire.attributes.get("number") != number:
+            raise RuleBroken(
+                codes.NOT_COMPILED_YET,
+                "the compiler does not translate a loop that hands on a block which is not the "
+                "oldest that the kernel holds yet",
+                helps=("give the loop bounds known when compiling",),
+            )
+        self.handed.setdefault(end, []).append(queue.pop(0))
+
+    def hand_over_transfer(self, op: ttl.HandOverTransferOp) -> None:
+        self._refuse_reuse(op.transfer)
+        self.handed_transfers.append(self._first_name(op.transfer))
+
+    def resume_transfer(self, op: ttl.ResumeTransferOp) -> None:
+        self.first_names[op.transfer] = self.handed_transfers.pop(0)
+
+    def _first_name(self, transfer: SSAValue) -> SSAValue:
+        return self.first_names.get(transfer, transfer)
+
     def store(self, op: ttl.StoreOp) -> None:
         self.read(op.value, op)
         held = self.blocks[op.view]
         held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
+
+    def start_multicast(self, op: ttl.MulticastOp) -> None:
+        self.blocks[op.source].step(Event.COPY_FROM)
+        if op.is_loopback:
+            self.blocks[op.destination].step(Event.COPY_INTO)
+        self.under_way[op.transfer] = op
+        self.waited.discard(op.transfer)
 
     def start_copy(self, op: ttl.CopyOp) -> None:
         if op.source in self.blocks:
@@ -242,6 +285,7 @@ class _Walk:
         self._finish(op.transfer)
 
     def _refuse_reuse(self, transfer: SSAValue) -> None:
+        transfer = self._first_name(transfer)
         how = None
         if transfer in self.waited:
             how, help_text = "was waited for already", "wait once for each ttl.copy()"
@@ -253,7 +297,11 @@ class _Walk:
             )
 
     def _finish(self, transfer: SSAValue) -> None:
+        transfer = self._first_name(transfer)
         self.waited.add(transfer)
+        if isinstance(transfer.owner, ttl.MulticastOp):
+            self._finish_multicast(transfer.owner)
+            return
         for copy in ttl.copies_of(transfer):
             if self.under_way.pop(copy.transfer, None) is None and copy.transfer is not transfer:
                 continue  # the branch with the copy was not taken
@@ -262,13 +310,19 @@ class _Walk:
             if copy.destination in self.blocks:
                 self.blocks[copy.destination].step(Event.COPY_INTO_DONE)
 
+    def _finish_multicast(self, op: ttl.MulticastOp) -> None:
+        self.under_way.pop(op.transfer, None)
+        self.blocks[op.source].step(Event.COPY_FROM_DONE)
+        if op.is_loopback:
+            self.blocks[op.destination].step(Event.COPY_INTO_DONE)
+
     def make_group(self, op: ttl.GroupOp) -> None:
         self.groups[op.result] = []
 
     def add_to_group(self, op: ttl.GroupAddOp) -> None:
         added = self._group(op.group, "add()")
         self._refuse_reuse(op.transfer)
-        added.append(op.transfer)
+        added.append(self._first_name(op.transfer))
 
     def wait_group(self, op: ttl.GroupWaitOp) -> None:
         added = self._group(op.group, "wait_all()")
@@ -331,9 +385,13 @@ _HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.WaitOp: _Walk.acquire,
     ttl.PushOp: _Walk.release,
     ttl.PopOp: _Walk.release,
+    ttl.HandOverOp: _Walk.hand_over,
+    ttl.HandOverTransferOp: _Walk.hand_over_transfer,
+    ttl.ResumeTransferOp: _Walk.resume_transfer,
     ttl.StoreOp: _Walk.store,
     ttl.PrintOp: _Walk.show,
     ttl.CopyOp: _Walk.start_copy,
+    ttl.MulticastOp: _Walk.start_multicast,
     ttl.WaitTransferOp: _Walk.wait_transfer,
     ttl.GroupOp: _Walk.make_group,
     ttl.GroupAddOp: _Walk.add_to_group,

@@ -279,6 +279,8 @@ def effects_of(names: Names, has_pipes: bool) -> dict[type[Operation], MakeState
     fresh = [0]
 
     def on_buffer(builder: Builder, op: Any) -> Statement:
+        if ttl.is_resumed(op):  # another name for a block that the kernel holds
+            return Constant(None, builder.register(op.block))
         return Emit((BUFFER_KINDS[type(op)], names.buffers[buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
@@ -315,7 +317,7 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
         carries = fresh if builder.carries_transfers else None
         return StartPipe(op, kind, builder.register(op.pipe), result, carries)
 
-    def no_transfer(builder: Builder, op: ttl.NoTransferOp) -> Statement:
+    def no_transfer(builder: Builder, op: ttl.NoTransferOp | ttl.ResumeTransferOp) -> Statement:
         return Constant(None, builder.register(op.transfer))
 
     def finish(builder: Builder, op: ttl.WaitTransferOp) -> Statement:
@@ -340,6 +342,7 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
         ttl.IsActiveOp: role,
         ttl.CopyOp: copy,
         ttl.NoTransferOp: no_transfer,
+        ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not handed on
         ttl.WaitTransferOp: finish,
         ttl.GroupOp: new_group,
         ttl.GroupAddOp: add,

@@ -46,6 +46,7 @@ def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
 
 
 _CALL = TileCall("matmul_block", "matmul_block_init", "matmul.h", accumulates=True)
+_TILES = TileCall("matmul_tiles", "matmul_init", "matmul.h", accumulates=True)
 
 MATMUL = BlockOp(
     name="matmul",
@@ -55,7 +56,8 @@ MATMUL = BlockOp(
     summary="the matrix product of two blocks",
     operator="@",
     tile=with_integers(
-        {API: TileForms(from_buffers=_CALL)}, whole_composed(compositions.whole_matmul)
+        {API: TileForms(from_buffers=_CALL, by_tile=_TILES)},
+        whole_composed(compositions.whole_matmul),
     ),
     bound=_sum_bound,
     elementwise=False,

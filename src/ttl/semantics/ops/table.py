@@ -37,8 +37,9 @@ class TileCall:
 class TileForms:
     """How an op is done on tiles, by where its operands are.
 
-    `from_buffers`: the matrix unit reads both operands from buffers. `in_dst`: the vector unit
-    works on DST registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
+    `from_buffers`: the matrix unit reads both operands from buffers. `by_tile`: the same for one
+    tile of each, where `from_buffers` takes several. `in_dst`: the vector unit works on DST
+    registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
     reads one operand from a register, which gets the result, and the other from a buffer.
     `with_broadcast`: it reads both from buffers and expands the second, by the dimensions.
     `by_dims`: operands in buffers, the call chosen by those of the dimensions -2 and -1 that the
@@ -49,6 +50,7 @@ class TileForms:
     """
 
     from_buffers: TileCall | None = None
+    by_tile: TileCall | None = None
     in_dst: TileCall | None = None
     left_in_dst: TileCall | None = None
     right_in_dst: TileCall | None = None
@@ -72,7 +74,7 @@ class TileForms:
 
     @property
     def calls(self) -> list[TileCall]:
-        found = [self.from_buffers, self.in_dst, self.left_in_dst, self.right_in_dst]
+        found = [self.from_buffers, self.by_tile, self.in_dst, self.left_in_dst, self.right_in_dst]
         found += (*self.with_broadcast.values(), *self.by_dims.values())
         calls = [call for first in found if first for call in _with_following(first)]
         return calls + [call for forms in self.integers.values() for call in forms.calls]

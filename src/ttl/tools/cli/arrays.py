@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.semantics.dtypes import DType
 
+_DAMAGED = (
+    ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # of numpy
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
 
 def read_archive(file: str) -> dict[str, Any]:
     try:
         with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            return {name: _numbers(archive[name]) for name in archive.files}
     except OSError as error:
         if error.strerror is None:
             raise not_arrays(f"{file}: {error}") from None
         raise file_not_usable(file, error) from None
-    except (ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise not_arrays(f"{file} is no archive of arrays: {error}") from None
+
+
+def _numbers(array: Any) -> Any:
+    """numpy writes bfloat16 as two bytes that it has no name for."""
+    return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array
 
 
 def write_archive(file: str, arrays: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, codes, file_not_usable
+from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     passes = parse_passes(options.passes)
     _check_print_after(options.print_ir_after, [each.name for each in passes])
     context = make_context()
-    module = parse_module(options.file, context)
+    module = read_file(options.file, context)
 
     running = ""
     times: list[tuple[str, float]] = []
@@ -114,7 +114,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     from xdsl.utils.arg_spec import parse_pipeline
     from xdsl.utils.exceptions import ArgSpecParseError
 
-    from ttl.passes import find_pass
+    from ttl.passes import find_pass, find_passes
 
     try:
         specs = list(parse_pipeline(pipeline))
@@ -123,7 +123,10 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     passes = []
     for spec in specs:
         try:
-            passes.append(find_pass(spec.name).from_spec(spec))
+            if (names := find_passes(spec.name)) != (spec.name,):
+                passes += [find_pass(name)() for name in names]
+            else:
+                passes.append(find_pass(spec.name).from_spec(spec))
         except KeyError:
             raise _unknown_pass(f"there is no pass `{spec.name}`", spec.name) from None
         except Exception as error:
@@ -154,9 +157,8 @@ def _unknown_pass(message: str, name: str = "") -> UsageError:
     return UsageError(broken.at(None))
 
 
-def parse_module(file: str, context: Context) -> ModuleOp:
-    from xdsl.parser import Parser
-    from xdsl.utils.exceptions import ParseError
+def read_file(file: str, context: Context) -> ModuleOp:
+    from ttl.dialects.reading import parse_module
 
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
@@ -165,14 +167,7 @@ def parse_module(file: str, context: Context) -> ModuleOp:
     except UnicodeDecodeError as error:
         message = f"{file}: not IR text: byte {error.start} is not {error.encoding.upper()}"
         raise UsageError(RuleBroken(codes.IR_SYNTAX, message).at(None)) from None
-    try:
-        module = Parser(context, text, file).parse_module()
-    except ParseError as error:
-        start, end = error.span.start, error.span.end
-        line = text.count("\n", 0, start) + 1
-        column = start - text.rfind("\n", 0, start)
-        span = Span(file, line, column, line, column + max(1, end - start))
-        raise UsageError(RuleBroken(codes.IR_SYNTAX, error.args[-1]).at(span)) from None
+    module = parse_module(text, file, context)
     _verify(module, file)
     return module
 

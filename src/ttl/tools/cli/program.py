@@ -14,6 +14,12 @@ from ttl.diagnostics import TTLError, file_not_usable
 from ttl.diagnostics.frames import user_traceback
 
 
+def natural(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="releases and waits that are left out are errors"

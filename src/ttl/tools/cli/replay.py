@@ -17,6 +17,7 @@ from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.printing import array_text
 
 from .arrays import not_arrays, plain_type, read_archive, write_archive
+from .program import natural
 
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
 DESCRIPTION = (
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outputs", metavar="FILE.npz", help="write all tensors here, and not to the terminal"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the random tensors (default: 0)"
+        "--seed", type=natural, default=0, metavar="N", help="of the random tensors (default: 0)"
     )
     parser.add_argument(
         "--counts", action="store_true",

@@ -12,7 +12,7 @@ from ttl.config import SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import KernelFault, file_not_usable
 from ttl.trace import CATEGORIES
 
-from .program import add_program_arguments, program_environment, run_program
+from .program import add_program_arguments, natural, program_environment, run_program
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -67,7 +67,7 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
         "where it could go on (fair); results do not depend on it",
     )
     parser.add_argument(
-        "--seed", type=_natural, metavar="N", help="shuffle the simulator's schedule, repeatably"
+        "--seed", type=natural, metavar="N", help="shuffle the simulator's schedule, repeatably"
     )
     parser.add_argument(
         "--max-dfbs", type=_positive, metavar="N", help="dataflow buffers a node may have"
@@ -110,12 +110,6 @@ def _grid(text: str) -> str:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not ROWS,COLUMNS, as in 8,8") from None
     return text
-
-
-def _natural(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 def _positive(text: str) -> str:

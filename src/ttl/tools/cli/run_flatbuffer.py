@@ -16,6 +16,7 @@ from ttl.trace import Recorder
 from ttl.trace.files import append_events
 
 from .arrays import not_arrays, plain_type, read_archive, write_archive
+from .program import natural
 
 DESCRIPTION = (
     "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outputs", metavar="FILE.npz", help="write the outputs here, and not to the terminal"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the random inputs (default: 0)"
+        "--seed", type=natural, default=0, metavar="N", help="of the random inputs (default: 0)"
     )
     parser.add_argument("--trace", metavar="FILE", help="write the events of the kernels here")
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")

@@ -1,0 +1,1 @@
+"""pykernel: kernels as threads of cores; `from pykernel.d2m_api import *`."""

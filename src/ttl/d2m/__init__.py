@@ -1,0 +1,1 @@
+"""D2M: the pykernel DSL. Its threads become kernels of the language, and go the same roads."""

@@ -1,0 +1,233 @@
+"""pykernel: the decorators, and everything else that `from pykernel.d2m_api import *` gives."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ttl.config import Config
+from ttl.diagnostics import RuleBroken, Span
+from ttl.diagnostics.frames import calling_span
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.types import Shape
+
+from .flatbuffer import write_flatbuffer
+from .functions import (
+    bcast,
+    core_index,
+    dma,
+    exp,
+    fill,
+    iter_index,
+    maximum,
+    recip,
+    rowmax,
+    rowsum,
+    rsqrt,
+    sqrt,
+    transpose,
+)
+from .mistakes import NotImplementedYet, WrongValue, diagnostic, wrong_type, wrong_value
+from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
+from .operands import copy_back, is_tensor, make_operands
+from .program import BoundProgram, Call, Program, check_call, make_operation
+from .threads import Thread, make_thread
+
+__all__ = [
+    "CircularBuffer",
+    "MemTx",
+    "Program",
+    "Semaphore",
+    "Stream",
+    "TensorBlock",
+    "bcast",
+    "compute",
+    "core_index",
+    "datamovement",
+    "dma",
+    "exp",
+    "fill",
+    "iter_index",
+    "maximum",
+    "pykernel_gen",
+    "recip",
+    "rowmax",
+    "rowsum",
+    "rsqrt",
+    "sqrt",
+    "transpose",
+]
+
+INJECTED = ("block_factors", "grid", "memory_space", "tiled")
+Maker = Callable[[Any], Thread]
+
+
+def compute(verbose: bool = False) -> Maker:
+    """A thread that calculates."""
+    span = calling_span()
+    return lambda function: make_thread(KernelKind.COMPUTE, function, verbose, span)
+
+
+def datamovement(verbose: bool = False) -> Maker:
+    """A thread that moves data."""
+    span = calling_span()
+    return lambda function: make_thread(KernelKind.DATAMOVEMENT, function, verbose, span)
+
+
+@dataclass(frozen=True, slots=True)
+class PykernelFunction:
+    """A function of tensors that runs as threads on a grid of cores. Call it with tensors."""
+
+    function: Any
+    grid: Any
+    block_factors: Any
+    memory_space: str
+    tiled: bool
+    kernel_folder: str | None
+    use_tile_matmul: bool
+
+    @property
+    def __name__(self) -> str:
+        return str(self.function.__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Run on these tensors; the last one is written."""
+        arguments = self._bind(args, kwargs)
+        tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
+        grid = self._grid(args)
+        self._inject(arguments, grid, args)
+        bound = self._threads(arguments, tensors)
+        self._run(bound, tensors, grid)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            bound = inspect.signature(self.function).bind_partial(*args, **kwargs)
+        except TypeError as error:
+            raise wrong_type(
+                f"{self.__name__}: {error}", "call it with its tensors", calling_span()
+            ) from None
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    def _grid(self, args: Sequence[Any]) -> Shape:
+        grid = self.grid(*args) if callable(self.grid) else self.grid
+        is_pair = isinstance(grid, (tuple, list)) and len(grid) == 2
+        if not is_pair or not all(type(size) is int and size > 0 for size in grid):
+            raise wrong_value(
+                f"grid={grid!r}", "write grid=(rows, columns)", self._span()
+            )
+        return tuple(grid)
+
+    def _inject(self, arguments: dict[str, Any], grid: Shape, args: Sequence[Any]) -> None:
+        factors = self.block_factors(*args) if callable(self.block_factors) else self.block_factors
+        values = {
+            "block_factors": [1] * len(grid) if factors is None else factors,
+            "grid": grid,
+            "memory_space": self.memory_space,
+            "tiled": self.tiled,
+        }
+        for name in inspect.signature(self.function).parameters:
+            if name in INJECTED and arguments.get(name) is None:
+                arguments[name] = values[name]
+
+    def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
+        ARGUMENTS.enter(tensors)
+        try:
+            bound = self.function(**arguments)
+        finally:
+            ARGUMENTS.leave()
+        if isinstance(bound, BoundProgram):
+            return bound
+        if isinstance(bound, Program):
+            help_text = "call the program with the tensors: return Program(...)(lhs, rhs, out)"
+        else:
+            help_text = "end the function with: return Program(thread, ...)(lhs, rhs, out)"
+        raise wrong_type(
+            f"{self.__name__} returns {type(bound).__name__}, not a program",
+            help_text,
+            self._span(),
+        )
+
+    def _run(self, bound: BoundProgram, tensors: dict[str, Any], grid: Shape) -> None:
+        try:
+            operands = make_operands(bound.tensors, tensors, grid, self.memory_space, self.__name__)
+            call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul)
+            call.bind_streams()
+            check_call(call)
+        except RuleBroken as broken:
+            raise WrongValue(broken.at(self._span())) from None
+        operation = make_operation(call, self.function, self.kernel_folder)
+        operation(*(operand.tensor for operand in operands))
+        copy_back(call.output)
+        config = Config.from_environment()
+        if config.flatbuffer is not None and not config.compile_only:
+            write_flatbuffer(self, operands, config.flatbuffer)
+
+    def _span(self) -> Span:
+        code = self.function.__code__
+        return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
+
+
+def pykernel_gen(
+    grid: Any = None,
+    block_factors: Any = None,
+    indexing_maps: Any = None,
+    iterator_types: Any = None,
+    num_outs: int = 1,
+    memory_space: str = "L1",
+    tiled: bool = True,
+    kernel_source_dir: str | None = None,
+    kernel_source_mode: str | None = None,
+    use_tile_matmul: bool = True,
+) -> Callable[[Any], PykernelFunction]:
+    """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
+
+    `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`.
+    """
+    span = calling_span()
+    if grid is None:
+        raise wrong_value("@pykernel_gen() needs a grid", "write grid=(rows, columns)", span)
+    if num_outs != 1:
+        raise wrong_value(
+            f"num_outs={num_outs!r}: a program has one output",
+            "write one kernel for each output",
+            span,
+        )
+    if memory_space not in ("L1", "DRAM"):
+        raise wrong_value(f"memory_space={memory_space!r}", 'write "L1" or "DRAM"', span)
+    if not isinstance(tiled, bool):
+        raise wrong_type(f"tiled={tiled!r}", "write True or False", span)
+    if iterator_types is not None and indexing_maps is None:
+        raise wrong_value("iterator_types without indexing_maps", "give both or none", span)
+    _refuse_unbuilt(indexing_maps, tiled, span)
+    folder = _folder(kernel_source_dir, kernel_source_mode, span)
+
+    def made(function: Any) -> PykernelFunction:
+        return PykernelFunction(
+            function, grid, block_factors, memory_space, tiled,
+            folder if folder is None else f"{folder}/{function.__name__}", use_tile_matmul,
+        )  # fmt: skip
+
+    return made
+
+
+def _refuse_unbuilt(indexing_maps: Any, tiled: bool, span: Span | None) -> None:
+    if indexing_maps:
+        text = "indexing_maps: threads that write their loops themselves are all there is"
+        raise NotImplementedYet(diagnostic(text, "write the loops in the threads", span))
+    if not tiled:
+        text = "tiled=False: blocks of rows are not implemented"
+        raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
+
+
+def _folder(folder: str | None, mode: str | None, span: Span | None) -> str | None:
+    if mode == "store":
+        return folder or ".pykernel_gen"
+    if mode == "load":
+        text = 'kernel_source_mode="load" is not implemented'
+        raise NotImplementedYet(diagnostic(text, 'write "store", or leave it out', span))
+    if mode is not None:
+        raise wrong_value(f"kernel_source_mode={mode!r}", 'write "store"', span)
+    return None

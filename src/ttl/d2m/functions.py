@@ -1,0 +1,98 @@
+"""The functions that threads call."""
+
+from __future__ import annotations
+
+import math as python_math
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.language import math
+from ttl.language.block import Block, BlockExpression
+from ttl.language.engine import engine
+from ttl.semantics.ops import is_number
+
+from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
+
+
+def core_index(dim: int) -> int:
+    """The coordinate of the core: dimension 0 is y, 1 is x."""
+    check_dim("core_index", dim)
+    return engine("core_index()").node()[1 - dim]
+
+
+def check_dim(call: str, dim: Any) -> None:
+    if isinstance(dim, bool) or dim not in (0, 1):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call}({dim!r})",
+            helps=(f"write {call}(0) for y, {call}(1) for x",),
+        )
+
+
+def iter_index(dim: int) -> int:
+    """Has no value: threads write their loops themselves."""
+    raise no_iterations()
+
+
+def no_iterations() -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "iter_index() in a thread that writes its loops itself",
+        helps=("use the variable of the loop: for k in range(K)",),
+    )
+
+
+def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
+    """Start a transfer between a stream and a block, two blocks, or a block and those of others.
+
+    With `core` and `mcast` the block goes to the same place on all cores of a rectangle: not to the
+    own core if `src` is `dst`.
+    """
+    running = engine("dma()")
+    check_cores(core, mcast)
+    check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
+    if core is not None:
+        nodes = rectangle(core, mcast, running.grid)
+        return running.multicast(src, dst, nodes)
+    if isinstance(src, StreamBlock):
+        src = running.slice(src.stream.tensor, src.slices)
+    elif isinstance(dst, StreamBlock):
+        dst = running.slice(dst.stream.tensor, dst.slices)
+    return running.copy(src, dst)
+
+
+# Block math, all of the op table ------------------------------------------------------------------
+
+exp, recip, rsqrt, transpose = math.exp, math.recip, math.rsqrt, math.transpose
+maximum = math.max
+
+
+def sqrt(x: Any) -> Any:
+    """Of a block, or of a number."""
+    return python_math.sqrt(x) if is_number(x) else math.sqrt(x)
+
+
+def fill(value: float, shape: Any) -> BlockExpression:
+    """A block of `shape` tiles that has one value everywhere."""
+    return math.fill(value, shape=tuple(shape))
+
+
+def rowmax(x: Any, other: Any = None) -> BlockExpression:
+    """The largest element of each row, one column of tiles; and no less than `other`."""
+    largest = math.reduce_max(x, dims=[-1])
+    return largest if other is None else math.max(largest, other)
+
+
+def rowsum(x: Any) -> BlockExpression:
+    """The sum of each row, one column of tiles."""
+    return math.reduce_sum(x, dims=[-1])
+
+
+def bcast(x: Any, like: Any) -> BlockExpression:
+    """The first column of `x` in all columns of a block shaped as `like`."""
+    return math.broadcast(x, dims=[-1], shape=shape_like(like))
+
+
+def shape_like(like: Any) -> tuple[int, ...]:
+    shape: Any = like.type.shape if isinstance(like, (Block, BlockExpression)) else like
+    return tuple(shape)

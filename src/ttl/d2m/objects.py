@@ -1,0 +1,400 @@
+"""What a thread works with: circular buffers, streams, semaphores, transfers.
+
+They stand for the language's dataflow buffers, tensors, semaphores and transfers, and ask the same
+engine. A block is released at the end of the body it was acquired in, which `Scope` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.language import DataflowBuffer
+from ttl.language import Semaphore as LanguageSemaphore
+from ttl.language.block import Block as TensorBlock
+from ttl.language.engine import Engine, engine
+from ttl.language.transfer import Transfer as MemTx
+from ttl.semantics.block_protocol import State
+from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.types import Shape
+
+from .mistakes import NotImplementedYet, diagnostic, wrong_type, wrong_value
+
+__all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
+
+
+class Stream:
+    """A tensor argument whose blocks a datamovement thread reads: `stream[i, j]`.
+
+    The block at grid coordinate (i, j) has the tiles that core (i, j) would have.
+    """
+
+    __slots__ = ("argument", "grid", "layout", "name", "tensor")
+
+    def __init__(self, tensor: Any, num_buffers: int | None = None):
+        span = calling_span()
+        if num_buffers is not None:
+            text = f"Stream(num_buffers={num_buffers!r}) is not implemented"
+            help_text = "leave num_buffers out: a stream has two buffers"
+            raise NotImplementedYet(diagnostic(text, help_text, span))
+        name = ARGUMENTS.name_of(tensor)
+        if name is None:
+            raise wrong_type(
+                "Stream must be created from a top level tensor argument",
+                "give it a tensor that the function decorated with @pykernel_gen was called with",
+                span,
+            )
+        self.name = name
+        self.argument = tensor
+        # Known when the program is called.
+        self.tensor: Any = None
+        self.grid: Shape = ()
+        self.layout: MetalLayout | None = None
+
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        return self.name, self.grid, self.layout is None or self.layout.logical_shape
+
+    def __getitem__(self, index: Any) -> StreamBlock:
+        return StreamBlock(self, checked_index(self, index))
+
+
+class StreamBlock:
+    """A block of a stream."""
+
+    __slots__ = ("index", "stream")
+
+    def __init__(self, stream: Stream, index: tuple[Any, ...]):
+        self.stream = stream
+        self.index = index
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """Its tiles of the tensor."""
+        assert self.stream.layout is not None
+        sizes = self.stream.layout.shard_shape(self.stream.grid)
+        pairs = zip(self.index, sizes, strict=True)
+        return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
+
+
+def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
+    """A grid coordinate, each part of it in range as far as it is known."""
+    items = index if isinstance(index, tuple) else (index,)
+    if len(items) != len(stream.grid):
+        raise RuleBroken(
+            codes.SLICE_OUT_OF_RANGE,
+            f"{len(items)} indices for the stream of `{stream.name}`",
+            helps=("write stream[y, x], a coordinate of the grid",),
+        )
+    for dim, (item, size) in enumerate(zip(items, stream.grid, strict=True)):
+        if isinstance(item, int) and not 0 <= item < size:
+            raise out_of_range(stream, dim, item)
+    return items
+
+
+def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
+    size = stream.grid[dim]
+    assert stream.layout is not None
+    shape = stream.layout.device_shape(stream.grid)
+    return RuleBroken(
+        codes.SLICE_OUT_OF_RANGE,
+        f"index {index} of the stream of `{stream.name}`: dimension {dim} of its grid has {size} "
+        f"{'rows' if dim == 0 else 'columns'}, 0 to {size - 1}",
+        helps=("index a stream by grid coordinates, for example stream[cy, cx]",),
+        notes=(f"on the device `{stream.name}` has the shape {list(shape)}: grid, then tiles",),
+    )
+
+
+class Arguments:
+    """The tensors of the function decorated with @pykernel_gen that is running, by name."""
+
+    def __init__(self) -> None:
+        self._running: list[dict[str, Any]] = []
+
+    def enter(self, tensors: dict[str, Any]) -> None:
+        self._running.append(tensors)
+
+    def leave(self) -> None:
+        self._running.pop()
+
+    def name_of(self, value: Any) -> str | None:
+        tensors = self._running[-1] if self._running else {}
+        return next((name for name, tensor in tensors.items() if tensor is value), None)
+
+
+ARGUMENTS = Arguments()
+
+
+class CircularBuffer:
+    """A queue of blocks of one tensor argument, between two threads of a core."""
+
+    __slots__ = ("buffer", "is_aliased", "shard", "stays")
+
+    def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
+        self.buffer = buffer
+        self.shard = Shard(tensor, layout, grid)
+        # The output: one block that is the core's shard, reserved once and held to the end.
+        self.is_aliased = False
+        self.stays: dict[int, TensorBlock] = {}  # by the running kernel
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        """What compiled kernels depend on: see driver/memo.py."""
+        return self.buffer, self.is_aliased
+
+    def pop(self, scope: Scope | None = None) -> TensorBlock:
+        """The next block to read; after reserve() in the same thread: its data are ready."""
+        running = _engine("pop()", scope)
+        held = self.stays.get(id(running))
+        if held is not None:
+            _publish(held)
+            return held
+        block: TensorBlock = running.wait(self.buffer)
+        return _held(scope, block)
+
+    def reserve(self, scope: Scope | None = None) -> TensorBlock:
+        """Space for one block to write."""
+        running = _engine("reserve()", scope)
+        held = self.stays.get(id(running))
+        if held is not None:
+            return held
+        block: TensorBlock = running.reserve(self.buffer)
+        if self.is_aliased:
+            self.stays[id(running)] = block
+            return block
+        return _held(scope, block)
+
+    def push_shard(self) -> None:
+        """The thread that writes the output has ended."""
+        held = self.stays.pop(id(engine("push_shard()")), None)
+        if held is not None:
+            _publish(held)
+            held.push()
+
+    def fill_from_shard(self) -> None:
+        """An input that is not streamed: its buffer is the core's shard from the start."""
+        running = engine("fill_from_shard()")
+        block = running.reserve(self.buffer)
+        running.copy(self.shard.part(running), block).wait()
+        block.push()
+
+    def write_to_shard(self) -> None:
+        """The output's buffer is the core's shard."""
+        running = engine("write_to_shard()")
+        block = running.wait(self.buffer)
+        running.copy(block, self.shard.part(running)).wait()
+        block.pop()
+
+
+class Shard:
+    """The part of a tensor that lies on the running core."""
+
+    __slots__ = ("grid", "layout", "tensor")
+
+    def __init__(self, tensor: Any, layout: MetalLayout, grid: Shape):
+        self.tensor = tensor
+        self.layout = layout
+        self.grid = grid
+
+    def part(self, running: Engine) -> Any:
+        core = running.node()[::-1]
+        sizes = self.layout.shard_shape(self.grid)
+        pairs = zip(core, sizes, strict=True)
+        return running.slice(
+            self.tensor, tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
+        )
+
+
+def _engine(call: str, scope: Scope | None) -> Engine:
+    running = engine(f"CircularBuffer.{call}")
+    if scope is None:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call} of a circular buffer that is not called on a parameter of the thread",
+            helps=("call it in the thread, on the parameter itself: lhs_cb.pop()",),
+        )
+    return running
+
+
+def _held(scope: Scope | None, block: TensorBlock) -> TensorBlock:
+    assert scope is not None
+    scope.blocks.append(block)
+    return block
+
+
+def _publish(block: Any) -> None:
+    """What was stored is consumed: the block may be stored to again."""
+    if block.state is State.MUST_READ:
+        block.state = State.READ_WRITE
+
+
+class Scope:
+    """The body of a thread, of a loop or of a branch: its blocks are released at its end."""
+
+    __slots__ = ("blocks", "parent", "products")
+
+    def __init__(self, parent: Scope | None = None):
+        self.parent = parent
+        self.blocks: list[TensorBlock] = []
+        self.products: list[Any] = []
+
+    def __enter__(self) -> Scope:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            for block in self.blocks:
+                block.release()
+
+    def product(self, value: Any) -> Any:
+        """Notes the value of `a @ b`."""
+        self.products.append(value)
+        return value
+
+    def store(self, block: Any, value: Any) -> None:
+        """A matrix product is made where it is stored, on top of what is there."""
+        if self._is_product(value):
+            engine("store()").accumulate(block, value)
+        else:
+            block.store(value)
+
+    def _is_product(self, value: Any) -> bool:
+        here = any(value is each for each in self.products)
+        return here or (self.parent is not None and self.parent._is_product(value))
+
+
+class Semaphore:
+    """A value on each core, 0 at the start; datamovement threads change and wait for it."""
+
+    __slots__ = ("semaphore",)
+
+    def __init__(self, semaphore: LanguageSemaphore):
+        self.semaphore = semaphore
+
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        return self.semaphore.index, self.semaphore.name
+
+    def set(self, value: int, core: Any = None, mcast: Any = None) -> None:
+        """Here, or on all cores of a rectangle that starts at `core` and here as well."""
+        check_set(core, mcast)
+        running = engine("Semaphore.set()")
+        running.semaphore_set(self.semaphore, (running.node(),), value, "Semaphore.set()")
+        if core is not None:
+            nodes = rectangle(core, mcast, running.grid)
+            running.semaphore_set(self.semaphore, nodes, value, "Semaphore.set()")
+
+    def inc(self, value: int, core: Any = None, mcast: Any = None) -> None:
+        """Add to the value on another core."""
+        check_inc(core, mcast)
+        running = engine("Semaphore.inc()")
+        (node,) = rectangle(core, (1, 1), running.grid)
+        if node == running.node():
+            raise _local_inc()
+        running.semaphore_inc(self.semaphore, node, value)
+
+    def wait(self, value: int, reset: int | None = None) -> None:
+        """Until the value here is `value`; then it is set to `reset`."""
+        running = engine("Semaphore.wait()")
+        running.semaphore_wait(self.semaphore, value, at_least=False)
+        if reset is not None:
+            running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")
+
+
+# What dma() and semaphores may be given -----------------------------------------------------------
+
+
+def check_set(core: Any, mcast: Any) -> None:
+    if (core is None) != (mcast is None):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "Semaphore.set() on a single other core" if mcast is None else "mcast without core",
+            helps=("set(v) is for the own core, set(v, core=(y, x), mcast=(rows, columns)) for "
+                   "several; inc(v, core=(y, x)) changes one other core",),
+        )  # fmt: skip
+
+
+def check_inc(core: Any, mcast: Any) -> None:
+    if mcast is not None:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "Semaphore.inc() has no multicast",
+            helps=("inc(v, core=(y, x)) for each core, or set(v, core, mcast)",),
+        )
+    if core is None:
+        raise _local_inc()
+
+
+def _local_inc() -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "Semaphore.inc() changes the value on another core",
+        helps=("name the core: inc(v, core=(y, x)); the own value is changed by set(v)",),
+    )
+
+
+def check_cores(core: Any, mcast: Any) -> None:
+    if (core is None) != (mcast is None):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"dma() with {'core' if mcast is None else 'mcast'} alone",
+            helps=("write both: core=(y, x) of the first receiver, mcast=(rows, columns) of them",),
+        )
+
+
+def check_remote(from_stream: bool, to_stream: bool, core: Any) -> None:
+    if from_stream and to_stream:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "dma() from a stream to a stream",
+            helps=("read into a block of a circular buffer, then write from it",),
+        )
+    if core is not None and (from_stream or to_stream):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "dma() of a stream with core and mcast: reads and writes of streams have one end",
+            helps=("dma(stream[y, x], block).wait(), then dma(block, block, core=..., mcast=...)",),
+        )
+
+
+def pair(value: Any, what: str) -> tuple[Any, Any]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT, f"{what} is {value!r}", helps=(f"write {what}=(y, x)",)
+        )
+    return value[0], value[1]
+
+
+def rectangle(core: Any, mcast: Any, grid: Sequence[int]) -> tuple[Shape, ...]:
+    """The nodes (x, y) of `mcast` rows and columns from `core` on."""
+    y, x = pair(core, "core")
+    rows, columns = pair(mcast, "mcast")
+    if rows < 1 or columns < 1 or y < 0 or x < 0 or x + columns > grid[0] or y + rows > grid[1]:
+        raise RuleBroken(
+            codes.NODE_OUTSIDE_GRID,
+            f"core=({y}, {x}), mcast=({rows}, {columns}) is not in the grid of {grid[1]} rows "
+            f"and {grid[0]} columns",
+            helps=("core is (y, x) of the first receiver, mcast the rows and columns of them",),
+        )
+    return tuple((x + i, y + j) for j in range(rows) for i in range(columns))
+
+
+def require_output_unstreamed(stream: Stream, output: Any) -> None:
+    if stream.argument is output:
+        raise wrong_value(
+            f"`{stream.name}` is the output, which cannot be streamed",
+            "store into a block of its circular buffer: it is the core's part of the output",
+            calling_span(),
+        )

@@ -1,0 +1,124 @@
+"""Tensors of a call on their way to the device and back: collapsed, padded, in tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ttl import ttnn
+from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.semantics.dtypes import DType, bfloat16, float16, float32
+from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.types import Shape
+
+from .mistakes import wrong_type
+from .program import Operand
+
+ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
+
+
+def is_tensor(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def make_operands(
+    given: tuple[Any, ...], names: dict[str, Any], grid: Shape, memory_space: str, call: str
+) -> tuple[Operand, ...]:
+    found: list[Operand] = []
+    for position, value in enumerate(given):
+        taken = [operand.name for operand in found]
+        free = {name: tensor for name, tensor in names.items() if name not in taken}
+        name = _name(value, free, position)
+        found.append(_operand(value, name, grid, memory_space, call))
+    return tuple(found)
+
+
+def _name(value: Any, names: dict[str, Any], position: int) -> str:
+    """That of the parameter; a tensor may be given twice."""
+    found = (name for name, tensor in names.items() if tensor is value)
+    return next(found, f"argument_{position}")
+
+
+def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -> Operand:
+    if not is_tensor(value):
+        raise wrong_type(
+            f"argument `{name}` of {call} is a {type(value).__name__}",
+            "give the program tensors of torch, arrays of numpy or tensors of ttnn",
+            calling_span(),
+        )
+    layout = MetalLayout(tuple(value.shape), "l1" if memory_space == "L1" else "dram")
+    layout.check(grid)
+    return Operand(name, value, to_layout(value, name, layout), layout)
+
+
+def dtype_of(value: Any, name: str) -> DType:
+    text = str(value.dtype).rpartition(".")[2]
+    if text not in ELEMENTS:
+        raise wrong_type(
+            f"argument `{name}` has elements of {text}",
+            f"use one of {', '.join(ELEMENTS)}",
+            calling_span(),
+        )
+    return ELEMENTS[text]
+
+
+def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
+    """The tensor as the device has it."""
+    dtype = dtype_of(value, name)
+    if isinstance(value, ttnn.Tensor):
+        if tuple(value.shape) != layout.collapsed_shape:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"`{name}` is a ttnn tensor of shape {tuple(value.shape)}",
+                helps=("give ttnn tensors of two dimensions that are whole tiles",),
+            )
+        return value
+    memory = ttnn.L1_MEMORY_CONFIG if layout.memory_space == "l1" else ttnn.DRAM_MEMORY_CONFIG
+    return ttnn.from_numpy(
+        _collapsed(_array(value), layout),
+        dtype=dtype,
+        layout=ttnn.TILE_LAYOUT,
+        device=ttnn.open_device(device_id=0),
+        memory_config=memory,
+    )
+
+
+def _array(value: Any) -> Any:
+    """A numpy array of the elements; torch has no view of bfloat16 for numpy."""
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    values = value.detach()
+    return values.float().numpy() if str(values.dtype) == "torch.bfloat16" else values.numpy()
+
+
+def _padded_dims(layout: MetalLayout) -> Shape:
+    """The logical shape with its last two dimensions in whole tiles."""
+    pairs = zip(layout.logical_shape, layout.dim_alignments, strict=True)
+    return tuple(-(-size // to) * to for size, to in pairs)
+
+
+def _collapsed(array: Any, layout: MetalLayout) -> Any:
+    shape = _padded_dims(layout)
+    padded = np.zeros(shape, array.dtype)
+    padded[tuple(slice(size) for size in layout.logical_shape)] = array
+    return padded.reshape(layout.collapsed_shape)
+
+
+def copy_back(output: Operand) -> None:
+    """What the device has written, into the user's tensor."""
+    if output.tensor is output.argument:
+        return
+    layout = output.layout
+    whole = ttnn.to_numpy(output.tensor).reshape(_padded_dims(layout))
+    values = whole[tuple(slice(size) for size in layout.logical_shape)]
+    if not hasattr(output.argument, "detach"):
+        output.argument[...] = values
+        return
+    import torch
+
+    if values.dtype == ml_dtypes.bfloat16:
+        values = values.astype(np.float32)
+    output.argument.copy_(torch.from_numpy(np.ascontiguousarray(values)))

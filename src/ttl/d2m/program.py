@@ -1,0 +1,283 @@
+"""A pykernel program as an operation of the language: buffers, semaphores and kernels of a call."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.language import Operation, make_dataflow_buffer_like
+from ttl.language import Semaphore as LanguageSemaphore
+from ttl.language.engine import scope
+from ttl.language.operation import KernelFunction
+from ttl.language.operation import Program as LanguageProgram
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.types import Shape
+
+from .mistakes import wrong_type, wrong_value
+from .objects import CircularBuffer, Semaphore, Stream, require_output_unstreamed
+from .threads import Moves, Thread, check_threads, kind_of, mover, running
+
+STREAM_BLOCKS = 2  # a stream is filled while its last block is used
+SHARD_BLOCKS = 1
+
+
+class Program:
+    """The threads of a kernel; call it with the tensors, the output last."""
+
+    def __init__(self, *threads: Thread):
+        self.span = calling_span()
+        for thread in threads:
+            if not isinstance(thread, Thread):
+                raise wrong_type(
+                    f"Program() was given {thread!r}, which is no thread",
+                    "decorate its functions with @compute() or @datamovement()",
+                    self.span,
+                )
+        if not threads:
+            raise wrong_type("Program() without threads", "give it at least one", self.span)
+        check_threads(threads)
+        # Data movement first: the first of it reads.
+        self.threads = tuple(sorted(threads, key=lambda thread: thread.is_compute))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> BoundProgram:
+        parameters = self.threads[0].parameters
+        buffers = [argument for argument in parameters if kind_of(argument) == "cb"]
+        if kwargs or len(args) != len(buffers):
+            raise wrong_type(
+                f"the program takes {len(buffers)} tensors, one for each circular buffer of its "
+                f"threads, and was called with {len(args) + len(kwargs)}",
+                "call it with the tensors in the order of the threads' parameters",
+                calling_span(),
+            )
+        if any(kind_of(argument) == "cb" for argument in parameters[len(buffers) :]):
+            raise wrong_type(
+                "a circular buffer stands behind a semaphore",
+                "write the circular buffers first, then the semaphores",
+                self.threads[0].span(parameters[-1]),
+            )
+        return BoundProgram(self.threads, args)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProgram:
+    """The threads and the tensors they were called with, as the user has them."""
+
+    threads: tuple[Thread, ...]
+    tensors: tuple[Any, ...]
+
+    @property
+    def streams(self) -> list[Stream]:
+        """Those that threads capture, each once."""
+        found: list[Stream] = []
+        for thread in self.threads:
+            for value in thread.captures().values():
+                if isinstance(value, Stream) and value not in found:
+                    found.append(value)
+        return found
+
+    def names(self, kind: str, thread: Thread | None = None) -> list[str]:
+        parameters = (thread or self.threads[0]).parameters
+        return [argument.arg for argument in parameters if kind_of(argument) == kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor of the program on its way to the device."""
+
+    name: str
+    argument: Any  # as the user gave it
+    tensor: Any  # of ttnn, collapsed and padded
+    layout: MetalLayout
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a pykernel program."""
+
+    name: str
+    program: BoundProgram
+    operands: tuple[Operand, ...]
+    grid: Shape  # rows, columns
+    use_tile_matmul: bool = True
+
+    @property
+    def output(self) -> Operand:
+        return self.operands[-1]
+
+    def is_streamed(self, position: int) -> bool:
+        argument = self.operands[position].argument
+        return any(stream.argument is argument for stream in self.program.streams)
+
+    def bind_streams(self) -> None:
+        for stream in self.program.streams:
+            require_output_unstreamed(stream, self.output.argument)
+            found = [each for each in self.operands if each.argument is stream.argument]
+            if not found:
+                raise wrong_value(
+                    f"`{stream.name}` is streamed, but the program is not called with it",
+                    "give it to the program: Program(...)(lhs, rhs, out)",
+                    calling_span(),
+                )
+            stream.tensor, stream.layout, stream.grid = found[0].tensor, found[0].layout, self.grid
+
+    # Who does what to which buffer ----------------------------------------------------------------
+
+    def calls_on(self, position: int, thread: Thread) -> set[str]:
+        return thread.calls_on(self.program.names("cb", thread)[position])
+
+    def is_prefilled(self, position: int) -> bool:
+        """An input that nobody fills and that is not streamed: it is the core's shard."""
+        calls = [self.calls_on(position, thread) for thread in self.program.threads]
+        is_filled = any("reserve" in each for each in calls)
+        is_read = any("pop" in each for each in calls)
+        is_input = position < len(self.operands) - 1
+        return is_input and is_read and not is_filled and not self.is_streamed(position)
+
+    @property
+    def writers(self) -> list[Thread]:
+        """The threads that reserve the output."""
+        last = len(self.operands) - 1
+        return [t for t in self.program.threads if "reserve" in self.calls_on(last, t)]
+
+    @property
+    def output_readers(self) -> list[Thread]:
+        """Other threads than those that take the output's blocks."""
+        last = len(self.operands) - 1
+        return [
+            thread
+            for thread in self.program.threads
+            if "pop" in self.calls_on(last, thread) and thread not in self.writers
+        ]
+
+    @property
+    def movers(self) -> list[Thread]:
+        return [thread for thread in self.program.threads if not thread.is_compute]
+
+    def moves(self, thread: Thread) -> Moves:
+        names = self.program.names("cb", thread)
+        fills: tuple[str, ...] = ()
+        pushes: tuple[str, ...] = ()
+        writes: tuple[str, ...] = ()
+        if thread in self.movers[:1]:
+            fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
+        if thread in self.writers:
+            pushes = (names[-1],)
+        if self.writers and len(self.movers) == 2 and thread is self.movers[1]:
+            writes = (names[-1],)
+        return Moves(fills, pushes, writes)
+
+    @property
+    def extra(self) -> Moves | None:
+        """What a further data movement kernel does, if there is room for one."""
+        names = self.program.names("cb")
+        fills: tuple[str, ...] = ()
+        if not self.movers:
+            fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
+        has_room = len(self.movers) < 2
+        writes = (names[-1],) if self.writers and has_room else ()
+        return Moves(fills=fills, writes=writes) if fills or writes else None
+
+
+class Body:
+    """The body of the operation, in the place of the user's function."""
+
+    def __init__(self, call: Call, function: Any):
+        self.call = call
+        self.__name__ = call.name
+        self.__code__ = function.__code__
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        names = [operand.name for operand in call.operands]
+        self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+    def __call__(self, **tensors: Any) -> None:
+        collected = scope(self.call.name)
+        objects = self._declare()
+        call = self.call
+        for thread in call.program.threads:
+            function = running(thread, _by_parameter(thread, objects), call.moves(thread))
+            collected.kernels.append(KernelFunction(thread.kind, function))
+        if call.extra is not None:
+            first = call.program.threads[-1]
+            name = "write_shards" if call.extra.writes else "read_shards"
+            function = mover(first, name, _by_parameter(first, objects), call.extra)
+            collected.kernels.append(KernelFunction(KernelKind.DATAMOVEMENT, function))
+
+    def _declare(self) -> list[Any]:
+        call = self.call
+        found: list[Any] = []
+        for position, name in enumerate(call.program.names("cb")):
+            operand = call.operands[position]
+            blocks = STREAM_BLOCKS if call.is_streamed(position) else SHARD_BLOCKS
+            shape = operand.layout.shard_shape(call.grid)
+            buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
+            buffer.name = name
+            buffer.span = _parameter_span(call.program.threads[0], name)
+            cb = CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
+            cb.is_aliased = position == len(call.operands) - 1
+            found.append(cb)
+        for name in call.program.names("semaphore"):
+            semaphore = LanguageSemaphore(0)
+            semaphore.name = name
+            semaphore.span = _parameter_span(call.program.threads[0], name)
+            found.append(Semaphore(semaphore))
+        return found
+
+
+def _by_parameter(thread: Thread, objects: list[Any]) -> dict[str, Any]:
+    names = [argument.arg for argument in thread.parameters]
+    return dict(zip(names, objects, strict=True))
+
+
+def _parameter_span(thread: Thread, name: str) -> Span:
+    place: ast.AST = next(arg for arg in thread.parameters if arg.arg == name)
+    return thread.span(place)
+
+
+def check_call(call: Call) -> None:
+    """What can be said before anything runs; RuleBroken if it is wrong."""
+    for reader in call.output_readers:
+        name = call.program.names("cb", reader)[-1]
+        raise RuleBroken(
+            codes.BUFFER_ENDS,
+            f"thread `{reader.name}` pops `{name}`, the buffer of the output",
+            helps=("leave it: that buffer is the core's part of the output",),
+        )
+    if len(call.writers) > 1:
+        names = " and ".join(f"`{thread.name}`" for thread in call.writers)
+        raise RuleBroken(
+            codes.BUFFER_ENDS,
+            f"threads {names} reserve the output",
+            helps=("let one thread write the output",),
+        )
+
+
+def make_operation(call: Call, function: Any, kernel_folder: str | None) -> Operation:
+    rows, columns = call.grid
+    return Operation(
+        Body(call, function), (columns, rows), lowering=_Lowering(call), kernel_folder=kernel_folder
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    """Makes the d2m module of a call."""
+
+    call: Call
+
+    @property
+    def key_parts(self) -> tuple[Any, ...]:
+        """What the module depends on beside the kernels: see driver/memo.py."""
+        call = self.call
+        layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
+        places = tuple(each.layout.memory_space for each in call.operands)
+        return call.use_tile_matmul, call.grid, layouts, places
+
+    def __call__(self, program: LanguageProgram, target: Any) -> Any:
+        from .frontend import build_module
+
+        return build_module(self.call, program, target)

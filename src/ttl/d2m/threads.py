@@ -1,0 +1,366 @@
+"""The threads of a pykernel program: what they are, what may stand in them, how they are run.
+
+A thread is run recompiled:
+rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
+             pop() and reserve() acquired in it
+rule PRODUCT `a @ b` is noted, and `block.store(value)` adds if its value is such a product
+rule MOVE    the thread fills and empties the buffers that are a core's part of a tensor
+All of it has the lines of the user's code; the names it needs start with a dot.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from ttl.diagnostics import Diagnostic, Span, codes
+from ttl.diagnostics.span import character_column
+from ttl.semantics.function_source import thread_definition
+from ttl.semantics.kernel_kinds import KernelKind
+
+from .columns import missing_broadcasts
+from .mistakes import WrongType, diagnostic
+from .objects import Scope, Stream
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+SCOPE = ".scope"
+ANNOTATIONS = {"CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore"}
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A function decorated with @compute() or @datamovement()."""
+
+    kind: KernelKind
+    function: FunctionType
+    tree: Definition
+    verbose: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def is_compute(self) -> bool:
+        return self.kind is KernelKind.COMPUTE
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        return self.tree.args.args
+
+    def span(self, node: ast.AST) -> Span:
+        return node_span(self.function.__code__.co_filename, node)
+
+    def captures(self) -> dict[str, Any]:
+        """The captured variables that have a value."""
+        found = {}
+        cells = self.function.__closure__ or ()
+        for name, cell in zip(self.function.__code__.co_freevars, cells, strict=True):
+            try:
+                found[name] = cell.cell_contents
+            except ValueError:
+                continue
+        return found
+
+    def calls_on(self, parameter: str) -> set[str]:
+        """The methods that the thread calls on a parameter."""
+        return {
+            node.func.attr
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == parameter
+        }
+
+
+def node_span(file: str, node: ast.AST) -> Span:
+    place: Any = node
+    start = character_column(file, place.lineno, place.col_offset)
+    end = character_column(file, place.end_lineno, place.end_col_offset)
+    return Span(file, place.lineno, start, place.end_lineno, end)
+
+
+def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | None) -> Thread:
+    tree = thread_definition(function.__code__) if isinstance(function, FunctionType) else None
+    if tree is None:
+        text = f"the source of {getattr(function, '__name__', function)!r} is not available"
+        help_text = "write the thread as a function in a file"
+        raise WrongType(diagnostic(text, help_text, span, codes.NO_SOURCE))
+    return Thread(kind, function, tree, verbose)
+
+
+# Checks -------------------------------------------------------------------------------------------
+
+
+def check_threads(threads: Sequence[Thread]) -> None:
+    """WrongType with everything that is wrong with the threads before they run."""
+    found = [mistake for thread in threads for mistake in _mistakes(thread)]
+    if not found:
+        found = list(_different(threads))
+    if found:
+        raise WrongType(*found)
+
+
+def _mistakes(thread: Thread) -> Iterator[Diagnostic]:
+    yield from _annotations(thread)
+    yield from _captures(thread)
+    yield from _unknown_names(thread)
+    yield from _syntax(thread)
+    yield from _broadcasts(thread)
+    yield from _handed_on(thread)
+
+
+def kind_of(argument: ast.arg) -> str | None:
+    """`cb` or `semaphore`, by the annotation."""
+    annotation = argument.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return ANNOTATIONS.get(annotation.value.rpartition(".")[2])
+    if isinstance(annotation, ast.Attribute):
+        return ANNOTATIONS.get(annotation.attr)
+    return ANNOTATIONS.get(annotation.id) if isinstance(annotation, ast.Name) else None
+
+
+def _annotations(thread: Thread) -> Iterator[Diagnostic]:
+    help_text = "write `name: CircularBuffer` for each tensor, then `name: Semaphore`"
+    others = thread.tree.args
+    for extra in (others.vararg, others.kwarg, *others.kwonlyargs, *others.posonlyargs):
+        if extra is not None:
+            text = f"parameter `{extra.arg}` of thread `{thread.name}` is not a plain one"
+            yield diagnostic(text, help_text, thread.span(extra))
+    for argument in thread.parameters:
+        if argument.annotation is None:
+            text = f"parameter `{argument.arg}` of thread `{thread.name}` has no annotation"
+            yield diagnostic(text, help_text, thread.span(argument))
+        elif kind_of(argument) is None:
+            text = (
+                f"parameter `{argument.arg}` of thread `{thread.name}` is annotated "
+                f"`{ast.unparse(argument.annotation)}`"
+            )
+            yield diagnostic(text, help_text, thread.span(argument))
+
+
+def _captures(thread: Thread) -> Iterator[Diagnostic]:
+    for name, value in thread.captures().items():
+        if isinstance(value, Stream) or type(value) is int:
+            continue
+        place = next(
+            n for n in ast.walk(thread.tree) if isinstance(n, ast.Name) and n.id == name
+        )
+        text = f"thread `{thread.name}` captures `{name}`, a {type(value).__name__}"
+        help_text = "threads capture integers and streams: write Stream(tensor) for a tensor"
+        yield diagnostic(text, help_text, thread.span(place))
+
+
+def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
+    """Names that nobody has given a value, each once."""
+    function = thread.function
+    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+    known = own | thread.captures().keys() | function.__globals__.keys() | set(dir(builtins))
+    seen: set[str] = set()
+    for statement in thread.tree.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id not in known | seen:
+                seen.add(node.id)
+                yield _unknown(thread, node)
+
+
+def _unknown(thread: Thread, node: ast.Name) -> Diagnostic:
+    help_text = "give it a value before the thread, or pass it as a parameter"
+    if node.id.endswith("_stream"):
+        help_text = f"write {node.id} = Stream({node.id.removesuffix('_stream')}) before the thread"
+    text = f"`{node.id}` is not defined in thread `{thread.name}`"
+    return diagnostic(text, help_text, thread.span(node), codes.UNKNOWN_NAME)
+
+
+def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
+    """Who fills and empties a buffer is read from the methods that are called on it by name."""
+    names = {argument.arg for argument in thread.parameters}
+    nodes = [node for statement in thread.tree.body for node in ast.walk(statement)]
+    owners = [node.value for node in nodes if isinstance(node, ast.Attribute)]
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id in names and node not in owners:
+            text = f"parameter `{node.id}` of thread `{thread.name}` is handed on"
+            help_text = f"call its methods where they are needed: {node.id}.pop()"
+            yield diagnostic(text, help_text, thread.span(node))
+
+
+def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
+    for node in missing_broadcasts(thread.tree.body):
+        text = f"`{ast.unparse(node)}` calculates a column of values with a whole block"
+        help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
+        yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
+
+
+_REFUSED: dict[type[ast.AST], str] = {
+    ast.Return: "return",
+    ast.Break: "break",
+    ast.Continue: "continue",
+    ast.While: "while",
+    ast.With: "with",
+    ast.Try: "try",
+    ast.Yield: "yield",
+    ast.FunctionDef: "def",
+    ast.AsyncFunctionDef: "async def",
+    ast.Lambda: "lambda",
+}
+
+
+def _syntax(thread: Thread) -> Iterator[Diagnostic]:
+    for statement in thread.tree.body:
+        for node in ast.walk(statement):
+            if (keyword := _REFUSED.get(type(node))) is not None:
+                text = f"`{keyword}` in thread `{thread.name}`"
+                help_text = "threads have assignments, calls, for over range(...), if and else"
+                yield diagnostic(text, help_text, thread.span(node), codes.NOT_IN_KERNELS)
+
+
+def _different(threads: Sequence[Thread]) -> Iterator[Diagnostic]:
+    first = threads[0]
+    kinds = [kind_of(argument) for argument in first.parameters]
+    for thread in threads[1:]:
+        if [kind_of(argument) for argument in thread.parameters] != kinds:
+            text = f"threads `{first.name}` and `{thread.name}` have different parameters"
+            help_text = "all threads take the same circular buffers, then the same semaphores"
+            yield diagnostic(text, help_text, thread.span(thread.tree))
+
+
+# Running ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What a thread does beside its body, by parameter."""
+
+    fills: tuple[str, ...] = ()  # the buffers that it fills at its start
+    pushes: tuple[str, ...] = ()  # the output, if the thread writes it
+    writes: tuple[str, ...] = ()  # the output, which it writes back at its end
+
+
+@dataclass(slots=True)
+class Recompiled(ast.NodeTransformer):
+    """Changes a copy of a thread by the rules above."""
+
+    parameters: frozenset[str]
+    depth: int = field(default=0)
+
+    def visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:  # rule SCOPE
+        self.depth += 1
+        inside = [self.visit(statement) for statement in body]
+        outer = [_name(self._scope(self.depth - 1))] if self.depth > 1 else []
+        entered = ast.withitem(
+            ast.Call(_name(SCOPE), list(outer), []), _name(self._scope(self.depth), ast.Store())
+        )
+        self.depth -= 1
+        return [_at(ast.With([entered], inside), body[0])]
+
+    def _scope(self, depth: int) -> str:
+        return f".held_{depth}"
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.iter = self.visit(node.iter)
+        node.body = self.visit_body(node.body)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        node.test = self.visit(node.test)
+        node.body = self.visit_body(node.body)
+        node.orelse = self.visit_body(node.orelse) if node.orelse else []
+        return node
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        value: ast.AST = self.visit(node.value)
+        return value
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.MatMult):
+            return node
+        return self._call("product", [node], node)  # rule PRODUCT
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Attribute):
+            return node
+        owner, method = node.func.value, node.func.attr
+        if method == "store" and len(node.args) == 1 and not node.keywords:
+            return self._call("store", [owner, *node.args], node)
+        is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
+        if is_parameter and method in ("pop", "reserve") and not node.args and not node.keywords:
+            node.args = [_at(_name(self._scope(self.depth)), node)]
+        return node
+
+    def _call(self, method: str, arguments: list[ast.expr], place: ast.AST) -> ast.AST:
+        scope = _name(self._scope(self.depth))
+        call = ast.Call(ast.Attribute(scope, method, ast.Load()), arguments, [])
+        _at(call, place)
+        return call
+
+
+def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, context or ast.Load())
+
+
+def _at(node: Any, place: ast.AST) -> Any:
+    for child in ast.walk(node):
+        if not hasattr(child, "lineno"):
+            ast.copy_location(child, place)
+    return node
+
+
+def running(thread: Thread, values: dict[str, Any], moves: Moves) -> Callable[[], None]:
+    """The thread as a kernel of the language, its parameters bound to `values`."""
+    tree = deepcopy(thread.tree)
+    names = [argument.arg for argument in thread.parameters]
+    places = {argument.arg: argument for argument in thread.parameters}
+    body = Recompiled(frozenset(names)).visit_body(tree.body)
+    before = [_at(_statement(name, "fill_from_shard"), places[name]) for name in moves.fills]
+    after = [_at(_statement(name, "push_shard"), places[name]) for name in moves.pushes]
+    after += [_at(_statement(name, "write_to_shard"), places[name]) for name in moves.writes]
+    definition = _definition(tree.name, [*before, *body, *after], tree)
+    return _bound(thread, definition, values)
+
+
+def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> Callable[[], None]:
+    """A kernel that only moves; it stands where `thread` names the parameter."""
+    places = {argument.arg: argument for argument in thread.parameters}
+    calls = [(p, "fill_from_shard") for p in moves.fills]
+    calls += [(p, "write_to_shard") for p in moves.writes]
+    body = [_at(_statement(p, method), places[p]) for p, method in calls]
+    return _bound(thread, _definition(name, body, thread.tree), values)
+
+
+def _statement(parameter: str, method: str) -> ast.stmt:
+    return ast.Expr(ast.Call(ast.Attribute(_name(parameter), method, ast.Load()), [], []))
+
+
+def _definition(name: str, body: list[ast.stmt], place: Definition) -> ast.FunctionDef:
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    made = ast.FunctionDef(name, nothing, body, [], None)
+    return ast.copy_location(made, place)
+
+
+def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> FunctionType:
+    """A function whose free names are the thread's own cells and cells with `values`."""
+    original = thread.function
+    cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
+    cells |= {name: CellType(value) for name, value in (values | {SCOPE: Scope}).items()}
+    factory = ast.parse("def factory(): pass").body[0]
+    assert isinstance(factory, ast.FunctionDef)
+    factory.args.args = [ast.arg(name) for name in cells]
+    factory.body = [tree]
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    file = original.__code__.co_filename
+    compiled = compile(module, file, "exec", dont_inherit=True)
+    code = _nested(_nested(compiled, "factory"), tree.name)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    return FunctionType(code, original.__globals__, tree.name, None, closure)
+
+
+def _nested(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)

@@ -1,0 +1,74 @@
+"""d2m-generic-regions-to-funcs: each thread becomes a kernel function.
+
+Its arguments are the circular buffers and semaphores of the region, then the tensors it uses;
+`d2m.operands` says which operands of the generic those are.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.dialects import d2m
+
+OPERANDS = "d2m.operands"
+THREAD = "ttkernel.thread"
+THREADS = {"datamovement": "noc", "compute": "compute"}
+
+
+class D2mGenericRegionsToFuncs(ModulePass):
+    name = "d2m-generic-regions-to-funcs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for generic in list(d2m.generics_of(op)):
+            _outline(generic, op)
+
+
+def _outline(generic: d2m.GenericOp, module: ModuleOp) -> None:
+    threads = []
+    taken = [op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)]
+    for region, thread in zip(list(generic.bodies), generic.threads, strict=True):
+        kind = thread.kind.data
+        number = sum(name.startswith(f"{kind}_kernel") for name in taken)
+        name = f"{kind}_kernel{number}"
+        taken.append(name)
+        module.body.block.add_op(_function(name, kind, region, generic))
+        threads.append(d2m.ThreadAttr.of(kind, name))
+    generic.properties["threads"] = ArrayAttr(threads)
+
+
+def _function(name: str, kind: str, region: Region, generic: d2m.GenericOp) -> func.FuncOp:
+    block = region.block
+    block.name_hint = None
+    operands = []
+    for position, operand in enumerate(generic.operands):
+        used = [use for use in list(operand.uses) if _is_inside(use.operation, region)]
+        if used:
+            operands.append(position)
+            _pass(operand, block.insert_arg(operand.type, len(block.args)), region)
+    block.add_op(func.ReturnOp())
+    body = Region()
+    region.move_blocks(body)
+    types = FunctionType.from_lists([argument.type for argument in block.args], [])
+    made = func.FuncOp(name, types, body)
+    made.attributes[THREAD] = StringAttr(THREADS[kind])
+    made.attributes[OPERANDS] = ArrayAttr([IntegerAttr(n, i64) for n in operands])
+    return made
+
+
+def _pass(operand: SSAValue, argument: SSAValue, region: Region) -> None:
+    argument.name_hint = operand.name_hint
+    for use in list(operand.uses):
+        if _is_inside(use.operation, region):
+            use.operation.operands[use.index] = argument
+
+
+def _is_inside(op: Operation, region: Region) -> bool:
+    parent = op.parent_region()
+    while parent is not None and parent is not region:
+        outer = parent.parent_op()
+        parent = outer.parent_region() if outer is not None else None
+    return parent is region

@@ -1,0 +1,84 @@
+"""The shapes a tensor goes through on its way to the cores: logical, collapsed, physical, device.
+
+Dimensions are grouped into intervals; each interval becomes one dimension. Every logical dimension
+that ends an interval is a multiple of a tile's side, and so is every product on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .types import TILE_SIZE, Shape
+
+MemorySpace = Literal["l1", "dram"]
+Interval = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MetalLayout:
+    """How a tensor of `logical_shape` lies on a grid of cores."""
+
+    logical_shape: Shape
+    memory_space: MemorySpace = "l1"
+
+    @property
+    def collapsed_intervals(self) -> tuple[Interval, ...]:
+        """All dimensions but the last are one, the last is the other."""
+        rank = len(self.logical_shape)
+        return ((0, rank - 1), (rank - 1, rank))
+
+    @property
+    def dim_alignments(self) -> Shape:
+        """A tile in the last dimension of each interval, else no more than there is."""
+        rank = len(self.logical_shape)
+        return (1,) * (rank - 2) + (TILE_SIZE, TILE_SIZE)
+
+    @property
+    def collapsed_shape(self) -> Shape:
+        return tuple(self._collapse(*interval) for interval in self.collapsed_intervals)
+
+    def _collapse(self, first: int, end: int) -> int:
+        size = 1
+        for dim in reversed(range(first, end)):
+            size = _aligned(size * self.logical_shape[dim], self.dim_alignments[dim])
+        return size
+
+    @property
+    def physical_shape(self) -> Shape:
+        """In tiles."""
+        return tuple(size // TILE_SIZE for size in self.collapsed_shape)
+
+    def shard_shape(self, grid: Shape) -> Shape:
+        """The tiles of a core."""
+        pairs = zip(self.physical_shape, grid, strict=True)
+        return tuple(size // cores for size, cores in pairs)
+
+    def device_shape(self, grid: Shape) -> Shape:
+        """The grid, then what is on each core."""
+        self.check(grid)
+        return (*grid, *self.shard_shape(grid))
+
+    def check(self, grid: Shape) -> None:
+        """RuleBroken if the tensor cannot be divided among the cores."""
+        if len(self.logical_shape) < 2 or len(grid) != 2:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"a tensor of shape {self.logical_shape} on a grid of {grid}",
+                helps=("tensors have two dimensions or more, grids have two: (rows, columns)",),
+            )
+        for dim, (size, cores) in enumerate(zip(self.physical_shape, grid, strict=True)):
+            if size % cores:
+                elements = self.collapsed_shape[dim]
+                raise RuleBroken(
+                    codes.WRONG_ARGUMENT,
+                    f"dimension {dim} of {self.logical_shape} has {elements} elements or {size} "
+                    f"tiles, which {cores} cores cannot share",
+                    helps=("choose a grid that divides the tiles of the tensor",),
+                )
+
+
+def _aligned(size: int, to: int) -> int:
+    return -(-size // to) * to

@@ -1,0 +1,118 @@
+"""A block of one node written into the same slot of its buffer on other nodes.
+
+Nothing but the program's semaphores says that the receivers are ready. So this checks that each of
+them has reserved that very slot.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.language.described import described
+from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.tensors import type_mismatch
+from ttl.semantics.types import Shape
+
+from .block import SimBlock
+from .place import Place, labels
+from .transfers import SimTransfer
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+
+class MulticastTransfer(SimTransfer):
+    """`block` is sent; the others get it where `destination` is in its buffer."""
+
+    __slots__ = ("destination", "nodes")
+
+    def __init__(
+        self,
+        kernel: KernelRun,
+        source: SimBlock,
+        destination: SimBlock,
+        nodes: tuple[Shape, ...],
+        place: Place,
+    ):
+        super().__init__(kernel, source, place)
+        self.destination = destination
+        self.nodes = nodes
+
+    @property
+    def subject(self) -> str:
+        return self.destination.end.buffer.declared.name
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.destination is not self.block and self.kernel.coordinate in self.nodes
+
+    def complete(self) -> None:
+        source, destination = self.block, self.destination
+        receivers = [self._receiver(node) for node in self.nodes if node != self.kernel.coordinate]
+        source.end_reading()
+        for block in receivers:
+            block.state = State.MUST_READ
+            block.take(source)
+        if self.is_loopback:
+            destination.step(Event.COPY_INTO_DONE)
+            destination.take(source)
+
+    def _receiver(self, node: Shape) -> SimBlock:
+        index = self.destination.end.buffer.declared.index
+        end = self.kernel.simulation.nodes[node][index].producer
+        slot = self.destination.sequence % end.count
+        held = [n for n in range(end.released, end.acquired) if n % end.count == slot]
+        block = end.blocks[slot] if held else None
+        if block is None:
+            raise RuleBroken(
+                codes.RECEIVER_NOT_READY,
+                f"core {node[::-1]} has not reserved the block of `{self.subject}` that this "
+                f"multicast from core {self.kernel.coordinate[::-1]} writes",
+                helps=("let each receiver reserve() first and say so by a semaphore: "
+                       "sem.inc(1, core=sender); the sender waits for all of them",),
+            )  # fmt: skip
+        return block
+
+
+def start_multicast(
+    kernel: KernelRun, source: Any, destination: Any, nodes: tuple[Shape, ...], place: Place
+) -> MulticastTransfer:
+    """Check the ends; nothing moves yet."""
+    _check(kernel, source, destination)
+    transfer = MulticastTransfer(kernel, source, destination, nodes, place)
+    if transfer.destination is source and nodes == (kernel.coordinate,):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "a multicast that reaches no other core",
+            helps=("a block is not sent to itself: name the cores beside the sender",),
+        )
+    source.start_reading()
+    if transfer.is_loopback:
+        destination.step(Event.COPY_INTO)
+    source.transfer = transfer
+    kernel.transfers[transfer] = None
+    kernel.copies += 1
+    if kernel.recorder is not None:
+        kernel.record_copy(transfer.start_kind, transfer)
+    return transfer
+
+
+def _check(kernel: KernelRun, source: Any, destination: Any) -> None:
+    for end in (source, destination):
+        if not isinstance(end, SimBlock):
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"a multicast connects blocks of circular buffers, not {described(end)}",
+            )
+        if end.kernel is not kernel:
+            raise end.used_by(kernel)
+    if source.type != destination.type:
+        raise type_mismatch(source.type, destination.type, "a copy connects")
+    if not destination.end.is_producer:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "a multicast into a block that was acquired by pop()",
+            helps=("receivers reserve() the block that is written",),
+            secondary=labels([(destination.place, "acquired here")]),
+        )

@@ -1,0 +1,360 @@
+"""C-3 to C-12, C-17: shapes, layouts, the IR of each stage and what is written to files."""
+
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+from kernels_d2m import elementwise, loopback
+from pykernel.d2m_api import *
+from ttl.diagnostics import CompileError, RuleBroken
+from ttl.dialects import make_context, print_module
+from ttl.dialects.metal import MetalLayoutAttr
+from ttl.passes import find_pass
+from ttl.passes.pipelines import D2M, PIPELINE, PIPELINES
+from ttl.semantics.metal_layout import MetalLayout
+from ttl.tools.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "pykernel"
+
+
+def array(*shape):
+    return np.ones(shape, np.float32)
+
+
+def initial(kernel, monkeypatch, tmp_path, shape=(64, 64), count=3):
+    """The text of the initial IR."""
+    file = tmp_path / "initial.mlir"
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(file))
+    kernel(*(array(*shape) for _ in range(count)))
+    return file.read_text()
+
+
+def parse(text):
+    module = Parser(make_context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def lowered(text, until=None):
+    """The text of each stage, by the name of its pass; each is read back as it was printed."""
+    module = parse(text)
+    found = {}
+    for name in (*D2M, *PIPELINE):
+        find_pass(name)().apply(make_context(), module)
+        module.verify()
+        found[name] = print_module(module)
+        assert print_module(parse(found[name])) == found[name], name
+        if name == until:
+            break
+    return found
+
+
+# C-3, C-4 -----------------------------------------------------------------------------------------
+
+SHAPES = [
+    ((128, 128), (2, 2), (128, 128), (4, 4), (2, 2, 2, 2)),
+    ((32, 32), (1, 1), (32, 32), (1, 1), (1, 1, 1, 1)),
+    ((4, 43, 7), (2, 1), (256, 32), (8, 1), (2, 1, 4, 1)),
+    ((33, 1), (2, 1), (64, 32), (2, 1), (2, 1, 1, 1)),
+    ((2, 3, 32, 64), (3, 2), (192, 64), (6, 2), (3, 2, 2, 1)),
+]
+
+
+@pytest.mark.parametrize(("logical", "grid", "collapsed", "physical", "device"), SHAPES)
+def test_c3_shapes(logical, grid, collapsed, physical, device):
+    layout = MetalLayout(logical)
+    assert layout.collapsed_shape == collapsed
+    assert layout.physical_shape == physical
+    assert layout.device_shape(grid) == device
+
+
+def test_c3_grid_must_divide():
+    with pytest.raises(RuleBroken, match=r"dimension 1 of .* has 96 elements or 3 tiles"):
+        MetalLayout((64, 96)).device_shape((2, 2))
+    with pytest.raises(ValueError, match="which 2 cores cannot share"):
+        elementwise("+", grid=(2, 2))(array(64, 96), array(64, 96), array(64, 96))
+
+
+@pytest.mark.parametrize("space", ["l1", "dram"])
+def test_c4_layout_text(space):
+    layout = MetalLayoutAttr.of(MetalLayout((128, 128), space))
+    assert str(layout) == (
+        "#ttcore.metal_layout<logical_shape = 128x128, dim_alignments = 32x32, "
+        "collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, undef, "
+        f"{space}>"
+    )
+
+
+# C-5, C-6 -----------------------------------------------------------------------------------------
+
+
+def test_c5_initial_ir(monkeypatch, tmp_path):
+    text = initial(elementwise("+"), monkeypatch, tmp_path, (32, 32))
+    assert re.search(
+        r"d2m.generic \{block_factors = \[\], grid = #ttcore.grid<1x1>, indexing_maps = \[\], "
+        r"iterator_types = \[\], threads = \[#d2m.thread<datamovement>, #d2m.thread<compute>\]\}",
+        text,
+    )
+    order = [
+        "ttcore.global @lhs = ",
+        "ttcore.global @rhs = ",
+        "%lhs: tensor<32x32xf32> {d2m.stream = true}",
+        "%out: tensor<32x32xf32> {d2m.stream = false}",
+        "d2m.empty()",
+        "d2m.to_layout(%lhs",
+        "d2m.stream_layout(",
+        "d2m.to_layout(%rhs",
+        "d2m.stream_layout(",
+        "d2m.generic",
+        "^datamovement0(%lhs_cb: !d2m.cb<tensor<1x1x!ttcore.tile<32x32, f32>>>",
+        "d2m.core_index(0 : i64)",
+        "d2m.reserve %lhs_cb",
+        "ttcore.get_global @lhs",
+        "d2m.dma %",
+        "d2m.dma_wait",
+        "^compute0(",
+        "d2m.reserve %out_cb",
+        "d2m.wait %lhs_cb",
+        "d2m.empty() : tensor<1x1x!ttcore.tile<32x32, f32>>",
+        "linalg.generic",
+        "d2m.tile_add(",
+        "d2m.store",
+        "d2m.wait %out_cb",
+        "d2m.to_layout(%",
+        "func.return",
+    ]
+    place = 0
+    for part in order:
+        place = text.index(part, place)
+    assert print_module(parse(text)) == text
+
+
+IDENTITY = "affine_map<(d0, d1) -> (d0, d1)>"
+BODIES = {
+    "+": ("tile_add", [IDENTITY] * 3, ["parallel"] * 2),
+    "-": ("tile_sub", [IDENTITY] * 3, ["parallel"] * 2),
+    "*": ("tile_mul", [IDENTITY] * 3, ["parallel"] * 2),
+    "/": ("tile_div", [IDENTITY] * 3, ["parallel"] * 2),
+    "@": (
+        "tile_matmul",
+        [f"affine_map<(d0, d1, d2) -> {ends}>" for ends in ("(d0, d2)", "(d2, d1)", "(d0, d1)")],
+        ["parallel", "parallel", "reduction"],
+    ),
+}
+
+
+@pytest.mark.parametrize("operator", BODIES)
+def test_c6_linalg_bodies(operator, monkeypatch, tmp_path):
+    tile, maps, iterators = BODIES[operator]
+    text = initial(elementwise(operator), monkeypatch, tmp_path)
+    names = ", ".join(f'"{each}"' for each in iterators)
+    assert f"indexing_maps = [{', '.join(maps)}], iterator_types = [{names}]" in text
+    operands = 3 if operator == "@" else 2
+    assert re.search(rf"d2m\.{tile}\((%\d+(, )?){{{operands}}}\) :", text)
+
+
+# C-7, C-8 -----------------------------------------------------------------------------------------
+
+
+def test_c7_c8_dma_and_semaphore_ir(monkeypatch, tmp_path):
+    text = initial(loopback, monkeypatch, tmp_path, (32, 64))
+    for part in (
+        r"d2m.dma %x_1\[%\d+, %cx\], %x_block : ",
+        r"d2m.dma %x_block, %y_block core\[%\d+, %\d+\] mcast\[%\d+, %\d+\] : ",
+        r"d2m.semaphore_set %sent, %\d+ core\[%\d+, %\d+\] mcast\[%\d+, %\d+\]",
+        r"d2m.semaphore_inc %ready, %\d+ core\[%\d+, %\d+\]",
+        r"d2m.semaphore_wait %ready, %\d+ reset %\d+",
+    ):
+        assert re.search(part, text), part
+    stages = lowered(text)
+    assert "d2m.dma_read %" in stages["d2m-generic-lower-dmas"]
+    assert "d2m.dma_write %" in stages["d2m-generic-lower-dmas"]
+    assert "noc_async_write_multicast_loopback_src" in stages["convert-ttkernel-to-emitc"]
+
+
+BLOCK = "tensor<1x1x!ttcore.tile<32x32, f32>>"
+DEVICE = (
+    "tensor<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.metal_layout<logical_shape = 32x32, "
+    "dim_alignments = 32x32, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, "
+    "undef, l1>>"
+)
+REFUSED = {
+    f"%t = d2m.dma %d[%i, %i], %d[%i, %i] : {DEVICE}, {DEVICE} -> !d2m.mem_tx": "one end",
+    f"%t = d2m.dma %d[%i, %i], %b core[%i, %i] mcast[%i, %i] : {DEVICE}, {BLOCK} -> "
+    "!d2m.mem_tx": "from a block to blocks",
+    f"%t = d2m.dma %b, %b core[%i, %i] : {BLOCK}, {BLOCK} -> !d2m.mem_tx": "come together",
+    f"%t = d2m.dma %d, %b : {DEVICE}, {BLOCK} -> !d2m.mem_tx": "has indices",
+    f"%t = d2m.dma %b, %c : {BLOCK}, tensor<1x2x!ttcore.tile<32x32, f32>> -> !d2m.mem_tx": "shapes",
+    "d2m.semaphore_inc %s, %i": "of another core",
+    "d2m.semaphore_inc %s, %i core[%i, %i] mcast[%i, %i]": "no multicast",
+    "d2m.semaphore_set %s, %i core[%i, %i]": "or of several",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_c7_c8_verifiers(line):
+    text = f"""
+    func.func @f(%d: {DEVICE}, %b: {BLOCK}, %c: tensor<1x2x!ttcore.tile<32x32, f32>>,
+                 %s: !d2m.semaphore, %i: index) {{
+      {line}
+      func.return
+    }}"""
+    with pytest.raises(VerifyException, match=REFUSED[line]):
+        parse(text)
+
+
+# C-9 to C-12 --------------------------------------------------------------------------------------
+
+
+def test_c9_replace_globals(monkeypatch, tmp_path):
+    text = initial(elementwise("+"), monkeypatch, tmp_path)
+    after = lowered(text, "d2m-generic-replace-globals")["d2m-generic-replace-globals"]
+    assert "global" not in after
+    assert re.search(r"d2m.dma %\w+\[%cy, %cx\], %\w+", after)
+    with pytest.raises(CompileError, match="Global symbol not found: @lhs"):
+        lowered(re.sub(r"  ttcore.global @lhs .*\n", "", text))
+    with pytest.raises(CompileError, match="Global must have a valid index attribute"):
+        lowered(text.replace(" [0]\n", "\n", 1))
+
+
+def test_c10_buffers_and_addresses(monkeypatch, tmp_path):
+    text = initial(elementwise("+", grid=(2, 2)), monkeypatch, tmp_path, (128, 128))
+    stages = lowered(text)
+    tile = "2x2x2x2x!ttcore.tile<32x32, f32>"
+    buffered = stages["one-shot-bufferize"]
+    assert f"memref<{tile}, #ttcore.view<map(4)>, #ttcore.memory_space<l1>>" in buffered
+    assert f"memref<{tile}, #ttcore.shard<8192x4096>, #ttcore.memory_space<l1>>" in buffered
+    assert f"memref<{tile}, #ttcore.shard<8192x4096, 2>, #ttcore.memory_space<l1>>" in buffered
+    block = "memref<2x2x!ttcore.tile<32x32, f32>, #ttcore.memory_space<l1>>"
+    assert f"!d2m.cb<{block}>" in buffered
+    allocated = re.findall(
+        r"memref.alloc\(\) \{.*?address = (\d+).*\} : memref<[^,]*, f32>, "
+        r"#ttcore.shard<8192x4096(, 2)?>",
+        stages["d2m-allocate"],
+    )
+    starts = sorted((int(at), 32768 if double else 16384) for at, double in allocated)
+    assert [at % 16 for at, _ in starts] == [0] * len(starts) == [0] * 5
+    assert all(at + size <= then for (at, size), (then, _) in pairwise(starts))
+    assert stages["d2m-allocate"].count("memref.dealloc") == 5
+
+
+def test_c10_arguments_keep_their_layout():
+    text = f"func.func @f(%d: {DEVICE}) {{\n  func.return\n}}"
+    stages = {}
+    module = parse(text)
+    for name in ("one-shot-bufferize", "d2m-bufferize-function-args"):
+        find_pass(name)().apply(make_context(), module)
+        stages[name] = print_module(module)
+    plain = "memref<1x1x1x1x!ttcore.tile<32x32, f32>>"
+    assert f"%d: {plain} {{d2m.layout = #ttcore.metal_layout<" in stages["one-shot-bufferize"]
+    assert (
+        "%d: memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>, "
+        "#ttcore.memory_space<l1>>"
+    ) in stages["d2m-bufferize-function-args"]
+
+
+def test_c10_out_of_memory(monkeypatch, tmp_path):
+    text = initial(elementwise("+"), monkeypatch, tmp_path)
+    large = text.replace("1x1x2x2x!ttcore", "1x1x16x16x!ttcore").replace(
+        "tensor<2x2x!ttcore", "tensor<16x16x!ttcore"
+    )
+    with pytest.raises(CompileError, match="do not fit into what is left") as error:
+        lowered(large)
+    (found,) = error.value.diagnostics
+    assert found.code.code == "TTL4001"
+    assert found.notes[0] == "what lives together, by address:"
+
+
+def test_c11_circular_buffers_through_the_levels(monkeypatch, tmp_path):
+    stages = lowered(initial(elementwise("+"), monkeypatch, tmp_path))
+    assert "d2m.wait %lhs_cb" in stages["d2m-generic-replace-globals"]
+    assert "d2m.wait %lhs_cb_1 : !d2m.cb<memref<" in stages["one-shot-bufferize"]
+    kernel = stages["convert-ttl-to-ttkernel"]
+    emitc = stages["convert-ttkernel-to-emitc"]
+    for acquire, release in (
+        ("cb_wait_front", "cb_pop_front"),
+        ("cb_reserve_back", "cb_push_back"),
+    ):
+        assert f"ttkernel.{acquire}" in kernel and f"ttkernel.{release}" in kernel
+        assert f'"{acquire}"' in emitc and f'"{release}"' in emitc
+
+
+def test_c12_kernels(monkeypatch, tmp_path):
+    stages = lowered(initial(elementwise("@"), monkeypatch, tmp_path))
+    functions = stages["d2m-generic-regions-to-funcs"]
+    assert re.search(r'@datamovement_kernel0\(.*ttkernel.thread = "noc"', functions)
+    assert re.search(r'@compute_kernel0\(.*ttkernel.thread = "compute"', functions)
+    assert (
+        "threads = [#d2m.thread<datamovement, @datamovement_kernel0>, "
+        "#d2m.thread<compute, @compute_kernel0>]"
+    ) in functions
+    assert "d2m.tilize(%lhs" in functions and "d2m.untilize(" in functions
+    assert "matmul_tiles" in stages["convert-ttl-to-ttkernel"]
+
+
+PRODUCTS = [(True, "matmul_tiles"), (False, "matmul_block")]
+
+
+@pytest.mark.parametrize(("use_tile_matmul", "call"), PRODUCTS)
+def test_c12_use_tile_matmul(use_tile_matmul, call, tmp_path):
+    kernel = elementwise(
+        "@",
+        kernel_source_dir=str(tmp_path),
+        kernel_source_mode="store",
+        use_tile_matmul=use_tile_matmul,
+    )
+    kernel(array(64, 64), array(64, 64), array(64, 64))
+    (source,) = (file.read_text() for file in tmp_path.rglob("compute_kernel0.cpp"))
+    assert set(re.findall(r"matmul_(?:tiles|block)(?=\()", source)) == {call}
+
+
+# C-17 ---------------------------------------------------------------------------------------------
+
+
+def test_c17_environment(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("TTLANG_FINAL_MLIR", str(tmp_path / "final.mlir"))
+    monkeypatch.setenv("TTLANG_VERBOSE_PASSES", "1")
+    initial(elementwise("+"), monkeypatch, tmp_path)
+    shown = capsys.readouterr().err
+    for name in (*D2M, *PIPELINE):
+        assert f"IR before {name} " in shown and f"IR after {name} " in shown
+    assert "emitc" in (tmp_path / "final.mlir").read_text()
+
+
+def test_c17_sources_are_stored(tmp_path):
+    kernel = elementwise("+", kernel_source_dir=str(tmp_path), kernel_source_mode="store")
+    out = np.zeros((32, 32), np.float32)
+    kernel(array(32, 32), array(32, 32), out)
+    assert (out == 2).all()
+    files = {file.name: file.read_text() for file in tmp_path.rglob("*.cpp")}
+    assert {"datamovement_kernel0.cpp", "compute_kernel0.cpp"} <= files.keys()
+    assert "add_binary_tile" in files["compute_kernel0.cpp"]
+
+
+def test_c17_ttl_check():
+    """In a process of its own: the verb changes the environment."""
+    code = "import sys; from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "check", str(EXAMPLES / "custom_dm_matmul.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 operation checked, no errors" in done.stderr
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_c17_pipelines_of_ttl_opt(pipeline, monkeypatch, tmp_path, capsys):
+    file = tmp_path / "test.mlir"
+    file.write_text(initial(elementwise("+"), monkeypatch, tmp_path))
+    if pipeline == "ttir-to-ttmetal-middleend":
+        pipeline = f"ttir-to-ttmetal-frontend,{pipeline}"
+    assert main(["opt", str(file), "-p", pipeline, "--print-ir-after-all"]) == 0
+    shown = capsys.readouterr()
+    assert "IR after d2m-generic-replace-globals" in shown.err
+    assert ("emitc.file" in shown.out) == ("backend" in pipeline)
