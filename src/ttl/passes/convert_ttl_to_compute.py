@@ -230,6 +230,7 @@ class _Placer:
             for value, buffer in zip(end.operands, yields, strict=False)
             if buffer is not None and value not in self.scope.handed_on
         ]
+        self.scope.handed_on |= {root.value for root in roots}
         self.flush(end, roots=roots, ended=[end])
         make = Maker.before(end)
         for home in self.scope.homes:
