@@ -22,7 +22,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.irdl.pyrdl_to_irdl import dialect_to_irdl
 
-from golden.example_programs import OPERATIONS, compile_example, example_module
+from golden.example_programs import ON_NODES_ALONE, compile_example, example_module
 from ttl.dialects import emitc, own_dialects, print_module
 from ttl.dialects.ttkernel import CALLS, CallOp
 
@@ -86,7 +86,7 @@ def unique_names(text: str) -> str:
 
 
 @pytest.mark.parametrize("kernel", ["compute", "read", "write"])
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", ON_NODES_ALONE)
 def test_mlir_prints_the_same_cpp(name: str, kernel: str, tmp_path: Path) -> None:
     module = example_module(name, "convert-ttkernel-to-emitc")
     for op in [op for op in module.ops if not isinstance(op, emitc.FileOp)]:
@@ -153,7 +153,7 @@ def verify(text: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("after", STAGES)
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", ON_NODES_ALONE)
 def test_mlir_reads_and_verifies_our_ir(name: str, after: str | None, tmp_path: Path) -> None:
     result = verify(mlir_text(example_module(name, after)), tmp_path)
     assert result.returncode == 0, result.stderr
