@@ -38,7 +38,7 @@ def choose(a):
     @ttl.datamovement()
     def write():
         with a_dfb.wait() as block:
-            ttl.copy(block, a[0, places[1]]).wait()
+            ttl.copy(block, a[0, places[1] + 1 + ttl.node(dims=1)]).wait()
 
 
 choose(ttnn.zeros((32, 256), ttnn.bfloat16, device=DEVICE))
