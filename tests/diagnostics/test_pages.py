@@ -58,9 +58,6 @@ NOT_BY_A_PROGRAM = {
     "TTL9001": "a fault in pyttl: tests/unit/sim/test_faults.py",
 }
 
-# Right programs that the simulator runs and the check refuses: each is a defect to be mended.
-REFUSED_WRONGLY = {"TTL5010": "block states know nothing of blocks that a multicast writes"}
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -179,12 +176,8 @@ def _update(case: Case, said: str, table: str) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=str)
-def test_the_program_put_right_passes_on_every_road(
-    case: Case, run, request: pytest.FixtureRequest
-) -> None:
+def test_the_program_put_right_passes_on_every_road(case: Case, run) -> None:
     assert case.right is not None
-    if (reason := REFUSED_WRONGLY.get(case.path.stem)) is not None:
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     assert run(case.right, case.command) in ((0, ""), (0, CHECKED))
     for command in case.roads.values():
         if "check" in command and "@ttl.operation" not in case.right:

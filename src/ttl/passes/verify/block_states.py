@@ -236,7 +236,10 @@ class _Walk:
             )
         if number is not None and queue[0].acquire.attributes.get("number") != number:
             raise _release_order(queue[0])
-        queue.pop(0).step(Event.PUSH if is_push else Event.POP)
+        oldest = queue.pop(0)
+        if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
+            oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
+        oldest.step(Event.PUSH if is_push else Event.POP)
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
         end = op.buffer, ttl.ReserveOp if op.is_wait is None else ttl.WaitOp
@@ -366,6 +369,13 @@ class _Walk:
             helps=(f"call {call}() on it, or acquire it in a `with`",),
         )
         return broken.at(span_of(held.acquire.location), "acquired here and never released")
+
+
+def _is_multicast_to(buffer: SSAValue) -> bool:
+    """Do multicasts write blocks of this buffer on other nodes?"""
+    reserves = [use.operation for use in buffer.uses if isinstance(use.operation, ttl.ReserveOp)]
+    users = [(op.block, use.operation) for op in reserves for use in op.block.uses]
+    return any(isinstance(op, ttl.MulticastOp) and op.destination is block for block, op in users)
 
 
 def _release_order(oldest: _Held) -> RuleBroken:
