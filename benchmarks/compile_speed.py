@@ -124,8 +124,10 @@ def _run(
     kernel: str, python: str, environment: Mapping[str, str], repeats: int = 0
 ) -> dict[str, Any]:
     command = [python, str(FOLDER / "kernels.py"), kernel, str(repeats)]
+    # An installed package has its bytecode; a setting of this shell must not keep ours away.
+    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True
+        command, env={**variables, **environment}, capture_output=True, text=True
     )
     if done.returncode:
         sentences = [text for text in done.stderr.splitlines() if text.startswith("error")]

@@ -117,7 +117,7 @@ def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, A
     }
 
 
-_CONFIG_TYPES = {
+CONFIG_TYPES = {
     ThreadKind.COMPUTE: "ComputeKernelConfig",
     ThreadKind.READER: "ReaderKernelConfig",
     ThreadKind.WRITER: "WriterKernelConfig",
@@ -130,7 +130,7 @@ def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
         "thread_type": "compute" if kernel.thread is ThreadKind.COMPUTE else "noc",
         "cpp_source": kernel.cpp_source,
         "tensor_indices": list(kernel.tensor_indices),
-        "kernel_config": {"type": _CONFIG_TYPES[kernel.thread], **config},
+        "kernel_config": {"type": CONFIG_TYPES[kernel.thread], **config},
     }
 
 

@@ -37,7 +37,6 @@ from .backend import BACKENDS, choose_backend
 from .captured import CAPTURED
 from .check import Checks, Warned, place_of
 from .compile import compile_operation
-from .crash import unexpected, with_bundle
 from .memo import compile_key
 from .spmd import calls_by_device, mesh_of, on_device
 
@@ -105,12 +104,16 @@ class Driver:
         try:
             self._compile_and_run(program, target, config)
         except InternalError as error:
+            from .crash import with_bundle  # what most runs never need
+
             raise with_bundle(error, program, target, config) from error.__cause__
         except (TTLError, MemoryError, OSError):
             raise
         except Exception as error:
             if not raised_by_pyttl(error.__traceback__):
                 raise
+            from .crash import unexpected, with_bundle
+
             raise with_bundle(unexpected(program, error), program, target, config) from error
 
     def _compile_and_run(self, program: Program, target: Target, config: Config) -> None:

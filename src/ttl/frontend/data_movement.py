@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.language.pipes import not_from_a_net
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
@@ -25,7 +26,7 @@ from ttl.semantics.tensors import (
 from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
-from .pipe_copies import copy_pipe, is_pipe, not_from_a_net
+from .pipe_copies import copy_pipe, is_pipe
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:

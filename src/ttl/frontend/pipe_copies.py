@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.language import Pipe, PipeNet
+from ttl.language.pipes import receiver_sends, source_receives
 
 from .builder import KernelBuilder, Value, describe, not_yet
 
@@ -81,23 +81,5 @@ def _check_role(pipe: SSAValue, kind: str) -> None:
     assert isinstance(pipe.type, ttl.PipeType)
     if (pipe.type.role.data, kind) in (("src", "send"), ("dst", "receive")):
         return
-    if kind == "send":
-        message = "this node receives from the pipe; it cannot send there"
-        help_text = "in if_dst() write ttl.copy(pipe, block)"
-    else:
-        message = "this node sends through the pipe; it cannot receive from it"
-        help_text = "in if_src() write ttl.copy(block, pipe)"
-    raise RuleBroken(codes.PIPE_ROLE, message, helps=(help_text,))
-
-
-def not_from_a_net(source: Value, destination: Value) -> RuleBroken | None:
-    """What is wrong with a copy of which an end is the pipe or the net itself."""
-    for end, call in ((source, "if_dst"), (destination, "if_src")):
-        if isinstance(end, (Pipe, PipeNet)):
-            return RuleBroken(
-                codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
-                helps=(f"call {call}() of the pipe net with a function that makes the copy",),
-            )
-    return None
+    raise receiver_sends("the pipe") if kind == "send" else source_receives("the pipe")
 

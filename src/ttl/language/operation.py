@@ -17,6 +17,7 @@ from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.types import Shape
@@ -399,9 +400,6 @@ def _no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> Usa
     )
     is_function = isinstance(decorated, FunctionType)
     return UsageError(broken.at(_definition_span(decorated) if is_function else calling_span()))
-
-
-MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 
 
 def _not_a_grid(grid: Any) -> RuleBroken:

@@ -207,3 +207,34 @@ def _written(pipe: Pipe, grid: Shape) -> NodeCoord | NodeRange:
         return pipe.dst
     closed: NodePlace = close_range(pipe.dst_place, grid)
     return closed
+
+
+# Wrong ends of a copy, for every engine -----------------------------------------------------------
+
+
+def receiver_sends(pipe: str) -> RuleBroken:
+    return RuleBroken(
+        codes.PIPE_ROLE,
+        f"this node receives from {pipe}; it cannot send there",
+        helps=("in if_dst() write ttl.copy(pipe, block)",),
+    )
+
+
+def source_receives(pipe: str) -> RuleBroken:
+    return RuleBroken(
+        codes.PIPE_ROLE,
+        f"this node sends through {pipe}; it cannot receive from it",
+        helps=("in if_src() write ttl.copy(block, pipe)",),
+    )
+
+
+def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
+    """What is wrong with a copy of which an end is the pipe or the net itself."""
+    for end, call in ((source, "if_dst"), (destination, "if_src")):
+        if isinstance(end, (Pipe, PipeNet)):
+            return RuleBroken(
+                codes.PIPE_ROLE,
+                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
+                helps=(f"call {call}() of the pipe net with a function that makes the copy",),
+            )
+    return None

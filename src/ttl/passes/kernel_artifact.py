@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from ttl.semantics.kernel_config import MATH_FIDELITIES
+from ttl.target.data_formats import PAGE_BYTES
+
 FORMAT_VERSIONS = (1, 2)
-DATA_FORMATS = (
-    "Float32", "Float16", "BFloat16", "BFP_Float8", "BFP_BFloat8", "BFP_Float4", "BFP_BFloat4",
-    "UInt32", "UInt16", "UInt8", "Int32",
-)  # fmt: skip
-FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
+DATA_FORMATS = (*PAGE_BYTES, "BFP_Float8", "BFP_Float4")  # the last two no kernel of ours has
 CONFIG_TYPES = {
     "compute": ("ComputeKernelConfig",),
     "noc": ("ReaderKernelConfig", "WriterKernelConfig"),
@@ -247,7 +246,7 @@ def _fidelity(config: _Part) -> str:
     """tt-mlir takes what it does not know for HiFi4."""
     given = config.get("math_fidelity")
     name = str(given.value).rpartition(".")[2] if given is not None else ""
-    return name if name in FIDELITIES else "HiFi4"
+    return name if name in MATH_FIDELITIES else "HiFi4"
 
 
 def _flag(config: _Part, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""How wide the DST registers of a compute kernel are: one rule for simulator and compiler."""
+"""How a compute kernel is configured: one rule for simulator and compiler."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 
 from .dtypes import DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
+
+MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 
 # An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
 # registers of the chip's own functions, which are bfloat16, would lose.

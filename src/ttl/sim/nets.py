@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described
-from ttl.language.pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
+from ttl.language.pipes import (
+    DstPipeIdentity,
+    PipeNet,
+    SrcPipeIdentity,
+    not_from_a_net,
+    receiver_sends,
+    source_receives,
+)
 from ttl.semantics.types import Shape
 
 from .pipes import PipeRun
@@ -112,23 +119,10 @@ def call_for_each(roles: Iterable[Role], function: Callable[[Any], object], call
 def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
     """What is wrong with a copy that has a pipe at one end, if it has one."""
     if isinstance(destination, ReceiverRole):
-        message = f"this node receives from {destination.run.name}; it cannot send there"
-        return RuleBroken(
-            codes.PIPE_ROLE, message, helps=("in if_dst() write ttl.copy(pipe, block)",)
-        )
+        return receiver_sends(destination.run.name)
     if isinstance(source, SourceRole):
-        message = f"this node sends through {source.run.name}; it cannot receive from it"
-        return RuleBroken(
-            codes.PIPE_ROLE, message, helps=("in if_src() write ttl.copy(block, pipe)",)
-        )
-    for end, call in ((source, "if_dst"), (destination, "if_src")):
-        if isinstance(end, (Pipe, PipeNet)):
-            return RuleBroken(
-                codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
-                helps=(f"call {call}() of the pipe net with a function that makes the copy",),
-            )
-    return None
+        return source_receives(source.run.name)
+    return not_from_a_net(source, destination)
 
 
 def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:

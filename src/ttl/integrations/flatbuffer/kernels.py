@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ttl.artifact import (
+    CONFIG_TYPES,
     PAGE_BYTES,
     Buffer,
     CompiledOperation,
@@ -30,11 +31,7 @@ from .debug import Debug
 from .program import GenericStep, TensorDescription, rectangles
 from .reader import Malformed
 
-_THREADS = {
-    "ComputeKernelConfig": ThreadKind.COMPUTE,
-    "ReaderKernelConfig": ThreadKind.READER,
-    "WriterKernelConfig": ThreadKind.WRITER,
-}
+_THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
 
 
 def compiled_operations(

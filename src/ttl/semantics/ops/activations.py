@@ -9,13 +9,12 @@ import numpy as np
 
 from . import compositions
 from .meanings import in_double, unary
+from .rounding import CLAMP_INTEGERS
 from .table import Domain, Kind, Parameter
 from .tiles import (
-    NOT_NEGATIVE,
     SIGNED,
     UNCHANGED,
     all_bits,
-    all_words,
     bits,
     composed,
     one_call,
@@ -215,14 +214,7 @@ OPS = (
         exact=True,
         tile=with_integers(
             vector("hardtanh", "eltwise_unary/hardtanh.h", arguments=all_bits),
-            one_call(
-                (SIGNED,),
-                "clamp_tile_int32",
-                "eltwise_unary/clamp.h",
-                init="clamp_tile_init",
-                arguments=all_words,
-            ),
-            whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
+            *CLAMP_INTEGERS,
         ),
     ),
     unary(

@@ -44,6 +44,18 @@ def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
     return spacing * np.abs(_round(x, decimals)) + np.where(is_near, step, 0.0)
 
 
+CLAMP_INTEGERS = (
+    one_call(
+        (SIGNED,),
+        "clamp_tile_int32",
+        "eltwise_unary/clamp.h",
+        init="clamp_tile_init",
+        arguments=all_words,
+    ),
+    whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
+)
+
+
 def _clamp(x: Any, min: Any, max: Any) -> Any:
     return np.minimum(np.maximum(x, min), max)
 
@@ -96,14 +108,7 @@ OPS = (
         exact=True,
         tile=with_integers(
             vector("clamp", "eltwise_unary/clamp.h", arguments=all_bits),
-            one_call(
-                (SIGNED,),
-                "clamp_tile_int32",
-                "eltwise_unary/clamp.h",
-                init="clamp_tile_init",
-                arguments=all_words,
-            ),
-            whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
+            *CLAMP_INTEGERS,
         ),
     ),
     unary(

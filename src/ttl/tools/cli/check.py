@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .program import add_program_arguments, program_environment, run_program
+from .program import add_program_arguments, program_environment, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,15 +23,7 @@ def run(options: argparse.Namespace) -> int:
     values; one with errors is not run. The status is 1 if there are errors.
     """
     environment = {**program_environment(options), "TTL_CHECK": "1"}
-    if options.compile_only:
-        environment["TTLANG_COMPILE_ONLY"] = "1"
-    try:
-        status = run_program(options.file, options.arguments, environment)
-    except SystemExit as end:
-        if end.code not in (None, 0):
-            raise
-        status = 0
-    return status or _status_of_checks(options)
+    return run_to_its_end(options, environment) or _status_of_checks(options)
 
 
 def _status_of_checks(options: argparse.Namespace) -> int:

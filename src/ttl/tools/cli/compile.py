@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .program import add_program_arguments, program_environment, run_program
+from .program import add_program_arguments, program_environment, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,15 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """
     environment = program_environment(options)
     environment["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
-    if options.compile_only:
-        environment["TTLANG_COMPILE_ONLY"] = "1"
-    try:
-        status = run_program(options.file, options.arguments, environment)
-    except SystemExit as end:
-        if end.code not in (None, 0):
-            raise
-        status = 0
-    return status or _status_of_compilation(options.file)
+    return run_to_its_end(options, environment) or _status_of_compilation(options.file)
 
 
 def _status_of_compilation(file: str) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.trace.difference import first_difference
 from ttl.trace.files import Record, read_trace
 from ttl.trace.results import Result, read_results
+
+from .traces import read_with
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,14 +34,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(file: str) -> tuple[list[Record], list[Result]]:
-    try:
-        return read_trace(Path(file)), read_results(Path(file))
-    except OSError as error:
-        raise file_not_usable(file, error) from None
-    except ValueError as error:
-        broken = RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"{file}: {error}",
-            helps=("write a trace with ttl run --trace FILE --results PROGRAM",),
-        )
-        raise UsageError(broken.at(None)) from None
+    return read_with(
+        lambda path: (read_trace(path), read_results(path)),
+        file,
+        "ttl run --trace FILE --results PROGRAM",
+    )
