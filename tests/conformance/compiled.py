@@ -1,13 +1,12 @@
 """Which conformance programs run compiled too, and why the others do not.
 
 Every program runs twice: on the simulator, and compiled on the host executor, with the same
-expectations. This table is the only place for exceptions: the
-name of a test (with its parameters, or without for all of them) and the reason, which is one of
+expectations. This table is the only place for exceptions: the name of a test (with its parameters,
+or without for all of them) and the reason, which is one of
 rule OBSERVE   the test looks at the simulator by Python objects that its kernels write, which
                language.md forbids in compiled kernels
 rule RAISE     the kernel raises a Python exception on purpose, which C++ has not
 rule DEVICES   a grid of more than two dimensions, which language.md leaves to the simulator
-rule STATIC    the executor reports the deadlock, by semaphores; the static checks are to name it
 rule OPEN      not compiled yet
 """
 
@@ -18,7 +17,6 @@ UNCOMPILED_FOLDERS = ("multi_device",)
 OBSERVE = "its kernels write Python objects around them"
 RAISE = "its kernel raises a Python exception"
 DEVICES = "a grid of more than two dimensions runs on the simulator"
-STATIC = "the executor does not know of pipes"
 OPEN = "not compiled yet"
 
 EXCEPTIONS: dict[str, str] = {
@@ -40,13 +38,6 @@ EXCEPTIONS: dict[str, str] = {
     "test_callbacks_come_once_for_each_pipe_in_declaration_order": OBSERVE,
     "test_the_source_may_be_changed_after_the_wait_of_the_send": OBSERVE,
     "test_one_to_many_barrier[grid2]": DEVICES,
-    "test_waiting_before_the_other_end_in_the_same_kernel_is_a_deadlock": STATIC,
-    "test_there_is_no_buffer_in_a_pipe": STATIC,
-    "test_blocks_at_both_ends_are_alike": STATIC,
-    "test_a_second_receive_into_a_block_that_was_not_read_is_refused": STATIC,
-    "test_scatter_gather_as_printed_is_diagnosed": STATIC,
-    "test_forward_as_printed_is_diagnosed": STATIC,
-    "test_wait_eq_is_not_content_with_another_value": STATIC,
     # Lists of blocks that a callback fills: how many there are depends on the node.
     "test_the_ith_send_meets_the_ith_post_of_each_receiver": OPEN,
     "test_scatter_gather_corrected[grid1-scatter_gather]": OPEN,
@@ -54,10 +45,9 @@ EXCEPTIONS: dict[str, str] = {
     "test_scatter_gather_corrected[grid3-scatter_gather]": OPEN,
     # Refused with other words than the simulator's.
     "test_nets_are_not_made_in_kernels": OPEN,
+    "test_a_second_receive_into_a_block_that_was_not_read_is_refused": OPEN,
     "test_semaphores_are_made_in_the_body_of_an_operation": OPEN,
     "test_pipes_are_used_inside_the_callback_with_the_right_role[after_the_callback]": OPEN,
-    # The compiler does not warn.
-    "test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help": OPEN,
 }
 
 

@@ -271,6 +271,23 @@ def kept_and_carried(x, y, x_dfb, z_dfb, y_dfb):
     return compute, reader(x, x_dfb), writer(y, y_dfb)
 
 
+def returned_functions(x, y, x_dfb, z_dfb, y_dfb):
+    """A function that a helper returns still has the helper's variables."""
+
+    def scaled(factor):
+        def scale(block):
+            return block * factor
+
+        return scale
+
+    def compute():
+        for i in range(6):
+            with x_dfb.wait() as a, y_dfb.reserve() as out:
+                out.store(scaled(i + 1)(a))
+
+    return compute, reader(x, x_dfb), writer(y, y_dfb)
+
+
 def equal_numbers(x, y, x_dfb, z_dfb, y_dfb):
     """Comparisons that the vendor's compiler refuses as they stand; powers; either transfer."""
 
@@ -290,6 +307,7 @@ def equal_numbers(x, y, x_dfb, z_dfb, y_dfb):
 
 PROGRAMS: list[Kernels] = [
     kept_and_carried,
+    returned_functions,
     equal_numbers,
     prefetch,
     lists_and_dicts,

@@ -100,7 +100,8 @@ def inline(
     if len(builder.diagnostics) > mistakes:
         raise CannotCompile
     result = builder.values[frame.number, RETURNED]
-    builder.values = {v: x for v, x in builder.values.items() if v[0] != frame.number}
+    if not isinstance(result, LocalFunction):  # one that is returned still has their variables
+        builder.values = {v: x for v, x in builder.values.items() if v[0] != frame.number}
     if isinstance(result, Unusable):
         raise result.refuse()
     return result
