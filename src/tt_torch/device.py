@@ -7,12 +7,13 @@ whatever else shares storages work as on any device.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 NAME = "tt"
 _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -144,6 +145,40 @@ def _random(name: str) -> Callable[..., Tensor]:
     return fill
 
 
+def _batch_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    *options: float,
+) -> Any:
+    """What a layer that trains keeps is written, though the operation does not say so."""
+    aten = torch.ops.aten
+    if mean is None or variance is None:
+        args = (x, weight, bias, training, *options)
+        return _run_eagerly(aten._native_batch_norm_legit.no_stats, *args)
+    functional = aten._native_batch_norm_legit_functional.default
+    *found, new_mean, new_variance = _run_eagerly(
+        functional, x, weight, bias, mean, variance, training, *options
+    )
+    mean.copy_(new_mean)
+    variance.copy_(new_variance)
+    return tuple(found)
+
+
+def _convolution(*args: Any) -> Any:
+    """torch has an operation of its own for devices that it does not know."""
+    return _run_eagerly(torch.ops.aten.convolution.default, *args)
+
+
+def _convolution_backward(*args: Any) -> Any:
+    from .lowering.emitter import unsupported
+
+    raise unsupported(f"no lowering for {torch.ops.aten.convolution_backward.default}")
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
@@ -156,6 +191,9 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "_local_scalar_dense": _item,
     "equal": _equal,
     "masked_select": _masked_select,
+    "native_batch_norm": _batch_norm,
+    "convolution_overrideable": _convolution,
+    "convolution_backward_overrideable": _convolution_backward,
     # How torch asks whether it may make a nested tensor of a padded one; there are none here.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
 }
@@ -201,6 +239,28 @@ def register() -> None:
     others.fallback(_untraced(_run_eagerly), "PrivateUse1")
     _LIBRARIES.extend((aten, others))
     torch.serialization.register_package(_BEFORE_OTHERS, _location, _load)
+    nn.Module._apply = _tying(nn.Module._apply)
+
+
+def _tying(apply: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+    """A parameter that modules share stays one: `to()` makes a new one at each place where it is,
+    for every device that is not torch's own, and has no hook for it.
+    """
+
+    @functools.wraps(apply)
+    def tied(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
+        places: dict[int, list[tuple[nn.Module, str]]] = {}
+        for each in module.modules():
+            for name, parameter in each._parameters.items():
+                if parameter is not None:
+                    places.setdefault(id(parameter), []).append((each, name))
+        moved = apply(module, *args, **kwargs)
+        for (first, own), *others in places.values():
+            for each, name in others:
+                each._parameters[name] = first._parameters[own]
+        return moved
+
+    return tied
 
 
 def _untraced(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -57,6 +57,14 @@ def test_modules_move():
     assert torch.equal(model.cpu()[0].weight, model[0].weight)
 
 
+def test_parameters_that_modules_share_stay_one():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4)))
+    model[1][0].weight = model[0].weight
+    for moved in (model.to("tt"), model.bfloat16(), copy.deepcopy(model), model.cpu()):
+        assert moved[1][0].weight is moved[0].weight
+        assert moved[1][0].bias is not moved[0].bias
+
+
 def test_models_are_copied_saved_and_loaded():
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).to("tt")
     copied = copy.deepcopy(model)

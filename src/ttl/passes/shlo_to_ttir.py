@@ -51,7 +51,6 @@ _REDUCERS: dict[str, tuple[str, str, float]] = {
     "or": ("max", "maximum", 0),
     "and": ("min", "minimum", 1),
 }
-_FLOATS_ONLY = ("divide",)
 
 
 @dataclass(frozen=True)
@@ -157,8 +156,7 @@ def _converter(op: Operation) -> Converter:
     name = op.name.partition(".")[2]
     is_logical = name in _LOGICAL and element_of(op.results[0]) == i1
     name = _LOGICAL[name] if is_logical else _NAMES.get(name, name)
-    wants_float = name in _FLOATS_ONLY and not isinstance(element_of(op.results[0]), AnyFloat)
-    if name not in ttir.MATH or wants_float:
+    if name not in ttir.MATH:
         raise _no_counterpart(op)
     return lambda graph, op: graph.add(name, list(op.operands), op.results[0].type)
 
@@ -227,6 +225,38 @@ def _slice(graph: _Graph, op: stablehlo.SliceOp) -> SSAValue:
     )
 
 
+def _gather(graph: _Graph, op: stablehlo.GatherOp) -> SSAValue:
+    """Rows of a table: the dimension that is indexed comes first, all others are columns."""
+    dim = op.taken
+    if dim is None:
+        raise _no_counterpart(op, "a gather of more than elements along one dimension")
+    shape = shape_of(op.operand)
+    others = tuple(d for d in range(len(shape)) if d != dim)
+    left = tuple(shape[d] for d in others)
+    table = graph.permute(op.operand, (dim, *others))
+    table = graph.reshape(table, (shape[dim], prod(left)))
+    indices = graph.reshape(op.start_indices, op.indices_shape)
+    rows = _type(op.result, (*op.indices_shape, prod(left)))
+    value = graph.add("embedding", [indices, table], rows)
+    value = graph.reshape(value, (*op.indices_shape, *left))
+    offsets = op.dimension_numbers.data.offset_dims
+    counted = iter(range(len(op.indices_shape)))
+    columns = {place: len(op.indices_shape) + n for n, place in enumerate(offsets)}
+    rank = len(shape_of(op.result))
+    return graph.permute(
+        value, tuple(columns[d] if d in columns else next(counted) for d in range(rank))
+    )
+
+
+def _divide(graph: _Graph, op: stablehlo.BinaryOp) -> SSAValue:
+    """A quotient of integers is rounded towards 0: what is left over is taken off before."""
+    value = op.lhs
+    if not isinstance(element_of(op.result), AnyFloat):
+        rest = graph.add("fmod", [op.lhs, op.rhs], op.result.type)
+        value = graph.add("subtract", [op.lhs, rest], op.result.type)
+    return graph.add("divide", [value, op.rhs], op.result.type)
+
+
 def _iota(graph: _Graph, op: stablehlo.IotaOp) -> SSAValue:
     dim = op.iota_dimension.value.data
     return graph.add("arange", [], op.result.type, shape=list(shape_of(op.result)), dim=dim)
@@ -293,6 +323,8 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.ReshapeOp: _reshape,
     stablehlo.ConcatenateOp: _concatenate,
     stablehlo.SliceOp: _slice,
+    stablehlo.GatherOp: _gather,
+    stablehlo.BINARY["divide"]: _divide,
     stablehlo.IotaOp: _iota,
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,
