@@ -47,7 +47,7 @@ CASES = {
     "cos sin tan": lambda x, **_: x.cos() + x.sin() * (x / 4).tan(),
     "exp expm1": lambda x, **_: x.exp() - (x / 2).expm1(),
     "log log1p": lambda positive, **_: positive.log() + positive.log1p(),
-    "neg sign": lambda x, **_: -x * x.sign(),
+    "neg sign": lambda x, odd, whole, **_: (-x * x.sign(), odd.sign(), whole.sign()),
     "sqrt rsqrt reciprocal": lambda positive, **_: (
         positive.sqrt() + positive.rsqrt() + positive.reciprocal()
     ),
@@ -87,6 +87,10 @@ CASES = {
     ),
     "mixed types": lambda x, whole, short, **_: x + whole * short,
     "whole numbers": lambda whole, **_: whole * 3 - whole.abs(),
+    "short numbers": lambda whole, **_: (
+        whole.to(torch.int8) * 11 // 2, (whole * 3000).to(torch.int16) + 20000 > 0,
+        ((whole * 100).to(torch.int8).abs() - 1).sum(0, dtype=torch.int8).int(),
+    ),
     "logical": lambda mask, x, **_: (mask & (x > 0)) | (mask ^ (x < 0.5)),
     "logical numbers": lambda mask, **_: (mask & True) | ((mask ^ True) & (mask | False)),
     "numbers of booleans": lambda mask, x, **_: ((mask + (x > 0)) * mask).float() + mask,

@@ -35,7 +35,7 @@ _UNARY = {
     "erfc": "erfc", "exp": "exponential", "expm1": "exponential_minus_one", "floor": "floor",
     "log": "log", "log1p": "log_plus_one", "neg": "negate",
     "round": "round_nearest_even", "rsqrt": "rsqrt", "sigmoid": "logistic",
-    "sign": "sign", "sin": "sine", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
+    "sin": "sine", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 
 
@@ -48,6 +48,17 @@ def _unary(name: str) -> Lowering:
 
 for _aten, _name in _UNARY.items():
     lowers(getattr(aten, _aten).default)(_unary(_name))
+
+
+@lowers(aten.sign.default)
+def sign(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    """That of what is no number is 0 for torch."""
+    found = emitter.unary("sign", x)
+    if not dtype_of(x).is_floating_point:
+        return found
+    return emitter.select(
+        emitter.compare("EQ", x, x), found, operand(emitter, 0, node, dtype_of(x))
+    )
 
 
 @lowers(aten.reciprocal.default)

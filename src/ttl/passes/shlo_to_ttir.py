@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerType,
     ModuleOp,
+    Signedness,
     StringAttr,
     TensorType,
     TupleType,
@@ -30,7 +31,7 @@ from xdsl.passes import ModulePass
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
 from ttl.dialects.graph import Tensor, as_text
-from ttl.dialects.stablehlo import element_of, ints, shape_of
+from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 
 from .module_pass import Maker, cannot_compile, erase
 
@@ -91,7 +92,9 @@ class _Conversion:
         elif isinstance(op, stablehlo.CustomCallOp):
             self._call(op)
         else:
-            op.results[0].replace_all_uses_with(_converter(op)(_Graph(Maker.before(op)), op))
+            graph = _Graph(Maker.before(op))
+            made = _converter(op)(graph, op)
+            op.results[0].replace_all_uses_with(_wrapped(graph, op, made))
 
     def _elements(self, op: stablehlo.GetTupleElementOp) -> list[SSAValue]:
         if op.operand not in self.tuples:
@@ -159,6 +162,33 @@ def _converter(op: Operation) -> Converter:
     if name not in ttir.MATH:
         raise _no_counterpart(op)
     return lambda graph, op: graph.add(name, list(op.operands), op.results[0].type)
+
+
+# The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
+# operations can give more than they hold.
+_GROWING = (
+    "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
+    "subtract",
+)  # fmt: skip
+
+
+def _wrapped(graph: _Graph, op: Operation, value: SSAValue) -> SSAValue:
+    """What does not fit the bits of an integer wraps around."""
+    element, type = element_of(value), tensor_type(value)
+    if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
+        return value
+    if element.width.data not in (8, 16) or op.name.partition(".")[2] not in _GROWING:
+        return value
+    span = float(2**element.width.data)
+
+    def number(amount: float) -> SSAValue:
+        return graph.full(amount, _type(value, ()))
+
+    moved = graph.add("add", [value, number(span / 2)], type)
+    rest = graph.add("fmod", [moved, number(span)], type)
+    is_below = graph.add("lt", [rest, number(0)], TensorType(i1, shape_of(value)))
+    rest = graph.add("where", [is_below, graph.add("add", [rest, number(span)], type), rest], type)
+    return graph.add("subtract", [rest, number(span / 2)], type)
 
 
 # Operations with a form of their own --------------------------------------------------------------
