@@ -63,6 +63,7 @@ D2M_MIDDLEEND = (
     "d2m-insert-explicit-streams",
     "d2m-allocate",
     "d2m-generic-lower-dmas",  # in the generic, whose grid bounds the indices
+    "d2m-generic-hw-thread-selection",
     "d2m-generic-regions-to-funcs",
 )
 D2M_BACKEND = ("convert-d2m-to-ttl",)
