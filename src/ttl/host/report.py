@@ -8,8 +8,8 @@ import re
 from ttl.artifact import CompiledOperation, Kernel, ThreadKind
 from ttl.diagnostics import Diagnostic, InternalError, KernelFault, Label, Span, UsageError, codes
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
+from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
-from ttl.semantics.multicasts import receiver_not_ready
 from ttl.trace import EventKind, Recorder
 
 from .buffer_ends import consumers, producers

@@ -17,7 +17,7 @@ from ttl.codegen import assemble
 from ttl.config import Config
 from ttl.dialects import d2m
 from ttl.dialects.metal import MetalLayoutAttr
-from ttl.dialects.ttcore import TileType
+from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes import find_pass, run_pipeline
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.metal_layout import MetalLayout
@@ -78,16 +78,13 @@ def _operand(argument: SSAValue, layout: MetalLayoutAttr) -> Operand:
 
 def _dtype(type: Any) -> DType:
     assert isinstance(type, TensorType)
-    return TileType(IntegerAttr(32, i64), IntegerAttr(32, i64), type.element_type).dtype
+    return dtype_of_element(type.element_type)
 
 
 def _to_device(array: Array, type: Any) -> Any:
-    layout = MetalLayout(tuple(type.get_shape()))
-    padded = np.zeros(layout.collapsed_shape, np.float32)
-    padded[tuple(slice(size) for size in layout.logical_shape)] = array
-    return ttnn.from_numpy(padded, dtype=_dtype(type), device=ttnn.open_device(device_id=0))
+    rows = MetalLayout(tuple(type.get_shape())).collapse(array)
+    return ttnn.from_numpy(rows, dtype=_dtype(type), device=ttnn.open_device(device_id=0))
 
 
 def _to_host(tensor: Any, type: Any) -> Array:
-    whole: Array = ttnn.to_numpy(tensor)
-    return whole[tuple(slice(size) for size in type.get_shape())]
+    return MetalLayout(tuple(type.get_shape())).restore(ttnn.to_numpy(tensor))

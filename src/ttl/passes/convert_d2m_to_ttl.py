@@ -3,8 +3,8 @@
 rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once, held to the
              end, and then written back; an input that nobody fills is filled from the core's part
-rule TAKE    if another thread takes the output, it is pushed where the writer says that it is ready,
-             and who takes it writes each block back before its release
+rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
+             ready, and who takes it writes each block back before its release
 rule SUM     a matrix product is made in the block that it is stored to, on top of what is there
 """
 
@@ -46,6 +46,8 @@ from .kernel_calls import add
 from .module_pass import D2M_MARK, REPLACES, TILE_MATMUL, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
 from .node_calls import minus
+
+HOST = "host"  # the module of what the host does
 
 
 class ConvertD2mToTtl(ModulePass):
@@ -133,7 +135,7 @@ class _Converter:
         first = self.module.body.block.first_op
         assert first is not None
         self.module.body.block.insert_ops_before(declared, first)
-        erase(self.function)
+        self._set_host_apart(movers)
 
     def _move_shards(self, movers: list[func.FuncOp]) -> None:
         """rule SHARD"""
@@ -164,6 +166,17 @@ class _Converter:
         self.module.body.block.add_op(function)
         movers.append(function)
         return function
+
+    def _set_host_apart(self, movers: list[func.FuncOp]) -> None:
+        """What is left of the function is not for cores; it names the kernels that they run."""
+        known = [thread.symbol.data for thread in self.generic.threads]
+        added = [k.sym_name.data for k in movers if k.sym_name.data not in known]
+        threads = [*self.generic.threads, *(d2m.ThreadAttr.of("datamovement", n) for n in added)]
+        self.generic.properties["threads"] = ArrayAttr(threads)
+        for body in list(self.generic.bodies):
+            self.generic.detach_region(body)
+        self.function.detach()
+        self.module.body.block.add_op(ModuleOp([self.function], None, StringAttr(HOST)))
 
     def attributes(self, thread: str, tensors: list[int]) -> dict[str, Any]:
         names = [StringAttr(operand.tensor) for operand in self.operands]

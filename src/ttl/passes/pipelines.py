@@ -66,7 +66,7 @@ D2M_MIDDLEEND = (
     "d2m-generic-hw-thread-selection",
     "d2m-generic-regions-to-funcs",
 )
-D2M_BACKEND = ("convert-d2m-to-ttl",)
+D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
 TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from ttl.diagnostics import RuleBroken, codes
 
+from .dtypes import Array
 from .types import TILE_SIZE, Shape
 
 MemorySpace = Literal["l1", "dram"]
@@ -60,6 +63,23 @@ class MetalLayout:
         """The grid, then what is on each core."""
         self.check(grid)
         return (*grid, *self.shard_shape(grid))
+
+    @property
+    def padded_shape(self) -> Shape:
+        """The logical shape with its last two dimensions in whole tiles."""
+        pairs = zip(self.logical_shape, self.dim_alignments, strict=True)
+        return tuple(_aligned(size, to) for size, to in pairs)
+
+    def collapse(self, array: Array) -> Array:
+        """The elements of a tensor in the collapsed shape, padded with zeros."""
+        padded = np.zeros(self.padded_shape, array.dtype)
+        padded[tuple(slice(size) for size in self.logical_shape)] = array
+        return padded.reshape(self.collapsed_shape)
+
+    def restore(self, array: Array) -> Array:
+        """And back, without the padding."""
+        whole = array.reshape(self.padded_shape)
+        return whole[tuple(slice(size) for size in self.logical_shape)]
 
     def check(self, grid: Shape) -> None:
         """RuleBroken if the tensor cannot be divided among the cores."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.language.described import described
 from ttl.semantics.block_protocol import Event, State
-from ttl.semantics.multicasts import receiver_not_ready
 from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import Shape
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ttl.diagnostics import RuleBroken, codes
+from . import catalogue as codes
+from .errors import RuleBroken
 
-from .types import Shape
+Node = tuple[int, ...]
 
 
-def receiver_not_ready(buffer: str, sender: Shape, receiver: Shape) -> RuleBroken:
+def receiver_not_ready(buffer: str, sender: Node, receiver: Node) -> RuleBroken:
     """Nodes are (x, y), cores (y, x)."""
     return RuleBroken(
         codes.RECEIVER_NOT_READY,
