@@ -16,6 +16,7 @@ namespace {
 const char* const mode_names[] = {
     "no init",  "copy_init", "unary_bcast_init", "transpose_init", "transpose_dest_init",
     "add_init", "sub_init",  "mul_init",         "reduce_init",    "matmul_init",
+    "tilize_init", "pack_untilize_init",
 };
 
 // Values are unpacked by the configured format, not by the buffer's: a difference gives garbage.
@@ -136,6 +137,15 @@ float* load_matrix_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
 float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   check_matrix_operand(buffer_at(fiber, index, line), line);
   return load_b(fiber, index, tile, line);
+}
+
+void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line) {
+  check_move(fiber, buffer, line);
+  check_format(compute_of(fiber).source_a, buffer, "source A", line);
+}
+
+void round_copied(Fiber& fiber, const TileFormat& format, float* values) {
+  round_moved(fiber, format, values);
 }
 
 void transpose_values(float* values) {
