@@ -26,10 +26,12 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.semantics.dtypes import NARROW, DType, float16, int32
+from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
 from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
+from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
+from .arranged_tiles import inner_dims
 from .compiler_buffers import FP32
 from .module_pass import Maker, erase, kernels, not_yet, target_of
 from .ttl_set_compute_kernel_config import decide_fp32
@@ -42,7 +44,8 @@ class TtlExpandCompositions(ModulePass):
     name = "ttl-expand-compositions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        api = target_of(op).device_api
+        target = target_of(op)
+        api = target.device_api
         for kernel in kernels(op, "compute"):
             decide_fp32(kernel)
             _check_float16(kernel)
@@ -50,7 +53,8 @@ class TtlExpandCompositions(ModulePass):
                 if isinstance(inner, ttl.BlockMathOp):
                     _check_width(kernel, inner)
                     _check_fidelity(kernel, inner)
-                    _expand(inner, api)
+                    if target.broadcasts_32_bits or not _expand_broadcast(inner, kernel, api):
+                        _expand(inner, api)
                 elif isinstance(inner, ttl.StoreOp):
                     _convert_stored(inner, api)
 
@@ -107,6 +111,24 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
         value.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(value)
     erase(op)
+
+
+def _expand_broadcast(op: ttl.BlockMathOp, kernel: func.FuncOp, api: str) -> bool:
+    """Of 32 bits inside a tile, where the chip does not do that: True if it was one."""
+    if op.ENTRY.name != "broadcast" or not inner_dims(op) or not bool(kernel.attributes[FP32]):
+        return False
+    do, shape = Expansion(Maker.before(op), api), block_type(op.result.type).shape
+    dtype = do.dtype(op.inputs[0])
+    if dtype.is_float and dtype != float32:
+        return False
+    assert shape is not None and op.parameters is not None
+    dims = tuple(dim.value.data for dim in op.parameters.data["dims"].data)  # type: ignore[attr-defined]
+    composition = broadcast_in_parts if dtype.is_float else whole_broadcast
+    value = composition(do, op.inputs[0], dims, shape)
+    value.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    erase(op)
+    return True
 
 
 def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:

@@ -101,7 +101,7 @@ def test_integers_that_the_matrix_unit_adds_where_floats_are_copied(run_compute,
     body = f"""compute_kernel_hw_startup{set_up};
 cb_wait_front(0, 1); tile_regs_acquire(); copy_init(0);
 copy_tile(0, 0, 0);"""
-    with pytest.raises(KernelFault, match="the matrix unit adds integers .* `in0` holds BFloat16"):
+    with pytest.raises(KernelFault, match=r"the matrix unit adds integers .* `in0` holds BFloat16"):
         run_compute(body, [[1.0], [1]], formats=["BFloat16", "Int32"], fp32_dest_acc_en=True)
 
 
