@@ -360,6 +360,8 @@ def test_broadcasts_where_the_chip_has_none_of_32_bits(dtype: str, monkeypatch) 
     assert_equal(program_type(stores(BROADCASTS), count=3, dtype=kind, values=values))
     if kind.is_float:
         assert_equal(ComputeProgram(stores(BROADCASTS), count=3, dtype=kind, values=(-9e9, 9e9)))
+        texts = [text.replace("(a_blk, dims", "(a_blk * b_blk, dims") for text in BROADCASTS]
+        assert_equal(ComputeProgram(stores(texts), count=3, out_dtype=kind))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -31,8 +31,8 @@ from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
 from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
-from .arranged_tiles import inner_dims
-from .compiler_buffers import FP32
+from .arranged_tiles import inner_dims, is_view
+from .compiler_buffers import FP32, CompilerBuffers
 from .module_pass import Maker, erase, kernels, not_yet, target_of
 from .ttl_set_compute_kernel_config import decide_fp32
 
@@ -49,11 +49,14 @@ class TtlExpandCompositions(ModulePass):
         for kernel in kernels(op, "compute"):
             decide_fp32(kernel)
             _check_float16(kernel)
+            is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
             for inner in list(kernel.walk()):
                 if isinstance(inner, ttl.BlockMathOp):
                     _check_width(kernel, inner)
                     _check_fidelity(kernel, inner)
-                    if target.broadcasts_32_bits or not _expand_broadcast(inner, kernel, api):
+                    if is_wide and _is_broadcast_of_32_bits(inner):
+                        _expand_broadcast(inner, api)
+                    else:
                         _expand(inner, api)
                 elif isinstance(inner, ttl.StoreOp):
                     _convert_stored(inner, api)
@@ -113,22 +116,30 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     erase(op)
 
 
-def _expand_broadcast(op: ttl.BlockMathOp, kernel: func.FuncOp, api: str) -> bool:
-    """Of 32 bits inside a tile, where the chip does not do that: True if it was one."""
-    if op.ENTRY.name != "broadcast" or not inner_dims(op) or not bool(kernel.attributes[FP32]):
+def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
+    """Inside a tile; of floats, all but those in the user's buffers of 16-bit ones."""
+    if op.ENTRY.name != "broadcast" or not inner_dims(op):
         return False
-    do, shape = Expansion(Maker.before(op), api), block_type(op.result.type).shape
-    dtype = do.dtype(op.inputs[0])
-    if dtype.is_float and dtype != float32:
-        return False
-    assert shape is not None and op.parameters is not None
+    operand = op.inputs[0]
+    while is_view(operand.owner):
+        operand = operand.owner.inputs[0]  # type: ignore[union-attr]
+    dtype = block_type(operand.type).dtype
+    is_narrow = dtype is not None and dtype.is_float and dtype != float32
+    return not is_narrow or not isinstance(operand.owner, ttl.WaitOp)
+
+
+def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
+    """Where the chip does not do it."""
+    do, result = Expansion(Maker.before(op), api), block_type(op.result.type)
+    assert result.shape is not None and result.dtype is not None and op.parameters is not None
     dims = tuple(dim.value.data for dim in op.parameters.data["dims"].data)  # type: ignore[attr-defined]
-    composition = broadcast_in_parts if dtype.is_float else whole_broadcast
-    value = composition(do, op.inputs[0], dims, shape)
+    composition = broadcast_in_parts if result.dtype.is_float else whole_broadcast
+    value = composition(do, op.inputs[0], dims, result.shape)
+    if value.type != op.result.type:  # in registers all floats are the same
+        value = do.add("add", value.owner.operands, result, {})
     value.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(value)
     erase(op)
-    return True
 
 
 def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:

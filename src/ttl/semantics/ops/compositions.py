@@ -105,6 +105,7 @@ def typecast(do: Composer, x: Value, dtype: DType) -> Value:
 
 def broadcast_in_parts(do: Composer, x: Value, dims: Shape, shape: Shape) -> Value:
     """An f32 is the sum of three numbers of 8 digits, an infinite one of itself and zeros."""
+    x = do.rounded(x, float32)
     parts: list[Value] = []
     for _ in range(3):
         part = do.rounded(x, bfloat16)
