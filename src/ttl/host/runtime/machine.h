@@ -83,6 +83,7 @@ struct Compute {
   ckernel::detail::VectorInit vector_init;  // the last one that loaded constants
   uint32_t vector_parameter;
   Source source_a, source_b;
+  bool adds_integers;  // the matrix unit, by the format that was set up last
   const TileFormat* packer;
   PackMask pack_mask;
   PackRelu pack_relu;
