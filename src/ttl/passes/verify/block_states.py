@@ -33,7 +33,14 @@ def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
     found = [(kernel, _check(kernel)) for kernel in kernels(module)]
     if mistakes := [result for _, result in found if isinstance(result, Diagnostic)]:
         raise CompileError(*mistakes)
-    return [kernel for kernel, is_doubtful in found if is_doubtful]
+    return [kernel for kernel, is_doubtful in found if is_doubtful and not _hands_on(kernel)]
+
+
+def _hands_on(op: Operation) -> bool:
+    """What a loop hands on has the same name in every iteration: behind the first, a walk does not
+    tell one from the other.
+    """
+    return any(isinstance(inner, (ttl.HandOverOp, ttl.HandOverTransferOp)) for inner in op.walk())
 
 
 MOST_PATHS = 64
@@ -82,6 +89,8 @@ def _body(op: Operation, walks: list[BlockWalk]) -> list[BlockWalk]:
 def _again(op: Operation, before: list[BlockWalk], after: list[BlockWalk]) -> list[BlockWalk]:
     """A second iteration, if the first changed what was there; there may be none."""
     known = before[0].known() if before else ()
+    if _hands_on(op):
+        return after
     if {walk.summary(known) for walk in after} <= {walk.summary(known) for walk in before}:
         return after
     decided_before = {key for walk in before for key in walk.facts}
@@ -154,6 +163,7 @@ class _Held:
     acquire: ttl.AcquireOp
     life: Life
     copy_op: Operation | None = None  # the last that was started with it
+    is_past: bool = False  # of another iteration
 
     def __str__(self) -> str:
         return f"the block of `{self.acquire.buffer.name_hint}`"
@@ -168,7 +178,7 @@ class _Held:
     def copy(self) -> _Held:
         life = Life(self.life.state)
         life.transfers_reading = self.life.transfers_reading
-        return _Held(self.acquire, life, self.copy_op)
+        return _Held(self.acquire, life, self.copy_op, self.is_past)
 
     def acquired_here(self) -> tuple[Label, ...]:
         return _label(self.acquire, "acquired here")
@@ -279,6 +289,8 @@ class BlockWalk:
         else:
             state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
             held = _Held(op, Life(state))
+        for other in self.blocks.values():
+            other.is_past = other.is_past or (other.acquire is op and other is not held)
         self.blocks[op.block] = held
         queue = self.queues.setdefault((op.buffer, type(op)), [])
         queue.append(held)
@@ -289,6 +301,7 @@ class BlockWalk:
         number = op.attributes.get("number")
         for held in self.blocks.values():  # one that was released already says so
             is_it = number is not None and held.acquire.attributes.get("number") == number
+            is_it = is_it and not held.is_past
             if is_it and held.life.state is State.RELEASED:
                 held.step(Event.PUSH if is_push else Event.POP)
             if is_it and isinstance(held.acquire, ttl.ReserveOp) is not is_push:
