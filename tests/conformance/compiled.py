@@ -43,8 +43,6 @@ EXCEPTIONS: dict[str, str] = {
     "test_scatter_gather_corrected[grid1-scatter_gather]": OPEN,
     "test_scatter_gather_corrected[grid2-scatter_gather]": OPEN,
     "test_scatter_gather_corrected[grid3-scatter_gather]": OPEN,
-    # The warning comes from the simulator only.
-    "test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help": OPEN,
     # Refused with other words than the simulator's.
     "test_nets_are_not_made_in_kernels": OPEN,
     "test_a_second_receive_into_a_block_that_was_not_read_is_refused": OPEN,

@@ -120,6 +120,7 @@ def _build_function(
     builder = KernelBuilder(
         kernel, environment, program.grid, program.tensors, target.device_api, nets
     )
+    builder.names_around = program.operation.local_names
     build_kernel(builder)
     mistakes += builder.diagnostics
     builder.entry.add_op(func.ReturnOp())

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Diagnostic
@@ -166,8 +167,8 @@ def run_pipeline(
     from .verify import check_synchronization, raise_errors
 
     context = Context()
-    synchronize(module, before, after)
-    found = check_synchronization(module)
+    doubtful = synchronize(module, before, after)
+    found = check_synchronization(module, doubtful)
     raise_errors(found)
     if report is not None:
         for warning in found:
@@ -180,14 +181,15 @@ def run_pipeline(
 
 def synchronize(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
-) -> None:
+) -> list[FuncOp]:
     """Put every release and wait into the IR; CompileError where a block is misused.
 
-    Threads of the d2m dialect become kernels first.
+    Threads of the d2m dialect become kernels first. The kernels in which some paths misuse a block
+    are returned.
     """
     from .verify.block_states import verify_block_states
 
     if is_d2m(module):
         run_passes([find_pass(name)() for name in D2M], Context(), module, before, after)
     run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
-    verify_block_states(module)
+    return verify_block_states(module)
