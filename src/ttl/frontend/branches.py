@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.conditions import with_fact
+from ttl.dialects.conditions import decided, with_fact
 from ttl.semantics.tensors import TensorSlice
 
 from .builder import (
@@ -324,9 +324,10 @@ def choose(
     otherwise: Callable[[], Value],
 ) -> Value:
     """`then if condition else otherwise`: only one of them is evaluated."""
-    decided = truth(builder, condition)
-    if not isinstance(decided, SSAValue):
-        return then() if decided else otherwise()
+    asked = truth(builder, condition)
+    known = decided(builder.facts, asked) if isinstance(asked, SSAValue) else asked
+    if known is not None:
+        return then() if known else otherwise()
     variable = builder.frame.number, RESULT
 
     def put(value: Callable[[], Value]) -> Path:
@@ -335,7 +336,8 @@ def choose(
 
         return path
 
-    joined = conditional(builder, decided, put(then), put(otherwise))
+    assert isinstance(asked, SSAValue)
+    joined = conditional(builder, asked, put(then), put(otherwise))
     result = builder.values.pop(variable)
     if isinstance(result, Unusable):
         raise result.refuse()

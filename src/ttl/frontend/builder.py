@@ -159,6 +159,8 @@ class KernelBuilder:
         self.unrolled_count = 0
         self.path_count = 0
         self.facts: Facts = {}  # what conditions are decided on this path
+        # The last item of a list that could not be told before the run: its index, and of how many.
+        self.undecided: tuple[Frame, ast.expr, int] | None = None
         self.frame_count = 0
         self.number_count = 0
         self.ages: dict[SSAValue, int] = {}  # of blocks, in the order of acquisition
@@ -167,6 +169,7 @@ class KernelBuilder:
         self.released: frozenset[SSAValue] = frozenset()
         self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
+        self.call_value: Inline = _no_functions  # of anything that can be called
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
         self.frame = self.new_frame(code.co_filename, own, environment=environment)

@@ -6,7 +6,6 @@ import ast
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -28,11 +27,19 @@ from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 from . import scalars
 from .block_math import block_math, is_acquired, is_block, operand_type, store
 from .branches import choose
-from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
+from .builder import (
+    FlowBroken,
+    KernelBuilder,
+    Value,
+    describe,
+    flow_broken,
+    not_in_kernels,
+    not_yet,
+)
 from .calls import CALLS, SUBSCRIPTS, call_method
 from .data_movement import tensor_slice
 from .environment import MISSING, NodeFunctions, NodeObjects
-from .functions import LocalFunction, local_function
+from .functions import BoundMethod, LocalFunction, local_function
 from .items import changing_method, comprehension, iterated, new, unpacked
 from .loops import RangeValue, range_value
 from .pipe_copies import is_pipe, pipe_attribute
@@ -220,14 +227,6 @@ def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Valu
     raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
 
 
-@dataclass(frozen=True, slots=True)
-class BoundMethod:
-    """A method of a block, transfer or list of the kernel that is not called at once."""
-
-    owner: Value
-    method: Callable[..., Value]
-
-
 def get_attribute(
     builder: KernelBuilder, owner: Value, name: Value, default: Value = MISSING
 ) -> Value:
@@ -264,7 +263,7 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     if isinstance(owner, SSAValue):
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
-        return _item_at_run_time(builder, owner, index)
+        return _item_at_run_time(builder, owner, index, node.slice)
     try:
         if isinstance(owner, list) and isinstance(index, slice):
             return new(builder, owner[index])
@@ -273,12 +272,19 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
 
 
-def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
-    """An item of a tuple or list of numbers: one condition after the other."""
+def _item_at_run_time(
+    builder: KernelBuilder, owner: Value, index: Value, node: ast.expr
+) -> Value:
+    """An item of a tuple or list: one condition after the other."""
     if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:
         raise flow_broken(f"an item of {describe(owner)} that is known only at run time")
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
+
+    if index not in builder.naturals:  # Python counts from the end then
+        is_before = scalars.compare(builder, ast.Lt(), index, 0)
+        from_end = scalars.arithmetic(builder, ast.Add(), index, len(owner))
+        index = scalars.select(builder, is_before, from_end, index)
 
     def item(position: int) -> Value:
         if position == len(owner) - 1:
@@ -286,7 +292,11 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         is_here = scalars.compare(builder, ast.Eq(), index, position)
         return choose(builder, is_here, lambda: owner[position], lambda: item(position + 1))
 
-    return item(0)
+    try:
+        return item(0)
+    except FlowBroken:
+        builder.undecided = builder.frame, node, len(owner)
+        raise
 
 
 # Operators ----------------------------------------------------------------------------------------

@@ -38,6 +38,14 @@ class LocalFunction:
     signature: inspect.Signature
 
 
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A method of a block, transfer or list of the kernel that is not called at once."""
+
+    owner: Value
+    method: Callable[..., Value]
+
+
 def local_function(
     builder: KernelBuilder, tree: Definition, evaluate: Callable[[ast.expr], Value]
 ) -> LocalFunction:

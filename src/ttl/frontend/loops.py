@@ -306,7 +306,7 @@ def settle_fills(
     if not fills:
         return
     mark, scratch = builder.mark(), Block()
-    with _inside(builder, loop, scratch):
+    with inside(builder, loop, scratch):
         body()
         ends = builder.values
     builder.go_back(mark)
@@ -361,7 +361,8 @@ def new_loop(
 
 
 @contextmanager
-def _inside(builder: KernelBuilder, loop: FlowLoop, block: Block) -> Iterator[None]:
+def inside(builder: KernelBuilder, loop: FlowLoop, block: Block) -> Iterator[None]:
+    """What is translated inside belongs to the body of the loop."""
     loops, unfinished = builder.loops, builder.unfinished
     builder.loops, builder.unfinished = (*loops, loop), (*unfinished, None)
     try:
@@ -409,7 +410,7 @@ def loop_over(
     if lower in builder.naturals:
         builder.naturals.add(block.args[0])
     arguments = list(block.args[1:])
-    with _inside(builder, loop, block):
+    with inside(builder, loop, block):
         carried.enter(arguments)
         builder.assign(target.id, _counted(builder, steps, block.args[0], hint))
         body()
@@ -522,7 +523,7 @@ def loop_while(
         builder.emit(scf.ConditionOp(decided, *test.args))
     block = Block(arg_types=carried.types)
     arguments = list(block.args)
-    with _inside(builder, loop, block):
+    with inside(builder, loop, block):
         carried.enter(arguments)
         body()
         yielded, unusable = carried.leave(arguments)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from operator import eq, ne
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -265,10 +266,49 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Val
     kind = float if float in kinds else int
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
         return sign in ("<=", ">=", "==")
+    if kind is int and (known := _compare_chosen(builder, operator, left, right)) is not None:
+        return known
     one, other = (as_kind(builder, value, kind) for value in (left, right))
     if kind is float:
         return builder.value(arith.CmpfOp(one, other, of_floats))
     return builder.value(arith.CmpiOp(one, other, of_integers))
+
+
+def _compare_chosen(
+    builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
+) -> Value:
+    """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
+    if isinstance(right, SSAValue) or not isinstance(left, SSAValue):
+        return None
+    chosen = _chosen_constants(left)
+    if chosen is None:
+        return None
+    condition, *numbers = chosen
+    fold = {ast.Eq: eq, ast.NotEq: ne}.get(type(operator))
+    if fold is None:
+        return None
+    then, otherwise = (fold(number, right) for number in numbers)
+    if then == otherwise:
+        return bool(then)
+    return condition if then else negation(builder, condition)
+
+
+def _chosen_constants(value: SSAValue) -> tuple[SSAValue, int, int] | None:
+    """The condition and the two constants of a value that is one or the other."""
+    op = value.owner
+    if isinstance(op, arith.SelectOp):
+        condition, arms = op.cond, [op.lhs, op.rhs]
+    elif isinstance(op, scf.IfOp):
+        position, condition = op.results.index(value), op.cond
+        arms = [region.block.last_op.operands[position] for region in op.regions]  # type: ignore
+    else:
+        return None
+    constants = [
+        arm.owner.value.value.data
+        for arm in arms
+        if isinstance(arm.owner, arith.ConstantOp) and isinstance(arm.owner.value, IntegerAttr)
+    ]
+    return (condition, constants[0], constants[1]) if len(constants) == 2 else None
 
 
 def _contains(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
-from ttl.language import signpost
+from ttl.language import PipeNet, signpost
 
 from .block_math import accumulate, is_block, refuse_shapeless
 from .branches import conditional, not_joined
@@ -32,10 +32,11 @@ from .builder import (
     not_in_kernels,
 )
 from .choices import without_choice
-from .expressions import binary, expression, steps_of, subscript
-from .functions import RETURNED, Definition, inline, local_function, shared_names
+from .expressions import binary, call, expression, steps_of, subscript
+from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
 from .items import bind, changed, delete_item, iterated, unpacked
 from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
+from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .scalars import common_kind, kind_of, truth
 from .source import kernel_tree
 from .steps import (
@@ -67,6 +68,9 @@ def build_body(builder: KernelBuilder, tree: ast.FunctionDef | ast.AsyncFunction
     builder.frame.tree = tree
     builder.inline = lambda function, arguments, keywords: inline(
         builder, function, arguments, keywords, function_body
+    )
+    builder.call_value = lambda function, arguments, keywords: call(
+        builder, function, arguments, keywords
     )
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
@@ -105,6 +109,8 @@ def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
             if (simple := STATEMENTS.get(type(node))) is None:
                 keyword = KEYWORDS.get(type(node), type(node).__name__)
                 raise not_in_kernels(f"`{keyword}`")
+            if is_call_for_pipes(node):
+                return for_each_pipe(builder, node, rest)
             return _simple_statement(builder, simple, node, rest)
     except CannotCompile:
         # Go on: mistakes of other statements are reported too, but none that only follow.
@@ -119,21 +125,38 @@ def _simple_statement(
 ) -> Steps:
     """`x = a if c else b` is an `if` where a and b cannot be joined."""
     by_branches = without_choice(node)
-    if by_branches is None:
-        handler(builder, node)
-        return rest
     mark = builder.mark()
-    with suppress(CannotCompile):
-        with builder.at(node):
+    builder.undecided = None
+    if by_branches is None:
+        with suppress(CannotCompile), builder.at(node):
             handler(builder, node)
-        if not any(_is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])):
             return rest
-    if len(builder.diagnostics) > len(mark.mistakes) and (
-        builder.flow_mistakes == mark.flow_mistakes
-    ):
+        by_branches = _by_item(builder, node)
+    else:
+        with suppress(CannotCompile):
+            with builder.at(node):
+                handler(builder, node)
+            if not any(
+                _is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])
+            ):
+                return rest
+    has_mistakes = len(builder.diagnostics) > len(mark.mistakes)
+    if by_branches is None or (has_mistakes and builder.flow_mistakes == mark.flow_mistakes):
         raise CannotCompile
     builder.go_back(mark)
     return statement(builder, by_branches, rest)
+
+
+def _by_item(builder: KernelBuilder, node: ast.stmt) -> ast.If | None:
+    """`blocks[i].push()` as `if i == 0: ...` for each item there is; None if that is not it."""
+    if builder.undecided is None or builder.undecided[0] is not builder.frame:
+        return None
+    _, index, count = builder.undecided
+    branch: ast.stmt = node
+    for position in reversed(range(count - 1)):
+        test = ast.Compare(index, [ast.Eq()], [_value(position)])
+        branch = ast.copy_location(ast.If(test, [node], [branch]), node)
+    return ast.fix_missing_locations(branch) if isinstance(branch, ast.If) else None
 
 
 def _is_value(builder: KernelBuilder, name: str) -> bool:
@@ -141,6 +164,73 @@ def _is_value(builder: KernelBuilder, name: str) -> bool:
     variable = builder.variable(name)
     value = builder.values.get(variable) if variable is not None else None
     return isinstance(value, SSAValue) and is_block(value) and isinstance(value.owner, scf.IfOp)
+
+
+def is_call_for_pipes(node: ast.stmt) -> TypeGuard[ast.Expr]:
+    """`net.if_src(f)` or `net.if_dst(f)`"""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("if_src", "if_dst")
+    )
+
+
+def for_each_pipe(builder: KernelBuilder, node: ast.Expr, rest: Steps) -> Steps:
+    """One body for all pipes; calls one by one if it hands on what a loop cannot.
+
+    How many there are depends on the node: each number has its branch.
+    """
+    mark = builder.mark()
+    with suppress(CannotCompile), builder.at(node):
+        _simple_statement(builder, expression_statement, node, ())
+    if not _needs_unrolling(builder, mark, rest):
+        if len(builder.diagnostics) > len(mark.mistakes):
+            raise CannotCompile
+        return rest
+    tried = tuple(builder.diagnostics)
+    builder.go_back(mark)
+    call = node.value
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    net = expression(builder, call.func.value)
+    arguments = [expression(builder, argument) for argument in call.args]
+    role = call.func.attr.removeprefix("if_")
+    counts = counts_on_nodes(builder, net, role) if isinstance(net, PipeNet) else []
+    if not counts or len(arguments) != 1 or not builder.may_unroll(sum(counts)):
+        builder.diagnostics[:] = tried
+        raise CannotCompile
+    number = pipe_count(builder, net, role) if len(counts) > 1 else None
+    return (*_by_count(node, net, role, arguments[0], number, counts), *rest)
+
+
+def _by_count(
+    node: ast.Expr,
+    net: PipeNet,
+    role: str,
+    function: Value,
+    number: SSAValue | None,
+    counts: list[int],
+) -> list[ast.stmt]:
+    """`if number == counts[0]: f(pipe) ... else: ...`, as statements with values in them."""
+    first, *others = counts
+    calls: list[ast.stmt] = [
+        ast.Expr(_call(BoundMethod(net, call_with_pipe(role, place)), function))
+        for place in range(first)
+    ]
+    if others:
+        test = ast.Compare(_value(number), [ast.Eq()], [_value(first)])
+        otherwise = _by_count(node, net, role, function, number, others)
+        calls = [ast.If(test, calls or [ast.Pass()], otherwise)]
+    return [ast.fix_missing_locations(ast.copy_location(call, node)) for call in calls]
+
+
+def _call(function: Value, argument: Value) -> ast.Call:
+    return ast.Call(_value(function), [_value(argument)], [])
+
+
+def _value(value: Value) -> ast.Constant:
+    """An expression that is a value of the translation."""
+    return ast.Constant(value)
 
 
 def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
