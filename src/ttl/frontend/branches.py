@@ -175,8 +175,10 @@ class _Join:
             return slot
         if not all(changes(value) or (by_value and is_readable(value)) for value in (one, other)):
             return MISSING
-        if (kind_of(one) is None) != (kind_of(other) is None):
-            return MISSING
+        if kind_of(one) is not kind_of(other):
+            self.builder.mixes_kinds = True
+            if self.builder.keeps_kinds or None in (kind_of(one), kind_of(other)):
+                return MISSING
         if kind_of(one) is None and one.type != other.type:
             return MISSING
         self.pairs.append((one, other))

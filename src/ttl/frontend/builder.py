@@ -139,8 +139,10 @@ class KernelBuilder:
         tensors: dict[str, Any],
         device_api: str,
         nets: Nets,
+        keeps_kinds: bool = False,
     ):
         self.kernel = kernel
+        self.keeps_kinds = keeps_kinds
         self.nets = nets
         self.grid = grid
         self.device_api = device_api
@@ -167,6 +169,9 @@ class KernelBuilder:
         self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
         # Blocks that the program has released, and transfers that it has waited for.
         self.released: frozenset[SSAValue] = frozenset()
+        # Has a variable been an int on one path and a float on another? Then it is a float, which
+        # nobody notices but print() and isinstance(): with them such paths are kept apart.
+        self.mixes_kinds = self.tells_kinds = False
         self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
         self.call_value: Inline = _no_functions  # of anything that can be called

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 from collections.abc import Callable
 from functools import partial
 from math import prod
@@ -162,11 +163,17 @@ def _formatted(
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
         return [_folded("this text", format, value, spec)]
-    if part.conversion != -1:
-        raise not_in_kernels("conversions of run-time values in texts")
     if scalars.kind_of(value) is None:
         raise not_in_kernels(f"text with {describe(value)}")
-    return [(value, spec)]
+    return [(value, spec if part.conversion == -1 else _spec_of_text(value, spec))]
+
+
+def _spec_of_text(value: SSAValue, spec: str) -> str:
+    """A number's text in a field, as a format of the number: texts stand on the left."""
+    found = re.fullmatch(r"(.?[<>^])?([1-9][0-9]*)?s?", spec)
+    if found is None or (spec and scalars.kind_of(value) is bool):
+        raise not_in_kernels(f"`{spec}` for a run-time value that is converted to a text")
+    return f"{found[1] or '<'}{found[2]}" if found[2] else ""
 
 
 CONVERSIONS: dict[int, Callable[[Any], Any]] = {
@@ -600,6 +607,7 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
     if not isinstance(value, SSAValue):
         return isinstance(value, kinds)
+    builder.tells_kinds = True
     found = scalars.kind_of(value)
     if found is None:
         is_transfer = isinstance(value.type, ttl.TransferType)

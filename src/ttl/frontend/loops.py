@@ -175,7 +175,7 @@ class Carried:
             return self.handed.broken(template.number, value)
         if isinstance(template, Slot):
             type = yielded[template.number].type
-            if not _fits(value, type):
+            if not _fits(self.builder, value, type):
                 return _other_kind(name, self.start[template.number], value)
             yielded[template.number] = typed(self.builder, value, type)
             return None
@@ -214,12 +214,15 @@ def _is_read(template: Any, arguments: Sequence[SSAValue]) -> bool:
     return _hands_on(template) or any(arguments[p.number].uses for p in _places(template))
 
 
-def _fits(value: Value, type: Attribute) -> bool:
+def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
     kind = kind_of(value)
     if kind is None:
         return (changes(value) or is_readable(value)) and value.type == type
     wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
-    return wanted is not None and common_kind(kind, wanted) is wanted
+    if wanted is not None and kind is not wanted:
+        builder.mixes_kinds = True
+        return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
+    return wanted is not None
 
 
 def _other_kind(name: str, start: Value, end: Value) -> RuleBroken:
