@@ -222,7 +222,8 @@ def test_kernels_that_print_are_accepted_by_the_headers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     places: dict[str, str] = {}
-    for name in ("texts and scalars", "formats", "blocks", "buffers", "tensors", "separators and ends"):
+    shown = ("texts and scalars", "formats", "blocks", "buffers", "tensors", "separators and ends")
+    for name in shown:
         for place, body in PRINTS[name].items():
             places[place] = places.get(place, "") + "\n" + body
     path = tmp_path / "program.py"

@@ -23,6 +23,7 @@ from .builder import (
     Unfinished,
     Unusable,
     Value,
+    Variable,
     describe,
     finish,
     flow_broken,
@@ -40,9 +41,9 @@ from .changing import (
     zipped,
 )
 from .containers import Contents
-from .data_movement import known_difference
 from .environment import MISSING, is_same
 from .handing_on import HandedOn, is_alike
+from .linear import known_difference
 from .scalars import SPECULATED, TYPES, arithmetic, common_kind, kind_of, truth
 
 Path = Callable[[], None]
@@ -84,7 +85,7 @@ def conditional(
         released.append(builder.released)
     builder.facts = facts
     builder.released = before.released
-    join = _Join(builder, released)
+    join = _Join(builder, released, ends)
     builder.values = {
         variable: join.variable(variable[1], *(end.get(variable, MISSING) for end in ends))
         for variable in (*ends[0], *(v for v in ends[1] if v not in ends[0]))
@@ -134,8 +135,14 @@ def not_joined(builder: KernelBuilder, before: Mark) -> set[str]:
 class _Join:
     """Collects the pairs of values between which a branch decides."""
 
-    def __init__(self, builder: KernelBuilder, released: list[frozenset[SSAValue]]) -> None:
+    def __init__(
+        self,
+        builder: KernelBuilder,
+        released: list[frozenset[SSAValue]],
+        ends: list[dict[Variable, Value]],
+    ) -> None:
         self.released = released  # in each branch
+        self.ends = ends  # the variables' values there
         self.builder = builder
         self.pairs: list[tuple[Value, Value]] = []
         self.hands_on = bool(builder.loops) and builder.loops[-1].hands_on
@@ -192,6 +199,8 @@ class _Join:
             return None
         if not self.hands_on and not isinstance(one.type, ttl.TransferType):
             return None
+        if self._have_other_names(one, other):
+            return None
         if all(self.handed.takes(value) for value in (one, other)) and is_alike(one, other):
             if (one, other) not in self.handed_pairs:
                 self.handed_pairs.append((one, other))
@@ -205,6 +214,14 @@ class _Join:
         number = self.pairs.index((one, other))
         self.values_of_blocks.add(number)
         return Slot(number)
+
+    def _have_other_names(self, one: SSAValue, other: SSAValue) -> bool:
+        """A name that is something else in one branch would not know what is handed on."""
+        return any(
+            (value is one) != (self.ends[1][variable] is other)
+            for variable, value in self.ends[0].items()
+            if isinstance(self.ends[1].get(variable), SSAValue) and isinstance(value, SSAValue)
+        )
 
     def hand_over(self, side: int) -> None:
         if side == 0:

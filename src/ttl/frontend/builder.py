@@ -161,8 +161,8 @@ class KernelBuilder:
         self.unrolled_count = 0
         self.path_count = 0
         self.facts: Facts = {}  # what conditions are decided on this path
-        # The last item of a list that could not be told before the run: its index, and of how many.
-        self.undecided: tuple[Frame, ast.expr, int] | None = None
+        self.undecided: Any = None  # the last value that was needed as a constant (decided.py)
+        self.ranges: dict[SSAValue, tuple[int, int]] = {}  # of loop counters: first and last
         self.frame_count = 0
         self.number_count = 0
         self.ages: dict[SSAValue, int] = {}  # of blocks, in the order of acquisition

@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from math import prod
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -33,12 +33,12 @@ from .builder import (
     KernelBuilder,
     Value,
     describe,
-    flow_broken,
     not_in_kernels,
     not_yet,
 )
 from .calls import CALLS, SUBSCRIPTS, call_method
 from .data_movement import tensor_slice
+from .decided import known_number, needs_constant
 from .environment import MISSING, NodeFunctions, NodeObjects
 from .functions import BoundMethod, LocalFunction, local_function
 from .items import changing_method, comprehension, iterated, new, unpacked
@@ -270,7 +270,11 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     if isinstance(owner, SSAValue):
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
-        return _item_at_run_time(builder, owner, index, node.slice)
+        return _item_at_run_time(builder, owner, index)
+    return _item(builder, owner, index)
+
+
+def _item(builder: KernelBuilder, owner: Value, index: Value) -> Value:
     try:
         if isinstance(owner, list) and isinstance(index, slice):
             return new(builder, owner[index])
@@ -279,19 +283,21 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
 
 
-def _item_at_run_time(
-    builder: KernelBuilder, owner: Value, index: Value, node: ast.expr
-) -> Value:
+def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
     """An item of a tuple or list: one condition after the other."""
+    given = index
+    what = f"an item of {describe(owner)} that is known only at run time"
+    if scalars.kind_of(index) is int and (known := known_number(builder, index)) is not None:
+        return _item(builder, owner, known)
     if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:
-        raise flow_broken(f"an item of {describe(owner)} that is known only at run time")
+        raise needs_constant(builder, index, what)
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
 
-    if index not in builder.naturals:  # Python counts from the end then
-        is_before = scalars.compare(builder, ast.Lt(), index, 0)
+    is_before = scalars.compare(builder, ast.Lt(), index, 0)
+    if index not in builder.naturals and is_before is not False:  # Python counts from the end then
         from_end = scalars.arithmetic(builder, ast.Add(), index, len(owner))
-        index = scalars.select(builder, is_before, from_end, index)
+        index = choose(builder, is_before, lambda: from_end, lambda: given)
 
     def item(position: int) -> Value:
         if position == len(owner) - 1:
@@ -302,8 +308,7 @@ def _item_at_run_time(
     try:
         return item(0)
     except FlowBroken:
-        builder.undecided = builder.frame, node, len(owner)
-        raise
+        raise needs_constant(builder, given, what) from None
 
 
 # Operators ----------------------------------------------------------------------------------------
@@ -544,10 +549,26 @@ def call(
     given = [*arguments, *keywords.values()]
     if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
         return _handled(builder, python, arguments, keywords)
-    if is_run_time(given) or has_block(given) or not _is_pure(function):
+    if has_block(given) or not _is_pure(function):
         raise not_yet(f"calls of {called(function)!r}")
+    if is_run_time(given):
+        arguments = [_as_constant(builder, function, value) for value in arguments]
+        keywords = {name: _as_constant(builder, function, v) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
     return _folded(called(function), lambda: function(*constants, **keywords))
+
+
+def _as_constant(builder: KernelBuilder, function: Value, value: Value) -> Value:
+    """What a function of Python gets."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_as_constant(builder, function, item) for item in value)
+    if not isinstance(value, SSAValue):
+        return value
+    number = known_number(builder, value)
+    if number is None:
+        what = f"calls of {called(function)!r} on values that are known only at run time"
+        raise needs_constant(builder, value, what)
+    return number
 
 
 def has_block(values: Any) -> bool:
@@ -702,6 +723,27 @@ def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Valu
     return found
 
 
+def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
+
+
+def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Value]:
+    """min() or max(): of equal values the first; what is chosen keeps its kind."""
+
+    def better(builder: KernelBuilder, one: Value, other: Value) -> Value:
+        is_better = scalars.compare(builder, sign, other, one)
+        return choose(builder, is_better, lambda: other, lambda: one)
+
+    def made(builder: KernelBuilder, *values: Value) -> Value:
+        values = tuple(iterated(values[0])) if len(values) == 1 else values
+        kinds = scalars.scalar_kinds(f"{function.__name__}()", *values)
+        if {*kinds} <= {int}:
+            return scalars.extreme(builder, function, values)
+        return reduce(lambda one, other: better(builder, one, other), values)
+
+    return made
+
+
 PYTHON: dict[Any, Callable[..., Value]] = {
     range: range_value,
     list: list_of,
@@ -717,8 +759,13 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     hasattr: has_attribute,
     setattr: set_attribute,
     isinstance: is_instance,
-    min: scalars.minimum,
-    max: scalars.maximum,
+    min: extreme(min, ast.Lt()),
+    max: extreme(max, ast.Gt()),
+    divmod: quotient_and_rest,
+    math.floor: scalars.floor,
+    math.ceil: scalars.ceil,
+    math.trunc: scalars.to_int,
+    round: scalars.rounded,
     abs: absolute,
     len: length,
     int: scalars.to_int,

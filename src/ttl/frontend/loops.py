@@ -412,6 +412,11 @@ def loop_over(
     block.args[0].name_hint = hint
     if lower in builder.naturals:
         builder.naturals.add(block.args[0])
+    if steps.count and steps.step > 0:
+        every = range(steps.start, steps.stop, steps.step)
+        builder.ranges[block.args[0]] = (every[0], every[-1])
+    elif steps.count:
+        builder.ranges[block.args[0]] = (0, steps.count - 1)
     arguments = list(block.args[1:])
     with inside(builder, loop, block):
         carried.enter(arguments)

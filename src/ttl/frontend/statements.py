@@ -32,6 +32,7 @@ from .builder import (
     not_in_kernels,
 )
 from .choices import without_choice
+from .decided import Undecided, repeated
 from .expressions import binary, call, expression, steps_of, subscript
 from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
 from .items import bind, changed, delete_item, iterated, unpacked
@@ -86,9 +87,10 @@ def function_body(builder: KernelBuilder, tree: Definition) -> None:
         sequence(builder, tuple(tree.body))
 
 
-def sequence(builder: KernelBuilder, steps: Steps) -> None:
-    """Translate the steps to the end of the path."""
-    while steps:
+def sequence(builder: KernelBuilder, steps: Steps, behind: Steps = ()) -> None:
+    """Translate the steps to the end of the path, or up to what is left for later."""
+    steps = (*steps, *behind)
+    while len(steps) > len(behind):
         step, steps = steps[0], steps[1:]
         if isinstance(step, ast.stmt):
             steps = statement(builder, step, steps)
@@ -131,7 +133,7 @@ def _simple_statement(
         with suppress(CannotCompile), builder.at(node):
             handler(builder, node)
             return rest
-        by_branches = _by_item(builder, node)
+        by_branches = _by_value(builder.undecided, node)
     else:
         with suppress(CannotCompile):
             with builder.at(node):
@@ -147,14 +149,14 @@ def _simple_statement(
     return statement(builder, by_branches, rest)
 
 
-def _by_item(builder: KernelBuilder, node: ast.stmt) -> ast.If | None:
-    """`blocks[i].push()` as `if i == 0: ...` for each item there is; None if that is not it."""
-    if builder.undecided is None or builder.undecided[0] is not builder.frame:
+def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
+    """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
+    if undecided is None:
         return None
-    _, index, count = builder.undecided
-    branch: ast.stmt = node
-    for position in reversed(range(count - 1)):
-        test = ast.Compare(index, [ast.Eq()], [_value(position)])
+    branch = node
+    for number in reversed(undecided.values[:-1]):
+        again = ast.Call(_value(BoundMethod(undecided.made, repeated)), [], [])
+        test = ast.Compare(again, [ast.Eq()], [_value(number)])
         branch = ast.copy_location(ast.If(test, [node], [branch]), node)
     return ast.fix_missing_locations(branch) if isinstance(branch, ast.If) else None
 
@@ -373,6 +375,13 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
     if not is_loop and count is not None and builder.may_unroll(count):
         builder.go_back(mark)
         return unrolled(builder, node, iterated(over), rest)
+    if not is_loop and count is not None and not jumps and not is_middle(node):
+        tried = tuple(builder.diagnostics)
+        builder.go_back(mark)
+        if (left := _with_ends_apart(builder, node, iterated(over), rest)) is not None:
+            return left
+        builder.go_back(mark)
+        builder.diagnostics[:] = tried
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
@@ -410,6 +419,36 @@ def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
     if mistakes:
         return flow_mistakes > 0
     return any(reads_first(rest, name) for name in not_joined(builder, mark))
+
+
+# How many iterations are taken out of a long loop at its start and at its end.
+APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
+
+
+def is_middle(node: ast.For) -> bool:
+    return isinstance(node.iter, ast.Constant)
+
+
+def _with_ends_apart(
+    builder: KernelBuilder, node: ast.For, items: list[int], rest: Steps
+) -> Steps | None:
+    """A long loop whose first or last iterations hold other blocks than the others."""
+    mark = builder.mark()
+    for first, last in APART:
+        end = len(items) - last
+        step = items[1] - items[0]
+        middle = ast.For(node.target, _value(range(items[first], items[end - 1] + step, step)),
+                         node.body, [])  # fmt: skip
+        ast.fix_missing_locations(ast.copy_location(middle, node))
+        following = unrolled(builder, node, items[end:], rest)
+        taken = unrolled(builder, node, items[:first], ())
+        sequence(builder, (*taken, middle), following)
+        if len(builder.diagnostics) == len(mark.mistakes) and not _needs_unrolling(
+            builder, mark, following
+        ):
+            return following
+        builder.go_back(mark)
+    return None
 
 
 def unrolled(
