@@ -221,6 +221,10 @@ class _Join:
             (value is one) != (self.ends[1][variable] is other)
             for variable, value in self.ends[0].items()
             if isinstance(self.ends[1].get(variable), SSAValue) and isinstance(value, SSAValue)
+        ) or any(
+            _has(value, one) or _has(value, other)
+            for variable, value in self.ends[0].items()
+            if value is self.ends[1].get(variable)
         )
 
     def hand_over(self, side: int) -> None:
@@ -282,6 +286,14 @@ class _Join:
         )
         self.builder.slices[made] = self.builder.slices[template.like]
         return made
+
+
+def _has(container: Value, value: SSAValue) -> bool:
+    """Is it one of the items of a list, tuple or dict?"""
+    if not isinstance(container, (list, tuple, dict)):
+        return False
+    items = container.values() if isinstance(container, dict) else container
+    return any(item is value or _has(item, value) for item in items)
 
 
 def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:

@@ -159,6 +159,7 @@ class KernelBuilder:
         self.containers = Containers()
         self.shapeless: dict[Value, Span | None] = {}  # fills and broadcasts: where they are
         self.unrolled_count = 0
+        self.may_be_unrolled = False  # the loop that is being translated
         self.path_count = 0
         self.facts: Facts = {}  # what conditions are decided on this path
         self.undecided: Any = None  # the last value that was needed as a constant (decided.py)
@@ -274,9 +275,13 @@ class KernelBuilder:
         self.shapeless = dict(mark.shapeless)
         self.released = mark.released
 
+    def has_room(self, count: int) -> bool:
+        """For so many iterations more?"""
+        return self.unrolled_count + count <= MOST_UNROLLED
+
     def may_unroll(self, count: int) -> bool:
-        """Is there room for so many iterations more?"""
-        if self.unrolled_count + count > MOST_UNROLLED:
+        """Is there room for so many iterations more? Then they have it."""
+        if not self.has_room(count):
             return False
         self.unrolled_count += count
         return True

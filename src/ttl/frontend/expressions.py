@@ -307,7 +307,9 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
 
     try:
         return item(0)
-    except FlowBroken:
+    except FlowBroken as broken:
+        if builder.may_be_unrolled:  # what becomes of each block is seen better then
+            raise broken
         raise needs_constant(builder, given, what) from None
 
 

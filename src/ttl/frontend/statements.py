@@ -319,7 +319,8 @@ def _join_or_split(
             return rest[count:]
         needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
         if needed == 0:
-            if not is_joined:
+            is_end = builder.frame.caller is None and not builder.loops
+            if not is_joined and not is_end:
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
         count += needed
@@ -371,7 +372,10 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
     mark = builder.mark()
+    outer = builder.may_be_unrolled
+    builder.may_be_unrolled = count is not None and builder.has_room(count)
     is_loop, error = _try_loop(builder, tuple(node.body), jumps, translate, rest)
+    builder.may_be_unrolled = outer
     if not is_loop and count is not None and builder.may_unroll(count):
         builder.go_back(mark)
         return unrolled(builder, node, iterated(over), rest)
