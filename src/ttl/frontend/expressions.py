@@ -151,6 +151,22 @@ def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
     return "".join(map(str, pieces))
 
 
+def _known_text(builder: KernelBuilder, value: Value) -> Value:
+    """A text with run-time values, where one is needed whose values the path knows."""
+    if not isinstance(value, RunTimeText):
+        return value
+    found = ""
+    for part in value.parts:
+        if isinstance(part, str):
+            found += part
+            continue
+        number, spec = known_number(builder, part[0]), part[1]
+        if number is None:
+            raise needs_constant(builder, part[0], "a text that is known only at run time here")
+        found += format(number, spec)
+    return found
+
+
 def _formatted(
     builder: KernelBuilder, part: ast.FormattedValue
 ) -> list[str | tuple[SSAValue, str]]:
@@ -262,7 +278,7 @@ def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
 
 def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     owner = expression(builder, node.value)
-    index = expression(builder, node.slice)
+    index = _known_text(builder, expression(builder, node.slice))
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
     if (handler := SUBSCRIPTS.get(type(owner))) is not None:
@@ -404,13 +420,38 @@ def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Va
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
         return (left is right) is isinstance(operator, ast.Is)
-    if is_run_time(left) or is_run_time(right):
+    left, right = _known_text(builder, left), _known_text(builder, right)
+    bounds = (right.start, right.stop, right.step) if isinstance(right, RangeValue) else right
+    if is_run_time(left) or is_run_time(bounds):
         if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
             items = list(right) if sign.endswith("in") else [right]
             found = _is_among(builder, left, items)
             return scalars.negation(builder, found) if "not" in sign or "!" in sign else found
+        if isinstance(right, RangeValue):
+            found = _is_in_range(builder, left, right)
+            return scalars.negation(builder, found) if "not" in sign else found
         return scalars.compare(builder, operator, left, right)
+    if isinstance(right, RangeValue):
+        right = range(right.start, right.stop, right.step)
     return _folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+
+
+def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:
+    """`value in range(...)` without going over it."""
+    if is_run_time(steps.step) or scalars.kind_of(value) is not int:
+        raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
+
+    def compared(sign: ast.cmpop, one: Value, other: Value) -> Callable[[], Value]:
+        return lambda: _compare(builder, sign, one, other)
+
+    first, last = (ast.GtE(), ast.Lt()) if steps.step > 0 else (ast.LtE(), ast.Gt())
+    distance = binary(builder, ast.Sub(), value, steps.start)
+    rest = binary(builder, ast.Mod(), distance, steps.step)
+    tests = [compared(first, value, steps.start), compared(last, value, steps.stop),
+             compared(ast.Eq(), rest, 0)]  # fmt: skip
+    return reduce(
+        lambda so_far, test: choose(builder, so_far, test, lambda: False), tests[1:], tests[0]()
+    )
 
 
 def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:

@@ -334,6 +334,10 @@ def _stored(node: ast.AST) -> frozenset[str]:
         return frozenset({node.id} if isinstance(node.ctx, ast.Store) else ())
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return frozenset({node.name})
+    if isinstance(node, ast.alias):
+        return frozenset({node.asname or node.name.partition(".")[0]})
+    if isinstance(node, ast.MatchAs) and node.name is not None:
+        return frozenset({node.name})
     if isinstance(node, ast.Lambda):
         return frozenset()
     return frozenset(stored_names(ast.iter_child_nodes(node)))

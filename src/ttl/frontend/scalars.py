@@ -339,7 +339,7 @@ def _chosen_constants(value: SSAValue) -> tuple[SSAValue, int, int] | None:
 def _contains(
     builder: KernelBuilder, operator: ast.In | ast.NotIn, left: Value, right: Value
 ) -> Value:
-    if not isinstance(right, (tuple, list, range)):
+    if not isinstance(right, (tuple, list, set, frozenset, dict, range)):
         raise not_in_kernels(f"`in` of {describe(right)}")
     found: Value = False
     for item in right:

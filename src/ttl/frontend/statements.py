@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeGuard
 
 from xdsl.dialects import scf
@@ -33,11 +35,12 @@ from .builder import (
 )
 from .choices import without_choice
 from .decided import Undecided, repeated
-from .expressions import binary, call, expression, steps_of, subscript
+from .expressions import attribute_of, binary, call, expression, steps_of, subscript
 from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
 from .items import bind, changed, delete_item, iterated, unpacked
 from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
+from .rewritten import as_branches, without_assignment, without_else
 from .scalars import common_kind, kind_of, truth
 from .source import kernel_tree
 from .steps import (
@@ -284,8 +287,12 @@ def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Su
 
 def delete(builder: KernelBuilder, node: ast.Delete) -> None:
     for target in node.targets:
+        if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
+            builder.lookup(target.id)
+            del builder.values[variable]
+            continue
         if not isinstance(target, ast.Subscript):
-            raise not_in_kernels("`del` of anything but an item")
+            raise not_in_kernels("`del` of anything but a variable or an item")
         delete_item(
             builder, expression(builder, target.value), expression(builder, target.slice)
         )
@@ -356,9 +363,9 @@ def _branches(
 
 
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
-    over = expression(builder, node.iter)
     if node.orelse:
-        raise not_in_kernels("`else` of a loop")
+        return _rewritten(builder, *without_else(node), rest)
+    over = expression(builder, node.iter)
     steps = steps_of(over)
     if steps is None or not isinstance(node.target, ast.Name):
         return unrolled(builder, node, iterated(over), rest)
@@ -480,9 +487,9 @@ def unrolled(
 
 def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     if node.orelse:
-        raise not_in_kernels("`else` of a loop")
+        return _rewritten(builder, *without_else(node), rest)
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
-        raise not_in_kernels("an assignment in the condition of a loop")
+        return (without_assignment(node), *rest)
     jumps = jumps_out(node.body) & {ast.Break, ast.Return}
     body: Steps = (*node.body, End(lambda: None, ast.Continue))
 
@@ -499,6 +506,18 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
+
+
+def match_statement(builder: KernelBuilder, node: ast.Match, rest: Steps) -> Steps:
+    return _rewritten(builder, *as_branches(node), rest)
+
+
+def _rewritten(
+    builder: KernelBuilder, variable: str, statements: tuple[ast.stmt, ...], rest: Steps
+) -> Steps:
+    """Statements with a variable of their own."""
+    builder.frame.own |= {variable}
+    return (*statements, *rest)
 
 
 LEFT = "<left>"  # has a loop of this function returned?
@@ -589,6 +608,26 @@ def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
     builder.assign(node.name, made)
 
 
+def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
+    for part in node.names:
+        module = _module(part.name)
+        name = part.asname or part.name.partition(".")[0]
+        builder.assign(name, module if part.asname else import_module(name))
+
+
+def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
+    module = _module("." * node.level + (node.module or ""))
+    for part in node.names:
+        builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except (ImportError, TypeError) as error:
+        raise RuleBroken(codes.UNKNOWN_NAME, f"import of {name!r}: {error}") from None
+
+
 # `with` -------------------------------------------------------------------------------------------
 
 
@@ -639,6 +678,8 @@ STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
     ast.Delete: delete,
     ast.Assert: assertion,
     ast.FunctionDef: function_definition,
+    ast.Import: import_modules,
+    ast.ImportFrom: import_names,
     ast.Nonlocal: do_nothing,
     ast.Pass: do_nothing,
 }
@@ -647,6 +688,7 @@ FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.If: if_statement,
     ast.For: for_loop,
     ast.While: while_loop,
+    ast.Match: match_statement,
     ast.Break: break_loop,
     ast.Continue: continue_loop,
     ast.Return: return_statement,
@@ -659,9 +701,6 @@ KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncWith: "async with",
     ast.ClassDef: "class",
     ast.Global: "global",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.Match: "match",
     ast.Raise: "raise",
     ast.Try: "try",
 }
