@@ -350,10 +350,24 @@ def math_function(op: BlockOp) -> Callable[..., Value]:
     return made
 
 
+class Described:
+    """In the place of a value that no call takes: messages show it as the program has it."""
+
+    def __init__(self, value: SSAValue):
+        self.text = describe(value)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
     """Parameters are written into the kernel: each value that one may have gets its branch."""
-    if kind_of(value) is None or not isinstance(value, SSAValue):
+    if isinstance(value, (tuple, list)):
+        return type(value)(_parameter(builder, op, item) for item in value)
+    if not isinstance(value, SSAValue):
         return value
+    if kind_of(value) is None:
+        return Described(value)
     number = known_number(builder, value)
     if number is None:
         what = f"a parameter of {op.spelling} that is known only at run time"

@@ -21,8 +21,15 @@ from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.language import Block, BlockExpression, Transfer
+from ttl.language.block import block_as_exponent
 from ttl.language.described import public_classes_by_name
-from ttl.language.mistakes import OLD_ARGUMENTS, missing_name, no_attribute
+from ttl.language.mistakes import (
+    OLD_ARGUMENTS,
+    OPERATORS_OF_BLOCKS,
+    SIGNS_OF_BLOCKS,
+    missing_name,
+    no_attribute,
+)
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
@@ -340,8 +347,14 @@ def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
 def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
     sign = scalars.SIGNS[type(operator)]
     if is_block(left) or is_block(right):
+        if sign == "**" and is_block(right) and not is_block(left):
+            raise block_as_exponent()
         if sign not in BY_OPERATOR:
-            raise not_yet(f"`{sign}` on blocks")
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"{sign} does not work on {describe(left)} and {describe(right)}",
+                helps=(OPERATORS_OF_BLOCKS,),
+            )
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, SSAValue) or isinstance(right, SSAValue):
         return scalars.arithmetic(builder, operator, left, right)
@@ -381,7 +394,11 @@ def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
         return scalars.negation(builder, value)
     if is_block(value):
         if not isinstance(node.op, ast.USub):
-            raise not_in_kernels(f"`{UNARY[type(node.op)][0]}` of a block")
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"unary {UNARY[type(node.op)][0]} does not work on {describe(value)}",
+                helps=(SIGNS_OF_BLOCKS,),
+            )
         return block_math(builder, BLOCK_OPS["neg"], [value])
     sign, fold, run_time = UNARY[type(node.op)]
     if isinstance(value, SSAValue):

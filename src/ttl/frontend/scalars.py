@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.language.block import truth_of_block
 
 from .builder import KernelBuilder, Value, describe, not_in_kernels
 from .decided import known_comparison, known_number, needs_constant
@@ -261,11 +262,10 @@ def truth(builder: KernelBuilder, value: Value) -> bool | SSAValue:
     if not isinstance(value, SSAValue):
         return bool(value)
     kind = kind_of(value)
+    if kind is None and ttl.is_block_value(value.type):
+        raise truth_of_block()
     if kind is None:
-        raise not_in_kernels(
-            f"a condition on {describe(value)}",
-            "conditions are on scalars; ttl.math.where() selects elements of blocks",
-        )
+        return True  # transfers, groups and pipes: objects
     return value if kind is bool else compare(builder, ast.NotEq(), value, 0)
 
 

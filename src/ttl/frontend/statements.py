@@ -19,6 +19,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
 from ttl.language import PipeNet, signpost
+from ttl.language.block import not_in_place
 
 from .block_math import accumulate, is_block, refuse_shapeless
 from .branches import conditional, not_joined
@@ -41,7 +42,7 @@ from .items import bind, changed, delete_item, iterated, unpacked
 from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
-from .scalars import common_kind, kind_of, truth
+from .scalars import SIGNS, common_kind, kind_of, truth
 from .source import kernel_tree
 from .steps import (
     End,
@@ -266,11 +267,9 @@ def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
     right = expression(builder, node.value)
     if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
         if not isinstance(node.op, ast.Add):
-            raise not_in_kernels("an assignment of a block by other than `+=`")
+            raise not_in_place(SIGNS[type(node.op)])
         accumulate(builder, left, right)
         return
-    if is_block(left) and not isinstance(node.op, ast.Add):
-        raise not_in_kernels("an assignment of a block by other than `+=`")
     if isinstance(left, list) and isinstance(node.op, ast.Add):
         changed(builder, left, lambda: left.extend(unpacked(right)))
         return
