@@ -152,7 +152,8 @@ float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
 
 void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line) {
   check_move(fiber, buffer, line);
-  check_format(compute_of(fiber).source_a, buffer, "source A", line);
+  const Compute& compute = compute_of(fiber);
+  check_format(compute, compute.source_a, buffer, "source A", line);
 }
 
 void round_copied(Fiber& fiber, const TileFormat& format, float* values) {
@@ -181,8 +182,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   Compute& compute = compute_of(fiber);
   check_mode(compute, {FpuKind::Copy, compute.mode.form}, "copy_tile", line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_move(fiber, buffer, line);
-  check_format(compute, compute.source_a, buffer, "source A", line);
+  check_copied(fiber, buffer, line);
   float* out = overwritten_slot(fiber, slot, line);
   buffer.format->unpack(front_tile(fiber, buffer, tile, line), out);
   if (compute.mode.form & 1) transpose_faces(out);
