@@ -51,12 +51,6 @@ void check_matrix_operand(const CircularBuffer& buffer, int line) {
           buffer.format->name);
 }
 
-// The init of what moves tiles counts for buffers of one format.
-void begin_move(FpuMode mode, uint32_t buffer) {
-  begin_mode(mode);
-  compute_of(self()).moved = source_of(buffer_at(self(), buffer, 0));
-}
-
 // What moves a tile to DST without arithmetic: integers keep their bits.
 void check_move(Fiber& fiber, const CircularBuffer& buffer, int line) {
   const Source moved = compute_of(fiber).moved, wanted = source_of(buffer);
@@ -159,6 +153,11 @@ float* load_matrix_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
 float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   check_matrix_operand(buffer_at(fiber, index, line), line);
   return load_b(fiber, index, tile, line);
+}
+
+void begin_move(FpuMode mode, uint32_t buffer) {
+  begin_mode(mode);
+  compute_of(self()).moved = source_of(buffer_at(self(), buffer, 0));
 }
 
 void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line) {
