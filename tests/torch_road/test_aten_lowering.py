@@ -276,7 +276,7 @@ ELSEWHERE = {
     "aten._functional_assert_async.msg", "aten._index_put_impl.default", "aten.add.Scalar",
     "aten.alias.default", "aten.div.Scalar", "aten.div.Scalar_mode", "aten.empty.memory_format",
     "aten.empty_permuted.default", "aten.empty_strided.default", "aten.new_empty_strided.default",
-    "aten.sub.Scalar", "aten.var_mean.dim", "prims.convert_element_type.default",
+    "aten.sub.Scalar", "aten.var.dim", "aten.var_mean.dim", "prims.convert_element_type.default",
     "tt.tt_lang_op.default",
 }  # fmt: skip
 
