@@ -141,9 +141,11 @@ class KernelBuilder:
         tensors: dict[str, Any],
         device_api: str,
         nets: Nets,
+        keeps_kinds: bool = False,
     ):
         self.kernel = kernel
         self.names_around: Collection[str] = ()  # of the operation; for what is misspelt
+        self.keeps_kinds = keeps_kinds
         self.nets = nets
         self.grid = grid
         self.device_api = device_api
@@ -160,16 +162,23 @@ class KernelBuilder:
         self.containers = Containers()
         self.shapeless: dict[Value, Span | None] = {}  # fills and broadcasts: where they are
         self.unrolled_count = 0
+        self.may_be_unrolled = False  # the loop that is being translated
         self.path_count = 0
         self.facts: Facts = {}  # what conditions are decided on this path
+        self.undecided: Any = None  # the last value that was needed as a constant (decided.py)
+        self.ranges: dict[SSAValue, tuple[int, int]] = {}  # of loop counters: first and last
         self.frame_count = 0
         self.number_count = 0
         self.ages: dict[SSAValue, int] = {}  # of blocks, in the order of acquisition
         self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
         # Blocks that the program has released, and transfers that it has waited for.
         self.released: frozenset[SSAValue] = frozenset()
+        # Has a variable been an int on one path and a float on another? Then it is a float, which
+        # nobody notices but print() and isinstance(): with them such paths are kept apart.
+        self.mixes_kinds = self.tells_kinds = False
         self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
+        self.call_value: Inline = _no_functions  # of anything that can be called
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
         self.frame = self.new_frame(code.co_filename, own, environment=environment)
@@ -269,9 +278,13 @@ class KernelBuilder:
         self.shapeless = dict(mark.shapeless)
         self.released = mark.released
 
+    def has_room(self, count: int) -> bool:
+        """For so many iterations more?"""
+        return self.unrolled_count + count <= MOST_UNROLLED
+
     def may_unroll(self, count: int) -> bool:
-        """Is there room for so many iterations more?"""
-        if self.unrolled_count + count > MOST_UNROLLED:
+        """Is there room for so many iterations more? Then they have it."""
+        if not self.has_room(count):
             return False
         self.unrolled_count += count
         return True

@@ -5,8 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -27,7 +26,8 @@ from ttl.semantics.tensors import (
 )
 from ttl.semantics.types import BlockType
 
-from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .builder import KernelBuilder, Value, describe, flow_broken
+from .linear import known_difference
 from .pipe_copies import copy_pipe, is_pipe
 
 
@@ -107,46 +107,6 @@ def constant_difference(stop: Value, start: Value) -> int:
     if found is None:
         raise flow_broken("slices whose extent is not a constant, as in `start : start + 2`")
     return found
-
-
-def known_difference(stop: Value, start: Value) -> int | None:
-    stop_terms, stop_constant = _linear(stop)
-    start_terms, start_constant = _linear(start)
-    return stop_constant - start_constant if stop_terms == start_terms else None
-
-
-Terms = dict[SSAValue, int]
-
-
-def _linear(value: Value) -> tuple[Terms, int]:
-    """An integer as factors of run-time values, and a constant."""
-    if isinstance(value, int):
-        return {}, value
-    if not isinstance(value, SSAValue):
-        raise not_yet(f"{describe(value)} as a slice bound")
-    op = value.owner
-    if isinstance(op, arith.ConstantOp):
-        constant = op.value
-        assert isinstance(constant, IntegerAttr)
-        return {}, constant.value.data
-    if isinstance(op, (arith.AddiOp, arith.SubiOp)):
-        sign = 1 if isinstance(op, arith.AddiOp) else -1
-        return _combine(_linear(op.lhs), _linear(op.rhs), sign)
-    if isinstance(op, arith.MuliOp):
-        left, right = _linear(op.lhs), _linear(op.rhs)
-        for factor, other in ((left, right), (right, left)):
-            if not factor[0]:
-                return _combine(({}, 0), other, factor[1])
-    return {value: 1}, 0
-
-
-def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
-    """left + right * factor"""
-    terms = dict(left[0])
-    for value, count in right[0].items():
-        terms[value] = terms.get(value, 0) + count * factor
-    present = {value: count for value, count in terms.items() if count}
-    return present, left[1] + right[1] * factor
 
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from math import prod
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -21,18 +21,33 @@ from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.language import Block, BlockExpression, Transfer
+from ttl.language.block import block_as_exponent
 from ttl.language.described import public_classes_by_name
-from ttl.language.mistakes import OLD_ARGUMENTS, missing_name, no_attribute
+from ttl.language.mistakes import (
+    OLD_ARGUMENTS,
+    OPERATORS_OF_BLOCKS,
+    SIGNS_OF_BLOCKS,
+    missing_name,
+    no_attribute,
+)
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
 from .block_math import block_math, is_acquired, is_block, operand_type, store
 from .branches import choose
-from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
+from .builder import (
+    FlowBroken,
+    KernelBuilder,
+    Value,
+    describe,
+    not_in_kernels,
+    not_yet,
+)
 from .calls import CALLS, SUBSCRIPTS, call_method
 from .data_movement import tensor_slice
+from .decided import known_number, needs_constant
 from .environment import MISSING, NodeFunctions, NodeObjects
-from .functions import LocalFunction, local_function
+from .functions import BoundMethod, LocalFunction, local_function
 from .items import changing_method, comprehension, iterated, new, unpacked
 from .loops import RangeValue, range_value
 from .pipe_copies import is_pipe, pipe_attribute
@@ -143,6 +158,22 @@ def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
     return "".join(map(str, pieces))
 
 
+def _known_text(builder: KernelBuilder, value: Value) -> Value:
+    """A text with run-time values, where one is needed whose values the path knows."""
+    if not isinstance(value, RunTimeText):
+        return value
+    found = ""
+    for part in value.parts:
+        if isinstance(part, str):
+            found += part
+            continue
+        number, spec = known_number(builder, part[0]), part[1]
+        if number is None:
+            raise needs_constant(builder, part[0], "a text that is known only at run time here")
+        found += format(number, spec)
+    return found
+
+
 def _formatted(
     builder: KernelBuilder, part: ast.FormattedValue
 ) -> list[str | tuple[SSAValue, str]]:
@@ -155,11 +186,17 @@ def _formatted(
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
         return [_folded("this text", format, value, spec)]
-    if part.conversion != -1:
-        raise not_in_kernels("conversions of run-time values in texts")
     if scalars.kind_of(value) is None:
         raise not_in_kernels(f"text with {describe(value)}")
-    return [(value, spec)]
+    return [(value, spec if part.conversion == -1 else _spec_of_text(value, spec))]
+
+
+def _spec_of_text(value: SSAValue, spec: str) -> str:
+    """A number's text in a field, as a format of the number: texts stand on the left."""
+    found = re.fullmatch(r"(.?[<>^])?([1-9][0-9]*)?s?", spec)
+    if found is None or (spec and scalars.kind_of(value) is bool):
+        raise not_in_kernels(f"`{spec}` for a run-time value that is converted to a text")
+    return f"{found[1] or '<'}{found[2]}" if found[2] else ""
 
 
 CONVERSIONS: dict[int, Callable[[Any], Any]] = {
@@ -220,14 +257,6 @@ def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Valu
     raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
 
 
-@dataclass(frozen=True, slots=True)
-class BoundMethod:
-    """A method of a block, transfer or list of the kernel that is not called at once."""
-
-    owner: Value
-    method: Callable[..., Value]
-
-
 def get_attribute(
     builder: KernelBuilder, owner: Value, name: Value, default: Value = MISSING
 ) -> Value:
@@ -256,7 +285,7 @@ def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
 
 def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     owner = expression(builder, node.value)
-    index = expression(builder, node.slice)
+    index = _known_text(builder, expression(builder, node.slice))
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
     if (handler := SUBSCRIPTS.get(type(owner))) is not None:
@@ -265,6 +294,10 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
+    return _item(builder, owner, index)
+
+
+def _item(builder: KernelBuilder, owner: Value, index: Value) -> Value:
     try:
         if isinstance(owner, list) and isinstance(index, slice):
             return new(builder, owner[index])
@@ -274,11 +307,20 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
-    """An item of a tuple or list of numbers: one condition after the other."""
+    """An item of a tuple or list: one condition after the other."""
+    given = index
+    what = f"an item of {describe(owner)} that is known only at run time"
+    if scalars.kind_of(index) is int and (known := known_number(builder, index)) is not None:
+        return _item(builder, owner, known)
     if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:
-        raise flow_broken(f"an item of {describe(owner)} that is known only at run time")
+        raise needs_constant(builder, index, what)
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
+
+    is_before = scalars.compare(builder, ast.Lt(), index, 0)
+    if index not in builder.naturals and is_before is not False:  # Python counts from the end then
+        from_end = scalars.arithmetic(builder, ast.Add(), index, len(owner))
+        index = choose(builder, is_before, lambda: from_end, lambda: given)
 
     def item(position: int) -> Value:
         if position == len(owner) - 1:
@@ -286,7 +328,12 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         is_here = scalars.compare(builder, ast.Eq(), index, position)
         return choose(builder, is_here, lambda: owner[position], lambda: item(position + 1))
 
-    return item(0)
+    try:
+        return item(0)
+    except FlowBroken as broken:
+        if builder.may_be_unrolled:  # what becomes of each block is seen better then
+            raise broken
+        raise needs_constant(builder, given, what) from None
 
 
 # Operators ----------------------------------------------------------------------------------------
@@ -300,8 +347,14 @@ def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
 def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
     sign = scalars.SIGNS[type(operator)]
     if is_block(left) or is_block(right):
+        if sign == "**" and is_block(right) and not is_block(left):
+            raise block_as_exponent()
         if sign not in BY_OPERATOR:
-            raise not_yet(f"`{sign}` on blocks")
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"{sign} does not work on {describe(left)} and {describe(right)}",
+                helps=(OPERATORS_OF_BLOCKS,),
+            )
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, SSAValue) or isinstance(right, SSAValue):
         return scalars.arithmetic(builder, operator, left, right)
@@ -341,7 +394,11 @@ def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
         return scalars.negation(builder, value)
     if is_block(value):
         if not isinstance(node.op, ast.USub):
-            raise not_in_kernels(f"`{UNARY[type(node.op)][0]}` of a block")
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"unary {UNARY[type(node.op)][0]} does not work on {describe(value)}",
+                helps=(SIGNS_OF_BLOCKS,),
+            )
         return block_math(builder, BLOCK_OPS["neg"], [value])
     sign, fold, run_time = UNARY[type(node.op)]
     if isinstance(value, SSAValue):
@@ -380,13 +437,38 @@ def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Va
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
         return (left is right) is isinstance(operator, ast.Is)
-    if is_run_time(left) or is_run_time(right):
+    left, right = _known_text(builder, left), _known_text(builder, right)
+    bounds = (right.start, right.stop, right.step) if isinstance(right, RangeValue) else right
+    if is_run_time(left) or is_run_time(bounds):
         if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
             items = list(right) if sign.endswith("in") else [right]
             found = _is_among(builder, left, items)
             return scalars.negation(builder, found) if "not" in sign or "!" in sign else found
+        if isinstance(right, RangeValue):
+            found = _is_in_range(builder, left, right)
+            return scalars.negation(builder, found) if "not" in sign else found
         return scalars.compare(builder, operator, left, right)
+    if isinstance(right, RangeValue):
+        right = range(right.start, right.stop, right.step)
     return _folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+
+
+def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:
+    """`value in range(...)` without going over it."""
+    if is_run_time(steps.step) or scalars.kind_of(value) is not int:
+        raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
+
+    def compared(sign: ast.cmpop, one: Value, other: Value) -> Callable[[], Value]:
+        return lambda: _compare(builder, sign, one, other)
+
+    first, last = (ast.GtE(), ast.Lt()) if steps.step > 0 else (ast.LtE(), ast.Gt())
+    distance = binary(builder, ast.Sub(), value, steps.start)
+    rest = binary(builder, ast.Mod(), distance, steps.step)
+    tests = [compared(first, value, steps.start), compared(last, value, steps.stop),
+             compared(ast.Eq(), rest, 0)]  # fmt: skip
+    return reduce(
+        lambda so_far, test: choose(builder, so_far, test, lambda: False), tests[1:], tests[0]()
+    )
 
 
 def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
@@ -527,10 +609,26 @@ def call(
     given = [*arguments, *keywords.values()]
     if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
         return _handled(builder, python, arguments, keywords)
-    if is_run_time(given) or has_block(given) or not _is_pure(function):
+    if has_block(given) or not _is_pure(function):
         raise not_yet(f"calls of {called(function)!r}")
+    if is_run_time(given):
+        arguments = [_as_constant(builder, function, value) for value in arguments]
+        keywords = {name: _as_constant(builder, function, v) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
     return _folded(called(function), lambda: function(*constants, **keywords))
+
+
+def _as_constant(builder: KernelBuilder, function: Value, value: Value) -> Value:
+    """What a function of Python gets."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_as_constant(builder, function, item) for item in value)
+    if not isinstance(value, SSAValue):
+        return value
+    number = known_number(builder, value)
+    if number is None:
+        what = f"calls of {called(function)!r} on values that are known only at run time"
+        raise needs_constant(builder, value, what)
+    return number
 
 
 def has_block(values: Any) -> bool:
@@ -590,6 +688,7 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
     if not isinstance(value, SSAValue):
         return isinstance(value, kinds)
+    builder.tells_kinds = True
     found = scalars.kind_of(value)
     if found is None:
         is_transfer = isinstance(value.type, ttl.TransferType)
@@ -684,6 +783,27 @@ def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Valu
     return found
 
 
+def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
+
+
+def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Value]:
+    """min() or max(): of equal values the first; what is chosen keeps its kind."""
+
+    def better(builder: KernelBuilder, one: Value, other: Value) -> Value:
+        is_better = scalars.compare(builder, sign, other, one)
+        return choose(builder, is_better, lambda: other, lambda: one)
+
+    def made(builder: KernelBuilder, *values: Value) -> Value:
+        values = tuple(iterated(values[0])) if len(values) == 1 else values
+        kinds = scalars.scalar_kinds(f"{function.__name__}()", *values)
+        if {*kinds} <= {int}:
+            return scalars.extreme(builder, function, values)
+        return reduce(lambda one, other: better(builder, one, other), values)
+
+    return made
+
+
 PYTHON: dict[Any, Callable[..., Value]] = {
     range: range_value,
     list: list_of,
@@ -699,8 +819,13 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     hasattr: has_attribute,
     setattr: set_attribute,
     isinstance: is_instance,
-    min: scalars.minimum,
-    max: scalars.maximum,
+    min: extreme(min, ast.Lt()),
+    max: extreme(max, ast.Gt()),
+    divmod: quotient_and_rest,
+    math.floor: scalars.floor,
+    math.ceil: scalars.ceil,
+    math.trunc: scalars.to_int,
+    round: scalars.rounded,
     abs: absolute,
     len: length,
     int: scalars.to_int,

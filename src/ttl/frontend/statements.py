@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import Any, TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
@@ -16,7 +18,8 @@ from xdsl.ir import SSAValue
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
-from ttl.language import signpost
+from ttl.language import PipeNet, signpost
+from ttl.language.block import not_in_place
 
 from .block_math import accumulate, is_block, refuse_shapeless
 from .branches import conditional, not_joined
@@ -32,11 +35,14 @@ from .builder import (
     not_in_kernels,
 )
 from .choices import without_choice
-from .expressions import binary, expression, steps_of, subscript
-from .functions import RETURNED, Definition, inline, local_function, shared_names
+from .decided import Undecided, repeated
+from .expressions import attribute_of, binary, call, expression, steps_of, subscript
+from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
 from .items import bind, changed, delete_item, iterated, unpacked
 from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
-from .scalars import common_kind, kind_of, truth
+from .pipes import call_with_pipe, counts_on_nodes, pipe_count
+from .rewritten import as_branches, without_assignment, without_else
+from .scalars import SIGNS, common_kind, kind_of, truth
 from .source import kernel_tree
 from .steps import (
     End,
@@ -68,6 +74,9 @@ def build_body(builder: KernelBuilder, tree: ast.FunctionDef | ast.AsyncFunction
     builder.inline = lambda function, arguments, keywords: inline(
         builder, function, arguments, keywords, function_body
     )
+    builder.call_value = lambda function, arguments, keywords: call(
+        builder, function, arguments, keywords
+    )
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
     sequence(builder, tuple(tree.body))
@@ -82,9 +91,10 @@ def function_body(builder: KernelBuilder, tree: Definition) -> None:
         sequence(builder, tuple(tree.body))
 
 
-def sequence(builder: KernelBuilder, steps: Steps) -> None:
-    """Translate the steps to the end of the path."""
-    while steps:
+def sequence(builder: KernelBuilder, steps: Steps, behind: Steps = ()) -> None:
+    """Translate the steps to the end of the path, or up to what is left for later."""
+    steps = (*steps, *behind)
+    while len(steps) > len(behind):
         step, steps = steps[0], steps[1:]
         if isinstance(step, ast.stmt):
             steps = statement(builder, step, steps)
@@ -105,6 +115,8 @@ def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
             if (simple := STATEMENTS.get(type(node))) is None:
                 keyword = KEYWORDS.get(type(node), type(node).__name__)
                 raise not_in_kernels(f"`{keyword}`")
+            if is_call_for_pipes(node):
+                return for_each_pipe(builder, node, rest)
             return _simple_statement(builder, simple, node, rest)
     except CannotCompile:
         # Go on: mistakes of other statements are reported too, but none that only follow.
@@ -119,21 +131,38 @@ def _simple_statement(
 ) -> Steps:
     """`x = a if c else b` is an `if` where a and b cannot be joined."""
     by_branches = without_choice(node)
-    if by_branches is None:
-        handler(builder, node)
-        return rest
     mark = builder.mark()
-    with suppress(CannotCompile):
-        with builder.at(node):
+    builder.undecided = None
+    if by_branches is None:
+        with suppress(CannotCompile), builder.at(node):
             handler(builder, node)
-        if not any(_is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])):
             return rest
-    if len(builder.diagnostics) > len(mark.mistakes) and (
-        builder.flow_mistakes == mark.flow_mistakes
-    ):
+        by_branches = _by_value(builder.undecided, node)
+    else:
+        with suppress(CannotCompile):
+            with builder.at(node):
+                handler(builder, node)
+            if not any(
+                _is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])
+            ):
+                return rest
+    has_mistakes = len(builder.diagnostics) > len(mark.mistakes)
+    if by_branches is None or (has_mistakes and builder.flow_mistakes == mark.flow_mistakes):
         raise CannotCompile
     builder.go_back(mark)
     return statement(builder, by_branches, rest)
+
+
+def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
+    """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
+    if undecided is None:
+        return None
+    branch = node
+    for number in reversed(undecided.values[:-1]):
+        again = ast.Call(_value(BoundMethod(undecided.made, repeated)), [], [])
+        test = ast.Compare(again, [ast.Eq()], [_value(number)])
+        branch = ast.copy_location(ast.If(test, [node], [branch]), node)
+    return ast.fix_missing_locations(branch) if isinstance(branch, ast.If) else None
 
 
 def _is_value(builder: KernelBuilder, name: str) -> bool:
@@ -141,6 +170,73 @@ def _is_value(builder: KernelBuilder, name: str) -> bool:
     variable = builder.variable(name)
     value = builder.values.get(variable) if variable is not None else None
     return isinstance(value, SSAValue) and is_block(value) and isinstance(value.owner, scf.IfOp)
+
+
+def is_call_for_pipes(node: ast.stmt) -> TypeGuard[ast.Expr]:
+    """`net.if_src(f)` or `net.if_dst(f)`"""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("if_src", "if_dst")
+    )
+
+
+def for_each_pipe(builder: KernelBuilder, node: ast.Expr, rest: Steps) -> Steps:
+    """One body for all pipes; calls one by one if it hands on what a loop cannot.
+
+    How many there are depends on the node: each number has its branch.
+    """
+    mark = builder.mark()
+    with suppress(CannotCompile), builder.at(node):
+        _simple_statement(builder, expression_statement, node, ())
+    if not _needs_unrolling(builder, mark, rest):
+        if len(builder.diagnostics) > len(mark.mistakes):
+            raise CannotCompile
+        return rest
+    tried = tuple(builder.diagnostics)
+    builder.go_back(mark)
+    call = node.value
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    net = expression(builder, call.func.value)
+    arguments = [expression(builder, argument) for argument in call.args]
+    role = call.func.attr.removeprefix("if_")
+    counts = counts_on_nodes(builder, net, role) if isinstance(net, PipeNet) else []
+    if not counts or len(arguments) != 1 or not builder.may_unroll(sum(counts)):
+        builder.diagnostics[:] = tried
+        raise CannotCompile
+    number = pipe_count(builder, net, role) if len(counts) > 1 else None
+    return (*_by_count(node, net, role, arguments[0], number, counts), *rest)
+
+
+def _by_count(
+    node: ast.Expr,
+    net: PipeNet,
+    role: str,
+    function: Value,
+    number: SSAValue | None,
+    counts: list[int],
+) -> list[ast.stmt]:
+    """`if number == counts[0]: f(pipe) ... else: ...`, as statements with values in them."""
+    first, *others = counts
+    calls: list[ast.stmt] = [
+        ast.Expr(_call(BoundMethod(net, call_with_pipe(role, place)), function))
+        for place in range(first)
+    ]
+    if others:
+        test = ast.Compare(_value(number), [ast.Eq()], [_value(first)])
+        otherwise = _by_count(node, net, role, function, number, others)
+        calls = [ast.If(test, calls or [ast.Pass()], otherwise)]
+    return [ast.fix_missing_locations(ast.copy_location(call, node)) for call in calls]
+
+
+def _call(function: Value, argument: Value) -> ast.Call:
+    return ast.Call(_value(function), [_value(argument)], [])
+
+
+def _value(value: Value) -> ast.Constant:
+    """An expression that is a value of the translation."""
+    return ast.Constant(value)
 
 
 def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
@@ -171,11 +267,9 @@ def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
     right = expression(builder, node.value)
     if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
         if not isinstance(node.op, ast.Add):
-            raise not_in_kernels("an assignment of a block by other than `+=`")
+            raise not_in_place(SIGNS[type(node.op)])
         accumulate(builder, left, right)
         return
-    if is_block(left) and not isinstance(node.op, ast.Add):
-        raise not_in_kernels("an assignment of a block by other than `+=`")
     if isinstance(left, list) and isinstance(node.op, ast.Add):
         changed(builder, left, lambda: left.extend(unpacked(right)))
         return
@@ -192,8 +286,12 @@ def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Su
 
 def delete(builder: KernelBuilder, node: ast.Delete) -> None:
     for target in node.targets:
+        if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
+            builder.lookup(target.id)
+            del builder.values[variable]
+            continue
         if not isinstance(target, ast.Subscript):
-            raise not_in_kernels("`del` of anything but an item")
+            raise not_in_kernels("`del` of anything but a variable or an item")
         delete_item(
             builder, expression(builder, target.value), expression(builder, target.slice)
         )
@@ -227,7 +325,8 @@ def _join_or_split(
             return rest[count:]
         needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
         if needed == 0:
-            if not is_joined:
+            is_end = builder.frame.caller is None and not builder.loops
+            if not is_joined and not is_end:
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
         count += needed
@@ -263,9 +362,9 @@ def _branches(
 
 
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
-    over = expression(builder, node.iter)
     if node.orelse:
-        raise not_in_kernels("`else` of a loop")
+        return _rewritten(builder, *without_else(node), rest)
+    over = expression(builder, node.iter)
     steps = steps_of(over)
     if steps is None or not isinstance(node.target, ast.Name):
         return unrolled(builder, node, iterated(over), rest)
@@ -279,10 +378,20 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
     mark = builder.mark()
+    outer = builder.may_be_unrolled
+    builder.may_be_unrolled = count is not None and builder.has_room(count)
     is_loop, error = _try_loop(builder, tuple(node.body), jumps, translate, rest)
+    builder.may_be_unrolled = outer
     if not is_loop and count is not None and builder.may_unroll(count):
         builder.go_back(mark)
         return unrolled(builder, node, iterated(over), rest)
+    if not is_loop and count is not None and not jumps and not is_middle(node):
+        tried = tuple(builder.diagnostics)
+        builder.go_back(mark)
+        if (left := _with_ends_apart(builder, node, iterated(over), rest)) is not None:
+            return left
+        builder.go_back(mark)
+        builder.diagnostics[:] = tried
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
@@ -322,6 +431,36 @@ def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
     return any(reads_first(rest, name) for name in not_joined(builder, mark))
 
 
+# How many iterations are taken out of a long loop at its start and at its end.
+APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
+
+
+def is_middle(node: ast.For) -> bool:
+    return isinstance(node.iter, ast.Constant)
+
+
+def _with_ends_apart(
+    builder: KernelBuilder, node: ast.For, items: list[int], rest: Steps
+) -> Steps | None:
+    """A long loop whose first or last iterations hold other blocks than the others."""
+    mark = builder.mark()
+    for first, last in APART:
+        end = len(items) - last
+        step = items[1] - items[0]
+        middle = ast.For(node.target, _value(range(items[first], items[end - 1] + step, step)),
+                         node.body, [])  # fmt: skip
+        ast.fix_missing_locations(ast.copy_location(middle, node))
+        following = unrolled(builder, node, items[end:], rest)
+        taken = unrolled(builder, node, items[:first], ())
+        sequence(builder, (*taken, middle), following)
+        if len(builder.diagnostics) == len(mark.mistakes) and not _needs_unrolling(
+            builder, mark, following
+        ):
+            return following
+        builder.go_back(mark)
+    return None
+
+
 def unrolled(
     builder: KernelBuilder, node: ast.For, items: list[Value], rest: Steps
 ) -> Steps:
@@ -347,9 +486,9 @@ def unrolled(
 
 def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     if node.orelse:
-        raise not_in_kernels("`else` of a loop")
+        return _rewritten(builder, *without_else(node), rest)
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
-        raise not_in_kernels("an assignment in the condition of a loop")
+        return (without_assignment(node), *rest)
     jumps = jumps_out(node.body) & {ast.Break, ast.Return}
     body: Steps = (*node.body, End(lambda: None, ast.Continue))
 
@@ -366,6 +505,18 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
+
+
+def match_statement(builder: KernelBuilder, node: ast.Match, rest: Steps) -> Steps:
+    return _rewritten(builder, *as_branches(node), rest)
+
+
+def _rewritten(
+    builder: KernelBuilder, variable: str, statements: tuple[ast.stmt, ...], rest: Steps
+) -> Steps:
+    """Statements with a variable of their own."""
+    builder.frame.own |= {variable}
+    return (*statements, *rest)
 
 
 LEFT = "<left>"  # has a loop of this function returned?
@@ -456,6 +607,26 @@ def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
     builder.assign(node.name, made)
 
 
+def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
+    for part in node.names:
+        module = _module(part.name)
+        name = part.asname or part.name.partition(".")[0]
+        builder.assign(name, module if part.asname else import_module(name))
+
+
+def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
+    module = _module("." * node.level + (node.module or ""))
+    for part in node.names:
+        builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except (ImportError, TypeError) as error:
+        raise RuleBroken(codes.UNKNOWN_NAME, f"import of {name!r}: {error}") from None
+
+
 # `with` -------------------------------------------------------------------------------------------
 
 
@@ -506,6 +677,8 @@ STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
     ast.Delete: delete,
     ast.Assert: assertion,
     ast.FunctionDef: function_definition,
+    ast.Import: import_modules,
+    ast.ImportFrom: import_names,
     ast.Nonlocal: do_nothing,
     ast.Pass: do_nothing,
 }
@@ -514,6 +687,7 @@ FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.If: if_statement,
     ast.For: for_loop,
     ast.While: while_loop,
+    ast.Match: match_statement,
     ast.Break: break_loop,
     ast.Continue: continue_loop,
     ast.Return: return_statement,
@@ -526,9 +700,6 @@ KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncWith: "async with",
     ast.ClassDef: "class",
     ast.Global: "global",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.Match: "match",
     ast.Raise: "raise",
     ast.Try: "try",
 }

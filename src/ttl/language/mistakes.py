@@ -255,6 +255,9 @@ class Complaint(NamedTuple):
 NUMBER = "elements are not known to Python: compute with block expressions and ttl.math"
 WHOLE = "the language works on whole blocks; which part of a tensor a block has is said by ttl.copy"
 
+OPERATORS_OF_BLOCKS = "blocks have + - * / @ % // ** ^ and comparisons"
+SIGNS_OF_BLOCKS = "write x, -x or abs(x)"
+
 COMPLAINTS = (
     Complaint(r"'(\w+)' object is not subscriptable", "{0} cannot be indexed", WHOLE),
     Complaint(
@@ -274,12 +277,12 @@ COMPLAINTS = (
         r"unsupported operand type\(s\) for (?P<what>.+?): '([\w.]+)' and '([\w.]+)'"
         r"|'(?P<compared>.+?)' not supported between instances of '([\w.]+)' and '([\w.]+)'",
         "{what} does not work on {0} and {1}",
-        "blocks have + - * / @ % // ** ^ and comparisons",
+        OPERATORS_OF_BLOCKS,
     ),
     Complaint(
         r"bad operand type for unary (?P<what>.): '(\w+)'",
         "unary {what} does not work on {0}",
-        "write x, -x or abs(x)",
+        SIGNS_OF_BLOCKS,
     ),
     Complaint(
         r".*must be (?:a string|real number|a real number|a number|integers or slices).*"

@@ -219,7 +219,7 @@ class Operation:
         collected = OperationScope(grid, node)
         token = SCOPE.set(collected)
         try:
-            if self.function(**arguments) is not None:  # type: ignore[func-returns-value]
+            if self._call(arguments) is not None:  # type: ignore[func-returns-value]
                 raise RuleBroken(
                     codes.WRONG_ARGUMENT,
                     f"{self.__name__} returns a value",
@@ -240,6 +240,38 @@ class Operation:
         _name_declared(collected)
         self._check_kernels(collected)
         return collected
+
+    def _call(self, arguments: dict[str, Any]) -> None:
+        """The inverse of named_arguments()."""
+        left, positional = dict(arguments), []
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                positional += [left.pop(key) for key in self._starred(arguments)]
+            elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                positional.append(left.pop(name))
+        return self.function(*positional, **left)
+
+    def _starred(self, arguments: dict[str, Any]) -> list[str]:
+        """The names that the values of `*args` have."""
+        starred = [n for n, p in self.signature.parameters.items() if p.kind is p.VAR_POSITIONAL]
+        names = (f"{name}_{number}" for name in starred for number in range(len(arguments)))
+        return [name for name in names if name in arguments]
+
+    def named_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Each with a name of its own, those of `*args` with a number behind it.
+
+        TypeError if it cannot be called so.
+        """
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        named: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            kind = self.signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                named |= {f"{name}_{number}": item for number, item in enumerate(value)}
+            else:
+                named |= value if kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+        return named
 
     def _check_same(self, first: OperationScope, other: OperationScope) -> None:
         """Nodes may differ in the values their kernels capture, in nothing else."""
@@ -264,21 +296,20 @@ class Operation:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
-            bound = self.signature.bind(*args, **kwargs)
+            arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
             broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
             raise UsageError(broken.at(calling_span())) from None
-        bound.apply_defaults()
-        bound.arguments.update(_python_numbers(bound.arguments))
-        for name, value in bound.arguments.items():
+        arguments |= _python_numbers(arguments)
+        for name, value in arguments.items():
             if not is_tensor(value) and not isinstance(value, (int, float, bool, str)):
                 raise UsageError(_not_a_tensor(self.__name__, name, value).at(calling_span()))
-        tensors = {name: value for name, value in bound.arguments.items() if is_tensor(value)}
+        tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
             check_tensor_arguments(self.__name__, tensors)
         except RuleBroken as broken:
             raise UsageError(broken.at(calling_span())) from None
-        return dict(bound.arguments)
+        return arguments
 
     def _resolve_grid(
         self, arguments: dict[str, Any], full_grid: Shape, largest_grid: Shape

@@ -64,17 +64,18 @@ D2M_MIDDLEEND = (
     "d2m-insert-explicit-streams",
     "d2m-allocate",
     "d2m-generic-lower-dmas",  # in the generic, whose grid bounds the indices
+    "d2m-generic-hw-thread-selection",
     "d2m-generic-regions-to-funcs",
 )
-D2M_BACKEND = ("convert-d2m-to-ttl",)
+D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
 TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
 # What the command line knows under one name.
 PIPELINES = {
-    "ttir-to-ttmetal-frontend": D2M_FRONTEND,
+    "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
-    "ttir-to-ttmetal-backend": D2M + PIPELINE,
+    "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
 }
 # Passes that only look. The first four are parts of one check that the pipeline makes behind
 # SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
@@ -124,6 +125,12 @@ def find_pass(name: str) -> type[ModulePass]:
     return found
 
 
+def programs(module: ModuleOp) -> list[ModuleOp]:
+    """What passes are applied to: the programs that a graph calls, or the module itself."""
+    inside = [op for op in module.ops if isinstance(op, ModuleOp) and is_d2m(op)]
+    return inside or [module]
+
+
 Observer = Callable[[str, ModuleOp], None]
 
 
@@ -137,7 +144,8 @@ def run_passes(
     for each in passes:
         if before:
             before(each.name, module)
-        each.apply(context, module)
+        for program in programs(module):
+            each.apply(context, program)
         if after:
             after(each.name, module)
 

@@ -14,7 +14,7 @@ from .ends import check_ends
 from .guards import check_guards
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
 from .padding import check_padding
-from .pipes import check_pipe_types, check_unused_pipes
+from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven
 from .slices import check_slices
 from .walk import MOST_STEPS, WalkedModule, walk_module
@@ -34,6 +34,10 @@ def check_synchronization(
     """
     patience = PATIENCE if with_warnings else 1
     walked = walk_module(module, patience * MOST_STEPS)
+    if again := check_posted_again(walked):  # seen in the run, unless it gets stuck before
+        schedule = check_schedule(walked, patience * MOST_EVENTS, with_warnings)
+        if all(each.code is not codes.DEADLOCK for each in schedule):
+            return again
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too

@@ -24,7 +24,7 @@ from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import Event, Life, State, wrong_release
 from ttl.semantics.printing import check_printed_block
 
-from ..module_pass import cannot_compile, kernels
+from ..module_pass import REPLACES, cannot_compile, kernels
 
 
 def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
@@ -345,6 +345,8 @@ class BlockWalk:
     def store(self, op: ttl.StoreOp) -> None:
         self.read(op.value, op)
         held = self.blocks[op.view]
+        if REPLACES in op.attributes and held.life.state is State.MUST_READ:
+            held.life.state = State.READ_WRITE
         held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
 
     def start_multicast(self, op: ttl.MulticastOp) -> None:

@@ -95,7 +95,7 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
 
     def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         plain(operation, args, kwargs)
-        given = operation.signature.bind(*args, **kwargs).arguments
+        given = operation.named_arguments(args, kwargs)
         kept = {
             name: value.storage.logical.copy()
             for name, value in given.items()
