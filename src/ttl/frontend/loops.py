@@ -384,6 +384,13 @@ class RangeValue:
         return None if is_run_time(bounds) else len(range(*bounds))
 
 
+def steps_of(value: Value) -> RangeValue | None:
+    """What a `for` can go over."""
+    if isinstance(value, range):
+        return RangeValue(value.start, value.stop, value.step)
+    return value if isinstance(value, RangeValue) else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowLoop:
     """A loop being translated that stays a loop; what leaves it early is in `hidden`."""

@@ -21,6 +21,7 @@ from ttl.dialects.conditions import decided
 from ttl.language import PipeNet, signpost
 from ttl.language.block import not_in_place
 
+from .attributes import attribute_of
 from .block_math import accumulate, is_block, refuse_shapeless
 from .branches import conditional, not_joined
 from .builder import (
@@ -34,12 +35,14 @@ from .builder import (
     flow_broken,
     not_in_kernels,
 )
+from .calling import call
 from .choices import without_choice
 from .decided import Undecided, repeated
-from .expressions import attribute_of, binary, call, expression, steps_of, subscript
+from .expressions import expression, subscript
 from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
 from .items import bind, changed, delete_item, iterated, unpacked
-from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
+from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
+from .operators import binary
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
 from .scalars import SIGNS, common_kind, kind_of, truth
