@@ -8,21 +8,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
-from types import ModuleType
 from typing import Any, TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
 from ttl.language import PipeNet, signpost
-from ttl.language.block import not_in_place
 
-from .attributes import attribute_of
-from .block_math import accumulate, is_block, refuse_shapeless
+from .block_math import is_block, refuse_shapeless
 from .branches import conditional, not_joined
 from .builder import (
     MISTAKEN,
@@ -38,14 +34,14 @@ from .builder import (
 from .calling import call
 from .choices import without_choice
 from .decided import Undecided, repeated
-from .expressions import expression, subscript
-from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
-from .items import bind, changed, delete_item, iterated, unpacked
+from .expressions import expression
+from .functions import RETURNED, BoundMethod, Definition, inline, shared_names
+from .items import iterated
 from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
-from .operators import binary
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
-from .scalars import SIGNS, common_kind, kind_of, truth
+from .scalars import common_kind, kind_of, truth
+from .simple_statements import STATEMENTS, bind_target, expression_statement
 from .source import kernel_tree
 from .steps import (
     End,
@@ -242,64 +238,6 @@ def _value(value: Value) -> ast.Constant:
     return ast.Constant(value)
 
 
-def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
-    if not isinstance(node.value, ast.Constant):  # a docstring says nothing
-        expression(builder, node.value)
-
-
-# Assignment ---------------------------------------------------------------------------------------
-
-
-def assign(builder: KernelBuilder, node: ast.Assign) -> None:
-    value = expression(builder, node.value)
-    for target in node.targets:
-        bind_target(builder, target, value)
-
-
-def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
-    if node.value is not None:
-        bind_target(builder, node.target, expression(builder, node.value))
-
-
-def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
-    bind(builder, target, value, lambda part: expression(builder, part))
-
-
-def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
-    left = _augmented(builder, node.target)
-    right = expression(builder, node.value)
-    if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
-        if not isinstance(node.op, ast.Add):
-            raise not_in_place(SIGNS[type(node.op)])
-        accumulate(builder, left, right)
-        return
-    if isinstance(left, list) and isinstance(node.op, ast.Add):
-        changed(builder, left, lambda: left.extend(unpacked(right)))
-        return
-    bind_target(builder, node.target, binary(builder, node.op, left, right))
-
-
-def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
-    if isinstance(target, ast.Name):
-        return builder.lookup(target.id)
-    if isinstance(target, ast.Attribute):
-        raise not_in_kernels("assignment to an attribute")
-    return subscript(builder, target)
-
-
-def delete(builder: KernelBuilder, node: ast.Delete) -> None:
-    for target in node.targets:
-        if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
-            builder.lookup(target.id)
-            del builder.values[variable]
-            continue
-        if not isinstance(target, ast.Subscript):
-            raise not_in_kernels("`del` of anything but a variable or an item")
-        delete_item(
-            builder, expression(builder, target.value), expression(builder, target.slice)
-        )
-
-
 # Control flow -------------------------------------------------------------------------------------
 
 
@@ -435,6 +373,8 @@ def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
 
 
 # How many iterations are taken out of a long loop at its start and at its end.
+
+
 APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
 
 
@@ -595,41 +535,6 @@ def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
     return left
 
 
-def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
-    condition = truth(builder, expression(builder, node.test))
-    if isinstance(condition, SSAValue):
-        raise not_in_kernels("`assert` of a run-time condition")
-    if not condition:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
-
-
-def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
-    if node.decorator_list:
-        raise not_in_kernels("decorators")
-    made = local_function(builder, node, lambda default: expression(builder, default))
-    builder.assign(node.name, made)
-
-
-def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
-    for part in node.names:
-        module = _module(part.name)
-        name = part.asname or part.name.partition(".")[0]
-        builder.assign(name, module if part.asname else import_module(name))
-
-
-def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
-    module = _module("." * node.level + (node.module or ""))
-    for part in node.names:
-        builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except (ImportError, TypeError) as error:
-        raise RuleBroken(codes.UNKNOWN_NAME, f"import of {name!r}: {error}") from None
-
-
 # `with` -------------------------------------------------------------------------------------------
 
 
@@ -668,24 +573,6 @@ def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
     builder.emit(ttl.SignpostOp.of(name, is_end))
 
 
-def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:
-    pass
-
-
-STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
-    ast.Expr: expression_statement,
-    ast.Assign: assign,
-    ast.AnnAssign: annotated_assign,
-    ast.AugAssign: augmented_assign,
-    ast.Delete: delete,
-    ast.Assert: assertion,
-    ast.FunctionDef: function_definition,
-    ast.Import: import_modules,
-    ast.ImportFrom: import_names,
-    ast.Nonlocal: do_nothing,
-    ast.Pass: do_nothing,
-}
-
 FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.If: if_statement,
     ast.For: for_loop,
@@ -696,6 +583,7 @@ FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.Return: return_statement,
     ast.With: with_scope,
 }
+
 
 KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncFor: "async for",
