@@ -173,6 +173,7 @@ class KernelBuilder:
         # Has a variable been an int on one path and a float on another? Then it is a float, which
         # nobody notices but print() and isinstance(): with them such paths are kept apart.
         self.mixes_kinds = self.tells_kinds = False
+        self.grown: dict[Variable, type] = {}  # numbers that a loop makes ones of another kind
         self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
         self.call_value: Inline = _no_functions  # of anything that can be called

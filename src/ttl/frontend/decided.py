@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import ast
 import operator
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided, equal_to
 
 from .builder import FlowBroken, KernelBuilder, Value, flow_broken
+from .environment import NodeObjects, RuntimeArgument
 from .linear import difference, linear
 
 MOST_VALUES = 64  # that get a branch each
@@ -70,6 +72,24 @@ def _quotient(
     if isinstance(op, arith.RemSIOp):  # of numbers that are not negative
         return 0, min(divisor - 1, found[1] if found else divisor)
     return None if found is None else (found[0] // divisor, found[1] // divisor)
+
+
+def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
+    """What an object that differs between nodes is on this path."""
+    case = builder.runtime_argument(found.cases, IndexType())
+    number = known_number(builder, case)
+    if number is None:
+        raise needs_constant(builder, case, f"`{found.name}`, which differs between nodes, here")
+    return found.distinct[int(number)]
+
+
+def _cases_of_number(builder: KernelBuilder, value: SSAValue) -> tuple[SSAValue, list[int]]:
+    """Which of its distinct words a float or bool that differs between nodes is."""
+    argument = next(a for a, result in builder.arguments.items() if result is value)
+    found = sorted(set(argument.words))
+    words = tuple(found.index(word) for word in argument.words)
+    cases = RuntimeArgument(f"{argument.name}_case", words)
+    return builder.runtime_argument(cases, IndexType()), found
 
 
 def _numbers_of_nodes(builder: KernelBuilder, value: SSAValue) -> list[int]:
@@ -133,6 +153,10 @@ def known_number(builder: KernelBuilder, value: Value) -> int | float | bool | N
         if len(possible) == 1:
             return possible[0]
     op = value.owner
+    if isinstance(op, ttl.RuntimeArgOp) and not isinstance(value.type, IndexType):
+        case, words = _cases_of_number(builder, value)
+        number = known_number(builder, case)
+        return None if number is None else _of_word(words[int(number)], value.type)
     if isinstance(op, Operation) and type(op) in EVALUATED:
         operands = [known_number(builder, operand) for operand in op.operands]
         if all(operand is not None for operand in operands):
@@ -142,6 +166,10 @@ def known_number(builder: KernelBuilder, value: Value) -> int | float | bool | N
     if isinstance(op, arith.SelectOp) and (taken := decided(builder.facts, op.cond)) is not None:
         return known_number(builder, op.lhs if taken else op.rhs)
     return None
+
+
+def _of_word(word: int, type: Attribute) -> float | bool:
+    return bool(word) if type == i1 else float(struct.unpack("<f", struct.pack("<I", word))[0])
 
 
 def _possible(builder: KernelBuilder, value: SSAValue) -> list[int]:
@@ -228,6 +256,8 @@ def _undecided(builder: KernelBuilder, value: SSAValue) -> Undecided | None:
     if isinstance(value.type, IndexType) and (values := _possible(builder, value)):
         return Undecided(_calculation(value), values)
     op = value.owner
+    if isinstance(op, ttl.RuntimeArgOp):
+        return _undecided(builder, _cases_of_number(builder, value)[0])
     if isinstance(op, Operation) and type(op) in (*EVALUATED, arith.SelectOp):
         for operand in op.operands:
             if (found := _undecided(builder, operand)) is not None:

@@ -17,7 +17,8 @@ from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels
 from .calling import call, handled
 from .calls import SUBSCRIPTS
 from .data_movement import tensor_slice
-from .decided import known_number, needs_constant
+from .decided import known_number, needs_constant, node_object
+from .environment import NodeObjects
 from .functions import local_function
 from .items import comprehension, new, unpacked
 from .operators import binary, compare, folded, unary
@@ -38,7 +39,10 @@ def constant(builder: KernelBuilder, node: ast.Constant) -> Value:
 
 
 def name(builder: KernelBuilder, node: ast.Name) -> Value:
-    return builder.lookup(node.id)
+    found = builder.lookup(node.id)
+    if isinstance(found, NodeObjects) and found.is_known_as_a_whole:
+        return node_object(builder, found)
+    return found
 
 
 def tuple_display(builder: KernelBuilder, node: ast.Tuple) -> Value:

@@ -40,7 +40,7 @@ from .items import iterated
 from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
-from .scalars import common_kind, kind_of, truth
+from .scalars import as_kind, common_kind, kind_of, truth
 from .simple_statements import STATEMENTS, bind_target, expression_statement
 from .source import kernel_tree
 from .steps import (
@@ -105,8 +105,27 @@ def sequence(builder: KernelBuilder, steps: Steps, behind: Steps = ()) -> None:
                 steps = (*step.enter(), *steps)
 
 
+class HeaderUndecided(CannotCompile):
+    """A value that the statement begins with is needed as a constant."""
+
+    def __init__(self, undecided: Undecided):
+        self.undecided = undecided
+
+
+def header(builder: KernelBuilder, part: ast.expr) -> Value:
+    """What a statement with a body begins with."""
+    builder.undecided = None
+    try:
+        return expression(builder, part)
+    except CannotCompile:
+        if builder.undecided is None:
+            raise
+        raise HeaderUndecided(builder.undecided) from None
+
+
 def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
     """Translate a statement; what is left to do."""
+    mark = builder.mark()
     try:
         with builder.at(node):
             if (handler := FLOW.get(type(node))) is not None:
@@ -117,6 +136,11 @@ def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
             if is_call_for_pipes(node):
                 return for_each_pipe(builder, node, rest)
             return _simple_statement(builder, simple, node, rest)
+    except HeaderUndecided as error:
+        branches = _by_value(error.undecided, node)
+        if branches is not None:
+            builder.go_back(mark)
+            return statement(builder, branches, rest)
     except CannotCompile:
         # Go on: mistakes of other statements are reported too, but none that only follow.
         for name in stored_names([node]):
@@ -243,7 +267,7 @@ def _value(value: Value) -> ast.Constant:
 
 def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
     """rule REST of steps.py"""
-    condition = truth(builder, expression(builder, node.test))
+    condition = truth(builder, header(builder, node.test))
     if isinstance(condition, SSAValue) and (known := decided(builder.facts, condition)) is not None:
         condition = known
     if not isinstance(condition, SSAValue):
@@ -305,7 +329,7 @@ def _branches(
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
     if node.orelse:
         return _rewritten(builder, *without_else(node), rest)
-    over = expression(builder, node.iter)
+    over = header(builder, node.iter)
     steps = steps_of(over)
     if steps is None or not isinstance(node.target, ast.Name):
         return unrolled(builder, node, iterated(over), rest)
@@ -478,13 +502,35 @@ def _translate_loop(
         builder.values[frame, LEFT] = False
     mark = builder.mark()
     loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on)
-    translate(loop)
+    try:
+        builder.grown = {}
+        translate(loop)
+    except FlowBroken:
+        if not _grow(builder, mark):
+            raise
+        _translate_loop(builder, nodes, jumps, translate, hands_on)
+        return
     kinds = {kind_of(value) for value in loop.returned}
     if not loop.returned or kinds <= {None} or builder.values.get((frame, RETURNED)) is not None:
         return
     builder.go_back(mark)
     builder.values[frame, RETURNED] = common_kind(*(kind for kind in kinds if kind))(0)
     translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on))
+
+
+def _grow(builder: KernelBuilder, mark: Mark) -> bool:
+    """`total = 0` before a loop that adds floats to it: as a float it is the same number."""
+    grown, builder.grown = builder.grown, {}
+    if not grown:
+        return False
+    builder.go_back(mark)
+    for variable, kind in grown.items():
+        value = builder.values[variable]
+        if kind_of(value) is None or common_kind(kind_of(value) or kind, kind) is not kind:
+            return False
+        builder.values[variable] = as_kind(builder, value, kind)
+    builder.mixes_kinds = True
+    return True
 
 
 def _behind_loop(builder: KernelBuilder, jumps: set[Jump], rest: Steps) -> Steps:
@@ -517,7 +563,7 @@ def continue_loop(builder: KernelBuilder, node: ast.Continue, rest: Steps) -> St
 
 
 def return_statement(builder: KernelBuilder, node: ast.Return, rest: Steps) -> Steps:
-    value = None if node.value is None else expression(builder, node.value)
+    value = None if node.value is None else header(builder, node.value)
     if builder.frame.caller is None and value is not None:
         raise not_in_kernels("a kernel that returns a value", "write results into a tensor")
     builder.values[builder.frame.number, RETURNED] = value
@@ -543,7 +589,7 @@ def with_scope(builder: KernelBuilder, node: ast.With, rest: Steps) -> Steps:
     before: list[str] = []  # signposts that end behind the release of the blocks
     after: list[str] = []
     for item in node.items:
-        value = expression(builder, item.context_expr)
+        value = header(builder, item.context_expr)
         if isinstance(value, signpost):
             _signpost(builder, value.name, is_end=False)
             (after if blocks else before).append(value.name)
