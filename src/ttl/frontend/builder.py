@@ -359,7 +359,7 @@ class KernelBuilder:
         if variable is None:
             raise not_in_kernels(f"assignment to `{name}`, which is not a variable of the kernel")
         self.values[variable] = value
-        if isinstance(value, SSAValue) and value.name_hint is None:
+        if isinstance(value, SSAValue) and value.name_hint is None and name.isidentifier():
             value.name_hint = value_name(name)
 
     # Values ---------------------------------------------------------------------------------------
