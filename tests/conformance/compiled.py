@@ -38,8 +38,6 @@ EXCEPTIONS: dict[str, str] = {
     "test_callbacks_come_once_for_each_pipe_in_declaration_order": OBSERVE,
     "test_the_source_may_be_changed_after_the_wait_of_the_send": OBSERVE,
     "test_one_to_many_barrier[grid2]": DEVICES,
-    # The warning comes from the simulator only.
-    "test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help": OPEN,
 }
 
 

@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.parser import Parser
@@ -16,6 +17,7 @@ from pykernel.d2m_api import *
 from ttl.diagnostics import CompileError, RuleBroken
 from ttl.dialects import make_context, print_module
 from ttl.dialects.metal import MetalLayoutAttr
+from ttl.integrations.metal_program import run_metal
 from ttl.passes import find_pass
 from ttl.passes.pipelines import D2M, PIPELINE, PIPELINES
 from ttl.semantics.metal_layout import MetalLayout
@@ -298,6 +300,49 @@ def test_c12_kernels(monkeypatch, tmp_path):
     ) in functions
     assert "d2m.tilize(%lhs" in functions and "d2m.untilize(" in functions
     assert "matmul_tiles" in stages["convert-ttl-to-ttkernel"]
+
+
+FINAL = [
+    r"ttmetal.create_buffer\(0 : i64\)",
+    r"ttmetal.enqueue_write_buffer\(%lhs, %\d+\)",
+    r"ttmetal.enqueue_program\(%\d+, %\d+\) \[@tilize_0::@datamovement_kernel0, "
+    r"@tilize_0::@compute_kernel0, @tilize_0::@datamovement_kernel1\]",
+    r"ttmetal.enqueue_write_buffer\(%rhs, %\d+\)",
+    r"ttmetal.enqueue_program\(%\d+, %\d+\) \[@tilize_0::",
+    r"ttmetal.enqueue_program\(%\d+, %\d+, %\d+\) "
+    r"\[@datamovement_kernel0, @compute_kernel0, @write_shards\] on <2x1>",
+    r"ttmetal.enqueue_program\(%\d+, %\d+\) \[@untilize_1::",
+    r"ttmetal.enqueue_read_buffer\(%\d+, %out\)",
+    r"ttmetal.finish",
+    r"builtin.module @tilize_0 ",
+    r'emitc.call_opaque "tilize_block"',
+    r"builtin.module @untilize_1 ",
+    r'emitc.call_opaque "pack_untilize_block"',
+]
+TENSORS = [
+    ((64, 192), (2, 1), np.float32, "L1"),
+    ((4, 43, 7), (2, 1), np.float32, "DRAM"),
+    ((64, 64), (2, 1), ml_dtypes.bfloat16, "L1"),
+]
+
+
+@pytest.mark.parametrize(("shape", "grid", "dtype", "space"), TENSORS)
+def test_c12_host_program(shape, grid, dtype, space, monkeypatch, tmp_path):
+    """The final IR has all that the host and the device do, and runs."""
+    monkeypatch.setenv("TTLANG_FINAL_MLIR", str(tmp_path / "final.mlir"))
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    rng = np.random.default_rng(5)
+    lhs, rhs, out = (rng.uniform(1, 2, shape).astype(dtype) for _ in range(3))
+    elementwise("+", grid=grid, memory_space=space)(lhs, rhs, out)
+    text = (tmp_path / "final.mlir").read_text()
+    assert "add_binary_tile" in text or "add_tiles" in text
+    place = 0
+    for part in FINAL:
+        found = re.compile(part).search(text, place)
+        assert found is not None, part
+        place = found.end()
+    run_metal(parse(text), [lhs, rhs, out])
+    np.testing.assert_array_equal(out, lhs + rhs)
 
 
 PRODUCTS = [(True, "matmul_tiles"), (False, "matmul_block")]

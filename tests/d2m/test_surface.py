@@ -319,7 +319,7 @@ def test_c15_mistakes_are_reported_compiled(what, monkeypatch):
     assert error.value.diagnostics[0].code.code == "TTL5001"
 
 
-def test_c15_receiver_that_is_not_ready():
+def test_c15_receiver_that_is_not_ready(backend):
     """Core 1 starts after core 0 has sent."""
 
     @pykernel_gen(grid=(1, 2))

@@ -1,6 +1,8 @@
 """Random whole programs as Python text: loops, conditions, scalars, several buffers and stores.
 
-A program reads tiles of x at places that scalars decide, computes with + and *, and writes every
+Several of them are the parts of one operation, one behind the other, because what takes time is
+compiling the C++; each has functions, buffers and a
+place in y of its own. A program reads tiles of x at places that scalars decide, computes with + and *, and writes every
 result block to y in order. The number of blocks that each kernel handles is decided by the same
 statements in all three kernels, so that no program deadlocks: the statements around the blocks are
 the same text, only what is done with a block differs.
@@ -8,12 +10,16 @@ the same text, only what is done with a block differs.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import indent
 
 from hypothesis import strategies as st
 
 NAMES = ("p", "q", "r")
 ROWS = COLUMNS = 4
+PART_ROWS = PART_COLUMNS = 8  # tiles of y that a program writes to
 
 TEMPLATE = '''\
 import ttl
@@ -29,9 +35,7 @@ def mix(first, second, limit=7):
 
 @ttl.operation(grid={grid})
 def operation(x, y):
-    a_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={counts[0]})
-    b_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={counts[1]})
-    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count={counts[2]})
+{parts}
 
     @ttl.compute()
     def compute():
@@ -43,10 +47,20 @@ def operation(x, y):
 
     @ttl.datamovement()
     def write():
-        place = 0
 {write}
 '''
 
+BUFFERS = """\
+a_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={0})
+b_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={1})
+y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count={2})
+"""
+HEAD = """\
+here, _ = ttl.node(dims=2)
+first_row = ttl.node(dims=1) * ROWS_OF_NODE + FIRST_ROW
+place = 0
+p, q, r = 1, here, 2
+"""
 COMPUTE = (
     "with a_dfb.wait() as a, b_dfb.wait() as b, y_dfb.reserve() as out:\n"
     "    t = a if {choice} else b\n"
@@ -68,7 +82,7 @@ READ = (
 )
 WRITE = (
     "with y_dfb.wait() as out:\n"
-    "    ttl.copy(out, y[node_number * 8 + place // 8, place % 8]).wait()\n"
+    "    ttl.copy(out, y[first_row + place // 8, place % 8]).wait()\n"
     "place = (place + 1) % 64"
 )
 BLOCK_EXPRESSIONS = ("a + b", "a * b", "b - a + t", "a + b * t", "(a + b) * (a + t)")  # of both
@@ -170,17 +184,39 @@ def in_loop(body: st.SearchStrategy[list[Statement]]) -> st.SearchStrategy[list[
     return st.one_of(body, st.tuples(body, jump, body).map(lambda t: [*t[0], *t[1], *t[2]]))
 
 
-@st.composite
-def programs(draw: st.DrawFn) -> str:
-    body = draw(statements(2))
-    grid = draw(st.sampled_from(((1, 1), (2, 1))))
-    counts = draw(st.tuples(*[st.sampled_from((1, 2, 3))] * 3))
-    head = ["here, _ = ttl.node(dims=2)", "node_number = ttl.node(dims=1)", "p, q, r = 1, here, 2"]
-    texts = {
-        kind: _indented(head + _lines(body, template), 2)
-        for kind, template in (("compute", COMPUTE), ("read", READ), ("write", WRITE))
+@dataclass(frozen=True)
+class Program:
+    """One part of an operation: its statements, and the blocks of its three buffers."""
+
+    body: list[Statement]
+    counts: tuple[int, int, int]
+
+    def text_of(self, template: str) -> str:
+        return HEAD + "\n".join(_lines(self.body, template))
+
+
+def programs() -> st.SearchStrategy[Program]:
+    count = st.sampled_from((1, 2, 3))
+    return st.builds(Program, statements(2), st.tuples(count, count, count))
+
+
+def operation_text(parts: Sequence[Program], grid: tuple[int, int]) -> str:
+    """The operation whose kernels do one program behind the other, each in a function of its own."""
+    kinds = {"compute": COMPUTE, "read": READ, "write": WRITE}
+    defined = []
+    for number, part in enumerate(parts):
+        lines = [BUFFERS.format(*part.counts)]
+        for kind, template in kinds.items():
+            body = indent(part.text_of(template), " " * 4)
+            lines.append(f"def {kind}_part():\n{body}\n")
+        text = "\n".join(lines).replace("FIRST_ROW", str(PART_ROWS * number))
+        defined.append(re.sub(r"\b(\w+)_(dfb|part)\b", rf"\g<1>_\g<2>{number}", text))
+    calls = {
+        kind: "\n".join(f"        {kind}_part{number}()" for number in range(len(parts)))
+        for kind in kinds
     }
-    return TEMPLATE.format(grid=grid, counts=counts, **texts)
+    text = TEMPLATE.format(grid=grid, parts=indent("\n".join(defined), " " * 4), **calls)
+    return text.replace("ROWS_OF_NODE", str(PART_ROWS * len(parts)))
 
 
 def _lines(body: list[Statement], template: str) -> list[str]:
@@ -206,7 +242,3 @@ def _compound(
     if otherwise:
         lines += ["else:", *(f"    {line}" for line in _lines(otherwise, template))]
     return lines
-
-
-def _indented(lines: list[str], depth: int) -> str:
-    return "\n".join("    " * depth + line for line in lines)

@@ -1,16 +1,20 @@
-"""Random block expressions through the compiler: simulator = host, number for number.
+"""300 random block expressions of depth 2 to 5, compiled: simulator = host, number for number.
 
 Only operations that the op table calls exact; ten expressions a program, which share
-subexpressions, and more of them than the DST registers hold. The examples are the same every time.
+subexpressions, and more of them than the DST registers hold. Those that are only close are in
+differential/test_shape_operations.py.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
-from hypothesis import Phase, given, settings
+import pytest
 from hypothesis import strategies as st
 
 from differential.compute_programs import ComputeProgram, stores
+from property.drawn import drawn
 from ttl import ttnn
 from ttl.semantics.ops import BLOCK_OPS
 
@@ -30,91 +34,97 @@ WHOLE_BINARY = ("{} + {}", "{} - {}", "{} * {}", "({} ^ {})", "ttl.math.max({}, 
 WHOLE_UNARY = ("ttl.math.relu({})", "abs({})", "-{}", "ttl.math.sign({})", "ttl.math.square({})",
                "ttl.math.clamp({}, 3, 200)", "{} // 7", "{} % 11", "({}) ** 3", "9 - {}",
                "ttl.math.threshold({}, 130, 2)", "ttl.math.signbit({})")  # fmt: skip
-LEAVES = ("a_blk", "b_blk", "ttl.math.fill(0.25, shape=(ROWS, COLUMNS))")
+LEAVES = ("a_blk", "b_blk")
+SHARED = ("FIRST", "SECOND")  # stand for parts that several expressions of a program have
+CONSTANT = "ttl.math.fill(0.25, shape=(ROWS, COLUMNS))"
+DEPTHS = st.integers(2, 5)
+COUNT, WHOLE_COUNT = 200, 100  # expressions
+TOGETHER = 10  # in one program
+SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
+FORMATS = [
+    (ttnn.bfloat16, ""),
+    (ttnn.bfloat16, ", fp32_dest_acc_en=True"),
+    (ttnn.float32, ""),
+    (ttnn.bfloat16, ", dst_full_sync_en=True"),
+]
+WHOLE_FORMATS = [
+    (ttnn.int32, (-(2**31), 2**31)),
+    (ttnn.int32, (-1000, 1000)),
+    (ttnn.uint32, (0, 2**32)),
+    (ttnn.uint16, (0, 2**16)),
+    (ttnn.uint8, (0, 2**8)),
+]
 
 
 @st.composite
-def expressions(draw: st.DrawFn, earlier: tuple[str, ...], depth: int = 4) -> str:
-    """`earlier` are parts that may occur again."""
-    if depth == 0 or draw(st.integers(0, 5)) == 0:
-        return draw(st.sampled_from((*LEAVES[:2], *earlier)))
-    part = expressions(earlier, depth - 1)
+def expressions(draw: st.DrawFn, depth: int, leaves: tuple[str, ...]) -> str:
+    """The first operand is one less deep, others are at most so."""
+    if depth == 0:
+        return draw(st.sampled_from(leaves))
+    first = draw(expressions(depth - 1, leaves))
     kind = draw(st.integers(0, 6))
     if kind < 2:
-        return f"({draw(st.sampled_from(UNARY)).format(draw(part))})"
+        return f"({draw(st.sampled_from(UNARY)).format(first)})"
+    others = st.integers(0, depth - 1).flatmap(lambda less: expressions(less, leaves))
     if kind == 2:
-        return f"({draw(st.sampled_from(SELECTIONS)).format(draw(part), draw(part), draw(part))})"
-    left, right = draw(part), draw(part | st.sampled_from(LEAVES))
-    return f"({draw(st.sampled_from(BINARY)).format(left, right)})"
+        return f"({draw(st.sampled_from(SELECTIONS)).format(first, draw(others), draw(others))})"
+    operands = draw(st.permutations([first, draw(others | st.just(CONSTANT))]))
+    return f"({draw(st.sampled_from(BINARY)).format(*operands)})"
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> ComputeProgram:
-    common = tuple(draw(expressions((), 2)) for _ in range(2))
-    texts = [draw(expressions(common)) for _ in range(10)]
-    shape = draw(st.sampled_from([(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]))
-    dtype, options = draw(
-        st.sampled_from(
-            [
-                (ttnn.bfloat16, ""),
-                (ttnn.bfloat16, ", fp32_dest_acc_en=True"),
-                (ttnn.float32, ""),
-                (ttnn.bfloat16, ", dst_full_sync_en=True"),
-            ]
-        )
-    )
-    # Both blocks must be read.
-    return ComputeProgram(
-        stores([*texts, "a_blk + b_blk"]), shape, 1, len(texts) + 1, options, dtype
-    )
-
-
-@st.composite
-def whole_expressions(draw: st.DrawFn, depth: int = 4) -> str:
-    if depth == 0 or draw(st.integers(0, 5)) == 0:
-        return draw(st.sampled_from(LEAVES[:2]))
-    part = whole_expressions(depth - 1)
+def whole_expressions(draw: st.DrawFn, depth: int) -> str:
+    if depth == 0:
+        return draw(st.sampled_from(LEAVES))
+    first = draw(whole_expressions(depth - 1))
     if draw(st.integers(0, 2)) == 0:
-        return f"({draw(st.sampled_from(WHOLE_UNARY)).format(draw(part))})"
-    return f"({draw(st.sampled_from(WHOLE_BINARY)).format(draw(part), draw(part))})"
+        return f"({draw(st.sampled_from(WHOLE_UNARY)).format(first)})"
+    other = draw(st.integers(0, depth - 1).flatmap(whole_expressions))
+    operands = draw(st.permutations([first, other]))
+    return f"({draw(st.sampled_from(WHOLE_BINARY)).format(*operands)})"
 
 
-@st.composite
-def whole_programs(draw: st.DrawFn) -> ComputeProgram:
-    texts = [draw(whole_expressions()) for _ in range(10)]
-    shape = draw(st.sampled_from([(1, 1), (2, 2), (3, 7)]))
-    dtype, values = draw(
-        st.sampled_from(
-            [
-                (ttnn.int32, (-(2**31), 2**31)),
-                (ttnn.int32, (-1000, 1000)),
-                (ttnn.uint32, (0, 2**32)),
-                (ttnn.uint16, (0, 2**16)),
-                (ttnn.uint8, (0, 2**8)),
-            ]
-        )
-    )
-    return ComputeProgram(
-        stores([*texts, "a_blk + b_blk"]), shape, 1, len(texts) + 1, dtype=dtype, values=values
-    )
+@cache
+def all_expressions() -> list[str]:
+    leaves = (*LEAVES, *SHARED)
+    return drawn(DEPTHS.flatmap(lambda depth: expressions(depth, leaves)), COUNT)
 
 
-@settings(max_examples=10, phases=[Phase.generate], derandomize=True, deadline=None)
-@given(program=whole_programs())
-def test_integer_expressions(program: ComputeProgram) -> None:
+@cache
+def shared_parts() -> list[str]:
+    return drawn(expressions(2, LEAVES), COUNT // TOGETHER * len(SHARED))
+
+
+@cache
+def all_whole_expressions() -> list[str]:
+    return drawn(DEPTHS.flatmap(whole_expressions), WHOLE_COUNT)
+
+
+def check(program: ComputeProgram) -> None:
     for position, (simulated, compiled) in enumerate(program.both()):
         np.testing.assert_array_equal(
             compiled, simulated, f"expression {position} of\n{program.text()}"
         )
 
 
-@settings(max_examples=10, phases=[Phase.generate], derandomize=True, deadline=None)
-@given(program=programs())
-def test_a_hundred_expressions(program: ComputeProgram) -> None:
-    for position, (simulated, compiled) in enumerate(program.both()):
-        np.testing.assert_array_equal(
-            compiled, simulated, f"expression {position} of\n{program.text()}"
-        )
+@pytest.mark.parametrize("number", range(COUNT // TOGETHER))
+def test_expressions(number: int) -> None:
+    texts = all_expressions()[number * TOGETHER :][:TOGETHER]
+    for place, name in enumerate(SHARED, number * len(SHARED)):
+        texts = [text.replace(name, shared_parts()[place]) for text in texts]
+    dtype, options = FORMATS[number % len(FORMATS)]
+    # Both blocks must be read.
+    body = stores([*texts, "a_blk + b_blk"])
+    check(ComputeProgram(body, SHAPES[number % len(SHAPES)], 1, TOGETHER + 1, options, dtype))
+
+
+@pytest.mark.parametrize("number", range(WHOLE_COUNT // TOGETHER))
+def test_integer_expressions(number: int) -> None:
+    texts = all_whole_expressions()[number * TOGETHER :][:TOGETHER]
+    dtype, values = WHOLE_FORMATS[number % len(WHOLE_FORMATS)]
+    shape = SHAPES[number // 2 % len(SHAPES)]
+    body = stores([*texts, "a_blk + b_blk"])
+    check(ComputeProgram(body, shape, 1, TOGETHER + 1, dtype=dtype, values=values))
 
 
 def test_the_operations_are_exact() -> None:

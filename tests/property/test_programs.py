@@ -1,20 +1,37 @@
-"""Random whole programs: the compiled kernels write what the simulator writes."""
+"""300 random whole programs: the compiled kernels write what the simulator writes."""
 
 from __future__ import annotations
 
 import linecache
+from functools import cache
 from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 
-from property.programs import COLUMNS, ROWS, programs
+from property.drawn import drawn
+from property.programs import (
+    COLUMNS,
+    PART_COLUMNS,
+    PART_ROWS,
+    ROWS,
+    Program,
+    operation_text,
+    programs,
+)
 from ttl import ttnn
 from ttl.language import Operation
 
 DEVICE = ttnn.open_device(device_id=0)
 NUMBERS = count()
+COUNT = 300
+TOGETHER = 10  # programs in one operation
+GRIDS = ((1, 1), (2, 1))
+
+
+@cache
+def all_programs() -> list[Program]:
+    return drawn(programs(), COUNT)
 
 
 def load(text: str) -> Operation:
@@ -28,25 +45,28 @@ def load(text: str) -> Operation:
     return operation
 
 
-def run(text: str, backend: str) -> np.ndarray:
+def run(text: str, tile_rows: int, backend: str) -> np.ndarray:
     values = np.random.default_rng(5).integers(-4, 5, (ROWS * 32, COLUMNS * 32))
     x = ttnn.from_numpy(values.astype(np.float32), dtype=ttnn.float32, device=DEVICE)
-    y = ttnn.zeros((16 * 32, 8 * 32), dtype=ttnn.float32, device=DEVICE)
+    y = ttnn.zeros((tile_rows * 32, PART_COLUMNS * 32), dtype=ttnn.float32, device=DEVICE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         load(text)(x, y)
     return ttnn.to_numpy(y)
 
 
-IS_FULL = settings.default.max_examples >= 1000
-
-
-# Shrinking compiles thousands of programs; the text of the first one that fails is short enough.
-@settings(
-    max_examples=300 if IS_FULL else 100,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(programs())
-def test_simulator_and_host_agree(text: str) -> None:
-    np.testing.assert_array_equal(run(text, "host"), run(text, "sim"), err_msg=text)
+@pytest.mark.parametrize("number", range(COUNT // TOGETHER))
+def test_simulator_and_host_agree(number: int) -> None:
+    parts = all_programs()[number * TOGETHER :][:TOGETHER]
+    grid = GRIDS[number % len(GRIDS)]
+    text = operation_text(parts, grid)
+    simulated, compiled = (
+        run(text, PART_ROWS * TOGETHER * grid[0], backend) for backend in ("sim", "host")
+    )
+    height = PART_ROWS * 32
+    for row in range(0, len(simulated), height):
+        part = parts[row // height % TOGETHER]
+        alone = operation_text([part], grid)
+        np.testing.assert_array_equal(
+            compiled[row : row + height], simulated[row : row + height], err_msg=alone
+        )

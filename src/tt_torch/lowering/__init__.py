@@ -1,6 +1,6 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import calls, elementwise, matrix, shapes
+from . import calls, elementwise, indexing, matrix, ordering, shapes, windows
 from .emitter import LOWERINGS, UnsupportedOperation, emit_module
 
 __all__ = [
@@ -9,6 +9,9 @@ __all__ = [
     "calls",
     "elementwise",
     "emit_module",
+    "indexing",
     "matrix",
+    "ordering",
     "shapes",
+    "windows",
 ]

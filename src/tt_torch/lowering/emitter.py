@@ -15,10 +15,12 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FunctionType,
+    IntegerAttr,
     IntegerType,
     ModuleOp,
     Signedness,
     TensorType,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -83,8 +85,8 @@ class Emitter:
         return op.results[0]
 
     def unary(self, name: str, value: SSAValue) -> SSAValue:
-        made = stablehlo.UNARY[name].create(operands=[value], result_types=[value.type])
-        return self.add(made)
+        kind = stablehlo.UNARY.get(name) or stablehlo.CHLO[name]
+        return self.add(kind.create(operands=[value], result_types=[value.type]))
 
     def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         name = _name_for(name, lhs)
@@ -163,6 +165,32 @@ class Emitter:
             operands=[value],
             result_types=[TensorType(stablehlo.element_of(value), shape)],
             properties=stablehlo.SliceOp.properties_of(ranges),
+        )
+        return self.add(made)
+
+    def concatenate(self, parts: Sequence[SSAValue], dim: int) -> SSAValue:
+        if len(parts) == 1:
+            return parts[0]
+        shape = list(stablehlo.shape_of(parts[0]))
+        shape[dim] = sum(stablehlo.shape_of(part)[dim] for part in parts)
+        made = stablehlo.ConcatenateOp.create(
+            operands=parts,
+            result_types=[TensorType(stablehlo.element_of(parts[0]), shape)],
+            properties={"dimension": IntegerAttr(dim, i64)},
+        )
+        return self.add(made)
+
+    def cut(self, value: SSAValue, dim: int, start: int, stop: int, step: int = 1) -> SSAValue:
+        """A slice along one dimension."""
+        ranges = [(0, size, 1) for size in stablehlo.shape_of(value)]
+        ranges[dim] = (start, stop, step)
+        return self.slice(value, ranges)
+
+    def positions(self, shape: Sequence[int], dim: int, dtype: torch.dtype) -> SSAValue:
+        """Of each element, its position along a dimension."""
+        made = stablehlo.IotaOp.create(
+            result_types=[tensor_type(shape, dtype)],
+            properties={"iota_dimension": IntegerAttr(dim, i64)},
         )
         return self.add(made)
 

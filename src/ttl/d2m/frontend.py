@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Span, codes
 from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_to_linalg
-from ttl.dialects.locations import span_of
+from ttl.dialects.locations import location_of, span_of
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.frontend import block_math
@@ -68,8 +68,8 @@ class ThreadBuilder(KernelBuilder):
         self.call = call
         self.handles: dict[int, SSAValue] = {}
 
-    def bind(self, name: str, handle: Any, type: Attribute) -> None:
-        argument = self.entry.insert_arg(type, len(self.entry.args))
+    def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
+        argument = self.entry.insert_arg(type, len(self.entry.args), location_of(span))
         argument.name_hint = name
         self.handles[id(handle)] = argument
         self.values[self.frame.number, name] = handle
@@ -318,11 +318,10 @@ def _region(
 ) -> Region:
     builder = ThreadBuilder(call, thread, program, target)
     for argument, handle in zip(thread.parameters, _handles(call, program), strict=True):
+        type: Attribute = d2m.SemaphoreType()
         if isinstance(handle, CircularBuffer):
-            block = tensor_of(handle.buffer.shape, handle.buffer.dtype)
-            builder.bind(argument.arg, handle, d2m.CBType(block))
-        else:
-            builder.bind(argument.arg, handle, d2m.SemaphoreType())
+            type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
+        builder.bind(argument.arg, handle, type, thread.span(argument))
     build_body(builder, thread.tree)
     found = [*builder.diagnostics, *_unbuilt(builder.entry)]
     mistakes += found
@@ -387,7 +386,8 @@ def _moves(call: Call) -> DictionaryAttr:
     return DictionaryAttr(
         {
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
-            "written": BoolAttr.from_bool(bool(call.writers)),
+            "written": BoolAttr.from_bool(call.is_written_back),
+            "taken": BoolAttr.from_bool(bool(call.takers)),
         }
     )
 

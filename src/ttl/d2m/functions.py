@@ -49,6 +49,7 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
     own core if `src` is `dst`.
     """
     running = engine("dma()")
+    running.require_data_movement("dma()")
     check_cores(core, mcast)
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
     if core is not None:

@@ -78,7 +78,7 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
         return value
     memory = ttnn.L1_MEMORY_CONFIG if layout.memory_space == "l1" else ttnn.DRAM_MEMORY_CONFIG
     return ttnn.from_numpy(
-        _collapsed(_array(value), layout),
+        layout.collapse(_array(value)),
         dtype=dtype,
         layout=ttnn.TILE_LAYOUT,
         device=ttnn.open_device(device_id=0),
@@ -94,26 +94,11 @@ def _array(value: Any) -> Any:
     return values.float().numpy() if str(values.dtype) == "torch.bfloat16" else values.numpy()
 
 
-def _padded_dims(layout: MetalLayout) -> Shape:
-    """The logical shape with its last two dimensions in whole tiles."""
-    pairs = zip(layout.logical_shape, layout.dim_alignments, strict=True)
-    return tuple(-(-size // to) * to for size, to in pairs)
-
-
-def _collapsed(array: Any, layout: MetalLayout) -> Any:
-    shape = _padded_dims(layout)
-    padded = np.zeros(shape, array.dtype)
-    padded[tuple(slice(size) for size in layout.logical_shape)] = array
-    return padded.reshape(layout.collapsed_shape)
-
-
 def copy_back(output: Operand) -> None:
     """What the device has written, into the user's tensor."""
     if output.tensor is output.argument:
         return
-    layout = output.layout
-    whole = ttnn.to_numpy(output.tensor).reshape(_padded_dims(layout))
-    values = whole[tuple(slice(size) for size in layout.logical_shape)]
+    values = output.layout.restore(ttnn.to_numpy(output.tensor))
     if not hasattr(output.argument, "detach"):
         output.argument[...] = values
         return

@@ -20,7 +20,15 @@ from ttl.semantics.types import Shape
 
 from .mistakes import wrong_type, wrong_value
 from .objects import CircularBuffer, Semaphore, Stream, require_output_unstreamed
-from .threads import Moves, Thread, check_threads, kind_of, mover, running
+from .threads import (
+    Moves,
+    Thread,
+    check_threads,
+    kind_of,
+    mover,
+    one_after_the_other,
+    running,
+)
 
 STREAM_BLOCKS = 2  # a stream is filled while its last block is used
 SHARD_BLOCKS = 1
@@ -145,8 +153,8 @@ class Call:
         return [t for t in self.program.threads if "reserve" in self.calls_on(last, t)]
 
     @property
-    def output_readers(self) -> list[Thread]:
-        """Other threads than those that take the output's blocks."""
+    def takers(self) -> list[Thread]:
+        """Other threads, which take the output's blocks."""
         last = len(self.operands) - 1
         return [
             thread
@@ -155,19 +163,26 @@ class Call:
         ]
 
     @property
-    def movers(self) -> list[Thread]:
-        return [thread for thread in self.program.threads if not thread.is_compute]
+    def is_written_back(self) -> bool:
+        """By a kernel that does so at its end; who takes the blocks does it for each."""
+        return bool(self.writers) and not self.takers
+
+    @property
+    def movers(self) -> list[tuple[Thread, ...]]:
+        """The data movement kernels: a core has two, so the second does what further ones do."""
+        threads = [thread for thread in self.program.threads if not thread.is_compute]
+        return [group for group in (tuple(threads[:1]), tuple(threads[1:])) if group]
 
     def moves(self, thread: Thread) -> Moves:
         names = self.program.names("cb", thread)
         fills: tuple[str, ...] = ()
         pushes: tuple[str, ...] = ()
         writes: tuple[str, ...] = ()
-        if thread in self.movers[:1]:
+        if any(thread is each[0] for each in self.movers[:1]):
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
-        if thread in self.writers:
+        if thread in self.writers and self.is_written_back:
             pushes = (names[-1],)
-        if self.writers and len(self.movers) == 2 and thread is self.movers[1]:
+        if self.is_written_back and any(thread is each[-1] for each in self.movers[1:]):
             writes = (names[-1],)
         return Moves(fills, pushes, writes)
 
@@ -179,7 +194,7 @@ class Call:
         if not self.movers:
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
         has_room = len(self.movers) < 2
-        writes = (names[-1],) if self.writers and has_room else ()
+        writes = (names[-1],) if self.is_written_back and has_room else ()
         return Moves(fills=fills, writes=writes) if fills or writes else None
 
 
@@ -198,9 +213,11 @@ class Body:
         collected = scope(self.call.name)
         objects = self._declare()
         call = self.call
-        for thread in call.program.threads:
-            function = running(thread, _by_parameter(thread, objects), call.moves(thread))
-            collected.kernels.append(KernelFunction(thread.kind, function))
+        computes = [(thread,) for thread in call.program.threads if thread.is_compute]
+        for threads in (*call.movers, *computes):
+            functions = [running(t, _by_parameter(t, objects), call.moves(t)) for t in threads]
+            function = one_after_the_other(functions)
+            collected.kernels.append(KernelFunction(threads[0].kind, function))
         if call.extra is not None:
             first = call.program.threads[-1]
             name = "write_shards" if call.extra.writes else "read_shards"
@@ -219,6 +236,7 @@ class Body:
             buffer.span = _parameter_span(call.program.threads[0], name)
             cb = CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
             cb.is_aliased = position == len(call.operands) - 1
+            cb.is_taken = cb.is_aliased and bool(call.takers)
             found.append(cb)
         for name in call.program.names("semaphore"):
             semaphore = LanguageSemaphore(0)
@@ -240,13 +258,14 @@ def _parameter_span(thread: Thread, name: str) -> Span:
 
 def check_call(call: Call) -> None:
     """What can be said before anything runs; RuleBroken if it is wrong."""
-    for reader in call.output_readers:
-        name = call.program.names("cb", reader)[-1]
-        raise RuleBroken(
-            codes.BUFFER_ENDS,
-            f"thread `{reader.name}` pops `{name}`, the buffer of the output",
-            helps=("leave it: that buffer is the core's part of the output",),
-        )
+    name = call.program.names("cb")[-1]
+    for thread in call.takers:
+        if thread.is_compute or not call.writers or len(call.takers) > 1:
+            raise RuleBroken(
+                codes.BUFFER_ENDS,
+                f"thread `{thread.name}` pops `{name}`, the buffer of the output",
+                helps=("let one thread reserve the output, and one of data movement pop it",),
+            )
     if len(call.writers) > 1:
         names = " and ".join(f"`{thread.name}`" for thread in call.writers)
         raise RuleBroken(

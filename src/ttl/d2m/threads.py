@@ -23,7 +23,7 @@ from ttl.diagnostics.span import character_column
 from ttl.semantics.function_source import thread_definition
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .columns import missing_broadcasts
+from .columns import ACQUIRING, missing_broadcasts
 from .mistakes import WrongType, diagnostic
 from .objects import Scope, Stream
 
@@ -114,6 +114,7 @@ def _mistakes(thread: Thread) -> Iterator[Diagnostic]:
     yield from _syntax(thread)
     yield from _broadcasts(thread)
     yield from _handed_on(thread)
+    yield from _arguments(thread)
 
 
 def kind_of(argument: ast.arg) -> str | None:
@@ -187,6 +188,20 @@ def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
         if isinstance(node, ast.Name) and node.id in names and node not in owners:
             text = f"parameter `{node.id}` of thread `{thread.name}` is handed on"
             help_text = f"call its methods where they are needed: {node.id}.pop()"
+            yield diagnostic(text, help_text, thread.span(node))
+
+
+def _arguments(thread: Thread) -> Iterator[Diagnostic]:
+    """pop() and reserve() take one block, always."""
+    names = [argument.arg for argument in thread.parameters if kind_of(argument) == "cb"]
+    for node in ast.walk(thread.tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        owner, method = node.func.value, node.func.attr
+        is_buffer = isinstance(owner, ast.Name) and owner.id in names
+        if is_buffer and method in ACQUIRING and (node.args or node.keywords):
+            text = f"`{ast.unparse(node)}`: {method}() takes no argument"
+            help_text = "a block is the core's part of the tensor; take them one by one"
             yield diagnostic(text, help_text, thread.span(node))
 
 
@@ -291,7 +306,7 @@ class Recompiled(ast.NodeTransformer):
         if method == "store" and len(node.args) == 1 and not node.keywords:
             return self._call("store", [owner, *node.args], node)
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
-        if is_parameter and method in ("pop", "reserve") and not node.args and not node.keywords:
+        if is_parameter and method in ACQUIRING:
             node.args = [_at(_name(self._scope(self.depth)), node)]
         return node
 
@@ -324,6 +339,18 @@ def running(thread: Thread, values: dict[str, Any], moves: Moves) -> Callable[[]
     after += [_at(_statement(name, "write_to_shard"), places[name]) for name in moves.writes]
     definition = _definition(tree.name, [*before, *body, *after], tree)
     return _bound(thread, definition, values)
+
+
+def one_after_the_other(functions: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    """The threads that share a processor, in their order."""
+    if len(functions) == 1:
+        return functions[0]
+
+    def merged() -> None:
+        for function in functions:
+            function()
+
+    return merged
 
 
 def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> Callable[[], None]:

@@ -227,6 +227,19 @@ class StreamLayoutOp(LayoutOp):
     name = "d2m.stream_layout"
 
 
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """Runs a program, which is a module of its own; the last argument is for its result."""
+
+    name = "d2m.call"
+    program = prop_def(SymbolRefAttr)
+    arguments = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    assembly_format = (
+        "$program `(` $arguments `)` attr-dict `:` functional-type($arguments, $result)"
+    )
+
+
 # Threads ------------------------------------------------------------------------------------------
 
 
@@ -585,6 +598,7 @@ _OPERATIONS: list[type[Operation]] = [
     TilizeOp,
     UntilizeOp,
     StreamLayoutOp,
+    CallOp,
     GenericOp,
     WaitOp,
     ReserveOp,

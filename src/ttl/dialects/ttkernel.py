@@ -272,6 +272,12 @@ _FIXED = {
     "pack_reconfig_l1_acc": (1, "pack.h"),
     "reduce_uninit": (0, "reduce.h"),
     ROUND: (1, FILL.include),
+    "tilize_init": (3, "tilize.h"),
+    "tilize_block": (3, "tilize.h"),
+    "tilize_uninit": (2, "tilize.h"),
+    "pack_untilize_init": (2, "pack_untilize.h"),
+    "pack_untilize_block": (4, "pack_untilize.h"),
+    "pack_untilize_uninit": (1, "pack_untilize.h"),
 }
 _DATAFLOW = {
     "get_absolute_logical_x": 0,

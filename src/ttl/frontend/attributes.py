@@ -70,7 +70,7 @@ def get_attribute(
 
 def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
     raise RuleBroken(
-        codes.WRONG_ARGUMENT,
+        codes.WRONG_ARGUMENT if isinstance(owner, SSAValue) else codes.NOT_IN_KERNELS,
         f"`{name}` of {describe(owner)} cannot be set in a kernel",
         helps=("keep the value in a variable of the kernel",),
     )

@@ -103,7 +103,7 @@ def block_math(
     parameters: dict[str, Value] | None = None,
 ) -> Value:
     """An operation of the op table; its type rule is the table's."""
-    builder.require(KernelKind.COMPUTE, f"`{op.operator or op.name}` on blocks")
+    builder.require(KernelKind.COMPUTE, op.spelling)
     if builder.device_api not in op.tile:
         raise not_yet(f"`{op.operator}` on blocks" if op.operator else f"`{op.spelling}`")
     if op.operator == "**":

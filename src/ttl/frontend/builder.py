@@ -8,7 +8,7 @@ place, each call in a frame of its own; a variable is a name in a frame.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,13 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefA
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
+from ttl.diagnostics.names import undefined_name
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer, PipeNet
+from ttl.language.described import described
 from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
 from ttl.semantics.dtypes import dtype_of
@@ -142,6 +144,7 @@ class KernelBuilder:
         keeps_kinds: bool = False,
     ):
         self.kernel = kernel
+        self.names_around: Collection[str] = ()  # of the operation; for what is misspelt
         self.keeps_kinds = keeps_kinds
         self.nets = nets
         self.grid = grid
@@ -351,7 +354,8 @@ class KernelBuilder:
             frame = frame.outer
         found = frame.environment.lookup(name, self.runtime_argument)
         if found is MISSING:
-            raise RuleBroken(codes.UNKNOWN_NAME, f"`{name}` is not defined in this kernel")
+            known = (*self.frame.own, *self.names_around)
+            raise undefined_name(name, frame.environment.functions[0], known)
         return found
 
     def assign(self, name: str, value: Value) -> None:
@@ -374,7 +378,7 @@ class KernelBuilder:
             )
         if not -(2**31) <= value < 2**31:
             raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+                codes.NOT_IN_KERNELS,
                 f"{value} does not fit in the 32 bits that kernels calculate integers with",
             )
         constant = self.value(arith.ConstantOp(IntegerAttr(value, IndexType())))
@@ -535,8 +539,10 @@ def describe(value: Value) -> str:
 
 def _describe_object(value: Value) -> str:
     """As the program has it; never by the representation of an object of the compiler."""
-    if hasattr(value, "described"):
-        return str(value.described)
+    if isinstance(text := getattr(value, "described", None), str):
+        return text
     if isinstance(value, (tuple, list, set, dict)):
         return f"a {type(value).__name__}"
-    return f"the {type(value).__name__} {value!r}"
+    if isinstance(value, (bool, int, float, str)):
+        return f"the {type(value).__name__} {value!r}"
+    return described(value)

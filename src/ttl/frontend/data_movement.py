@@ -19,8 +19,10 @@ from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
     check_copy_shapes,
+    copy_dtypes_differ,
     out_of_range,
     shape_in_units,
+    type_mismatch,
 )
 from ttl.semantics.types import BlockType
 
@@ -30,7 +32,7 @@ from .pipe_copies import copy_pipe, is_pipe
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
-    builder.require(KernelKind.DATAMOVEMENT, "slicing a tensor")
+    builder.require(KernelKind.DATAMOVEMENT, "a tensor slice")
     items = given if isinstance(given, tuple) else (given,)
     sizes = shape_in_units(tensor)
     if len(items) != len(sizes):
@@ -115,7 +117,9 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     if ends not in COPIES:
         raise _cannot_copy(src, dst)
     if ends == ("block", "block"):
-        _check_blocks(block_type(src.type), block_type(dst.type))
+        source, destination = block_type(src.type), block_type(dst.type)
+        if source != destination:
+            raise type_mismatch(source, destination, "a copy connects")
     else:
         part, block = (src, dst) if ends[0] == "slice" else (dst, src)
         _check_copy(builder.slices[part], block_type(block.type))
@@ -128,14 +132,18 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
 
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
-    ends = f"from {describe(source)} to {describe(destination)}"
     if (broken := not_from_a_net(source, destination)) is not None:
         return broken
     whole_tensor = any(hasattr(end, "layout") for end in (source, destination))
     help_text = "copy between a tensor slice and a block, or between two blocks"
     if whole_tensor:
         help_text = "slice the tensor, for example tensor[0:2, 0:2]"
-    return RuleBroken(codes.WRONG_ARGUMENT, f"ttl.copy() {ends}", helps=(help_text,))
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "ttl.copy() connects a block with a tensor slice, a pipe or a block, not "
+        f"{describe(source)} with {describe(destination)}",
+        helps=(help_text,),
+    )
 
 
 # Which barrier completes a copy: between blocks of a node the destination reads.
@@ -154,27 +162,7 @@ def _check_copy(part: TensorSlice, block: BlockType) -> None:
     check_copy_layouts(part, block.layout)
     check_copy_shapes(part, block.shape)
     if dtype_of(part.tensor) != block.dtype:
-        raise RuleBroken(
-            codes.DTYPE_MISMATCH,
-            f"a copy connects a {dtype_of(part.tensor)} tensor with a {block.dtype} block",
-            helps=("make the dataflow buffer like the tensor it is copied from or to",),
-        )
-
-
-def _check_blocks(source: BlockType, destination: BlockType) -> None:
-    if source == destination:
-        return
-    code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
-    if source.layout is not destination.layout:
-        layouts = (source.layout.name, destination.layout.name)
-        code, texts = codes.LAYOUT_MISMATCH, (f"{layouts[0]} layout", f"{layouts[1]} layout")
-    elif source.shape != destination.shape:
-        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
-    raise RuleBroken(
-        code,
-        f"a copy connects a block of {texts[0]} with a block of {texts[1]}",
-        helps=("make the two dataflow buffers alike",),
-    )
+        raise copy_dtypes_differ(dtype_of(part.tensor), block.dtype)
 
 
 def wait_transfer(builder: KernelBuilder, transfer: SSAValue) -> Value:

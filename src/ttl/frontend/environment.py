@@ -143,7 +143,7 @@ def _number(name: str, values: list[Any], kinds: set[type], make: MakeArgument) 
             )
         return make(RuntimeArgument(name, words), f64)
     if any(not -(2**31) <= value < 2**31 for value in values):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"`{name}` does not fit in 32 bits")
+        raise RuleBroken(codes.NOT_IN_KERNELS, f"`{name}` does not fit in 32 bits")
     words = tuple(int(value) & 0xFFFFFFFF for value in values)
     return make(RuntimeArgument(name, words), i1 if kinds == {bool} else IndexType())
 

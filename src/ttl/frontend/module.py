@@ -122,6 +122,7 @@ def _build_function(
         builder = KernelBuilder(
             kernel, environment, program.grid, program.tensors, target.device_api, nets, keeps_kinds
         )
+        builder.names_around = program.operation.local_names
         build_kernel(builder)
         return builder
 

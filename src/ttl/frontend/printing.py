@@ -63,7 +63,7 @@ class _Line:
 
     def _field(self, builder: KernelBuilder, value: SSAValue, spec: str = "") -> None:
         if kind_of(value) is None:
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"print() inside a text of {describe(value)}")
+            raise RuleBroken(codes.NOT_IN_KERNELS, f"print() inside a text of {describe(value)}")
         self.format += f"{{:{spec}}}" if spec else "{}"
         self.values.append(value)
         builder.tells_kinds = True

@@ -110,7 +110,7 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     if sign in ("//", "%"):
         return _divide(builder, sign, one, other, right)
     if sign in ("<<", ">>") and not isinstance(right, SSAValue) and not 0 <= right < 32:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"a shift of a 32-bit integer by {right}")
+        raise RuleBroken(codes.NOT_IN_KERNELS, f"a shift of a 32-bit integer by {right}")
     return integer(builder, INDEX_OPS[sign], one, other)
 
 

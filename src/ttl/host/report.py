@@ -8,6 +8,7 @@ import re
 from ttl.artifact import CompiledOperation, Kernel, ThreadKind
 from ttl.diagnostics import Diagnostic, InternalError, KernelFault, Label, Span, UsageError, codes
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
+from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
 from ttl.trace import EventKind, Recorder
 
@@ -20,6 +21,7 @@ from .program import (
     FAULT,
     NO_MEMORY,
     NOBODY,
+    NOT_RESERVED,
     SPINNING,
     UNKNOWN_FORMAT,
     ReportStruct,
@@ -57,6 +59,8 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
         raise KernelFault(_deadlock(compiled, report))
     if report.status == SPINNING:
         raise KernelFault(_spinning(compiled, report))
+    if report.status == NOT_RESERVED:
+        raise KernelFault(_not_reserved(compiled, report))
     if report.status == NO_MEMORY:
         raise MemoryError("the host executor could not get memory for the nodes")
     if report.status == UNKNOWN_FORMAT:
@@ -129,6 +133,14 @@ def _fault(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
         notes=(_cpp_note(kernel, report.line),) if report.line else (),
         facts={"kernel": kernel.name, "node": node, "cpp_line": report.line, "fault": text},
     )
+
+
+def _not_reserved(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    nodes, kernel = nodes_of(compiled), compiled.kernels[report.kernel]
+    buffer, receiver = (int(word) for word in report.message.split())
+    name = compiled.buffers[buffer].name
+    broken = receiver_not_ready(name, nodes[report.node], nodes[receiver])
+    return broken.at(_span(kernel, report.line))
 
 
 def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:

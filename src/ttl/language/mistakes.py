@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttl_file
-from ttl.diagnostics.names import no_such_name
+from ttl.diagnostics.names import no_such_name, undefined_name
 from ttl.semantics.ops import NAMESPACES
 
 from .block import Block
@@ -45,6 +45,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         operation,
     )
 }
+
+
+UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+def misspelt_name(error: NameError, around: tuple[str, ...]) -> RuleBroken | None:
+    """A name that a kernel uses and nobody defines; `around` are the names of the operation."""
+    frame, match = _innermost_frame(error), UNDEFINED.match(str(error))
+    if frame is None or match is None or is_pyttl_file(frame.f_code.co_filename):
+        return None
+    return undefined_name(match[1], None, (*around, *frame.f_locals, *frame.f_globals))
 
 
 def language_mistake(error: Exception) -> RuleBroken | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
+from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.kernel_config import MATH_FIDELITIES
@@ -135,6 +136,11 @@ class Operation:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signature", inspect.signature(self.function))
+
+    @property
+    def local_names(self) -> tuple[str, ...]:
+        code = self.function.__code__
+        return (*code.co_varnames, *code.co_cellvars)
 
     @property
     def __name__(self) -> str:
@@ -379,12 +385,21 @@ def _name_declared(collected: OperationScope) -> None:
     """What the body declares takes the names of the variables through which kernels see it."""
     named: dict[str, Declared] = {}
     for kernel in collected.kernels:
-        for name, value in kernel.captures().items():
+        for name, value in _named_parts(kernel.captures()):
             if isinstance(value, Declared) and value not in named.values():
                 if value.index is None:  # not the body's own
                     continue
                 value.name = name if name not in named else f"{name}_{value.index}"
                 named[value.name] = value
+
+
+def _named_parts(captured: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Variables, and what lists hold: `buffers_0` for buffers[0]."""
+    for name, value in captured.items():
+        yield name, value
+    for name, value in captured.items():
+        if isinstance(value, (list, tuple)):
+            yield from ((f"{name}_{at}", item) for at, item in enumerate(value))
 
 
 def operation(
@@ -397,6 +412,7 @@ def operation(
     num_outs: int = 1,
     memory_space: str = "L1",
     tiled: bool = True,
+    **unknown: Any,
 ) -> Callable[[Callable[..., None]], Operation]:
     """Make a function of tensors an operation that runs on `grid`, columns first.
 
@@ -404,6 +420,9 @@ def operation(
     leaves the choice to pyttl. `options` are compiler options. `num_outs`, `memory_space` and
     `tiled` are accepted because public programs give them; nothing depends on them.
     """
+    if unknown:
+        broken = no_such_name("@ttl.operation()", next(iter(unknown)), _options_of_operations())
+        raise UsageError(broken.at(calling_span()))
     if not _is_grid(grid):
         raise UsageError(_not_a_grid(grid).at(calling_span()))
     fidelity = None if math_fidelity is None else getattr(math_fidelity, "name", math_fidelity)
@@ -433,6 +452,11 @@ def operation(
     return decorate
 
 
+def _options_of_operations() -> list[str]:
+    parameters = inspect.signature(operation).parameters.values()
+    return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+
+
 def _no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
     broken = RuleBroken(
         codes.WRONG_ARGUMENT,
@@ -460,20 +484,28 @@ def _is_grid(grid: Any) -> bool:
 Kernel = Callable[[], None]
 
 
-def compute(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
+def compute(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
     """Declare the compute kernel of an operation."""
-    return _register(KernelKind.COMPUTE, misplaced)
+    return _register(KernelKind.COMPUTE, misplaced, unknown)
 
 
-def datamovement(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
+def datamovement(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
     """Declare a data movement kernel of an operation."""
-    return _register(KernelKind.DATAMOVEMENT, misplaced)
+    return _register(KernelKind.DATAMOVEMENT, misplaced, unknown)
 
 
-def _register(kind: KernelKind, misplaced: tuple[Kernel, ...]) -> Callable[[Kernel], Kernel]:
+def _register(
+    kind: KernelKind, misplaced: tuple[Any, ...], unknown: dict[str, Any]
+) -> Callable[[Kernel], Kernel]:
+    spelling = f"@ttl.{kind.value}()"
+    if unknown or (misplaced and not isinstance(misplaced[0], FunctionType)):
+        broken = RuleBroken(
+            codes.WRONG_ARGUMENT, f"{spelling} takes no arguments", helps=(f"write {spelling}",)
+        )
+        raise UsageError(broken.at(calling_span()))
     if misplaced:
-        raise _no_parentheses(kind.value, f"@ttl.{kind.value}()")
-    collected = scope(f"@ttl.{kind.value}()")
+        raise _no_parentheses(kind.value, spelling)
+    collected = scope(spelling)
 
     def decorate(function: Kernel) -> Kernel:
         if problem := _wrong_kernel(function):

@@ -3,6 +3,8 @@
 rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once, held to the
              end, and then written back; an input that nobody fills is filled from the core's part
+rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
+             ready, and who takes it writes each block back before its release
 rule SUM     a matrix product is made in the block that it is stored to, on top of what is there
 """
 
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -30,7 +32,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_of
@@ -41,9 +43,11 @@ from ttl.semantics.types import Shape
 
 from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
 from .kernel_calls import add
-from .module_pass import D2M_MARK, TILE_MATMUL, Maker, branch_end, erase
+from .module_pass import D2M_MARK, REPLACES, TILE_MATMUL, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
 from .node_calls import minus
+
+HOST = "host"  # the module of what the host does
 
 
 class ConvertD2mToTtl(ModulePass):
@@ -101,6 +105,7 @@ class _Converter:
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self.kernels = [functions[thread.symbol.data] for thread in generic.threads]
         names = [argument.name_hint for argument in self.kernels[0].body.block.args]
+        self.locations = [argument.location for argument in self.kernels[0].body.block.args]
         arguments = [argument.name_hint for argument in function.body.block.args]
         self.operands = [
             _Operand(n, value, names[n] or f"cb_{n}", arguments[n] or f"tensor_{n}")
@@ -115,6 +120,7 @@ class _Converter:
         filled = moves.data.get("filled", ArrayAttr([]))
         self.filled = [n.value.data for n in filled]  # type: ignore[attr-defined]
         self.is_written = bool(moves.data.get("written"))
+        self.is_taken = bool(moves.data.get("taken"))
 
     def convert(self) -> None:
         movers = [k for k in self.kernels if k.attributes[THREAD] == StringAttr("noc")]
@@ -123,11 +129,13 @@ class _Converter:
             _Kernel(self, kernel, number).convert()
         self._move_shards(movers)
         declared = [_declare(operand) for operand in self.operands]
-        semaphores = [_semaphore(name) for name in self.semaphores]
+        declared += [_semaphore(name) for name in self.semaphores]
+        for op, location in zip(declared, self.locations, strict=False):
+            op.location = location
         first = self.module.body.block.first_op
         assert first is not None
-        self.module.body.block.insert_ops_before([*declared, *semaphores], first)
-        erase(self.function)
+        self.module.body.block.insert_ops_before(declared, first)
+        self._set_host_apart(movers)
 
     def _move_shards(self, movers: list[func.FuncOp]) -> None:
         """rule SHARD"""
@@ -158,6 +166,17 @@ class _Converter:
         self.module.body.block.add_op(function)
         movers.append(function)
         return function
+
+    def _set_host_apart(self, movers: list[func.FuncOp]) -> None:
+        """What is left of the function is not for cores; it names the kernels that they run."""
+        known = [thread.symbol.data for thread in self.generic.threads]
+        added = [k.sym_name.data for k in movers if k.sym_name.data not in known]
+        threads = [*self.generic.threads, *(d2m.ThreadAttr.of("datamovement", n) for n in added)]
+        self.generic.properties["threads"] = ArrayAttr(threads)
+        for body in list(self.generic.bodies):
+            self.generic.detach_region(body)
+        self.function.detach()
+        self.module.body.block.add_op(ModuleOp([self.function], None, StringAttr(HOST)))
 
     def attributes(self, thread: str, tensors: list[int]) -> dict[str, Any]:
         names = [StringAttr(operand.tensor) for operand in self.operands]
@@ -190,6 +209,8 @@ class _Kernel:
         self.body = function.body.block
         self.tensors: dict[int, SSAValue] = {}
         self.held: SSAValue | None = None  # the output, rule SHARD
+        self.push: Operation | None = None  # of the output's last block, rule TAKE
+        self.taken: list[tuple[SSAValue, Operation]] = []  # its blocks and their release
 
     @property
     def first(self) -> Operation:
@@ -219,6 +240,8 @@ class _Kernel:
         )
         self._convert_ops()
         self._set_signature(positions)
+        for block, release in self.taken:
+            self.copy_shard(Maker.before(release), operands[-1], block, is_read=False)
 
     def _convert_ops(self) -> None:
         converted = [op for op in self.body.walk() if type(op) in _CONVERSIONS]
@@ -226,7 +249,9 @@ class _Kernel:
             _CONVERSIONS[type(op)](self, op, Maker.before(op))
         for op in reversed(converted):
             erase(op)
-        if self.held is not None:
+        for scope in [op for op in self.body.ops if isinstance(op, scf.ExecuteRegionOp)]:
+            _dissolve(scope)
+        if self.held is not None and not self.program.is_taken:
             make = Maker(InsertPoint.before(branch_end(self.first)), self.origin)
             make.add(ttl.PushOp.create(operands=[self.buffer(self.program.operands[-1])]))
 
@@ -302,6 +327,15 @@ class _Kernel:
         make.add(ttl.WaitTransferOp.create(operands=[copy]))
 
 
+def _dissolve(scope: scf.ExecuteRegionOp) -> None:
+    """A thread beside others on its processor, when its blocks are released."""
+    block = scope.region.block
+    assert block.last_op is not None
+    erase(block.last_op)
+    Rewriter.inline_block(block, InsertPoint.before(scope))
+    erase(scope)
+
+
 def _node_index(dimension: int) -> Operation:
     return ttl.NodeIndexOp.create(
         properties={"dimension": IntegerAttr(dimension, i64)}, result_types=[IndexType()]
@@ -326,26 +360,64 @@ def _copy(ends: list[SSAValue], kind: str) -> Operation:
 
 def acquire(self: _Kernel, op: d2m.AcquireOp, make: Maker) -> None:
     operand = self.by_argument[op.cb]
-    is_output = operand is self.program.operands[-1]
-    if is_output and isinstance(op, d2m.ReserveOp):
-        if self.held is None:
-            first = Maker(InsertPoint.before(self.first), op)
-            self.held = self.acquire(first, ttl.ReserveOp, operand)
-        value = self.held
-    elif is_output:
-        if self.held is None:
-            raise not_yet_at("a thread that pops the output", op, "store into it")
-        value = self.held  # published: rule SHARD
+    is_wait = isinstance(op, d2m.WaitOp)
+    if operand is not self.program.operands[-1]:
+        value, _ = _until_the_end(self, op, make, is_wait)
+    elif self.program.is_taken:
+        value = _take(self, op, make, is_wait)
     else:
-        is_wait = isinstance(op, d2m.WaitOp)
-        value = self.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
-        release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[self.buffer(operand)])
-        Maker(InsertPoint.before(branch_end(op)), op).add(release)  # rule RELEASE
+        value = _hold(self, op, operand, is_wait)
     op.block.replace_all_uses_with(value)
 
 
+def _until_the_end(
+    self: _Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool
+) -> tuple[SSAValue, Operation]:
+    """rule RELEASE"""
+    operand = self.by_argument[op.cb]
+    value = self.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
+    release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[self.buffer(operand)])
+    return value, Maker(InsertPoint.before(branch_end(op)), op).add(release)
+
+
+def _hold(self: _Kernel, op: d2m.AcquireOp, operand: _Operand, is_wait: bool) -> SSAValue:
+    """rule SHARD"""
+    if self.held is None:
+        assert not is_wait, "a thread that takes the output"
+        self.held = self.acquire(Maker(InsertPoint.before(self.first), op), ttl.ReserveOp, operand)
+    return self.held
+
+
+def _take(self: _Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
+    """rule TAKE"""
+    body = None if self.push is None else self.push.parent_block()
+    if self.push is None or body is None or not _is_inside(op, body):
+        value, release = _until_the_end(self, op, make, is_wait)
+        if is_wait:
+            self.taken.append((value, release))
+        else:
+            self.held, self.push = value, release
+        return value
+    assert self.held is not None
+    if is_wait and body is not op.parent_block():
+        raise not_yet_at("pop() of the output in a loop or branch that does not reserve it", op,
+                         "reserve() and pop() the output in the same body")  # fmt: skip
+    if is_wait:
+        self.push.detach()
+        make.builder.insert(self.push)
+        self.push = None
+    return self.held
+
+
+def _is_inside(op: Operation, body: Block) -> bool:
+    block = op.parent_block()
+    while block is not None and block is not body:
+        block = block.parent_block()
+    return block is body
+
+
 def store(self: _Kernel, op: d2m.StoreOp, make: Maker) -> None:
-    new = ttl.StoreOp.create(operands=[op.value, op.block])
+    new = ttl.StoreOp.create(operands=[op.value, op.block], attributes={REPLACES: UnitAttr()})
     if isinstance(op.value.owner, ttl.BLOCK_MATH["matmul"]):  # rule SUM
         new.properties["accumulate"] = UnitAttr()
     make.add(new)

@@ -37,6 +37,7 @@ from .cpp_expressions import (
 from .module_pass import Maker, erase, kernels, thread_of
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
+GRID = "ttl.launch_grid"  # of a module with kernels
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
 
 
@@ -44,10 +45,12 @@ class ConvertTtkernelToEmitc(ModulePass):
     name = "convert-ttkernel-to-emitc"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in list(kernels(op)):
-            file = _FileMaker(kernel).make()
-            erase(kernel)
-            op.body.block.add_op(file)
+        modules = [each for each in op.ops if isinstance(each, ModuleOp)]
+        for module in (op, *(each for each in modules if GRID in each.attributes)):
+            for kernel in list(kernels(module)):
+                file = _FileMaker(kernel).make()
+                erase(kernel)
+                module.body.block.add_op(file)
 
 
 class _FileMaker:

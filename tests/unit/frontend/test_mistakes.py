@@ -187,7 +187,7 @@ CASES = {
         read="for i in range(2):\n                [[assert i == 0]]",
     ),
     "number too large": Case(
-        "TTL1003",
+        "TTL7003",
         "4294967296 does not fit in the 32 bits that kernels calculate integers with",
         read="x = [[row + 2**32]]",
     ),
@@ -225,7 +225,7 @@ CASES = {
         "TTL7003", "assignment to an attribute", "[[a_blk.x = 1]]"
     ),
     "slice in a compute kernel": Case(
-        "TTL1002", "slicing a tensor is not allowed in a compute kernel", "x = [[a[0, 0]]]"
+        "TTL1002", "a tensor slice is not allowed in a compute kernel", "x = [[a[0, 0]]]"
     ),
     "copy in a compute kernel": Case(
         "TTL1002",
@@ -234,7 +234,7 @@ CASES = {
     ),
     "math in a data movement kernel": Case(
         "TTL1002",
-        "`+` on blocks is not allowed in a datamovement kernel",
+        "operator + is not allowed in a datamovement kernel",
         read="x = [[a_blk + a_blk]]",
     ),
     "store in a data movement kernel": Case(
@@ -347,7 +347,7 @@ def test_mistake(name: str, tmp_path: Path) -> None:
     text, places = without_marks(marked)
     (diagnostic,) = compile_text(text, tmp_path)
     texts = {"TTL7001": NOT_YET, "TTL7003": NOT_IN_KERNELS}
-    is_value = " value " in case.message  # these messages are whole
+    is_value = " value " in case.message or " bits " in case.message  # these are whole
     expected = case.message if is_value else texts.get(case.code, "{}").format(case.message)
     assert (diagnostic.code.code, diagnostic.message) == (case.code, expected)
     assert [place(diagnostic)] == places

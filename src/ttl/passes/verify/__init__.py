@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from ttl.diagnostics import CompileError, Diagnostic, Label, Severity, codes
 from ttl.dialects.locations import span_of
@@ -22,8 +25,10 @@ __all__ = ["check_synchronization", "raise_errors"]
 PATIENCE = 10  # `ttl check` may take so many times as long as the check of a compilation
 
 
-def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list[Diagnostic]:
-    """Everything that the walk of the module shows.
+def check_synchronization(
+    module: ModuleOp, doubtful: Sequence[FuncOp] = (), with_warnings: bool = False
+) -> list[Diagnostic]:
+    """Everything that the walk of the module shows; `doubtful` kernels may misuse a block.
 
     Warnings that a run on the simulator does not give too are only made if they are asked for.
     """
@@ -37,14 +42,29 @@ def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
         found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
+    found = _with_misused_blocks(found, doubtful, module)
     if with_warnings and walked.is_spent:
         steps = patience * MOST_STEPS
         found.append(not_proven(f"{steps} steps are not enough to follow its kernels"))
-    elif with_warnings and not walked.is_complete and not decisive:
+    elif with_warnings and not (walked.is_complete or decisive or walked.faults):
         found.append(_unknown_flow(walked))
     if not errors_of(found):
         found += _check_outputs(walked, patience, with_warnings)
     return found
+
+
+def _with_misused_blocks(
+    found: list[Diagnostic], doubtful: Sequence[FuncOp], module: ModuleOp
+) -> list[Diagnostic]:
+    """A deadlock comes before a misused block would; what is left over follows from one."""
+    if not doubtful or any(each.code is codes.DEADLOCK for each in found):
+        return found
+    from .exact_states import first_mistake  # only when there is a doubt
+
+    misused = [mistake for kernel in doubtful if (mistake := first_mistake(kernel, module))]
+    if not misused:
+        return found
+    return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
 
 
 def _unknown_flow(walked: WalkedModule) -> Diagnostic:
