@@ -240,7 +240,8 @@ class KernelBuilder:
             self.span = outer
 
     def report(self, broken: RuleBroken) -> None:
-        broken.secondary += tuple(Label(span, "called here") for span in self.call_sites())
+        sites = dict.fromkeys(self.call_sites())  # a function that calls itself does so at one
+        broken.secondary += tuple(Label(span, "called here") for span in sites)
         found = broken.at(self.span)
         known = [(each.message, each.primary) for each in self.diagnostics]
         if (found.message, found.primary) not in known:  # functions are translated at each call

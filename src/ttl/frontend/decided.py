@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -59,13 +59,26 @@ def _interval_of_term(builder: KernelBuilder, value: SSAValue) -> Interval | Non
         return min(numbers), max(numbers)
     if isinstance(op, (arith.RemSIOp, arith.DivSIOp, arith.FloorDivSIOp)):
         return _quotient(builder, op)
-    return None
+    arms = [interval(builder, arm) for arm in arms_of(value)]
+    ends = [end for arm in arms if arm is not None for end in arm]
+    return (min(ends), max(ends)) if ends and None not in arms else None
+
+
+def arms_of(value: SSAValue) -> list[SSAValue]:
+    """What a value is that a condition has chosen; nothing if it is another one."""
+    op = value.owner
+    if isinstance(op, arith.SelectOp):
+        return [op.lhs, op.rhs]
+    if isinstance(op, scf.IfOp):
+        ends = [region.block.last_op for region in op.regions]
+        return [end.operands[op.results.index(value)] for end in ends if end is not None]
+    return []
 
 
 def _quotient(
     builder: KernelBuilder, op: arith.RemSIOp | arith.DivSIOp | arith.FloorDivSIOp
 ) -> Interval | None:
-    divisor = _constant(op.rhs)
+    divisor = known_constant(op.rhs)
     if not isinstance(divisor, int) or divisor < 1:
         return None
     found = interval(builder, op.lhs)
@@ -98,7 +111,7 @@ def _numbers_of_nodes(builder: KernelBuilder, value: SSAValue) -> list[int]:
     return [word - (1 << 32) if word >= 1 << 31 else word for word in words]
 
 
-def _constant(value: SSAValue) -> int | float | bool | None:
+def known_constant(value: SSAValue) -> int | float | bool | None:
     op = value.owner
     if not isinstance(op, arith.ConstantOp):
         return None
@@ -146,7 +159,7 @@ def known_number(builder: KernelBuilder, value: Value) -> int | float | bool | N
     """The number that a scalar is on this path."""
     if not isinstance(value, SSAValue):
         return value  # type: ignore[no-any-return]
-    if (constant := _constant(value)) is not None:
+    if (constant := known_constant(value)) is not None:
         return constant
     if isinstance(value.type, IndexType):
         possible = _possible(builder, value)
