@@ -348,3 +348,45 @@ def test_operations_of_any_number_of_tensors() -> None:
     with pytest.raises(TTLError, match="others_1"):
         zeros = ttnn.zeros((32, 32), ttnn.float32, device=ttnn.open_device(device_id=0))
         operation(zeros, zeros, [])
+
+
+def test_a_dict_by_the_other_end_of_a_pipe() -> None:
+    """And a slice whose bounds ask for the node each."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((x, 0), (0, 0)) for x in (2, 1)])
+        own_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 2))
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 2))
+
+        @ttl.datamovement()
+        def read():
+            received = {}
+
+            def receive(pipe):
+                block = dfb.reserve()
+                received[pipe.src] = block, ttl.copy(pipe, block)
+
+            net.if_dst(receive)
+            if net.is_src():
+                with own_dfb.reserve() as own:
+                    part = a[0:1, ttl.node(1) * 2 : ttl.node(1) * 2 + 2]
+                    ttl.copy(part, own).wait()
+                    net.if_src(lambda pipe: ttl.copy(own, pipe).wait())
+                with own_dfb.wait() as own:
+                    ttl.copy(own, y[1:2, 2 * ttl.node(1) : 2 * (ttl.node(1) + 1)]).wait()
+            if (1, 0) in received:
+                received[1, 0][1].wait()
+            for source, (block, transfer) in received.items():
+                if source != (1, 0):
+                    transfer.wait()
+                block.push()
+
+        @ttl.datamovement()
+        def write():
+            if net.is_dst():
+                for i in range(2):
+                    with dfb.wait() as block:
+                        ttl.copy(block, y[0:1, 2 * i : 2 * i + 2]).wait()
+
+    agree_on(operation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from ttl.dialects.conditions import decided, equal_to
 
 from .builder import FlowBroken, KernelBuilder, Value, flow_broken
 from .environment import NodeObjects, RuntimeArgument
-from .linear import difference, linear
+from .linear import Terms, difference, linear
 
 MOST_VALUES = 64  # that get a branch each
 
@@ -31,16 +31,13 @@ Interval = tuple[int, int]
 
 def interval(builder: KernelBuilder, value: SSAValue) -> Interval | None:
     """The least and the greatest value that it may have, if that is known."""
-    terms, constant = linear(value)
-    if terms == {value: 1}:
-        return _interval_of_term(builder, value)
-    return _sum(builder, terms, constant)
+    return _sum(builder, *linear(value))
 
 
-def _sum(builder: KernelBuilder, terms: dict[SSAValue, int], constant: int) -> Interval | None:
+def _sum(builder: KernelBuilder, terms: Terms, constant: int) -> Interval | None:
     low = high = constant
-    for value, factor in terms.items():
-        found = _interval_of_term(builder, value)
+    for term, factor in terms.items():
+        found = _interval_of_term(builder, term.value)
         if found is None:
             return None
         ends = sorted(end * factor for end in found)
@@ -54,14 +51,35 @@ def _interval_of_term(builder: KernelBuilder, value: SSAValue) -> Interval | Non
     op = value.owner
     if isinstance(op, ttl.NodeIndexOp):
         return 0, builder.grid[op.dimension.value.data] - 1
-    if isinstance(op, ttl.RuntimeArgOp) and isinstance(value.type, IndexType):
-        numbers = _numbers_of_nodes(builder, value)
+    if numbers := _numbers(builder, value):
         return min(numbers), max(numbers)
     if isinstance(op, (arith.RemSIOp, arith.DivSIOp, arith.FloorDivSIOp)):
         return _quotient(builder, op)
     arms = [interval(builder, arm) for arm in arms_of(value)]
     ends = [end for arm in arms if arm is not None for end in arm]
     return (min(ends), max(ends)) if ends and None not in arms else None
+
+
+def _numbers(builder: KernelBuilder, value: SSAValue) -> set[int]:
+    """All that a value may be which is looked up; empty if it is another one."""
+    op = value.owner
+    if isinstance(op, ttl.RuntimeArgOp) and isinstance(value.type, IndexType):
+        return {*_numbers_of_nodes(builder, value)}
+    return _numbers_of_pipes(builder, op) if isinstance(op, ttl.PipeValueOp) else set()
+
+
+def _numbers_of_pipes(builder: KernelBuilder, op: ttl.PipeValueOp) -> set[int]:
+    numbers = [int(number) for number in op.values.get_values()]
+    pipe, type = op.pipe.owner, op.pipe.type
+    place = known_constant(pipe.place) if isinstance(pipe, ttl.LocalPipeOp) else None
+    if not isinstance(place, int) or not isinstance(type, ttl.PipeType):
+        return {*numbers}
+    routes = builder.nets.by_name[type.net.root_reference.data].routes(builder.grid)
+    of_nodes: dict[Any, list[int]] = {}  # the numbers of the pipes in which each has the role
+    for number, route in zip(numbers, routes, strict=True):
+        for node in (route.source,) if type.role.data == "src" else route.receivers:
+            of_nodes.setdefault(node, []).append(number)
+    return {found[place] for found in of_nodes.values() if len(found) > place}
 
 
 def arms_of(value: SSAValue) -> list[SSAValue]:
@@ -188,9 +206,13 @@ def _of_word(word: int, type: Attribute) -> float | bool:
 def _possible(builder: KernelBuilder, value: SSAValue) -> list[int]:
     """The values that the path leaves; empty if there are too many."""
     found = interval(builder, value)
-    if found is None or found[1] - found[0] >= MOST_VALUES:
+    numbers: Sequence[int] = sorted(_numbers(builder, value))
+    if not numbers and (found is None or found[1] - found[0] >= MOST_VALUES):
         return []
-    numbers = range(found[0], found[1] + 1)
+    if not numbers and found is not None:
+        numbers = range(found[0], found[1] + 1)
+    if len(numbers) > MOST_VALUES:
+        return []
     known = {number: equal_to(builder.facts, value, number) for number in numbers}
     is_it = [number for number, answer in known.items() if answer]
     return is_it or [number for number, answer in known.items() if answer is None]
@@ -228,7 +250,9 @@ class Calculation:
     operands: tuple[Calculation | SSAValue, ...]
 
 
-REPEATED = (*EVALUATED, arith.ConstantOp, ttl.NodeIndexOp)
+REPEATED = (
+    *EVALUATED, arith.ConstantOp, ttl.NodeIndexOp, ttl.PipeValueOp, ttl.LocalPipeOp,
+)  # fmt: skip
 
 
 def _calculation(value: SSAValue) -> Calculation | SSAValue:
@@ -259,8 +283,20 @@ class Undecided:
 
 def needs_constant(builder: KernelBuilder, value: Value, what: str) -> FlowBroken:
     """Why the statement cannot be translated as it is; `builder.undecided` says what helps."""
-    builder.undecided = _undecided(builder, value) if isinstance(value, SSAValue) else None
+    items = value if isinstance(value, tuple) else (value,)
+    found = (_undecided(builder, item) for item in items if isinstance(item, SSAValue))
+    builder.undecided = next((each for each in found if each is not None), None)
     return flow_broken(what)
+
+
+def as_constant(builder: KernelBuilder, value: Value, what: str) -> Value:
+    """A number or a tuple of numbers that the path knows."""
+    if isinstance(value, tuple):
+        return tuple(as_constant(builder, item, what) for item in value)
+    number = known_number(builder, value)
+    if number is None and value is not None:
+        raise needs_constant(builder, value, what)
+    return number
 
 
 def _undecided(builder: KernelBuilder, value: SSAValue) -> Undecided | None:

@@ -17,7 +17,7 @@ from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels
 from .calling import call, handled
 from .calls import SUBSCRIPTS
 from .data_movement import tensor_slice
-from .decided import known_number, needs_constant, node_object
+from .decided import as_constant, known_number, needs_constant, node_object
 from .environment import NodeObjects
 from .functions import local_function
 from .items import comprehension, new, unpacked
@@ -193,6 +193,8 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
     """An item of a tuple or list: one condition after the other."""
     given = index
     what = f"an item of {describe(owner)} that is known only at run time"
+    if isinstance(index, tuple):
+        return _item(builder, owner, as_constant(builder, index, what))
     if scalars.kind_of(index) is int and (known := known_number(builder, index)) is not None:
         return _item(builder, owner, known)
     if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:

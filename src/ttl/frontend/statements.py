@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
@@ -176,6 +177,10 @@ def _simple_statement(
     return statement(builder, by_branches, rest)
 
 
+# The branches on values that are needed as constants.
+DECIDING: WeakKeyDictionary[ast.If, Undecided] = WeakKeyDictionary()
+
+
 def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
     """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
     if undecided is None:
@@ -185,6 +190,7 @@ def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
         again = ast.Call(_value(BoundMethod(undecided.made, repeated)), [], [])
         test = ast.Compare(again, [ast.Eq()], [_value(number)])
         branch = ast.copy_location(ast.If(test, [node], [branch]), node)
+        DECIDING[branch] = undecided
     return ast.fix_missing_locations(branch) if isinstance(branch, ast.If) else None
 
 
@@ -292,6 +298,7 @@ def _join_or_split(
         if needed == 0:
             is_end = builder.frame.caller is None and not builder.loops
             if not is_joined and not is_end:
+                builder.undecided = DECIDING.get(node)  # where it is called, it may be decided
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
         count += needed
