@@ -335,7 +335,17 @@ class Operation:
         parameters = self.signature.parameters
         keywords = {n for n, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
         positional = [value for name, value in arguments.items() if name not in keywords]
-        return self.grid(*positional, **{name: arguments[name] for name in sorted(keywords)})
+        named = {name: arguments[name] for name in sorted(keywords)}
+        try:
+            inspect.signature(self.grid).bind(*positional, **named)
+        except TypeError as error:
+            broken = RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"the function that gives the grid of {self.__name__} cannot be called: {error}",
+                helps=("let it take the arguments of the operation",),
+            )
+            raise UsageError(broken.at(_definition_span(self.function))) from None
+        return self.grid(*positional, **named)
 
     def _check_kernels(self, collected: OperationScope) -> None:
         kinds = [kernel.kind for kernel in collected.kernels]
