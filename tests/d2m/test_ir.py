@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from kernels_d2m import elementwise, loopback
 from pykernel.d2m_api import *
-from ttl.diagnostics import CompileError, RuleBroken
+from ttl.diagnostics import CompileError, RuleBroken, UsageError
 from ttl.dialects import make_context, print_module
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.integrations.metal_program import run_metal
@@ -382,6 +382,20 @@ def test_c17_sources_are_stored(tmp_path):
     files = {file.name: file.read_text() for file in tmp_path.rglob("*.cpp")}
     assert {"datamovement_kernel0.cpp", "compute_kernel0.cpp"} <= files.keys()
     assert "add_binary_tile" in files["compute_kernel0.cpp"]
+
+
+def test_c17_sources_are_loaded(tmp_path):
+    """What was stored and edited runs, whatever the backend; a kernel without a file is named."""
+    place = dict(kernel_source_dir=str(tmp_path))
+    tensors = [array(32, 32), array(32, 32), array(32, 32)]
+    loading = elementwise("+", **place, kernel_source_mode="load")
+    with pytest.raises(UsageError, match=r"datamovement_kernel0.cpp: No such file"):
+        loading(*tensors)
+    elementwise("+", **place, kernel_source_mode="store")(*tensors)
+    (compute,) = tmp_path.rglob("compute_kernel0.cpp")
+    compute.write_text(compute.read_text().replace("add_binary_tile", "sub_binary_tile"))
+    loading(*tensors)
+    assert (tensors[-1] == 0).all()
 
 
 def test_c17_ttl_check():

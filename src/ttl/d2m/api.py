@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, Span
+from ttl.diagnostics import InternalError, RuleBroken, Span, TTLError
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
@@ -29,7 +29,14 @@ from .functions import (
     sqrt,
     transpose,
 )
-from .mistakes import NotImplementedYet, WrongValue, diagnostic, wrong_type, wrong_value
+from .mistakes import (
+    NotImplementedYet,
+    WrongValue,
+    diagnostic,
+    in_words_of_pykernel,
+    wrong_type,
+    wrong_value,
+)
 from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
 from .program import BoundProgram, Call, Program, check_call, make_operation
@@ -86,6 +93,7 @@ class PykernelFunction:
     memory_space: str
     tiled: bool
     kernel_folder: str | None
+    loads_kernels: bool
     use_tile_matmul: bool
 
     @property
@@ -158,8 +166,15 @@ class PykernelFunction:
             check_call(call)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        operation = make_operation(call, self.function, self.kernel_folder)
-        operation(*(operand.tensor for operand in operands))
+        operation = make_operation(
+            call, self.function, kernel_folder=self.kernel_folder, loads_kernels=self.loads_kernels
+        )
+        try:
+            operation(*(operand.tensor for operand in operands))
+        except InternalError:
+            raise
+        except TTLError as error:
+            raise in_words_of_pykernel(error) from error.__cause__
         copy_back(call.output)
         config = Config.from_environment()
         if config.flatbuffer is not None and not config.compile_only:
@@ -184,7 +199,8 @@ def pykernel_gen(
 ) -> Callable[[Any], PykernelFunction]:
     """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
 
-    `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`.
+    `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`; "load" runs
+    what is there, which may have been edited, on the host executor or a device.
     """
     span = calling_span()
     if grid is None:
@@ -207,7 +223,8 @@ def pykernel_gen(
     def made(function: Any) -> PykernelFunction:
         return PykernelFunction(
             function, grid, block_factors, memory_space, tiled,
-            folder if folder is None else f"{folder}/{function.__name__}", use_tile_matmul,
+            folder if folder is None else f"{folder}/{function.__name__}",
+            kernel_source_mode == "load", use_tile_matmul,
         )  # fmt: skip
 
     return made
@@ -223,11 +240,8 @@ def _refuse_unbuilt(indexing_maps: Any, tiled: bool, span: Span | None) -> None:
 
 
 def _folder(folder: str | None, mode: str | None, span: Span | None) -> str | None:
-    if mode == "store":
+    if mode in ("store", "load"):
         return folder or ".pykernel_gen"
-    if mode == "load":
-        text = 'kernel_source_mode="load" is not implemented'
-        raise NotImplementedYet(diagnostic(text, 'write "store", or leave it out', span))
     if mode is not None:
-        raise wrong_value(f"kernel_source_mode={mode!r}", 'write "store"', span)
+        raise wrong_value(f"kernel_source_mode={mode!r}", 'write "store" or "load"', span)
     return None

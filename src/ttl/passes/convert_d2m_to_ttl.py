@@ -43,7 +43,7 @@ from ttl.semantics.types import Shape
 
 from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
 from .kernel_calls import add
-from .module_pass import D2M_MARK, REPLACES, TILE_MATMUL, Maker, branch_end, erase
+from .module_pass import D2M_MARK, TILE_MATMUL, UNREAD, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
 from .node_calls import minus
 
@@ -377,6 +377,7 @@ def _until_the_end(
     operand = self.by_argument[op.cb]
     value = self.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[self.buffer(operand)])
+    release.attributes[UNREAD] = UnitAttr()
     return value, Maker(InsertPoint.before(branch_end(op)), op).add(release)
 
 
@@ -417,7 +418,7 @@ def _is_inside(op: Operation, body: Block) -> bool:
 
 
 def store(self: _Kernel, op: d2m.StoreOp, make: Maker) -> None:
-    new = ttl.StoreOp.create(operands=[op.value, op.block], attributes={REPLACES: UnitAttr()})
+    new = ttl.StoreOp.create(operands=[op.value, op.block], attributes={UNREAD: UnitAttr()})
     if isinstance(op.value.owner, ttl.BLOCK_MATH["matmul"]):  # rule SUM
         new.properties["accumulate"] = UnitAttr()
     make.add(new)
