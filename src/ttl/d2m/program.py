@@ -223,7 +223,7 @@ class Body:
         names = [operand.name for operand in call.operands]
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
-    def __call__(self, **tensors: Any) -> None:
+    def __call__(self, *tensors: Any) -> None:
         collected = scope(self.call.name)
         objects = self._declare()
         call = self.call
