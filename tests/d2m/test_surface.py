@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import ttnn
 
 from pykernel.d2m_api import *
 from ttl.diagnostics import TTLError
@@ -205,6 +206,33 @@ def test_c2_output_is_not_streamed():
 def test_c2_element_types():
     with pytest.raises(TypeError, match="elements of int64"):
         pykernel_gen(grid=(1, 1))(identity())(np.ones((32, 32), np.int64), ones())
+
+
+def read_only():
+    array = ones()
+    array.flags.writeable = False
+    return array
+
+
+def row_major():
+    device = ttnn.open_device(device_id=0)
+    return ttnn.from_numpy(ones(), layout=ttnn.ROW_MAJOR_LAYOUT, device=device)
+
+
+ARGUMENTS = [
+    (lambda: (ones(),), TypeError, "called without `out`"),
+    (lambda: (ones(), 3), TypeError, "argument `out` of function is a int"),
+    (lambda: (ones(), read_only()), ValueError, "`out`, the output, cannot be written"),
+    (lambda: (row_major(), ones()), ValueError, "`x` is a ttnn tensor of shape"),
+    (lambda: (ones(), ones(), 1, 2, 3, 4, 5), TypeError, "too many positional arguments"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "text"), ARGUMENTS)
+def test_c2_arguments(make, kind, text):
+    with pytest.raises(kind, match=text) as error:
+        pykernel_gen(grid=(1, 1))(identity())(*make())
+    assert isinstance(error.value, TTLError)
 
 
 # C-14, C-16: the guide as printed -----------------------------------------------------------------

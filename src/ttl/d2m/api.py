@@ -106,8 +106,9 @@ class PykernelFunction:
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         grid = self._grid(args)
         self._inject(arguments, grid, args)
+        self._check_complete(arguments)
         bound = self._threads(arguments, tensors)
-        self._run(bound, tensors, grid)
+        self._run(bound, arguments, grid)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -140,6 +141,13 @@ class PykernelFunction:
             if name in INJECTED and arguments.get(name) is None:
                 arguments[name] = values[name]
 
+    def _check_complete(self, arguments: dict[str, Any]) -> None:
+        parameters = inspect.signature(self.function).parameters
+        missing = [f"`{name}`" for name in parameters if name not in arguments]
+        if missing:
+            text = f"{self.__name__} is called without {' and '.join(missing)}"
+            raise wrong_type(text, "call it with its tensors", calling_span())
+
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
         ARGUMENTS.enter(tensors)
         try:
@@ -158,9 +166,9 @@ class PykernelFunction:
             self._span(),
         )
 
-    def _run(self, bound: BoundProgram, tensors: dict[str, Any], grid: Shape) -> None:
+    def _run(self, bound: BoundProgram, named: dict[str, Any], grid: Shape) -> None:
         try:
-            operands = make_operands(bound.tensors, tensors, grid, self.memory_space, self.__name__)
+            operands = make_operands(bound.tensors, named, grid, self.memory_space, self.__name__)
             call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul)
             call.bind_streams()
             check_call(call)
