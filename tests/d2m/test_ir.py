@@ -301,6 +301,45 @@ def test_c10_arguments_keep_their_layout():
     ) in stages["d2m-bufferize-function-args"]
 
 
+def test_c10_lives_and_alignments():
+    """What does not live together may lie in one place; DRAM is aligned by more than L1."""
+    l1, dram = (
+        f"memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>, "
+        f"#ttcore.memory_space<{space}>>"
+        for space in ("l1", "dram")
+    )
+    steps = "".join(
+        f"""
+      %a{n} = memref.alloc() : {type}
+      %b{n} = d2m.tilize(%x, %a{n}) : (memref<32x32xf32>, {type}) -> {type}
+      %c{n} = d2m.untilize(%b{n}, %x) : ({type}, memref<32x32xf32>) -> memref<32x32xf32>"""
+        for n, type in enumerate((l1, l1, dram))
+    )
+    text = f"""
+    builtin.module attributes {{ttl.target_arch = "wormhole_b0"}} {{
+    func.func @f(%x: memref<32x32xf32>) {{{steps}
+      func.return
+    }}
+    }}"""
+    module = parse(text)
+    find_pass("d2m-allocate")().apply(make_context(), module)
+    shown = print_module(module)
+    assert re.findall(r"alignment = (\d+) : i64, address = (\d+)", shown) == [
+        ("16", "0"), ("16", "0"), ("32", "0")
+    ]  # fmt: skip
+    order = re.findall(r"memref.(alloc|dealloc)", shown)
+    assert order == ["alloc", "dealloc"] * 3
+
+
+def test_c10_out_of_memory_is_said_before_the_run(backend):
+    """The same on the simulator as from d2m-allocate."""
+    with pytest.raises(ValueError, match="a core needs 1835008 bytes of L1") as error:
+        elementwise("+")(*(array(256, 256) for _ in range(3)))
+    (found,) = error.value.diagnostics
+    assert found.code.code == "TTL4001" and found.primary.span is not None
+    assert found.notes[1] == "lhs  2 buffers of 8x8 tiles  524288 bytes"
+
+
 def test_c10_out_of_memory(monkeypatch, tmp_path):
     text = initial(elementwise("+"), monkeypatch, tmp_path)
     large = text.replace("1x1x2x2x!ttcore", "1x1x16x16x!ttcore").replace(

@@ -29,6 +29,7 @@ from .functions import (
     sqrt,
     transpose,
 )
+from .memory import check_memory
 from .mistakes import (
     NotImplementedYet,
     WrongValue,
@@ -174,6 +175,8 @@ class PykernelFunction:
             check_call(call)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
+        config = Config.from_environment()
+        check_memory(call, config)
         operation = make_operation(
             call, self.function, kernel_folder=self.kernel_folder, loads_kernels=self.loads_kernels
         )
@@ -184,7 +187,6 @@ class PykernelFunction:
         except TTLError as error:
             raise in_words_of_pykernel(error) from error.__cause__
         copy_back(call.output)
-        config = Config.from_environment()
         if config.flatbuffer is not None and not config.compile_only:
             write_flatbuffer(self, operands, config.flatbuffer)
 

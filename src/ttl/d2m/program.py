@@ -247,7 +247,7 @@ class Body:
             shape = operand.layout.shard_shape(call.grid)
             buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
             buffer.name = name
-            buffer.span = _parameter_span(call.program.threads[0], name)
+            buffer.span = parameter_span(call.program.threads[0], name)
             cb = CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
             cb.is_aliased = position == len(call.operands) - 1
             cb.is_taken = cb.is_aliased and bool(call.takers)
@@ -255,7 +255,7 @@ class Body:
         for name in call.program.names("semaphore"):
             semaphore = LanguageSemaphore(0)
             semaphore.name = name
-            semaphore.span = _parameter_span(call.program.threads[0], name)
+            semaphore.span = parameter_span(call.program.threads[0], name)
             found.append(Semaphore(semaphore))
         return found
 
@@ -265,7 +265,7 @@ def _by_parameter(thread: Thread, objects: list[Any]) -> dict[str, Any]:
     return dict(zip(names, objects, strict=True))
 
 
-def _parameter_span(thread: Thread, name: str) -> Span:
+def parameter_span(thread: Thread, name: str) -> Span:
     place: ast.AST = next(arg for arg in thread.parameters if arg.arg == name)
     return thread.span(place)
 
@@ -298,7 +298,7 @@ def _wrong_end(
 ) -> Exception:
     name = call.program.names("cb", thread)[position]
     text = f"thread `{thread.name}` {what.format(name)}"
-    return wrong_value(text, help_text, _parameter_span(thread, name), codes.BUFFER_ENDS)
+    return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)
 
 
 def make_operation(call: Call, function: Any, **kernels: Any) -> Operation:
