@@ -26,6 +26,8 @@ MORE = [pytest.param(seed, marks=pytest.mark.full) for seed in range(60, 1000)]
 COMPILED = 5  # of every fifth the kernels are compiled too: that is what takes long
 SEEDS = (None, 1, 2, 3)
 COLUMNS = 6
+# Where a program does both, the check does not always name what comes first.
+ONE_BEFORE_THE_OTHER = {"deadlock", "block-state"}
 UNSAID = ("not-proven", "order-dependent")
 Outcome = tuple[Any, ...]
 
@@ -65,9 +67,9 @@ def test_all_say_the_same(seed: int) -> None:
     runs = {outcome(driver, operation, "sim", order) for order in SEEDS}
     if errors:
         assert {kind for kind, _ in runs} == {"error"}, f"refused for {errors}, and ends\n{text}"
-        # Posts that were moved before sends may go wrong before the kernels get stuck.
-        reasons = {slug for _, slug in runs} | ({"block-state"} & errors)
-        assert errors & reasons, f"{errors}, {runs}\n{text}"
+        slugs_of_runs = {slug for _, slug in runs}
+        is_either = errors | slugs_of_runs <= ONE_BEFORE_THE_OTHER
+        assert errors & slugs_of_runs or is_either, f"{errors}, {runs}\n{text}"
         return
     is_proven = slugs.isdisjoint(UNSAID)
     if is_proven:

@@ -480,10 +480,8 @@ def _guard(block: _Held) -> tuple[str, ...]:
         return ()
     for use in block.acquire.block.uses:
         op = use.operation
-        if isinstance(op, ttl.CopyOp) and op.pipe is not None and op.pipe is op.source:
-            role = op.pipe.owner.parent_op()
-            assert isinstance(role, ttl.ForEachPipeOp)
-            net = role.net.root_reference.data
+        if isinstance(op, ttl.CopyOp) and isinstance(op.source.type, ttl.PipeType):
+            net = op.source.type.net.root_reference.data
             return (f"if only receivers of `{net}` get it, write `if {net}.is_dst():` around it",)
     return ()
 
