@@ -205,10 +205,10 @@ OUTPUT_NOT_COVERED = _code(
 
 OUTPUT_WRITTEN_TWICE = _code(
     "TTL3014", "output-written-twice", Blame.USER,
-    """Two nodes of an operation with pipes or semaphores write the same tile of a tensor. Unless
-    these order the two, which of the values is there in the end depends on who is faster: `ttl run
-    --strict` follows the order, and a race is TTL5005 there. Without pipes and semaphores nothing
-    can order nodes, and it is a race at once.""",
+    """Two nodes of an operation with pipes or semaphores write the same tile of a tensor, or, for
+    `ttl check`, one writes what the other reads. Unless these order the two, the result depends on
+    who is faster: `ttl run --strict` follows the order, and a race is TTL5005 there. Without pipes
+    and semaphores nothing can order nodes, and it is a race at once.""",
     Severity.WARNING,
 )
 PIPE_UNUSED = _code(
