@@ -258,6 +258,8 @@ _FIXED = {
     "cb_pop_front": (2, "cb_api.h"),
     "cb_reserve_back": (2, "cb_api.h"),
     "cb_push_back": (2, "cb_api.h"),
+    "ask_unpacker": (2, "cb_api.h"),  # are so many tiles there? All three processors get to know
+    "ask_packer": (2, "cb_api.h"),  # is there room for so many tiles?
     "compute_kernel_hw_startup": (3, "compute_kernel_hw_startup.h"),
     "reconfig_data_format_srca": (1, "reconfig_data_format.h"),
     "reconfig_data_format_srcb": (1, "reconfig_data_format.h"),

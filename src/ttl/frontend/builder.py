@@ -176,6 +176,7 @@ class KernelBuilder:
         # Has a variable been an int on one path and a float on another? Then it is a float, which
         # nobody notices but print() and isinstance(): with them such paths are kept apart.
         self.mixes_kinds = self.tells_kinds = False
+        self.grown: dict[Variable, type] = {}  # numbers that a loop makes ones of another kind
         self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
         self.call_value: Inline = _no_functions  # of anything that can be called
@@ -239,7 +240,8 @@ class KernelBuilder:
             self.span = outer
 
     def report(self, broken: RuleBroken) -> None:
-        broken.secondary += tuple(Label(span, "called here") for span in self.call_sites())
+        sites = dict.fromkeys(self.call_sites())  # a function that calls itself does so at one
+        broken.secondary += tuple(Label(span, "called here") for span in sites)
         found = broken.at(self.span)
         known = [(each.message, each.primary) for each in self.diagnostics]
         if (found.message, found.primary) not in known:  # functions are translated at each call
@@ -362,7 +364,7 @@ class KernelBuilder:
         if variable is None:
             raise not_in_kernels(f"assignment to `{name}`, which is not a variable of the kernel")
         self.values[variable] = value
-        if isinstance(value, SSAValue) and value.name_hint is None:
+        if isinstance(value, SSAValue) and value.name_hint is None and name.isidentifier():
             value.name_hint = value_name(name)
 
     # Values ---------------------------------------------------------------------------------------

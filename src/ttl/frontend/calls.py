@@ -27,7 +27,6 @@ from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
 from ttl.language.operation import check_dims, flatten_size
-from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store
@@ -73,8 +72,6 @@ def acquire(kind: type[ttl.AcquireOp]) -> Callable[..., Value]:
 
 def can_acquire(is_wait: bool) -> Callable[..., Value]:
     def made(builder: KernelBuilder, buffer: DataflowBuffer) -> Value:
-        if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
-            raise not_yet(f"can_{'wait' if is_wait else 'reserve'}() in a compute kernel")
         return builder.value(ttl.CanAcquireOp.of(builder.buffer(buffer), is_wait))
 
     return made

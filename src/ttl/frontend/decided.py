@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided, equal_to
 
 from .builder import FlowBroken, KernelBuilder, Value, flow_broken
-from .linear import difference, linear
+from .environment import NodeObjects, RuntimeArgument
+from .linear import Terms, difference, linear
 
 MOST_VALUES = 64  # that get a branch each
 
@@ -29,16 +31,13 @@ Interval = tuple[int, int]
 
 def interval(builder: KernelBuilder, value: SSAValue) -> Interval | None:
     """The least and the greatest value that it may have, if that is known."""
-    terms, constant = linear(value)
-    if terms == {value: 1}:
-        return _interval_of_term(builder, value)
-    return _sum(builder, terms, constant)
+    return _sum(builder, *linear(value))
 
 
-def _sum(builder: KernelBuilder, terms: dict[SSAValue, int], constant: int) -> Interval | None:
+def _sum(builder: KernelBuilder, terms: Terms, constant: int) -> Interval | None:
     low = high = constant
-    for value, factor in terms.items():
-        found = _interval_of_term(builder, value)
+    for term, factor in terms.items():
+        found = _interval_of_term(builder, term.value)
         if found is None:
             return None
         ends = sorted(end * factor for end in found)
@@ -52,18 +51,52 @@ def _interval_of_term(builder: KernelBuilder, value: SSAValue) -> Interval | Non
     op = value.owner
     if isinstance(op, ttl.NodeIndexOp):
         return 0, builder.grid[op.dimension.value.data] - 1
-    if isinstance(op, ttl.RuntimeArgOp) and isinstance(value.type, IndexType):
-        numbers = _numbers_of_nodes(builder, value)
+    if numbers := _numbers(builder, value):
         return min(numbers), max(numbers)
     if isinstance(op, (arith.RemSIOp, arith.DivSIOp, arith.FloorDivSIOp)):
         return _quotient(builder, op)
-    return None
+    arms = [interval(builder, arm) for arm in arms_of(value)]
+    ends = [end for arm in arms if arm is not None for end in arm]
+    return (min(ends), max(ends)) if ends and None not in arms else None
+
+
+def _numbers(builder: KernelBuilder, value: SSAValue) -> set[int]:
+    """All that a value may be which is looked up; empty if it is another one."""
+    op = value.owner
+    if isinstance(op, ttl.RuntimeArgOp) and isinstance(value.type, IndexType):
+        return {*_numbers_of_nodes(builder, value)}
+    return _numbers_of_pipes(builder, op) if isinstance(op, ttl.PipeValueOp) else set()
+
+
+def _numbers_of_pipes(builder: KernelBuilder, op: ttl.PipeValueOp) -> set[int]:
+    numbers = [int(number) for number in op.values.get_values()]
+    pipe, type = op.pipe.owner, op.pipe.type
+    place = known_constant(pipe.place) if isinstance(pipe, ttl.LocalPipeOp) else None
+    if not isinstance(place, int) or not isinstance(type, ttl.PipeType):
+        return {*numbers}
+    routes = builder.nets.by_name[type.net.root_reference.data].routes(builder.grid)
+    of_nodes: dict[Any, list[int]] = {}  # the numbers of the pipes in which each has the role
+    for number, route in zip(numbers, routes, strict=True):
+        for node in (route.source,) if type.role.data == "src" else route.receivers:
+            of_nodes.setdefault(node, []).append(number)
+    return {found[place] for found in of_nodes.values() if len(found) > place}
+
+
+def arms_of(value: SSAValue) -> list[SSAValue]:
+    """What a value is that a condition has chosen; nothing if it is another one."""
+    op = value.owner
+    if isinstance(op, arith.SelectOp):
+        return [op.lhs, op.rhs]
+    if isinstance(op, scf.IfOp):
+        ends = [region.block.last_op for region in op.regions]
+        return [end.operands[op.results.index(value)] for end in ends if end is not None]
+    return []
 
 
 def _quotient(
     builder: KernelBuilder, op: arith.RemSIOp | arith.DivSIOp | arith.FloorDivSIOp
 ) -> Interval | None:
-    divisor = _constant(op.rhs)
+    divisor = known_constant(op.rhs)
     if not isinstance(divisor, int) or divisor < 1:
         return None
     found = interval(builder, op.lhs)
@@ -72,13 +105,31 @@ def _quotient(
     return None if found is None else (found[0] // divisor, found[1] // divisor)
 
 
+def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
+    """What an object that differs between nodes is on this path."""
+    case = builder.runtime_argument(found.cases, IndexType())
+    number = known_number(builder, case)
+    if number is None:
+        raise needs_constant(builder, case, f"`{found.name}`, which differs between nodes, here")
+    return found.distinct[int(number)]
+
+
+def _cases_of_number(builder: KernelBuilder, value: SSAValue) -> tuple[SSAValue, list[int]]:
+    """Which of its distinct words a float or bool that differs between nodes is."""
+    argument = next(a for a, result in builder.arguments.items() if result is value)
+    found = sorted(set(argument.words))
+    words = tuple(found.index(word) for word in argument.words)
+    cases = RuntimeArgument(f"{argument.name}_case", words)
+    return builder.runtime_argument(cases, IndexType()), found
+
+
 def _numbers_of_nodes(builder: KernelBuilder, value: SSAValue) -> list[int]:
     """What an argument that differs between nodes is, in the order of nodes."""
     words = next(a.words for a, result in builder.arguments.items() if result is value)
     return [word - (1 << 32) if word >= 1 << 31 else word for word in words]
 
 
-def _constant(value: SSAValue) -> int | float | bool | None:
+def known_constant(value: SSAValue) -> int | float | bool | None:
     op = value.owner
     if not isinstance(op, arith.ConstantOp):
         return None
@@ -126,13 +177,17 @@ def known_number(builder: KernelBuilder, value: Value) -> int | float | bool | N
     """The number that a scalar is on this path."""
     if not isinstance(value, SSAValue):
         return value  # type: ignore[no-any-return]
-    if (constant := _constant(value)) is not None:
+    if (constant := known_constant(value)) is not None:
         return constant
     if isinstance(value.type, IndexType):
         possible = _possible(builder, value)
         if len(possible) == 1:
             return possible[0]
     op = value.owner
+    if isinstance(op, ttl.RuntimeArgOp) and not isinstance(value.type, IndexType):
+        case, words = _cases_of_number(builder, value)
+        number = known_number(builder, case)
+        return None if number is None else _of_word(words[int(number)], value.type)
     if isinstance(op, Operation) and type(op) in EVALUATED:
         operands = [known_number(builder, operand) for operand in op.operands]
         if all(operand is not None for operand in operands):
@@ -144,12 +199,20 @@ def known_number(builder: KernelBuilder, value: Value) -> int | float | bool | N
     return None
 
 
+def _of_word(word: int, type: Attribute) -> float | bool:
+    return bool(word) if type == i1 else float(struct.unpack("<f", struct.pack("<I", word))[0])
+
+
 def _possible(builder: KernelBuilder, value: SSAValue) -> list[int]:
     """The values that the path leaves; empty if there are too many."""
     found = interval(builder, value)
-    if found is None or found[1] - found[0] >= MOST_VALUES:
+    numbers: Sequence[int] = sorted(_numbers(builder, value))
+    if not numbers and (found is None or found[1] - found[0] >= MOST_VALUES):
         return []
-    numbers = range(found[0], found[1] + 1)
+    if not numbers and found is not None:
+        numbers = range(found[0], found[1] + 1)
+    if len(numbers) > MOST_VALUES:
+        return []
     known = {number: equal_to(builder.facts, value, number) for number in numbers}
     is_it = [number for number, answer in known.items() if answer]
     return is_it or [number for number, answer in known.items() if answer is None]
@@ -187,7 +250,9 @@ class Calculation:
     operands: tuple[Calculation | SSAValue, ...]
 
 
-REPEATED = (*EVALUATED, arith.ConstantOp, ttl.NodeIndexOp)
+REPEATED = (
+    *EVALUATED, arith.ConstantOp, ttl.NodeIndexOp, ttl.PipeValueOp, ttl.LocalPipeOp,
+)  # fmt: skip
 
 
 def _calculation(value: SSAValue) -> Calculation | SSAValue:
@@ -218,8 +283,20 @@ class Undecided:
 
 def needs_constant(builder: KernelBuilder, value: Value, what: str) -> FlowBroken:
     """Why the statement cannot be translated as it is; `builder.undecided` says what helps."""
-    builder.undecided = _undecided(builder, value) if isinstance(value, SSAValue) else None
+    items = value if isinstance(value, tuple) else (value,)
+    found = (_undecided(builder, item) for item in items if isinstance(item, SSAValue))
+    builder.undecided = next((each for each in found if each is not None), None)
     return flow_broken(what)
+
+
+def as_constant(builder: KernelBuilder, value: Value, what: str) -> Value:
+    """A number or a tuple of numbers that the path knows."""
+    if isinstance(value, tuple):
+        return tuple(as_constant(builder, item, what) for item in value)
+    number = known_number(builder, value)
+    if number is None and value is not None:
+        raise needs_constant(builder, value, what)
+    return number
 
 
 def _undecided(builder: KernelBuilder, value: SSAValue) -> Undecided | None:
@@ -228,6 +305,8 @@ def _undecided(builder: KernelBuilder, value: SSAValue) -> Undecided | None:
     if isinstance(value.type, IndexType) and (values := _possible(builder, value)):
         return Undecided(_calculation(value), values)
     op = value.owner
+    if isinstance(op, ttl.RuntimeArgOp):
+        return _undecided(builder, _cases_of_number(builder, value)[0])
     if isinstance(op, Operation) and type(op) in (*EVALUATED, arith.SelectOp):
         for operand in op.operands:
             if (found := _undecided(builder, operand)) is not None:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
+from ttl.dialects.conditions import number_key
+
 from .builder import Value, describe, not_yet
 
-Terms = dict[SSAValue, int]
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A value that is not known; the same calculation elsewhere is the same term."""
+
+    key: Hashable
+    value: SSAValue = field(compare=False)
+
+
+Terms = dict[Term, int]
 
 
 def known_difference(stop: Value, start: Value) -> int | None:
@@ -40,13 +54,13 @@ def linear(value: Value) -> tuple[Terms, int]:
         for factor, other in ((left, right), (right, left)):
             if not factor[0]:
                 return _combine(({}, 0), other, factor[1])
-    return {value: 1}, 0
+    return {Term(number_key(value), value): 1}, 0
 
 
 def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
     """left + right * factor"""
     terms = dict(left[0])
-    for value, count in right[0].items():
-        terms[value] = terms.get(value, 0) + count * factor
-    present = {value: count for value, count in terms.items() if count}
+    for term, count in right[0].items():
+        terms[term] = terms.get(term, 0) + count * factor
+    present = {term: count for term, count in terms.items() if count}
     return present, left[1] + right[1] * factor

@@ -161,7 +161,7 @@ class Carried:
                 if _hands_on(template) or (value.broken and _is_read(template, arguments)):
                     raise value.refuse()
                 unusable[variable] = value
-            elif (broken := self._match(variable[1], template, value, yielded, handed)) is not None:
+            elif (broken := self._match(variable, template, value, yielded, handed)) is not None:
                 if _is_read(template, arguments):
                     raise broken
                 unusable[variable] = Unusable(broken)
@@ -177,12 +177,13 @@ class Carried:
 
     def _match(
         self,
-        name: str,
+        variable: Variable,
         template: Any,
         value: Value,
         yielded: list[SSAValue],
         handed: dict[int, SSAValue],
     ) -> RuleBroken | None:
+        name = variable[1]
         if isinstance(template, HandedSlot):
             if handed.setdefault(template.number, value) is not value:
                 return flow_broken("a loop in which two names of a block part")
@@ -190,13 +191,18 @@ class Carried:
         if isinstance(template, Slot):
             type = yielded[template.number].type
             if not _fits(self.builder, value, type):
-                return _other_kind(name, self.start[template.number], value)
+                start = self.start[template.number]
+                if not self.builder.keeps_kinds and {kind_of(start), kind_of(value)} <= {*TYPES}:
+                    self.builder.grown[variable] = kind_of(value) or float
+                return _other_kind(name, start, value)
             yielded[template.number] = typed(self.builder, value, type)
             return None
         pairs = zipped(template, value)
+        if pairs is None and isinstance(template, list) and isinstance(value, list):
+            return flow_broken(f"a loop that changes the length of `{name}`, a list made before it")
         if pairs is None:
             return None if is_same(template, value) else _other_kind(name, template, value)
-        found = [self._match(name, *pair, yielded, handed) for pair in pairs]
+        found = [self._match(variable, *pair, yielded, handed) for pair in pairs]
         return next((broken for broken in found if broken), None)
 
     def finish(self, results: Sequence[SSAValue], unusable: dict[Variable, Unusable]) -> None:
@@ -382,6 +388,13 @@ class RangeValue:
         """How many steps there are, if that is known."""
         bounds = (self.start, self.stop, self.step)
         return None if is_run_time(bounds) else len(range(*bounds))
+
+
+def steps_of(value: Value) -> RangeValue | None:
+    """What a `for` can go over."""
+    if isinstance(value, range):
+        return RangeValue(value.start, value.stop, value.step)
+    return value if isinstance(value, RangeValue) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

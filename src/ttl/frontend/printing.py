@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, i64
@@ -26,15 +25,9 @@ from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
 from .scalars import is_run_time, kind_of
+from .texts import RunTimeText
 
 POINTERS = ("rd_ptr", "wr_ptr", "wr_tile_ptr", "filled")
-
-
-@dataclass(frozen=True, slots=True)
-class RunTimeText:
-    """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
-
-    parts: tuple[str | tuple[SSAValue, str], ...]
 
 
 class _Line:

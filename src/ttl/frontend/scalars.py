@@ -20,7 +20,13 @@ from ttl.dialects import ttl
 from ttl.language.block import truth_of_block
 
 from .builder import KernelBuilder, Value, describe, not_in_kernels
-from .decided import known_comparison, known_number, needs_constant
+from .decided import (
+    arms_of,
+    known_comparison,
+    known_constant,
+    known_number,
+    needs_constant,
+)
 
 INDEX = IndexType()
 TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
@@ -320,20 +326,18 @@ def _compare_chosen(
 
 def _chosen_constants(value: SSAValue) -> tuple[SSAValue, int, int] | None:
     """The condition and the two constants of a value that is one or the other."""
-    op = value.owner
-    if isinstance(op, arith.SelectOp):
-        condition, arms = op.cond, [op.lhs, op.rhs]
-    elif isinstance(op, scf.IfOp):
-        position, condition = op.results.index(value), op.cond
-        arms = [region.block.last_op.operands[position] for region in op.regions]  # type: ignore
-    else:
+    numbers = [known_constant(arm) for arm in arms_of(value)]
+    if len(numbers) != 2 or not all(isinstance(number, int) for number in numbers):
         return None
-    constants = [
-        arm.owner.value.value.data
-        for arm in arms
-        if isinstance(arm.owner, arith.ConstantOp) and isinstance(arm.owner.value, IntegerAttr)
-    ]
-    return (condition, constants[0], constants[1]) if len(constants) == 2 else None
+    assert isinstance(value.owner, (arith.SelectOp, scf.IfOp))
+    return value.owner.cond, int(numbers[0] or 0), int(numbers[1] or 0)
+
+
+def either(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    """`one or other` of truth values that are both calculated."""
+    if not isinstance(one, SSAValue) or not isinstance(other, SSAValue):
+        return (one or other) if not isinstance(one, SSAValue) else True if other else one
+    return builder.value(arith.OrIOp(one, other))
 
 
 def _contains(
@@ -344,7 +348,7 @@ def _contains(
     found: Value = False
     for item in right:
         is_item = compare(builder, ast.Eq(), left, item)
-        found = is_item if found is False else builder.value(arith.OrIOp(found, is_item))
+        found = either(builder, found, is_item)
     return negation(builder, found) if isinstance(operator, ast.NotIn) else found
 
 
@@ -379,6 +383,8 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
         return as_kind(builder, value, int)
     positive = negate(builder, value)
     is_negative = compare(builder, ast.Lt(), value, 0)
+    if not isinstance(is_negative, SSAValue):
+        return positive if is_negative else value
     result = builder.value(arith.SelectOp(is_negative, positive, value))
     if kind is int:
         builder.naturals.add(result)
@@ -414,13 +420,11 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
     if ndigits is None:
         lower = floor(builder, value)
         above = arithmetic(builder, ast.Sub(), value, as_kind(builder, lower, float))
-        is_odd = compare(builder, ast.Eq(), arithmetic(builder, ast.Mod(), lower, 2), 1)
+        odd = arithmetic(builder, ast.Mod(), lower, 2)
         is_half = compare(builder, ast.Eq(), above, 0.5)
         is_more = compare(builder, ast.Gt(), above, 0.5)
-        is_up = builder.value(
-            arith.OrIOp(is_more, builder.value(arith.AndIOp(is_half, is_odd)))
-        )
-        return arithmetic(builder, ast.Add(), lower, is_up)
+        up = select(builder, is_more, builder.index(1), builder.index(0))
+        return arithmetic(builder, ast.Add(), lower, select(builder, is_half, odd, up))
     number, digits = known_number(builder, value), known_number(builder, ndigits)
     if number is None or digits is None:
         unknown = value if number is None else ndigits

@@ -8,20 +8,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
-from types import ModuleType
 from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
 from ttl.language import PipeNet, signpost
-from ttl.language.block import not_in_place
 
-from .block_math import accumulate, is_block, refuse_shapeless
+from .block_math import is_block, refuse_shapeless
 from .branches import conditional, not_joined
 from .builder import (
     MISTAKEN,
@@ -34,15 +32,17 @@ from .builder import (
     flow_broken,
     not_in_kernels,
 )
+from .calling import call
 from .choices import without_choice
 from .decided import Undecided, repeated
-from .expressions import attribute_of, binary, call, expression, steps_of, subscript
-from .functions import RETURNED, BoundMethod, Definition, inline, local_function, shared_names
-from .items import bind, changed, delete_item, iterated, unpacked
-from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
+from .expressions import expression
+from .functions import RETURNED, BoundMethod, Definition, inline, shared_names
+from .items import iterated
+from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
-from .scalars import SIGNS, common_kind, kind_of, truth
+from .scalars import as_kind, common_kind, kind_of, truth
+from .simple_statements import STATEMENTS, bind_target, expression_statement
 from .source import kernel_tree
 from .steps import (
     End,
@@ -106,8 +106,27 @@ def sequence(builder: KernelBuilder, steps: Steps, behind: Steps = ()) -> None:
                 steps = (*step.enter(), *steps)
 
 
+class HeaderUndecided(CannotCompile):
+    """A value that the statement begins with is needed as a constant."""
+
+    def __init__(self, undecided: Undecided):
+        self.undecided = undecided
+
+
+def header(builder: KernelBuilder, part: ast.expr) -> Value:
+    """What a statement with a body begins with."""
+    builder.undecided = None
+    try:
+        return expression(builder, part)
+    except CannotCompile:
+        if builder.undecided is None:
+            raise
+        raise HeaderUndecided(builder.undecided) from None
+
+
 def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
     """Translate a statement; what is left to do."""
+    mark = builder.mark()
     try:
         with builder.at(node):
             if (handler := FLOW.get(type(node))) is not None:
@@ -118,6 +137,11 @@ def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
             if is_call_for_pipes(node):
                 return for_each_pipe(builder, node, rest)
             return _simple_statement(builder, simple, node, rest)
+    except HeaderUndecided as error:
+        branches = _by_value(error.undecided, node)
+        if branches is not None:
+            builder.go_back(mark)
+            return statement(builder, branches, rest)
     except CannotCompile:
         # Go on: mistakes of other statements are reported too, but none that only follow.
         for name in stored_names([node]):
@@ -153,6 +177,10 @@ def _simple_statement(
     return statement(builder, by_branches, rest)
 
 
+# The branches on values that are needed as constants.
+DECIDING: WeakKeyDictionary[ast.If, Undecided] = WeakKeyDictionary()
+
+
 def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
     """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
     if undecided is None:
@@ -162,6 +190,7 @@ def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
         again = ast.Call(_value(BoundMethod(undecided.made, repeated)), [], [])
         test = ast.Compare(again, [ast.Eq()], [_value(number)])
         branch = ast.copy_location(ast.If(test, [node], [branch]), node)
+        DECIDING[branch] = undecided
     return ast.fix_missing_locations(branch) if isinstance(branch, ast.If) else None
 
 
@@ -239,70 +268,12 @@ def _value(value: Value) -> ast.Constant:
     return ast.Constant(value)
 
 
-def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
-    if not isinstance(node.value, ast.Constant):  # a docstring says nothing
-        expression(builder, node.value)
-
-
-# Assignment ---------------------------------------------------------------------------------------
-
-
-def assign(builder: KernelBuilder, node: ast.Assign) -> None:
-    value = expression(builder, node.value)
-    for target in node.targets:
-        bind_target(builder, target, value)
-
-
-def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
-    if node.value is not None:
-        bind_target(builder, node.target, expression(builder, node.value))
-
-
-def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
-    bind(builder, target, value, lambda part: expression(builder, part))
-
-
-def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
-    left = _augmented(builder, node.target)
-    right = expression(builder, node.value)
-    if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
-        if not isinstance(node.op, ast.Add):
-            raise not_in_place(SIGNS[type(node.op)])
-        accumulate(builder, left, right)
-        return
-    if isinstance(left, list) and isinstance(node.op, ast.Add):
-        changed(builder, left, lambda: left.extend(unpacked(right)))
-        return
-    bind_target(builder, node.target, binary(builder, node.op, left, right))
-
-
-def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
-    if isinstance(target, ast.Name):
-        return builder.lookup(target.id)
-    if isinstance(target, ast.Attribute):
-        raise not_in_kernels("assignment to an attribute")
-    return subscript(builder, target)
-
-
-def delete(builder: KernelBuilder, node: ast.Delete) -> None:
-    for target in node.targets:
-        if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
-            builder.lookup(target.id)
-            del builder.values[variable]
-            continue
-        if not isinstance(target, ast.Subscript):
-            raise not_in_kernels("`del` of anything but a variable or an item")
-        delete_item(
-            builder, expression(builder, target.value), expression(builder, target.slice)
-        )
-
-
 # Control flow -------------------------------------------------------------------------------------
 
 
 def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
     """rule REST of steps.py"""
-    condition = truth(builder, expression(builder, node.test))
+    condition = truth(builder, header(builder, node.test))
     if isinstance(condition, SSAValue) and (known := decided(builder.facts, condition)) is not None:
         condition = known
     if not isinstance(condition, SSAValue):
@@ -327,6 +298,7 @@ def _join_or_split(
         if needed == 0:
             is_end = builder.frame.caller is None and not builder.loops
             if not is_joined and not is_end:
+                builder.undecided = DECIDING.get(node)  # where it is called, it may be decided
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
         count += needed
@@ -364,7 +336,7 @@ def _branches(
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
     if node.orelse:
         return _rewritten(builder, *without_else(node), rest)
-    over = expression(builder, node.iter)
+    over = header(builder, node.iter)
     steps = steps_of(over)
     if steps is None or not isinstance(node.target, ast.Name):
         return unrolled(builder, node, iterated(over), rest)
@@ -432,6 +404,8 @@ def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
 
 
 # How many iterations are taken out of a long loop at its start and at its end.
+
+
 APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
 
 
@@ -535,13 +509,35 @@ def _translate_loop(
         builder.values[frame, LEFT] = False
     mark = builder.mark()
     loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on)
-    translate(loop)
+    try:
+        builder.grown = {}
+        translate(loop)
+    except FlowBroken:
+        if not _grow(builder, mark):
+            raise
+        _translate_loop(builder, nodes, jumps, translate, hands_on)
+        return
     kinds = {kind_of(value) for value in loop.returned}
     if not loop.returned or kinds <= {None} or builder.values.get((frame, RETURNED)) is not None:
         return
     builder.go_back(mark)
     builder.values[frame, RETURNED] = common_kind(*(kind for kind in kinds if kind))(0)
     translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on))
+
+
+def _grow(builder: KernelBuilder, mark: Mark) -> bool:
+    """`total = 0` before a loop that adds floats to it: as a float it is the same number."""
+    grown, builder.grown = builder.grown, {}
+    if not grown:
+        return False
+    builder.go_back(mark)
+    for variable, kind in grown.items():
+        value = builder.values[variable]
+        if kind_of(value) is None or common_kind(kind_of(value) or kind, kind) is not kind:
+            return False
+        builder.values[variable] = as_kind(builder, value, kind)
+    builder.mixes_kinds = True
+    return True
 
 
 def _behind_loop(builder: KernelBuilder, jumps: set[Jump], rest: Steps) -> Steps:
@@ -574,7 +570,7 @@ def continue_loop(builder: KernelBuilder, node: ast.Continue, rest: Steps) -> St
 
 
 def return_statement(builder: KernelBuilder, node: ast.Return, rest: Steps) -> Steps:
-    value = None if node.value is None else expression(builder, node.value)
+    value = None if node.value is None else header(builder, node.value)
     if builder.frame.caller is None and value is not None:
         raise not_in_kernels("a kernel that returns a value", "write results into a tensor")
     builder.values[builder.frame.number, RETURNED] = value
@@ -592,41 +588,6 @@ def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
     return left
 
 
-def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
-    condition = truth(builder, expression(builder, node.test))
-    if isinstance(condition, SSAValue):
-        raise not_in_kernels("`assert` of a run-time condition")
-    if not condition:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
-
-
-def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
-    if node.decorator_list:
-        raise not_in_kernels("decorators")
-    made = local_function(builder, node, lambda default: expression(builder, default))
-    builder.assign(node.name, made)
-
-
-def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
-    for part in node.names:
-        module = _module(part.name)
-        name = part.asname or part.name.partition(".")[0]
-        builder.assign(name, module if part.asname else import_module(name))
-
-
-def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
-    module = _module("." * node.level + (node.module or ""))
-    for part in node.names:
-        builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except (ImportError, TypeError) as error:
-        raise RuleBroken(codes.UNKNOWN_NAME, f"import of {name!r}: {error}") from None
-
-
 # `with` -------------------------------------------------------------------------------------------
 
 
@@ -635,7 +596,7 @@ def with_scope(builder: KernelBuilder, node: ast.With, rest: Steps) -> Steps:
     before: list[str] = []  # signposts that end behind the release of the blocks
     after: list[str] = []
     for item in node.items:
-        value = expression(builder, item.context_expr)
+        value = header(builder, item.context_expr)
         if isinstance(value, signpost):
             _signpost(builder, value.name, is_end=False)
             (after if blocks else before).append(value.name)
@@ -665,24 +626,6 @@ def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
     builder.emit(ttl.SignpostOp.of(name, is_end))
 
 
-def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:
-    pass
-
-
-STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
-    ast.Expr: expression_statement,
-    ast.Assign: assign,
-    ast.AnnAssign: annotated_assign,
-    ast.AugAssign: augmented_assign,
-    ast.Delete: delete,
-    ast.Assert: assertion,
-    ast.FunctionDef: function_definition,
-    ast.Import: import_modules,
-    ast.ImportFrom: import_names,
-    ast.Nonlocal: do_nothing,
-    ast.Pass: do_nothing,
-}
-
 FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.If: if_statement,
     ast.For: for_loop,
@@ -693,6 +636,7 @@ FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.Return: return_statement,
     ast.With: with_scope,
 }
+
 
 KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncFor: "async for",

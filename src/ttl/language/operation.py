@@ -35,6 +35,8 @@ Grid = Shape | str | Callable[..., Shape]
 class KernelFunction:
     kind: KernelKind
     function: Callable[[], None]
+    # What it does to which buffers, as `("reserve", name)`, where its code does not say it.
+    uses: frozenset[tuple[str, str]] | None = None
 
     @property
     def name(self) -> str:
@@ -131,6 +133,7 @@ class Operation:
     # What makes the IR of a program that is not written in the language itself.
     lowering: Callable[[Program, Any], Any] | None = None
     kernel_folder: str | None = None  # where the C++ of every call is written
+    loads_kernels: bool = False  # or read, and run in the place of what is compiled
 
     signature: inspect.Signature = field(init=False, repr=False, compare=False)
 
@@ -335,7 +338,17 @@ class Operation:
         parameters = self.signature.parameters
         keywords = {n for n, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
         positional = [value for name, value in arguments.items() if name not in keywords]
-        return self.grid(*positional, **{name: arguments[name] for name in sorted(keywords)})
+        named = {name: arguments[name] for name in sorted(keywords)}
+        try:
+            inspect.signature(self.grid).bind(*positional, **named)
+        except TypeError as error:
+            broken = RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"the function that gives the grid of {self.__name__} cannot be called: {error}",
+                helps=("let it take the arguments of the operation",),
+            )
+            raise UsageError(broken.at(_definition_span(self.function))) from None
+        return self.grid(*positional, **named)
 
     def _check_kernels(self, collected: OperationScope) -> None:
         kinds = [kernel.kind for kernel in collected.kernels]
