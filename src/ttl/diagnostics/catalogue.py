@@ -393,7 +393,10 @@ ATEN_OPERATION = _code(
     "TTL7030", "aten-operation", Blame.UNSUPPORTED,
     """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
     not for this element type or for sizes that change from call to call. What common models need
-    has one: elementwise operations, matrix products, reductions and changes of shape.""",
+    has one: elementwise operations, matrix products, convolutions, pooling, reductions, changes of
+    shape, and elements at computed places. What is done one by one, sorting or writing at indices,
+    is lowered up to 128 elements. What is exported has no random numbers: dropout there is in eval
+    mode.""",
 )
 
 IR_SYNTAX = _code(
