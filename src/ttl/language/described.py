@@ -81,8 +81,8 @@ PUBLIC_CLASSES = (  # a class before its base
         PipeNet, "a pipe net", ("if_dst", "if_src", "is_active", "is_dst", "is_src", "pipes")
     ),
     PublicClass(Pipe, "a pipe", ("dst", "src")),
-    PublicClass(SrcPipeIdentity, "a pipe", ("dst",)),
-    PublicClass(DstPipeIdentity, "a pipe", ("src",)),
+    PublicClass(SrcPipeIdentity, "a pipe in if_src()", ("dst",)),
+    PublicClass(DstPipeIdentity, "a pipe in if_dst()", ("src",)),
     PublicClass(
         Semaphore,
         "a semaphore",

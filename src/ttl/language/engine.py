@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -61,10 +61,12 @@ class Engine:
     def require_data_movement(self, call: str) -> None:
         raise NotImplementedError
 
-    def if_src(self, net: PipeNet, function: Callable[[SrcPipeIdentity], object]) -> None:
+    def sources(self, net: PipeNet) -> Sequence[SrcPipeIdentity]:
+        """The pipes of the net that start at this node; for if_src()."""
         raise NotImplementedError
 
-    def if_dst(self, net: PipeNet, function: Callable[[DstPipeIdentity], object]) -> None:
+    def receivers(self, net: PipeNet) -> Sequence[DstPipeIdentity]:
+        """The pipes of the net that end at this node; for if_dst()."""
         raise NotImplementedError
 
     def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
-from ttl.diagnostics.names import unknown_name
 from ttl.semantics.nodes import (
     NodePlace,
     close_range,
@@ -24,7 +23,7 @@ from ttl.semantics.nodes import (
 )
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, SCOPE, engine, outside, scope
+from .engine import ENGINE, SCOPE, Engine, engine, outside, scope
 
 if TYPE_CHECKING:
     from .types import NodeCoord, NodeRange
@@ -78,10 +77,11 @@ class Route:
 class PipeIdentity:
     """A pipe as the function given to if_src() or if_dst() sees it."""
 
-    __slots__ = ("route",)
+    __slots__ = ("open_calls", "route")
 
     def __init__(self, route: Route):
         self.route = route
+        self.open_calls = 0  # of functions given to if_src() or if_dst() that have this pipe
 
 
 class SrcPipeIdentity(PipeIdentity):
@@ -93,9 +93,6 @@ class SrcPipeIdentity(PipeIdentity):
     def dst(self) -> NodeCoord | NodeRange:
         return self.route.dst
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise unknown_name("a pipe in if_src()", name, ("dst",))
-
 
 class DstPipeIdentity(PipeIdentity):
     """In if_dst(): `ttl.copy(pipe, block)` receives, `src` is the other end."""
@@ -105,9 +102,6 @@ class DstPipeIdentity(PipeIdentity):
     @property
     def src(self) -> NodeCoord:
         return self.route.pipe.src
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise unknown_name("a pipe in if_dst()", name, ("src",))
 
 
 class PipeNet:
@@ -154,11 +148,21 @@ class PipeNet:
 
     def if_src(self, function: Callable[[SrcPipeIdentity], object]) -> None:
         """Data movement kernels: call `function` for each pipe that starts at this node."""
-        engine("PipeNet.if_src()").if_src(self, function)
+        running: Engine | None = ENGINE.get(None)
+        if running is None:
+            running = engine("PipeNet.if_src()")
+        roles = running.sources(self)
+        if roles:
+            _call_for_each(roles, function, "if_src")
 
     def if_dst(self, function: Callable[[DstPipeIdentity], object]) -> None:
         """Data movement kernels: call `function` for each pipe that ends at this node."""
-        engine("PipeNet.if_dst()").if_dst(self, function)
+        running: Engine | None = ENGINE.get(None)
+        if running is None:
+            running = engine("PipeNet.if_dst()")
+        roles = running.receivers(self)
+        if roles:
+            _call_for_each(roles, function, "if_dst")
 
     def is_src(self) -> bool:
         """Does a pipe of the net start at this node?"""
@@ -191,6 +195,35 @@ class PipeNet:
                 frozenset(node for route in routes for node in route.receivers),
             )
         return self._roles[grid]
+
+
+def _call_for_each(
+    roles: Iterable[PipeIdentity], function: Callable[[Any], object], call: str
+) -> None:
+    """Here, where nothing is compiled: whether the call failed or the function, frames tell."""
+    for role in roles:
+        role.open_calls += 1
+        try:
+            function(role)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            raise _not_callable(call, function, error) from None  # the call itself failed
+        finally:
+            role.open_calls -= 1
+
+
+def _not_callable(call: str, function: object, error: TypeError) -> RuleBroken:
+    from .described import described  # which knows the classes of this module
+
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"PipeNet.{call}() calls {described(function)} with one pipe: "
+        f"it {str(error).partition('() ')[2] or error}"
+        if callable(function)
+        else f"PipeNet.{call}() takes a function, not {described(function)}",
+        helps=(f"write `def f(pipe): ...` and {call}(f)",),
+    )
 
 
 def _route(pipe: Pipe, grid: Shape) -> Route:

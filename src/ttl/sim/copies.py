@@ -18,8 +18,7 @@ from ttl.trace.events import Part
 
 from .block import SimBlock
 from .marks import Marks
-from .nets import ReceiverRole, SourceRole, wrong_role
-from .pipes import start_receive, start_send
+from .nets import wrong_role
 from .place import Place
 from .transfers import SimTransfer
 
@@ -159,17 +158,13 @@ class BlockTransfer(SimTransfer):
             source.transfer = None
 
 
-def start_other(kernel: KernelRun, source: Any, destination: Any, place: Place) -> SimTransfer:
-    """A copy without a tensor."""
-    if isinstance(source, SimBlock):
-        if isinstance(destination, SourceRole):
-            return start_send(kernel, source, destination, place)
-        if isinstance(destination, SimBlock):
-            transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
-            source.transfer = transfer
-            return transfer
-    elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):
-        return start_receive(kernel, source, destination, place)
+def start_between_blocks(
+    kernel: KernelRun, source: Any, destination: Any, place: Place
+) -> BlockTransfer:
+    if isinstance(source, SimBlock) and isinstance(destination, SimBlock):
+        transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
+        source.transfer = transfer
+        return transfer
     raise wrong_role(source, destination) or _wrong_ends(source, destination)
 
 

@@ -30,12 +30,12 @@ from ttl.trace.events import Part
 from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
-from .copies import Load, Save, TensorTransfer, start_other
+from .copies import Load, Save, TensorTransfer, start_between_blocks
 from .faults import fault_at
 from .marks import Marks
 from .multicast import start_multicast
-from .nets import Roles, call_for_each
-from .pipes import PipeTransfer
+from .nets import ReceiverRole, SourceRole
+from .pipes import PipeTransfer, start_receive, start_send
 from .place import (
     BEHIND_LANGUAGE,
     BEHIND_RECORDER,
@@ -106,14 +106,15 @@ class KernelRun(Engine):
         "is_shuffled",
         "kind",
         "name",
-        "net_roles",
         "races",
         "read",
         "ready",
+        "receiver_roles",
         "recorder",
         "reserving",
         "shapeless",
         "simulation",
+        "source_roles",
         "steps",
         "times_ended",
         "transfers",
@@ -148,7 +149,8 @@ class KernelRun(Engine):
         self.waiting: dict[DataflowBuffer, BufferEnd] = NOTHING
         self.transfers: dict[SimTransfer, None] = NOTHING  # not waited for yet, oldest first
         self.shapeless: dict[SimExpression, Place | None] = NOTHING  # values that need a shape yet
-        self.net_roles: dict[PipeNet, Roles] = NOTHING  # of the nets it has used
+        self.source_roles: dict[PipeNet, list[SourceRole]] = NOTHING  # of the nets it has used
+        self.receiver_roles: dict[PipeNet, list[ReceiverRole]] = NOTHING
         self.broken: RuleBroken | None = None  # the first rule that it broke
         self.exiting: tuple[SimBlock, ...] = ()  # left by their `with` before an older one
         self.copies = 0  # started
@@ -304,7 +306,7 @@ class KernelRun(Engine):
         Behind a kernel that uses pipes it comes last: others can go on with what is on its way to
         them, and the sleeper then finds more than one block.
         """
-        if self.net_roles:
+        if self.source_roles or self.receiver_roles:
             self.ready.append(sleeper)
         else:
             self.ready.appendleft(sleeper)
@@ -341,8 +343,12 @@ class KernelRun(Engine):
                 raise source.used_by(self)
             transfer = Save(self, destination, source, place)
             source.start_reading()
+        elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):
+            transfer = start_receive(self, source, destination, place)
+        elif isinstance(source, SimBlock) and isinstance(destination, SourceRole):
+            transfer = start_send(self, source, destination, place)
         else:
-            transfer = start_other(self, source, destination, place)
+            transfer = start_between_blocks(self, source, destination, place)
         transfer.block.transfer = transfer
         self.transfers[transfer] = None
         self.copies += 1
@@ -365,23 +371,26 @@ class KernelRun(Engine):
         if self.is_compute:
             raise wrong_kind(call, self.kind)
 
-    def if_src(self, net: PipeNet, function: Callable[[Any], object]) -> None:
-        self.require_data_movement("PipeNet.if_src()")
-        if roles := self._roles(net)[0]:
-            call_for_each(roles, function, "if_src")
-
-    def if_dst(self, net: PipeNet, function: Callable[[Any], object]) -> None:
-        self.require_data_movement("PipeNet.if_dst()")
-        if roles := self._roles(net)[1]:
-            call_for_each(roles, function, "if_dst")
-
-    def _roles(self, net: PipeNet) -> Roles:
+    def sources(self, net: PipeNet) -> list[SourceRole]:
+        if self.is_compute:
+            raise wrong_kind("PipeNet.if_src()", self.kind)
         if self.is_shuffled:
             self.simulation.perhaps_switch(self)
-        roles = self.net_roles.get(net)
+        roles = self.source_roles.get(net)
         if roles is None:
-            self.net_roles = self.net_roles or {}
-            roles = self.net_roles[net] = self.simulation.nets.find(net).roles(self)
+            roles = self.simulation.nets.find(net).sources(self)
+            self.source_roles = {**self.source_roles, net: roles}
+        return roles
+
+    def receivers(self, net: PipeNet) -> list[ReceiverRole]:
+        if self.is_compute:
+            raise wrong_kind("PipeNet.if_dst()", self.kind)
+        if self.is_shuffled:
+            self.simulation.perhaps_switch(self)
+        roles = self.receiver_roles.get(net)
+        if roles is None:
+            roles = self.simulation.nets.find(net).receivers(self)
+            self.receiver_roles = {**self.receiver_roles, net: roles}
         return roles
 
     # Semaphores

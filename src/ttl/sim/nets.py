@@ -1,15 +1,10 @@
-"""Nets of pipes during one launch: what if_src() and if_dst() give to the user's functions.
-
-Not compiled, as pipes.py is: whether a call failed or what it called is seen by the traceback.
-"""
+"""Nets of pipes during one launch: what if_src() and if_dst() give to the user's functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import RuleBroken, codes
-from ttl.language.described import described
+from ttl.diagnostics import RuleBroken
 from ttl.language.pipes import (
     DstPipeIdentity,
     PipeNet,
@@ -20,7 +15,7 @@ from ttl.language.pipes import (
 )
 from ttl.semantics.types import Shape
 
-from .pipes import PipeRun
+from .pipes import PipeEnd, PipeRun
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -29,51 +24,44 @@ if TYPE_CHECKING:
 class SourceRole(SrcPipeIdentity):
     """A pipe in if_src() of one kernel on one node."""
 
-    __slots__ = ("kernel", "open_calls", "run")
+    __slots__ = ("end",)
 
-    def __init__(self, run: PipeRun, kernel: KernelRun):
-        super().__init__(run.route)
-        self.run = run
-        self.kernel = kernel
-        self.open_calls = 0  # of functions given to if_src() that have this pipe
+    def __init__(self, end: PipeEnd):
+        super().__init__(end.run.route)
+        self.end = end
 
 
 class ReceiverRole(DstPipeIdentity):
     """A pipe in if_dst() of one kernel on one node."""
 
-    __slots__ = ("kernel", "open_calls", "run")
+    __slots__ = ("end",)
 
-    def __init__(self, run: PipeRun, kernel: KernelRun):
-        super().__init__(run.route)
-        self.run = run
-        self.kernel = kernel
-        self.open_calls = 0
-
-
-Role = SourceRole | ReceiverRole
-Roles = tuple[list[SourceRole], list[ReceiverRole]]
+    def __init__(self, end: PipeEnd):
+        super().__init__(end.run.route)
+        self.end = end
 
 
 class NetRun:
-    """A net during one launch: which pipes start and end at a node."""
+    """A net during one launch: which pipes start and end at a node, and where their counts are."""
 
-    __slots__ = ("at_receivers", "at_sources")
+    __slots__ = ("_at_receivers", "_at_sources")
 
     def __init__(self, net: PipeNet, grid: Shape):
-        self.at_sources: dict[Shape, list[PipeRun]] = {}
-        self.at_receivers: dict[Shape, list[PipeRun]] = {}
+        self._at_sources: dict[Shape, list[PipeRun]] = {}
+        self._at_receivers: dict[Shape, list[tuple[PipeRun, int]]] = {}
         for route in net.routes(grid):
             run = PipeRun(route)
-            self.at_sources.setdefault(route.source, []).append(run)
-            for node in route.receivers:
-                self.at_receivers.setdefault(node, []).append(run)
+            self._at_sources.setdefault(route.source, []).append(run)
+            for index, node in enumerate(route.receivers, 1):
+                self._at_receivers.setdefault(node, []).append((run, index))
 
-    def roles(self, kernel: KernelRun) -> Roles:
-        node = kernel.coordinate
-        return (
-            [SourceRole(run, kernel) for run in self.at_sources.get(node, ())],
-            [ReceiverRole(run, kernel) for run in self.at_receivers.get(node, ())],
-        )
+    def sources(self, kernel: KernelRun) -> list[SourceRole]:
+        runs = self._at_sources.get(kernel.coordinate, ())
+        return [SourceRole(PipeEnd(run, kernel, 0)) for run in runs]
+
+    def receivers(self, kernel: KernelRun) -> list[ReceiverRole]:
+        runs = self._at_receivers.get(kernel.coordinate, ())
+        return [ReceiverRole(PipeEnd(run, kernel, index)) for run, index in runs]
 
 
 class NetRuns:
@@ -102,35 +90,10 @@ class NetRuns:
         return run
 
 
-def call_for_each(roles: Iterable[Role], function: Callable[[Any], object], call: str) -> None:
-    """What if_src() and if_dst() do."""
-    for role in roles:
-        role.open_calls += 1
-        try:
-            function(role)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            raise _wrong_function(call, function, error) from None  # the call itself failed
-        finally:
-            role.open_calls -= 1
-
-
 def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
     """What is wrong with a copy that has a pipe at one end, if it has one."""
     if isinstance(destination, ReceiverRole):
-        return receiver_sends(destination.run.name)
+        return receiver_sends(destination.end.run.name)
     if isinstance(source, SourceRole):
-        return source_receives(source.run.name)
+        return source_receives(source.end.run.name)
     return not_from_a_net(source, destination)
-
-
-def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"PipeNet.{call}() calls {described(function)} with one pipe: "
-        f"it {str(error).partition('() ')[2] or error}"
-        if callable(function)
-        else f"PipeNet.{call}() takes a function, not {described(function)}",
-        helps=(f"write `def f(pipe): ...` and {call}(f)",),
-    )

@@ -10,13 +10,14 @@ Nothing is kept in the pipe, and nothing survives the launch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.pipes import Route, used_after_callback
-from ttl.semantics.block_protocol import Event
+from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.tensors import type_mismatch
-from ttl.semantics.types import Shape
+from ttl.semantics.types import BlockType, Shape
 from ttl.trace import EventKind
 
 from .block import SimBlock
@@ -25,57 +26,80 @@ from .transfers import SimTransfer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
-    from .nets import ReceiverRole, Role, SourceRole
+    from .nets import ReceiverRole, SourceRole
     from .races import Races
 
+MUST_READ: Final = State.MUST_READ
 
 class PipeRun:
-    """A pipe during one launch."""
+    """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
 
-    __slots__ = ("meetings", "name", "posted", "route", "sent")
+    __slots__ = ("counts", "meetings", "name", "route")
 
     def __init__(self, route: Route):
         self.route = route
         self.name = f"pipe {route.pipe.name}"
-        self.sent = 0
-        self.posted = dict.fromkeys(route.receivers, 0)
+        self.counts = [0] * (1 + len(route.receivers))
         self.meetings: dict[int, Meeting] = {}  # those that are not complete
 
-    def meeting(self, number: int) -> Meeting:  # rule ORDER
-        known = self.meetings.get(number)
-        if known is None:
-            known = self.meetings[number] = Meeting(self, number)
-        return known
+
+class PipeEnd:
+    """A pipe on one of its nodes, for one kernel; `index` is that of its count."""
+
+    __slots__ = ("index", "kernel", "run")
+
+    def __init__(self, run: PipeRun, kernel: KernelRun, index: int):
+        self.run = run
+        self.kernel = kernel
+        self.index = index
+
+    def refused(self, kernel: KernelRun, call: str) -> RuleBroken:
+        if self.kernel is kernel:
+            return used_after_callback(self.run.name, call)
+        owner = f"kernel `{self.kernel.name}` on node {self.kernel.coordinate}"
+        return RuleBroken(
+            codes.PIPE_ROLE,
+            f"{self.run.name} is used by another kernel than {owner}",
+            helps=(f"use the pipe only in the function given to {call}(), while it runs",),
+        )
 
 
 class Meeting:
-    """One transfer through a pipe: a send and a post of each receiver."""
+    """One transfer through a pipe: a send and a post of each receiver, all of one type."""
 
-    __slots__ = ("missing", "number", "pipe", "posts", "send", "sleepers")
+    __slots__ = ("block_type", "missing", "number", "pipe", "posts", "send", "sleepers")
 
-    def __init__(self, pipe: PipeRun, number: int):
+    def __init__(self, pipe: PipeRun, number: int, block_type: BlockType):
         self.pipe = pipe
         self.number = number
-        self.missing = len(pipe.route.receivers) + 1
+        self.block_type = block_type
+        self.missing = len(pipe.counts)
         self.send: PipeSend | None = None
         self.posts: list[PipeReceive] = []  # whose data has not moved
         self.sleepers: list[KernelRun] = []
 
-    def arrive(self, kernel: KernelRun) -> None:
-        self.missing -= 1
-        if not self.missing:
-            del self.pipe.meetings[self.number]
-            if self.sleepers:
-                kernel.simulation.ready.extendleft(reversed(self.sleepers))
-                self.sleepers = []
+    def all_have_come(self, kernel: KernelRun) -> None:
+        del self.pipe.meetings[self.number]
+        if self.sleepers:
+            kernel.ready.extendleft(reversed(self.sleepers))
+            self.sleepers = []
 
     @property
     def missing_receivers(self) -> list[Shape]:
         posted = {post.kernel.coordinate for post in self.posts}
         return [node for node in self.pipe.route.receivers if node not in posted]
 
-    def first(self) -> PipeTransfer | None:
-        return self.send or (self.posts[0] if self.posts else None)
+    def refused(self, block: SimBlock) -> RuleBroken:
+        """The block is of another type than that which came first."""
+        first = self.send or self.posts[0]
+        verb = "receives" if self.send is None else "sends"
+        sent, received = (block, first.block) if self.send is None else (first.block, block)
+        return type_mismatch(
+            sent.type,
+            received.type,
+            f"{self.pipe.name} connects",
+            labels([(first.place, f"node {first.kernel.coordinate} {verb} {first.block} here")]),
+        )
 
 
 class PipeTransfer(SimTransfer):
@@ -138,71 +162,72 @@ class PipeReceive(PipeTransfer):
     start_kind = EventKind.PIPE_RECEIVE
     end_kind = EventKind.PIPE_RECEIVE_END
 
-    def complete(self) -> None:
-        meeting = self.meeting
+    def finish(self) -> None:
+        """What other transfers do in several calls: there are very many receives."""
+        kernel, meeting, block = self.kernel, self.meeting, self.block
+        if ENGINE.get(None) is not kernel:
+            self.check_owner()
+        self.is_done = True
+        self.group = None
         if meeting.missing:
             self.sleep_until_all_are_there()
-        if meeting.send is not None:  # else the data came when it was waited for
-            self.block.take(meeting.send.block)
+        send = meeting.send
+        if send is not None:  # else the data came when the send was waited for
+            block.take(send.block)
             meeting.posts.remove(self)
-        self.block.step(Event.COPY_INTO_DONE)
+        block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
+        block.transfer = None  # it was the only transfer
+        del kernel.transfers[self]
+        if kernel.recorder is not None:
+            kernel.record_copy(self.end_kind, self)
 
 
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:
-    _check_role(role, kernel, "if_src")
+    end: PipeEnd = role.end
+    if end.kernel is not kernel or not role.open_calls:
+        raise end.refused(kernel, "if_src")
     if block.kernel is not kernel:
         raise block.used_by(kernel)
-    run = role.run
-    meeting = run.meeting(run.sent)
-    send = PipeSend(kernel, block, meeting, place)
-    _check_types(meeting, send)
+    run = end.run
+    number = run.counts[end.index]
+    meeting = run.meetings.get(number)  # rule ORDER
+    if meeting is not None and meeting.block_type is not block.type:  # types are made once
+        raise meeting.refused(block)
     block.start_reading()
-    run.sent += 1
+    if meeting is None:
+        meeting = run.meetings[number] = Meeting(run, number, block.type)
+    send = PipeSend(kernel, block, meeting, place)
+    run.counts[end.index] = number + 1
     meeting.send = send
-    meeting.arrive(kernel)
+    meeting.missing -= 1
+    if not meeting.missing:
+        meeting.all_have_come(kernel)
     return send
 
 
 def start_receive(
     kernel: KernelRun, role: ReceiverRole, block: SimBlock, place: Place
 ) -> PipeReceive:
-    _check_role(role, kernel, "if_dst")
+    end: PipeEnd = role.end
+    if end.kernel is not kernel or not role.open_calls:
+        raise end.refused(kernel, "if_dst")
     if block.kernel is not kernel:
         raise block.used_by(kernel)
-    run, node = role.run, kernel.coordinate
-    meeting = run.meeting(run.posted[node])
+    run = end.run
+    number = run.counts[end.index]
+    meeting = run.meetings.get(number)  # rule ORDER
+    if meeting is not None and meeting.block_type is not block.type:
+        raise meeting.refused(block)
+    following = block.state.after_copy_into
+    if following is None:
+        raise illegal(block.state, Event.COPY_INTO, block)
+    block.state = following
+    if meeting is None:
+        meeting = run.meetings[number] = Meeting(run, number, block.type)
     receive = PipeReceive(kernel, block, meeting, place)
-    _check_types(meeting, receive)
-    block.step(Event.COPY_INTO)
-    run.posted[node] += 1
+    run.counts[end.index] = number + 1
     meeting.posts.append(receive)  # rule POST
-    meeting.arrive(kernel)
+    meeting.missing -= 1
+    if not meeting.missing:
+        meeting.all_have_come(kernel)
     return receive
-
-
-def _check_role(role: Role, kernel: KernelRun, call: str) -> None:
-    if role.kernel is kernel and role.open_calls:
-        return
-    if role.kernel is kernel:
-        raise used_after_callback(role.run.name, call)
-    owner = f"kernel `{role.kernel.name}` on node {role.kernel.coordinate}"
-    raise RuleBroken(
-        codes.PIPE_ROLE,
-        f"{role.run.name} is used by another kernel than {owner}",
-        helps=(f"use the pipe only in the function given to {call}(), while it runs",),
-    )
-
-
-def _check_types(meeting: Meeting, later: PipeTransfer) -> None:
-    first = meeting.first()
-    if first is None or first.block.type is later.block.type:  # types are made once
-        return
-    send, receive = (first, later) if isinstance(first, PipeSend) else (later, first)
-    sends = isinstance(first, PipeSend)
-    verb = "sends" if sends else "receives"
-    raise type_mismatch(
-        send.block.type,
-        receive.block.type,
-        f"{meeting.pipe.name} connects",
-        labels([(first.place, f"node {first.kernel.coordinate} {verb} {first.block} here")]),
-    )

@@ -927,7 +927,8 @@ def copy_between_pipes(a, dfb, net):
             copy_between_pipes,
             "wrong-argument",
             "ttl.copy(r, s)",
-            "connects a block with a tensor slice, a pipe or a block, not a pipe with a pipe",
+            "connects a block with a tensor slice, a pipe or a block, not a pipe in if_dst() with "
+            "a pipe in if_src()",
         ),
     ],
 )
