@@ -548,6 +548,67 @@ def partial_overlap() -> Any:
     return overlapping([(0, 2), (1, 4), (2, 3), (0, 4)], 2)
 
 
+RANGES_OVER_ROWS = {0: range(2, 7), 1: range(1, 5), 2: range(4, 9, 3)}  # by the column of the source
+
+
+@pattern((1, 9), (9, 9))
+def ranges_over_the_ends_of_rows() -> Any:
+    """Receivers that are no rectangle, one source among its own, beside a rectangle in one net."""
+
+    @ttl.operation(grid=(3, 3))
+    def operation(a, y):
+        over_rows = ttl.Pipe(src=(0, 0), dst=(slice(2, 7),))
+        with_itself = ttl.Pipe(src=(1, 1), dst=(slice(1, 5),))
+        net = ttl.PipeNet([over_rows, with_itself, ttl.Pipe(src=(2, 2), dst=(1, slice(1, 3)))])
+        go = ttl.Semaphore(0)
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+        @ttl.compute()
+        def compute():
+            pass
+
+        @ttl.datamovement()
+        def send():
+            x, y_ = ttl.node(dims=2)
+            if x == 0 and y_ == 0:
+                go.get_remote_multicast((slice(1, 8),)).set(1)
+                go.get_remote((2, 2)).set(1)
+            else:
+                go.wait_eq(1)
+
+            def to(pipe):
+                for i in range(3):
+                    with out.reserve() as block:
+                        ttl.copy(a[0, 3 * x + i], block).wait()
+                        ttl.copy(block, pipe).wait()
+                    with out.wait() as block:
+                        ttl.copy(block, y[8, 3 * x + i]).wait()
+
+            net.if_src(to)
+
+        @ttl.datamovement()
+        def receive():
+            x, y_ = ttl.node(dims=2)
+
+            def come(pipe):
+                for i in range(3):
+                    with into.reserve() as block:
+                        ttl.copy(pipe, block).wait()
+                    with into.wait() as block:
+                        ttl.copy(block, y[3 * y_ + x, 3 * pipe.src[0] + i]).wait()
+
+            net.if_dst(come)
+
+    def expected(a: Array, y: Array) -> None:
+        for source, nodes in RANGES_OVER_ROWS.items():
+            for i in range(3 * source, 3 * source + 3):
+                for row in (*nodes, 8):
+                    tile(y, row, i)[...] = tile(a, 0, i)
+
+    return operation, expected
+
+
 @pattern((8, 4), (8, 4))
 def gather_and_broadcast_in_a_loop() -> Any:
     """In stripes of two rows: the blocks of three nodes go to the first, their sum to all."""

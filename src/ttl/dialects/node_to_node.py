@@ -59,17 +59,38 @@ Node = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PipeNodes:
-    """Where a pipe starts, and the corners of the rectangle of nodes where it ends."""
+    """Where a pipe starts, and the corners of the rectangle of nodes where it ends.
+
+    A range over ends of rows has less than a rectangle: the nodes `before` it and `behind` it in
+    the order of rows are none of its receivers.
+    """
 
     source: Node
     first: Node
     last: Node
+    before: int = 0
+    behind: int = 0
+
+    @classmethod
+    def to(cls, source: Node, receivers: list[Node]) -> PipeNodes:
+        """To receivers in the order of rows that follow each other in those columns."""
+        columns, rows = ([node[axis] for node in receivers] for axis in (0, 1))
+        first, last = (min(columns), min(rows)), (max(columns), max(rows))
+        around = cls(source, first, last)
+        before = around.receivers.index(receivers[0])
+        behind = len(around.receivers) - before - len(receivers)
+        return cls(source, first, last, before, behind)
 
     @property
     def receivers(self) -> list[Node]:
         """x fastest."""
         (x0, y0), (x1, y1) = self.first, self.last
-        return [(x, y) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)]
+        around = [(x, y) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)]
+        return around[self.before : len(around) - self.behind]
+
+    @property
+    def is_rectangle(self) -> bool:
+        return not (self.before or self.behind)
 
     @property
     def is_loopback(self) -> bool:
@@ -101,7 +122,7 @@ class PipeType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_op_definition
 class DeclarePipeNetOp(IRDLOperation):
-    """A net; each pipe as x and y of its source, of its first and of its last receiver."""
+    """A net; each pipe as the numbers of PipeNodes, a rectangle without the last two."""
 
     name = "ttl.pipe_net"
     sym_name = prop_def(SymbolNameConstraint())
@@ -137,16 +158,16 @@ class DeclarePipeNetOp(IRDLOperation):
 
     @classmethod
     def of(cls, name: str, pipes: list[PipeNodes]) -> DeclarePipeNetOp:
-        rows = [
-            DenseArrayBase.from_list(i64, [*pipe.source, *pipe.first, *pipe.last])
-            for pipe in pipes
-        ]
-        return cls.create(properties={"sym_name": StringAttr(name), "pipes": ArrayAttr(rows)})
+        rows = [[*pipe.source, *pipe.first, *pipe.last] for pipe in pipes]
+        for row, pipe in zip(rows, pipes, strict=True):
+            row += [] if pipe.is_rectangle else [pipe.before, pipe.behind]
+        arrays = ArrayAttr([DenseArrayBase.from_list(i64, row) for row in rows])
+        return cls.create(properties={"sym_name": StringAttr(name), "pipes": arrays})
 
     @property
     def nodes(self) -> list[PipeNodes]:
         rows = [tuple(int(n) for n in row.get_values()) for row in self.pipes]
-        return [PipeNodes((r[0], r[1]), (r[2], r[3]), (r[4], r[5])) for r in rows]
+        return [PipeNodes((r[0], r[1]), (r[2], r[3]), (r[4], r[5]), *r[6:]) for r in rows]
 
     def most_on_a_node(self, role: str) -> int:
         """Of the pipes in which one node has the role."""
@@ -154,8 +175,8 @@ class DeclarePipeNetOp(IRDLOperation):
         return max(counts.values())
 
     def verify_(self) -> None:
-        if not len(self.pipes) or any(len(row) != 6 for row in self.pipes):
-            raise VerifyException(f"{self.name} has pipes, of six coordinates each")
+        if not len(self.pipes) or any(len(row) not in (6, 8) for row in self.pipes):
+            raise VerifyException(f"{self.name} has pipes, of six or eight numbers each")
         grid = _launch_grid(self)
         for pipe in self.nodes:
             if not pipe.receivers:

@@ -17,7 +17,7 @@ from ttl.language import PipeNet
 from ttl.language.pipes import Route
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .builder import CannotCompile, KernelBuilder, Nets, Value, Variable, describe, not_yet
+from .builder import CannotCompile, KernelBuilder, Nets, Value, Variable, describe
 from .environment import NodeFunctions
 from .functions import BoundMethod, LocalFunction
 from .loops import Carried, assigned, inside, new_loop
@@ -38,19 +38,11 @@ def _declare(name: str, net: PipeNet, grid: tuple[int, ...]) -> Operation:
 
 
 def _nodes(route: Route) -> ttl.PipeNodes:
-    first, last = route.receivers[0], route.receivers[-1]
-    pipe = ttl.PipeNodes((*route.source,), (*first,), (*last,))  # type: ignore[arg-type]
-    assert list(route.receivers) == pipe.receivers, "a rectangle"
+    receivers = [(x, y) for x, y in route.receivers]
+    x, y = route.source
+    pipe = ttl.PipeNodes.to((x, y), receivers)
+    assert receivers == pipe.receivers, "rows of a rectangle, or a part of them"
     return pipe
-
-
-def _check_ranges(net: PipeNet, grid: tuple[int, ...]) -> None:
-    """Fewer entries than the grid has: such a range may go over the end of a row."""
-    for route in net.routes(grid):
-        columns = {node[0] for node in route.receivers}
-        rows = {node[1] for node in route.receivers}
-        if len(columns) * len(rows) != len(route.receivers):
-            raise not_yet(f"pipe {route.pipe.name}, whose receivers are no rectangle of nodes,")
 
 
 # Roles --------------------------------------------------------------------------------------------
@@ -64,7 +56,6 @@ def role(kind: type[ttl.RoleOp]) -> Callable[..., Value]:
 
 
 def _named(builder: KernelBuilder, net: PipeNet) -> dict[str, Any]:
-    _check_ranges(net, builder.grid)
     return {"net": SymbolRefAttr(builder.nets.name(net))}
 
 

@@ -47,14 +47,14 @@ def _declare(semaphore: Semaphore) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class RemotePlace:
-    """A semaphore on other nodes: x and y, or the corners of a rectangle, known at run time."""
+    """A semaphore on other nodes: each place is x and y, or the corners of a rectangle.
+
+    They are known at run time; more than one are those of a range that is no rectangle.
+    """
 
     semaphore: Semaphore
-    coordinates: tuple[Value, ...]
-
-    @property
-    def is_range(self) -> bool:
-        return len(self.coordinates) == 4
+    places: tuple[tuple[Value, ...], ...]
+    is_range: bool
 
 
 # The node's own -----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Any:
 
 
 def get_remote(builder: KernelBuilder, semaphore: Semaphore, coord: Value) -> Value:
-    return RemotePlace(semaphore, _node(builder, coord, "coord"))
+    return RemotePlace(semaphore, (_node(builder, coord, "coord"),), is_range=False)
 
 
 def get_remote_multicast(
@@ -107,14 +107,15 @@ def get_remote_multicast(
 ) -> Value:
     columns, rows = builder.grid
     if range is None:
-        return RemotePlace(semaphore, (0, 0, columns - 1, rows - 1))
+        return RemotePlace(semaphore, ((0, 0, columns - 1, rows - 1),), is_range=True)
     if not is_run_time(range):
         place = read_place(range, "range", may_be_range=True)
-        return RemotePlace(semaphore, _corners(nodes_at(place, builder.grid)))
+        return RemotePlace(semaphore, _rectangles(nodes_at(place, builder.grid)), is_range=True)
     if not isinstance(range, tuple) or len(range) != 2:
         raise not_yet("a range of nodes that is calculated in other than two dimensions")
     ends = [_ends(builder, item, size) for item, size in zip(range, builder.grid, strict=True)]
-    return RemotePlace(semaphore, (ends[0][0], ends[1][0], ends[0][1], ends[1][1]))
+    corners = (ends[0][0], ends[1][0], ends[0][1], ends[1][1])
+    return RemotePlace(semaphore, (corners,), is_range=True)
 
 
 def _ends(builder: KernelBuilder, item: Value, size: int) -> tuple[Value, Value]:
@@ -127,11 +128,18 @@ def _ends(builder: KernelBuilder, item: Value, size: int) -> tuple[Value, Value]
     return start, stop - 1
 
 
-def _corners(nodes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    (x0, y0), (x1, y1) = nodes[0], nodes[-1]
-    if len(nodes) != (x1 - x0 + 1) * (y1 - y0 + 1):
-        raise not_yet("a range of nodes that is no rectangle")
-    return (x0, y0, x1, y1)
+def _rectangles(nodes: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """The corners of as few as hold the nodes, which fill rows one after the other."""
+    rows: dict[int, list[int]] = {}
+    for x, y in nodes:
+        rows.setdefault(y, []).append(x)
+    found: list[list[int]] = []
+    for y, columns in rows.items():
+        if found and (found[-1][0], found[-1][2]) == (columns[0], columns[-1]):
+            found[-1][3] = y
+        else:
+            found.append([columns[0], y, columns[-1], y])
+    return tuple([tuple(corners) for corners in found])
 
 
 def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
@@ -155,8 +163,10 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
 
 def change(kind: type[ttl.SemaphoreOp], call: str) -> Callable[..., Value]:
     def made(builder: KernelBuilder, remote: RemotePlace, value: Value) -> Value:
-        place = remote.coordinates
-        _emit(builder, kind, call, remote.semaphore, value, place=place)
+        for place in remote.places:
+            is_node = len(place) == 2 and remote.is_range
+            op = ttl.SemaphoreSetRemoteOp if is_node else kind
+            _emit(builder, op, call, remote.semaphore, value, place=place)
 
     return made
 
@@ -174,10 +184,12 @@ def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
     else:
         nodes = remote.attribute("nodes", builder.runtime_argument)
     if isinstance(first, UnicastRemoteSemaphore):
-        return RemotePlace(first.semaphore, tuple(nodes[0]))
-    if is_run_time(nodes):
-        return RemotePlace(first.semaphore, (*nodes[0], *nodes[-1]))
-    return RemotePlace(first.semaphore, _corners(nodes))
+        return RemotePlace(first.semaphore, (tuple(nodes[0]),), is_range=False)
+    if not is_run_time(nodes):
+        return RemotePlace(first.semaphore, _rectangles(nodes), is_range=True)
+    if all(len(_rectangles(each.nodes)) == 1 for each in remote.objects):
+        return RemotePlace(first.semaphore, ((*nodes[0], *nodes[-1]),), is_range=True)
+    return RemotePlace(first.semaphore, tuple([tuple(node) for node in nodes]), is_range=True)
 
 
 SEMAPHORE_METHODS: dict[str, Callable[..., Value]] = {

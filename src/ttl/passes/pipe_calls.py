@@ -101,6 +101,7 @@ class NetCalls:
         self.pipes = declaration.nodes
         self.declaration = declaration
         self.resources = NetResources.of(declaration)
+        self.has_rectangles = all(pipe.is_rectangle for pipe in self.pipes)
         self._counts: dict[str, SSAValue] = {}
         self._places: dict[str, SSAValue] = {}
         self._counters: dict[str, SSAValue] = {}
@@ -208,6 +209,10 @@ class NetCalls:
             for sign, node in pairs
             for axis in (0, 1)
         ]
+        if role == "dst" and not self.has_rectangles:
+            place = self._own_place(make, pipe)
+            tests.append(make.value(arith.CmpiOp(place, make.index(0), "sge")))
+            tests.append(make.value(arith.CmpiOp(place, self.receivers(pipe), "slt")))
         result = tests[0]
         for test in tests[1:]:
             result = make.value(arith.AndIOp(result, test))
@@ -315,7 +320,12 @@ class NetCalls:
         x0, y0 = self.first_receiver(pipe)
         x = minus(make, self.nodes.own_coordinate("x"), x0)
         y = minus(make, self.nodes.own_coordinate("y"), y0)
-        return add(make, times(make, y, self.columns(pipe)), x)
+        place = add(make, times(make, y, self.columns(pipe)), x)
+        return place if self.has_rectangles else minus(make, place, self._before(pipe))
+
+    def _before(self, pipe: LocalPipe) -> SSAValue:
+        """Nodes of the rectangle around the receivers that come before the first of them."""
+        return pipe.look_up([each.before for each in self.pipes], "before")
 
     def publish_barrier(self, make: Maker) -> None:
         """A write and an increment may overtake each other."""
@@ -343,7 +353,9 @@ class NetCalls:
         else:
             self.unicast(make, pipe, slot, address, size)
         self.data_barrier(make)
-        if self.resources.is_multicast:
+        if not self.has_rectangles:
+            self.signal_each(make, pipe)
+        elif self.resources.is_multicast:
             self.signal_all(make, pipe, number)
         else:
             self.signal_one(make, pipe)
@@ -390,8 +402,20 @@ class NetCalls:
     def multicast(
         self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
     ) -> None:
-        """At once to all, if they have their blocks at the same place."""
+        """At once to all, if they have their blocks at the same place and are a rectangle."""
         receivers = self.receivers(pipe)
+
+        def to_each(inner: Maker) -> None:
+            loop(inner, 0, receivers, "receiver", write)
+
+        def write(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+            block = self.block_of(inner, pipe, slot, receiver)
+            self._write(inner, self._receiver(inner, pipe, receiver), block, address, size)
+            return []
+
+        if not self.has_rectangles:
+            to_each(make)
+            return
         first = self.block_of(make, pipe, slot, make.index(0))
 
         def compare(inner: Maker, receiver: SSAValue, same: list[SSAValue]) -> list[SSAValue]:
@@ -410,20 +434,18 @@ class NetCalls:
             name = f"noc_async_write_multicast{self.loopback}"
             call(inner, name, address, there, inner.index(size), receivers)
 
-        def to_each(inner: Maker) -> None:
-            loop(inner, 0, receivers, "receiver", write)
-
-        def write(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
-            x0, y0 = self.first_receiver(pipe)
-            columns = self.columns(pipe)
-            across = inner.value(arith.RemSIOp(receiver, columns))
-            down = inner.value(arith.DivSIOp(receiver, columns))
-            node = add(inner, x0, across), add(inner, y0, down)
-            block = self.block_of(inner, pipe, slot, receiver)
-            self._write(inner, node, block, address, size)
-            return []
-
         branch(make, is_uniform, to_all, to_each)
+
+    def _receiver(
+        self, make: Maker, pipe: LocalPipe, number: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """The node of a receiver."""
+        x0, y0 = self.first_receiver(pipe)
+        columns = self.columns(pipe)
+        place = number if self.has_rectangles else add(make, number, self._before(pipe))
+        across = make.value(arith.RemSIOp(place, columns))
+        down = make.value(arith.DivSIOp(place, columns))
+        return add(make, x0, across), add(make, y0, down)
 
     @property
     def loopback(self) -> str:
@@ -435,9 +457,20 @@ class NetCalls:
         call(make, "noc_async_write_barrier")
 
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
-        receiver, done = self.first_receiver(pipe), self.done(make, pipe)
-        there = self.nodes.on_node(make, receiver, done, "done_on_receiver")
+        self._signal(make, pipe, self.first_receiver(pipe))
+
+    def _signal(
+        self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]
+    ) -> None:
+        there = self.nodes.on_node(make, receiver, self.done(make, pipe), "done_on_receiver")
         call(make, "noc_semaphore_inc", there, make.index(1))
+
+    def signal_each(self, make: Maker, pipe: LocalPipe) -> None:
+        def signal(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+            self._signal(inner, pipe, self._receiver(inner, pipe, receiver))
+            return []
+
+        loop(make, 0, self.receivers(pipe), "receiver", signal)
 
     def signal_all(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> None:
         """There is no multicast of an increment that could be relied on: the count itself goes."""

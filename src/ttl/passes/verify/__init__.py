@@ -42,7 +42,7 @@ def check_synchronization(
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
         found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
-    found = _with_misused_blocks(found, doubtful, module)
+    found = _with_misused_blocks(found, doubtful, module, with_warnings)
     if with_warnings and walked.is_spent:
         steps = patience * MOST_STEPS
         found.append(not_proven(f"{steps} steps are not enough to follow its kernels"))
@@ -54,17 +54,19 @@ def check_synchronization(
 
 
 def _with_misused_blocks(
-    found: list[Diagnostic], doubtful: Sequence[FuncOp], module: ModuleOp
+    found: list[Diagnostic], doubtful: Sequence[FuncOp], module: ModuleOp, with_warnings: bool
 ) -> list[Diagnostic]:
     """A deadlock comes before a misused block would; what is left over follows from one."""
     if not doubtful or any(each.code is codes.DEADLOCK for each in found):
         return found
     from .exact_states import first_mistake  # only when there is a doubt
 
-    misused = [mistake for kernel in doubtful if (mistake := first_mistake(kernel, module))]
-    if not misused:
-        return found
-    return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
+    patience = PATIENCE if with_warnings else 1
+    answers = [first_mistake(kernel, module, patience) for kernel in doubtful]
+    seen = [answer for answer in answers if answer is not None]
+    if misused := errors_of(seen):
+        return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
+    return [*found, *seen] if with_warnings else found
 
 
 def _unknown_flow(walked: WalkedModule) -> Diagnostic:

@@ -106,6 +106,8 @@ def pipe_name(pipe: ttl.PipeNodes) -> str:
     """As one would write it: (0, 0) -> (1:4, 0)."""
     if pipe.first == pipe.last:
         return f"{pipe.source} -> {pipe.first}"
+    if not pipe.is_rectangle:
+        return f"{pipe.source} -> {pipe.receivers[0]} to {pipe.receivers[-1]}"
     ends = [
         str(low) if low == high else f"{low}:{high + 1}"
         for low, high in zip(pipe.first, pipe.last, strict=True)

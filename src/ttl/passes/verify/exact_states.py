@@ -12,7 +12,8 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ttl.diagnostics import CompileError, Diagnostic, RuleBroken
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
+from ttl.dialects.locations import span_of
 
 from ..module_pass import cannot_compile, thread_of
 from .block_states import HANDLERS, READERS, BlockWalk
@@ -24,11 +25,11 @@ from .walk import names_of
 MOST_STEPS = 20_000
 
 
-def first_mistake(kernel: func.FuncOp, module: ModuleOp) -> Diagnostic | None:
-    """What goes wrong on the first node where something does; None as far as it is not known."""
+def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagnostic | None:
+    """What goes wrong on the first node where something does, or that this is not known."""
     names, walker = names_of(module), _Walker()
     effects = effects_of(names, has_pipes=bool(names.pipes)) | _steps(kernel, walker)
-    budget = Budget(MOST_STEPS)
+    budget = Budget(patience * MOST_STEPS)
     try:
         skeleton = _Builder(kernel, effects, walker).build(thread_of(kernel))
         for number, node in enumerate(names.nodes):
@@ -36,9 +37,21 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp) -> Diagnostic | None:
             found = _on_node(skeleton, node, number, budget, walker)
             if found is not None:
                 return replace(found, notes=(*found.notes, f"on node {node}"))
-    except (CannotEvaluate, BudgetSpent):
-        pass
+    except BudgetSpent:
+        return _not_proven(kernel, f"{patience * MOST_STEPS} steps are not enough to follow it")
+    except CannotEvaluate:
+        return _not_proven(kernel, "its control flow depends on what is not known before the run")
     return None
+
+
+def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
+    found = RuleBroken(
+        codes.NOT_PROVEN,
+        f"it is not proven that `{kernel.sym_name.data}` uses its blocks in order: {why}",
+        helps=("run it on the simulator, which checks each use",),
+    )
+    spans = (span_of(op.location) for op in kernel.walk())
+    return found.at(next((span for span in spans if span is not None), None))
 
 
 def _on_node(

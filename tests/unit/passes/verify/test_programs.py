@@ -918,3 +918,42 @@ def test_calculations_that_fail_are_found(check: Callable) -> None:
     checked = check(operation, *SHAPES)
     assert [each.message for each in checked.errors] == [checked.simulated[0].message]
     assert "ZeroDivisionError" in checked.simulated[0].message
+
+
+@one_node()
+def either_half(a, y, a_dfb, y_dfb):
+    """On some path neither copy is made; no node takes it."""
+
+    def write():
+        for i in range(50):
+            with y_dfb.wait() as blk:
+                ttl.copy(blk, y[0, 0]).wait()
+
+    def compute():
+        for i in range(50):
+            with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(a_blk)
+
+    def read():
+        for i in range(50):
+            with a_dfb.reserve() as blk:
+                if i < 20:
+                    ttl.copy(a[0, 0], blk).wait()
+                if i >= 20:
+                    ttl.copy(a[0, 1], blk).wait()
+
+    return compute, read, write
+
+
+def test_the_budget_of_blocks_is_said(check: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(either_half, *SHAPES).notes == []
+    monkeypatch.setattr("ttl.passes.verify.exact_states.MOST_STEPS", 10)
+    checked = check(either_half, *SHAPES)
+    assert checked.errors == []
+    (note,) = checked.notes
+    assert note.code.slug == "not-proven"
+    assert note.message == (
+        "it is not proven that `read` uses its blocks in order: 100 steps are not enough to "
+        "follow it"
+    )
+    assert note.primary is not None
