@@ -564,10 +564,6 @@ def ranges_over_the_ends_of_rows() -> Any:
         out = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
         into = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
 
-        @ttl.compute()
-        def compute():
-            pass
-
         @ttl.datamovement()
         def send():
             x, y_ = ttl.node(dims=2)
@@ -605,6 +601,47 @@ def ranges_over_the_ends_of_rows() -> Any:
             for i in range(3 * source, 3 * source + 3):
                 for row in (*nodes, 8):
                     tile(y, row, i)[...] = tile(a, 0, i)
+
+    return operation, expected
+
+
+@pattern((1, 1), (3, 2))
+def each_node_sets_a_range_over_rows() -> Any:
+    """The body, which each node runs, makes the range; node after node it is set."""
+
+    @ttl.operation(grid=(2, 3))
+    def operation(a, y):
+        x, row = ttl.node(dims=2)
+        first = min(2 * row + x, 3)
+        turn, value = ttl.Semaphore(0), ttl.Semaphore(0)
+        there = value.get_remote_multicast((slice(first, first + 3),))
+        buffer = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def change():
+            x, row = ttl.node(dims=2)
+            if x + row > 0:
+                turn.wait_eq(1)
+                there.set(5)
+            if x == 0:
+                turn.get_remote((1, row)).set(1)
+            elif row < 2:
+                turn.get_remote((0, row + 1)).set(1)
+
+        @ttl.datamovement()
+        def look():
+            x, row = ttl.node(dims=2)
+            if x + row > 0:
+                value.wait_eq(5)
+            with buffer.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+            with buffer.wait() as block:
+                ttl.copy(block, y[row, x]).wait()
+
+    def expected(a: Array, y: Array) -> None:
+        for row in range(3):
+            for column in range(2):
+                tile(y, row, column)[...] = a
 
     return operation, expected
 
