@@ -548,7 +548,7 @@ def partial_overlap() -> Any:
     return overlapping([(0, 2), (1, 4), (2, 3), (0, 4)], 2)
 
 
-RANGES_OVER_ROWS = {0: range(2, 7), 1: range(1, 5), 2: range(4, 9, 3)}  # by the column of the source
+RANGES_OVER_ROWS = {0: range(2, 7), 1: range(1, 5), 2: range(4, 9, 3)}  # by the source's column
 
 
 @pattern((1, 9), (9, 9))

@@ -5,6 +5,8 @@ Of an operation in a function that the kernel calls, the call sites are part of 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects.builtin import (
     CallSiteLoc,
     FileLineColLoc,
@@ -19,6 +21,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import Span
 
 
+@lru_cache(maxsize=4096)  # many operations come from one place
 def location_of(span: Span, call_sites: tuple[Span, ...] = ()) -> LocationAttr:
     """The location of `span` in a function that is called at `call_sites`, innermost first."""
     if call_sites:

@@ -65,6 +65,7 @@ def _compile(
     program: Program, target: Target, config: Config, report: Report | None
 ) -> CompiledOperation:
     from ttl.codegen import assemble
+    from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
 
     module = make_module(program, target)
@@ -75,7 +76,7 @@ def _compile(
         after=_dump("after") if config.verbose_passes else None,
         report=report,
     )
-    module.verify()
+    verify_module(module)
     _write_module(module, config.final_mlir)
     return assemble(program.operation.__name__, module, _operands(program))
 

@@ -65,6 +65,7 @@ class Nets:
         return name
 
 
+INDEX = IndexType()
 HANDLES = (ttl.BindBufferOp, ttl.RuntimeArgOp)  # made at the kernel's start when first needed
 MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they hand on
 MOST_PATHS = 256
@@ -382,7 +383,9 @@ class KernelBuilder:
                 codes.NOT_IN_KERNELS,
                 f"{value} does not fit in the 32 bits that kernels calculate integers with",
             )
-        constant = self.value(arith.ConstantOp(IntegerAttr(value, IndexType())))
+        attribute = IntegerAttr(value, INDEX)
+        made = arith.ConstantOp.create(properties={"value": attribute}, result_types=[INDEX])
+        constant = self.value(made)
         if value >= 0:
             self.naturals.add(constant)
         return constant

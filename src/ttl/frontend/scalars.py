@@ -12,14 +12,14 @@ from operator import eq, ne
 from typing import Any
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f64, i1, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.language.block import truth_of_block
 
-from .builder import KernelBuilder, Value, describe, not_in_kernels
+from .builder import INDEX, KernelBuilder, Value, describe, not_in_kernels
 from .decided import (
     arms_of,
     known_comparison,
@@ -28,7 +28,6 @@ from .decided import (
     needs_constant,
 )
 
-INDEX = IndexType()
 TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
 
 
@@ -197,7 +196,7 @@ def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
 
 
 def _power_by_loop(builder: KernelBuilder, factor: SSAValue, exponent: SSAValue) -> SSAValue:
-    block = Block(arg_types=[IndexType(), IndexType()])
+    block = Block(arg_types=[INDEX, INDEX])
     product = block.args[1]
     if factor in builder.naturals:
         builder.naturals.add(product)

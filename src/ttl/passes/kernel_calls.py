@@ -12,7 +12,7 @@ from ttl.dialects import ttkernel, ttl
 from ttl.semantics.types import Shape
 
 from .held_blocks import HeldBlocks
-from .module_pass import Maker, constant_of, not_yet
+from .module_pass import Maker, constant_of, integer_op, not_yet
 
 if TYPE_CHECKING:
     from .node_calls import NodeCalls
@@ -104,6 +104,6 @@ def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -
     for number, other in ((numbers[0], right), (numbers[1], left)):
         if number == 0:
             return other
-    return make.value(arith.AddiOp(left, right), hint)
+    return make.value(integer_op(arith.AddiOp, left, right), hint)
 
 

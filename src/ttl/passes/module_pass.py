@@ -110,11 +110,21 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 INDEX = IndexType()
+MAY_OVERFLOW = arith.IntegerOverflowAttr("none")
 
 
 @lru_cache(maxsize=4096)
 def _index_attribute(number: int) -> IntegerAttr:
     return IntegerAttr(number, INDEX)
+
+
+def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
+    """A sum, difference or product, without the checks that its constructor makes."""
+    return kind.create(
+        operands=[left, right],
+        properties={"overflowFlags": MAY_OVERFLOW},
+        result_types=[left.type],
+    )
 
 
 class Maker:
@@ -176,12 +186,14 @@ class Maker:
     ) -> SSAValue:
         """Of several variables: as arithmetic at once, so that only the result has the name."""
         parts = [
-            variable if factor == 1 else self.value(arith.MuliOp(variable, self.index(factor)))
+            variable
+            if factor == 1
+            else self.value(integer_op(arith.MuliOp, variable, self.index(factor)))
             for variable, factor in terms
         ]
         total = parts[0]
         for part in [*parts[1:], *([self.index(constant)] if constant else [])]:
-            total = self.value(arith.AddiOp(total, part))
+            total = self.value(integer_op(arith.AddiOp, total, part))
         total.name_hint = hint
         return total
 

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import ttkernel
 
 from .kernel_calls import KernelConverter, add, call
-from .module_pass import Maker, constant_of, thread_of
+from .module_pass import Maker, constant_of, integer_op, thread_of
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node
@@ -35,14 +35,14 @@ def times(make: Maker, value: SSAValue, factor: SSAValue) -> SSAValue:
     for number, other in ((numbers[0], factor), (numbers[1], value)):
         if number in (0, 1):
             return other if number else make.index(0)
-    return make.value(arith.MuliOp(value, factor))
+    return make.value(integer_op(arith.MuliOp, value, factor))
 
 
 def minus(make: Maker, left: SSAValue, right: SSAValue) -> SSAValue:
     numbers = constant_of(left), constant_of(right)
     if numbers[0] is not None and numbers[1] is not None:
         return make.index(numbers[0] - numbers[1])
-    return left if numbers[1] == 0 else make.value(arith.SubiOp(left, right))
+    return left if numbers[1] == 0 else make.value(integer_op(arith.SubiOp, left, right))
 
 
 def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:

@@ -925,12 +925,12 @@ def either_half(a, y, a_dfb, y_dfb):
     """On some path neither copy is made; no node takes it."""
 
     def write():
-        for i in range(50):
+        for _ in range(50):
             with y_dfb.wait() as blk:
                 ttl.copy(blk, y[0, 0]).wait()
 
     def compute():
-        for i in range(50):
+        for _ in range(50):
             with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
                 y_blk.store(a_blk)
 
