@@ -646,6 +646,115 @@ def each_node_sets_a_range_over_rows() -> Any:
     return operation, expected
 
 
+@pattern((1, 12), (2, 12))
+def both_kernels_multicast() -> Any:
+    """Each through a net of its own: the counts that they send are not the same."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        many_net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))])
+        few_net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))])
+        begun = ttl.Semaphore()
+        many_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        few_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        def exchange(net, dfb, numbers):
+            x, _ = ttl.node()
+
+            def give(pipe):
+                for i in numbers:
+                    with dfb.reserve() as block:
+                        ttl.copy(a[0, i], block).wait()
+                    with dfb.wait() as block:
+                        ttl.copy(block, pipe).wait()
+
+            def take(pipe):
+                for i in numbers:
+                    with dfb.reserve() as block:
+                        ttl.copy(pipe, block).wait()
+                    with dfb.wait() as block:
+                        ttl.copy(block, y[x - 1, i]).wait()
+
+            net.if_src(give)
+            net.if_dst(take)
+
+        @ttl.datamovement()
+        def many():
+            exchange(many_net, many_dfb, range(3))
+            begun.set(1)
+            exchange(many_net, many_dfb, range(3, 9))
+
+        @ttl.datamovement()
+        def few():
+            begun.wait_eq(1)
+            exchange(few_net, few_dfb, range(9, 12))
+
+    def expected(a: Array, y: Array) -> None:
+        for row in range(2):
+            tile(y, row, 0, width=12)[:] = a
+
+    return operation, expected
+
+
+@pattern((1, 2), (2, 2))
+def late_signal_of_the_other_kernel() -> Any:
+    """What the first kernel has sent must not arrive when the second has sent after it."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))])
+        turn, sent = ttl.Semaphore(), ttl.Semaphore()
+        first = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        second = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        def send(dfb, i):
+            def give(pipe):
+                with dfb.reserve() as block:
+                    ttl.copy(a[0, i], block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, pipe).wait()
+
+            net.if_src(give)
+
+        @ttl.datamovement()
+        def before():
+            x, _ = ttl.node()
+            if x == 0:
+                send(first, 0)
+                turn.set(1)
+                turn.wait_eq(2)
+                for receiver in range(1, 3):
+                    sent.get_remote((receiver, 0)).inc(1)
+
+            def take(pipe):
+                with into.reserve() as one, into.reserve() as two:
+                    posted = ttl.copy(pipe, one)
+                    posted_next = ttl.copy(pipe, two)
+                    posted.wait()
+                    sent.wait_ge(1)
+                    posted_next.wait()
+                for i in range(2):
+                    with into.wait() as block:
+                        ttl.copy(block, y[x - 1, i]).wait()
+
+            net.if_dst(take)
+
+        @ttl.datamovement()
+        def after():
+            x, _ = ttl.node()
+            if x == 0:
+                turn.wait_eq(1)
+                send(second, 1)
+                turn.set(2)
+
+    def expected(a: Array, y: Array) -> None:
+        for row in range(2):
+            tile(y, row, 0, width=2)[:] = a
+
+    return operation, expected
+
+
 @pattern((8, 4), (8, 4))
 def gather_and_broadcast_in_a_loop() -> Any:
     """In stripes of two rows: the blocks of three nodes go to the first, their sum to all."""

@@ -87,6 +87,16 @@ def one_done(self: Any, make: Any, pipe: Any) -> Any:
     return self.nodes.semaphore(make, make.index(self.resources.done[0]), "done_address")
 
 
+def one_staging(self: Any, make: Any) -> Any:
+    """staging() that both data movement kernels share."""
+    return pipe_calls.add(make, self.scratch(), make.index(0), "staging")
+
+
+def only_flushed(self: Any, make: Any) -> None:
+    """signal_flush() that leaves the order of the kernels' signals open."""
+    call(make, "noc_async_writes_flushed")
+
+
 complete_signals = convert_ttl_to_ttkernel._complete_signals
 
 
@@ -121,6 +131,12 @@ MUTANTS = {
     "no multicast signal": Mutant(NetCalls, "signal_all", nothing, "slow_receiver"),
     "the signal's word is used again too early": Mutant(
         NetCalls, "signal_flush", nothing, "multicasts_of_blocks_and_of_a_semaphore"
+    ),
+    "one word for the signals of both kernels": Mutant(
+        NodeCalls, "staging", one_staging, "both_kernels_multicast"
+    ),
+    "a signal overtakes that of the other kernel": Mutant(
+        NetCalls, "signal_flush", only_flushed, "late_signal_of_the_other_kernel"
     ),
     "the receive does not wait": Mutant(NetCalls, "wait", nothing, "two_posts_at_a_time"),
     "transfers are not counted": Mutant(

@@ -86,15 +86,7 @@ def _is_inner_value(value: SSAValue) -> bool:
 
 def expression_of(op: Operation) -> tuple[emitc.ExpressionOp, list[SSAValue]]:
     """The expression of a tree, still without operands, and the values at its leaves."""
-    leaves = list(
-        dict.fromkeys(
-            operand
-            for each in tree_of(op)
-            for operand in each.operands
-            if not _is_inner_value(operand)
-        )
-    )
-    leaves.sort(key=lambda leaf: _first_use(op, leaf))
+    leaves = list(dict.fromkeys(_written(op)))
     block = Block(arg_types=[scalar_type(leaf.type) for leaf in leaves])
     arguments: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=True))
     inside = Maker(InsertPoint.at_end(block), op)
@@ -105,12 +97,8 @@ def expression_of(op: Operation) -> tuple[emitc.ExpressionOp, list[SSAValue]]:
     return expression, leaves
 
 
-def _first_use(op: Operation, leaf: SSAValue) -> int:
-    """Leaves in the order in which they are written."""
-    return list(_written(op)).index(leaf)
-
-
 def _written(op: Operation) -> Iterator[SSAValue]:
+    """The values at the leaves, in the order in which they are written."""
     for operand in op.operands:
         if _is_inner_value(operand):
             yield from _written(operand.owner)  # type: ignore[arg-type]

@@ -223,6 +223,11 @@ bool wake_words(Run& run);
 
 // For a kernel that asks again and again: the others run first.
 void let_others_run(Fiber& fiber, int line);
+// With a seed, now and then: the processors of a node run at once, so another may come between a
+// store of this one and the transfer that reads it.
+void perhaps_let_others_run(Fiber& fiber);
+// With a seed: one of 0 .. count - 1.
+uint32_t random_below(Run& run, uint32_t count);
 
 // Returns the event's position; call only when program->trace is set.
 uint32_t record(Fiber& fiber, TtlEventKind kind, uint32_t subject, uint64_t value, int line);

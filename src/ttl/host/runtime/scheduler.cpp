@@ -252,17 +252,33 @@ void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted,
 
 bool wake_words(Run& run) { return wake_waiters(run, &run.word_waiters); }
 
+namespace {
+
+void go_behind_others(Run& run, Fiber& fiber) {
+  make_ready(run, fiber);
+  Node& node = *run.queue_first;  // others on other nodes, too
+  dequeue(run);
+  enqueue(run, node);
+  switch_context(fiber.context, run.scheduler);
+}
+
+}  // namespace
+
 void let_others_run(Fiber& fiber, int line) {
   Run& run = *fiber.run;
   run.idle_yields += 1;
   if (run.idle_yields > run.program->step_budget) check_steps(fiber, run.idle_yields, line);
   // Everybody who can run has asked in vain: something has to land.
   if (run.idle_yields % (run.fiber_count + 1) == 0 && !wake_words(run)) land_any(run);
-  make_ready(run, fiber);
-  Node& node = *run.queue_first;  // others on other nodes, too
-  dequeue(run);
-  enqueue(run, node);
-  switch_context(fiber.context, run.scheduler);
+  go_behind_others(run, fiber);
+}
+
+void perhaps_let_others_run(Fiber& fiber) {
+  Run& run = *fiber.run;
+  if (!run.program->is_seeded || random_below(run, 2)) return;
+  // Others wait for what is under way, most of the time.
+  while (random_below(run, 4) && land_any(run)) continue;
+  go_behind_others(run, fiber);
 }
 
 bool grow(void** items, uint32_t* capacity, uint32_t item_bytes) {

@@ -36,6 +36,7 @@ void noc_semaphore_set(volatile uint32_t* sem_addr, uint32_t val, int line) {
   Fiber& fiber = self(line);
   *word_at(fiber, sem_addr, line) = val;
   if (fiber.run->word_waiters) wake_words(*fiber.run);
+  perhaps_let_others_run(fiber);
 }
 
 // internal/tt-1xx/cache.h: stands in loops that look at a word until another processor changes it

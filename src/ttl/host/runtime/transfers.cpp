@@ -5,8 +5,6 @@
 
 namespace ttl_host {
 
-namespace {
-
 // One of 0 .. count - 1 (xorshift).
 uint32_t random_below(Run& run, uint32_t count) {
   uint64_t x = run.random | 1;
@@ -16,6 +14,8 @@ uint32_t random_below(Run& run, uint32_t count) {
   run.random = x;
   return static_cast<uint32_t>(x >> 33) % count;
 }
+
+namespace {
 
 // Calls `copy(in_rows, in_page, bytes)` for each row of a face: there a page is in one piece.
 template <typename Copy>
