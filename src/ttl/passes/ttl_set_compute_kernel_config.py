@@ -22,7 +22,7 @@ from ttl.semantics.ops import MATMUL
 
 from .arranged_tiles import is_arranged, is_masked
 from .compiler_buffers import FP32, buffer_dtypes
-from .dst_allocation import allocate, has_loop, section_shape
+from .dst_allocation import allocate, is_whole, section_shape
 from .module_pass import kernels, not_yet, target_of
 
 FULL_SYNC = "dst_full_sync_en"
@@ -72,7 +72,7 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
     sizes = [
         allocate(o, target.device_api).size * prod(section_shape(o))
         for o in kernel.walk()
-        if isinstance(o, ttl.ComputeOp) and has_loop(o)
+        if isinstance(o, ttl.ComputeOp) and is_whole(o)
     ]
     return max(sizes, default=0) > target.dst_capacity(fp32=fp32, full_sync=False)
 
