@@ -71,8 +71,8 @@ PUBLIC = {
     "ring_all_reduce": Public(
         64,
         (64, 256, 256, 256, 128, 128 + 48 * 4, None),
-        f"{SUM_IN_L1}, 4 copy_tile and an init; a common init and 3 of the packer a block; {PIPES}. "
-        "48 transfers",
+        f"{SUM_IN_L1}, 4 copy_tile and an init; a common init and 3 of the packer a block; "
+        f"{PIPES}. There are 48 transfers",
     ),
     "softmax": Public(
         64,
@@ -103,8 +103,8 @@ The tables are of one launch on tensors of 256x256 elements. They compare with w
 emits for the same blocks, calculated from its rules, for each page of the results. (The programs
 in examples/pykernel and examples/torch are not in its language.)
 
-Ours has barriers that others may not have: a receiver waits until the address of its block is at the
-source, and a kernel that signals other nodes waits at its end until all signals have landed
+Ours has barriers that others may not have: a receiver waits until the address of its block is at
+the source, and a kernel that signals other nodes waits at its end until all signals have landed
 (decision 18 says what goes wrong without them).
 """
 

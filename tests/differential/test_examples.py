@@ -2,9 +2,9 @@
 
 Program 1 with exp replaced by its argument is the same on both roads bit for bit; exp itself may be
 off by the bound in the op table, which the addition behind it carries on. Program 2 may be off by
-the op table's bound of a float32 sum of 256 products, and by the rounding of the output. The others
-only move blocks and add them up, which is the same on both roads bit for bit, or are compared with a
-bound that stands beside their reference.
+the op table's bound of a float32 sum of 256 products, and by the rounding of the output. The
+others only move blocks and add them up, which is the same on both roads bit for bit, or are
+compared with a bound that stands beside their reference.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class _Placer:
             return False
         roots = [Root(value) for value in self.read_by_popped(op)]
         computed = self.computed_by(roots)
-        made = [each.result for each in computed]
+        made: list[SSAValue] = [each.result for each in computed]
         if not self.can_stay_open(made) or self.missing_factors(roots):
             return False
         needed = [Root(value) for value in made if self.later_users(value, computed, {})]
