@@ -159,3 +159,42 @@ def multicast(**asked: Any) -> bytes:
 
 
 OPERATIONS = {"add": add, "sum_and_product": sum_and_product}
+
+
+@ttl.operation(grid=(4, 1))
+def spread(a, out):
+    """Node 0 sends its row of tiles to the others through a pipe; each adds its own."""
+    net = ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(slice(1, 4), 0))])
+    own_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    sent_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    out_dfb = ttl.make_dataflow_buffer_like(out, shape=(1, 1))
+
+    @ttl.datamovement()
+    def read():
+        with own_dfb.reserve() as own:
+            ttl.copy(a[0, ttl.node(1)], own).wait()
+
+        def send(pipe):
+            with sent_dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+                ttl.copy(block, pipe).wait()
+
+        def receive(pipe):
+            with sent_dfb.reserve() as block:
+                ttl.copy(pipe, block).wait()
+
+        net.if_src(send)
+        net.if_dst(receive)
+
+    @ttl.compute()
+    def add_up():
+        with own_dfb.wait() as own, sent_dfb.wait() as sent, out_dfb.reserve() as block:
+            block.store(own + sent)
+
+    @ttl.datamovement()
+    def write():
+        with out_dfb.wait() as block:
+            ttl.copy(block, out[0, ttl.node(1)]).wait()
+
+
+OPERATIONS["spread"] = spread

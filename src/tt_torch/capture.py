@@ -28,7 +28,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
         aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
         aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
-        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss,
+        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss, aten.upsample_bilinear2d,
+        aten.upsample_nearest2d,
         # and their gradients
         aten._softmax_backward_data, aten._log_softmax_backward_data,
         aten.native_layer_norm_backward, aten.native_group_norm_backward,
@@ -38,7 +39,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     )  # fmt: skip
     table = dict(torch._decomp.core_aten_decompositions())
     table.update(torch._decomp.get_decompositions(composed))
-    for packet in (aten.var, aten.var_mean, aten.std):  # lowered, not taken apart into prims
+    # lowered, not taken apart into what is not
+    for packet in (aten.var, aten.var_mean, aten.std, aten.embedding_dense_backward):
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
     return table | fast_paths.DECOMPOSITIONS

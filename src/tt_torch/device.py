@@ -7,12 +7,14 @@ whatever else shares storages work as on any device.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 NAME = "tt"
 _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -27,6 +29,10 @@ _DRAWN = (
 )  # fmt: skip
 
 
+# Where torch makes a storage of its own over the same bytes, for example to pickle it.
+_HOSTS: WeakValueDictionary[int, torch.UntypedStorage] = WeakValueDictionary()
+
+
 def storage_over(host: torch.UntypedStorage) -> torch.UntypedStorage:
     """The same bytes as memory of `tt`. They live as long as it does.
 
@@ -36,6 +42,7 @@ def storage_over(host: torch.UntypedStorage) -> torch.UntypedStorage:
     place = torch.device(NAME, 0)
     made = torch._C._construct_storage_from_data_pointer(host.data_ptr(), place, host.nbytes())
     made._tt_host = host
+    _HOSTS[host.data_ptr()] = host
     made.clone = lambda: storage_over(host.clone())
     made.cpu = host.clone
     return made
@@ -46,7 +53,8 @@ def on_host(tensor: Tensor) -> Tensor:
     if tensor.device.type != NAME:
         return tensor
     tensor = tensor.detach()
-    host = tensor.untyped_storage()._tt_host
+    storage = tensor.untyped_storage()
+    host = getattr(storage, "_tt_host", None) or _HOSTS[storage.data_ptr()]
     empty = torch.empty(0, dtype=tensor.dtype)
     return empty.set_(host, tensor.storage_offset(), tensor.size(), tensor.stride())
 
@@ -131,9 +139,28 @@ def _equal(tensor: Tensor, other: Tensor) -> bool:
     return bool(torch.equal(on_host(tensor), on_host(other)))
 
 
-def _masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """How many there are is known only when they are looked at."""
-    return on_tt(on_host(tensor).masked_select(on_host(mask)))
+def _of_host(name: str) -> Callable[..., Tensor]:
+    """How many there are is known only when they are looked at, or they are drawn."""
+
+    def run(*args: Any, **kwargs: Any) -> Tensor:
+        given = [on_host(each) if isinstance(each, Tensor) else each for each in args]
+        return on_tt(getattr(torch.ops.aten, name)(*given, **kwargs))
+
+    return run
+
+
+def _randperm(count: int, generator: Any = None, *, out: Tensor) -> Tensor:
+    return out.resize_(count).copy_(torch.randperm(count, generator=generator))
+
+
+def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """Masks become the places where they are true."""
+    places: list[Tensor | None] = []
+    for each in indices:
+        is_mask = each is not None and each.dtype in (torch.bool, torch.uint8)
+        places += each.nonzero().unbind(1) if is_mask and each is not None else [each]
+    op = torch.ops.aten.index.Tensor
+    return _run_eagerly(op, x, places)
 
 
 def _random(name: str) -> Callable[..., Tensor]:
@@ -142,6 +169,40 @@ def _random(name: str) -> Callable[..., Tensor]:
         return tensor
 
     return fill
+
+
+def _batch_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    *options: float,
+) -> Any:
+    """What a layer that trains keeps is written, though the operation does not say so."""
+    aten = torch.ops.aten
+    if mean is None or variance is None:
+        args = (x, weight, bias, training, *options)
+        return _run_eagerly(aten._native_batch_norm_legit.no_stats, *args)
+    functional = aten._native_batch_norm_legit_functional.default
+    *found, new_mean, new_variance = _run_eagerly(
+        functional, x, weight, bias, mean, variance, training, *options
+    )
+    mean.copy_(new_mean)
+    variance.copy_(new_variance)
+    return tuple(found)
+
+
+def _convolution(*args: Any) -> Any:
+    """torch has an operation of its own for devices that it does not know."""
+    return _run_eagerly(torch.ops.aten.convolution.default, *args)
+
+
+def _convolution_backward(*args: Any) -> Any:
+    from .lowering.emitter import unsupported
+
+    raise unsupported(f"no lowering for {torch.ops.aten.convolution_backward.default}")
 
 
 _KERNELS: dict[str, Callable[..., Any]] = {
@@ -155,10 +216,15 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "fill_.Tensor": _fill,
     "_local_scalar_dense": _item,
     "equal": _equal,
-    "masked_select": _masked_select,
+    "randperm.generator_out": _randperm,
+    "index.Tensor": _index,
+    "native_batch_norm": _batch_norm,
+    "convolution_overrideable": _convolution,
+    "convolution_backward_overrideable": _convolution_backward,
     # How torch asks whether it may make a nested tensor of a padded one; there are none here.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
 }
+_KERNELS |= {name: _of_host(name) for name in ("masked_select", "nonzero", "multinomial")}
 _KERNELS |= {name: _random(name.partition(".")[0]) for name in _DRAWN}
 
 
@@ -201,6 +267,28 @@ def register() -> None:
     others.fallback(_untraced(_run_eagerly), "PrivateUse1")
     _LIBRARIES.extend((aten, others))
     torch.serialization.register_package(_BEFORE_OTHERS, _location, _load)
+    nn.Module._apply = _tying(nn.Module._apply)
+
+
+def _tying(apply: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+    """A parameter that modules share stays one: `to()` makes a new one at each place where it is,
+    for every device that is not torch's own, and has no hook for it.
+    """
+
+    @functools.wraps(apply)
+    def tied(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
+        places: dict[int, list[tuple[nn.Module, str]]] = {}
+        for each in module.modules():
+            for name, parameter in each._parameters.items():
+                if parameter is not None:
+                    places.setdefault(id(parameter), []).append((each, name))
+        moved = apply(module, *args, **kwargs)
+        for (first, own), *others in places.values():
+            for each, name in others:
+                each._parameters[name] = first._parameters[own]
+        return moved
+
+    return tied
 
 
 def _untraced(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -80,6 +80,7 @@ def _functional(op: Any) -> tuple[Any, bool]:
 def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, spec = pytree.tree_flatten((args, kwargs))
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+    _check_devices(op, [leaves[place] for place in places])
     key = _key(op, leaves, spec), _entry(op, args)
     if key not in _CALLS:
         if len(_CALLS) == MOST_KEPT:
@@ -87,6 +88,15 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _CALLS[key] = _call(op, leaves, spec, places)
     executable, structure = _CALLS[key]
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
+
+
+def _check_devices(op: Any, tensors: Sequence[Tensor]) -> None:
+    """torch itself looks at most operations; numbers and indices may be on the CPU."""
+    if "index" not in op.__name__ and any(t.ndim and t.device.type != NAME for t in tensors):
+        devices = sorted({str(tensor.device) for tensor in tensors})
+        raise RuntimeError(
+            f"{op}: expected all tensors to be on the same device, but found {', '.join(devices)}"
+        )
 
 
 def _call(
@@ -106,7 +116,10 @@ def _call(
 
     # Samples, not the tensors: of these two may be one, and of those of the next call not.
     samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
-    traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
+    try:
+        traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
+    except AssertionError:  # of torch, which knows no shapes for such an operation
+        raise unsupported(f"no lowering for {op}") from None
     return Executable(traced), structure
 
 

@@ -1,4 +1,4 @@
-"""What torch's attention layers call in one piece when they do not train, taken apart.
+"""What torch's attention and recurrent layers call in one piece, taken apart.
 
 The layers do so for every device that is not torch's own, and have no other way to say it.
 """
@@ -94,7 +94,88 @@ def encoder_layer(
     return norm_2(middle + feed(middle))
 
 
+def lstm_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cell: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The new hidden state and cell, and the gates for the gradient."""
+    gates = _biased(input_gates, input_bias) + _biased(hidden_gates, hidden_bias)
+    enter, forget, content, leave = gates.chunk(4, -1)
+    enter, forget, content, leave = (
+        enter.sigmoid(),
+        forget.sigmoid(),
+        content.tanh(),
+        leave.sigmoid(),
+    )
+    new = forget * cell + enter * content
+    return leave * new.tanh(), new, torch.cat([enter, forget, content, leave], -1)
+
+
+def lstm_cell_backward(
+    grad_hidden: Tensor | None,
+    grad_new: Tensor | None,
+    cell: Tensor,
+    new: Tensor,
+    gates: Tensor,
+    has_bias: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the gates, of the cell, and of the biases."""
+    enter, forget, content, leave = gates.chunk(4, -1)
+    curve = new.tanh()
+    of_hidden = torch.zeros_like(new) if grad_hidden is None else grad_hidden
+    of_new = of_hidden * leave * (1 - curve * curve)
+    of_new = of_new if grad_new is None else of_new + grad_new
+    of_gates = [
+        of_new * content * enter * (1 - enter),
+        of_new * cell * forget * (1 - forget),
+        of_new * enter * (1 - content * content),
+        of_hidden * curve * leave * (1 - leave),
+    ]
+    found = torch.cat(of_gates, -1)
+    return found, of_new * forget, found.sum(0)
+
+
+def gru_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hidden: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The new hidden state, and what the gradient needs."""
+    reset, update, content = _biased(input_gates, input_bias).chunk(3, -1)
+    own_reset, own_update, own_content = _biased(hidden_gates, hidden_bias).chunk(3, -1)
+    reset, update = (reset + own_reset).sigmoid(), (update + own_update).sigmoid()
+    new = (content + reset * own_content).tanh()
+    kept = torch.cat([reset, update, new, hidden, own_content], -1)
+    return (1 - update) * new + update * hidden, kept
+
+
+def gru_cell_backward(
+    grad: Tensor, kept: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of the gates, of the hidden state, and of the biases."""
+    reset, update, new, hidden, own_content = kept.chunk(5, -1)
+    of_new = grad * (1 - update) * (1 - new * new)
+    of_reset = of_new * own_content * reset * (1 - reset)
+    of_update = grad * (hidden - new) * update * (1 - update)
+    given = torch.cat([of_reset, of_update, of_new], -1)
+    own = torch.cat([of_reset, of_update, of_new * reset], -1)
+    return given, own, grad * update, given.sum(0), own.sum(0)
+
+
+def _biased(gates: Tensor, bias: Tensor | None) -> Tensor:
+    return gates if bias is None else gates + bias
+
+
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._native_multi_head_attention.default: attention,
     aten._transformer_encoder_layer_fwd.default: encoder_layer,
+    aten._thnn_fused_lstm_cell.default: lstm_cell,
+    aten._thnn_fused_lstm_cell_backward_impl.default: lstm_cell_backward,
+    aten._thnn_fused_gru_cell.default: gru_cell,
+    aten._thnn_fused_gru_cell_backward.default: gru_cell_backward,
 }

@@ -38,18 +38,6 @@ EXCEPTIONS: dict[str, str] = {
     "test_callbacks_come_once_for_each_pipe_in_declaration_order": OBSERVE,
     "test_the_source_may_be_changed_after_the_wait_of_the_send": OBSERVE,
     "test_one_to_many_barrier[grid2]": DEVICES,
-    # Lists of blocks that a callback fills: how many there are depends on the node.
-    "test_the_ith_send_meets_the_ith_post_of_each_receiver": OPEN,
-    "test_scatter_gather_corrected[grid1-scatter_gather]": OPEN,
-    "test_scatter_gather_corrected[grid2-scatter_gather]": OPEN,
-    "test_scatter_gather_corrected[grid3-scatter_gather]": OPEN,
-    # The warning comes from the simulator only.
-    "test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help": OPEN,
-    # Refused with other words than the simulator's.
-    "test_nets_are_not_made_in_kernels": OPEN,
-    "test_a_second_receive_into_a_block_that_was_not_read_is_refused": OPEN,
-    "test_semaphores_are_made_in_the_body_of_an_operation": OPEN,
-    "test_pipes_are_used_inside_the_callback_with_the_right_role[after_the_callback]": OPEN,
 }
 
 

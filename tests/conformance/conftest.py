@@ -27,7 +27,8 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, no_settings: None, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the program is run."""
-    monkeypatch.setattr(PROCESS_DRIVER, "noted", set())  # remarks are made once a process
+    for remarks in ("noted", "warned"):  # they are made once a process
+        monkeypatch.setattr(PROCESS_DRIVER, remarks, set())
     chosen: str = getattr(request, "param", "simulated")
     if chosen == "compiled":
         monkeypatch.setattr(harness, "BACKEND", "host")

@@ -26,6 +26,7 @@ class Public:
     pages: int
     calls: tuple[int | None, ...]  # None: not known
     how: str
+    more: tuple[str, ...] = ()  # columns in which ours has more; `how` says why
 
 
 # Blocks of 2x2 tiles, but for softmax and barrier; products take 4 steps over K. What is not known
@@ -33,6 +34,11 @@ class Public:
 SUM_IN_L1 = (
     "a block expression that a loop adds to is rejected there; counted is `+=` on the reserved "
     "block, which its packer sums up in L1: in each step a section of its own with 4 pack_tile"
+)
+# Why such a sum has more math calls here.
+FILLED = (
+    "Ours stays in registers, which a fill_tile sets to zero first: one math call more for each tile "
+    "of a sum, where its packer overwrites what was there, and fewer sections, packs and inits"
 )
 PIPES = (
     "its pipes make wrong code where source and receiver are one buffer; counted are the posted "
@@ -72,7 +78,8 @@ PUBLIC = {
         64,
         (64, 256, 256, 256, 128, 128 + 48 * 4, None),
         f"{SUM_IN_L1}, 4 copy_tile and an init; a common init and 3 of the packer a block; "
-        f"{PIPES}. There are 48 transfers",
+        f"{PIPES}. There are 48 transfers. {FILLED}",
+        more=("math",),
     ),
     "softmax": Public(
         64,
@@ -87,7 +94,8 @@ PUBLIC = {
         80,
         (32, 128, 128, 128, 112, 212, None),
         f"{SUM_IN_L1}, 4 copy_tile and an init; a common init and 3 of the packer a block. It has "
-        "no semaphores; counted is one call for each signal of the program",
+        f"no semaphores; counted is one call for each signal of the program. {FILLED}",
+        more=("math",),
     ),
 }
 HEAD = """# Calls of the chip

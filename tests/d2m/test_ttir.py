@@ -8,6 +8,7 @@ from ttl.diagnostics import CompileError
 from ttl.dialects import make_context, print_module
 from ttl.integrations.d2m_graph import run_ttir
 from ttl.passes import find_pass
+from ttl.tools.cli import main
 
 GRAPH = """
 func.func @main(%a: tensor<64x96xf32>, %b: tensor<64x96xf32>, %w: tensor<96x64xf32>)
@@ -38,30 +39,109 @@ def test_graph_runs():
         np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
+def type_of(shape):
+    return f"tensor<{''.join(f'{size}x' for size in shape)}f32>"
+
+
+def one(call, attributes, shapes):
+    """A graph of one operation."""
+    *inputs, result = (type_of(shape) for shape in shapes)
+    names = [f"%x{n}" for n in range(len(inputs))]
+    arguments = ", ".join(f"{name}: {type}" for name, type in zip(names, inputs, strict=True))
+    return f"""
+    func.func @main({arguments}) -> {result} {{
+      %y = ttir.{call}({", ".join(names)}) {attributes} : ({", ".join(inputs)}) -> {result}
+      func.return %y : {result}
+    }}"""
+
+
+def reduced(dims, keep):
+    return f"{{dim_arg = array<i64: {', '.join(map(str, dims))}>, keep_dim = {str(keep).lower()}}}"
+
+
+GRAPHS = [
+    # dimensions beyond two, one dimension, padding
+    ("add", "", [(2, 40, 33), (2, 40, 33), (2, 40, 33)], np.add),
+    ("exp", "", [(50,), (50,)], np.exp),
+    # repeated operands
+    ("add", "", [(64, 96), (1, 96), (64, 96)], np.add),
+    ("subtract", "", [(64, 1), (64, 96), (64, 96)], np.subtract),
+    ("multiply", "", [(3, 64, 40), (40,), (3, 64, 40)], np.multiply),
+    ("add", "", [(64, 1), (1, 96), (64, 96)], np.add),
+    # reductions
+    ("sum", reduced([1], False), [(64, 50), (64,)], lambda x: x.sum(1)),
+    ("sum", reduced([0, 1], True), [(64, 96), (1, 1)], lambda x: x.sum(keepdims=True)),
+    ("max", reduced([0], False), [(64, 50), (50,)], lambda x: x.max(0)),
+    ("sum", reduced([2], False), [(2, 32, 96), (2, 32)], lambda x: x.sum(2)),
+    # products: not square, batches, one matrix for all of them
+    ("matmul", "", [(32, 160), (160, 96), (32, 96)], np.matmul),
+    ("matmul", "", [(3, 40, 64), (3, 64, 32), (3, 40, 32)], np.matmul),
+    ("matmul", "", [(2, 64, 64), (64, 32), (2, 64, 32)], np.matmul),
+    ("matmul", "", [(64, 64), (2, 64, 32), (2, 64, 32)], np.matmul),
+]
+
+
+@pytest.mark.parametrize(("call", "attributes", "shapes", "meaning"), GRAPHS)
+def test_shapes(call, attributes, shapes, meaning):
+    rng = np.random.default_rng(4)
+    arrays = [rng.uniform(1, 2, shape).astype(np.float32) for shape in shapes[:-1]]
+    (found,) = run_ttir(parse(one(call, attributes, shapes)), arrays)
+    np.testing.assert_allclose(found, meaning(*arrays), rtol=1e-5)
+
+
+def test_padding_is_zero_between_operations():
+    """exp(0) is 1 in what its result is padded with, which no sum may add."""
+    text = """
+    func.func @main(%x: tensor<32x40xf32>) -> tensor<32x1xf32> {
+      %0 = ttir.exp(%x) : (tensor<32x40xf32>) -> tensor<32x40xf32>
+      %1 = ttir.sum(%0) {dim_arg = array<i64: 1>, keep_dim = true} : (tensor<32x40xf32>) -> tensor<32x1xf32>
+      func.return %1 : tensor<32x1xf32>
+    }"""  # noqa: E501
+    (found,) = run_ttir(parse(text), [np.zeros((32, 40), np.float32)])
+    assert (found == 40).all()
+
+
 def test_graph_as_threads():
     module = parse(GRAPH)
     find_pass("ttir-to-d2m")().apply(make_context(), module)
     module.verify()
     text = print_module(module)
     assert "ttir." not in text
-    assert "func.call @add_0(%a, %b, %" in text
+    assert "d2m.call @add_0(%a, %b, %" in text
     assert text.count("d2m.generic") == 6
     assert "grid = #ttcore.grid<2x3>" in text  # of the sum
     assert print_module(parse(text)) == text
 
 
+def test_graph_through_ttl_opt(tmp_path, capsys):
+    """Each program by itself, down to its commands and its C++."""
+    file = tmp_path / "test.mlir"
+    file.write_text(GRAPH)
+    assert main(["opt", str(file), "-p", "ttir-to-ttmetal-frontend"]) == 0
+    assert "d2m.tilize(%in0" in capsys.readouterr().out
+    assert main(["opt", str(file), "-p", "ttir-to-ttmetal-backend"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("builtin.module @host") == 6
+    for part in ("add_binary_tile", "matmul_tiles", "reduce_tile", "ttmetal.enqueue_program"):
+        assert part in shown
+    assert print_module(parse(shown)) == shown
+
+
 REFUSED = {
     "ttir.erf(%a) : (tensor<64x96xf32>) -> tensor<64x96xf32>": "no tile operation",
-    "ttir.sum(%a) {dim_arg = array<i64: 1>, keep_dim = false} : (tensor<64x96xf32>) -> "
-    "tensor<64xf32>": "two dimensions",
-    "ttir.add(%a, %b) : (tensor<64x96xf32>, tensor<1x96xf32>) -> tensor<64x96xf32>": "different",
+    "ttir.max(%c) {dim_arg = array<i64: 1>, keep_dim = true} : (tensor<2x64x96xf32>) -> "
+    "tensor<2x1x96xf32>": "only the last is reduced",
+    "ttir.add(%c, %d) : (tensor<2x64x96xf32>, tensor<64x96xf32>) -> tensor<2x64x96xf32>": "leading",
+    "ttir.max(%b) {dim_arg = array<i64: 0>, keep_dim = true} : (tensor<1x96xf32>) -> "
+    "tensor<1x96xf32>": "not whole tiles",
 }
 
 
 @pytest.mark.parametrize("operation", REFUSED)
 def test_what_is_refused(operation):
     text = f"""
-    func.func @main(%a: tensor<64x96xf32>, %b: tensor<1x96xf32>) {{
+    func.func @main(%a: tensor<64x96xf32>, %b: tensor<1x96xf32>, %c: tensor<2x64x96xf32>,
+                    %d: tensor<64x96xf32>) {{
       %0 = {operation}
       func.return
     }}"""

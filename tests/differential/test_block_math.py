@@ -343,6 +343,28 @@ def test_zeros_infinities_and_nan(dtype: str) -> None:
         np.testing.assert_array_equal(compiled, simulated, text)
 
 
+# b is read, and changes nothing.
+BROADCASTS = [
+    f"ttl.math.where(b_blk == b_blk, {expanded}, {expanded})"
+    for dims in ([-1], [-2], [-1, -2])
+    for expanded in [f"ttl.math.broadcast(a_blk, dims={dims}, shape=(1, 1))"]
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32", "uint16"])
+def test_broadcasts_where_the_chip_has_none_of_32_bits(dtype: str, monkeypatch) -> None:
+    monkeypatch.setenv("TTL_TARGET", "blackhole")
+    kind = getattr(ttnn, dtype)
+    limits = {"int32": (-(2**31), 2**31), "uint32": (0, 2**32), "uint16": (0, 2**16)}
+    program_type = SpecialProgram if kind.is_float else ComputeProgram
+    values = limits.get(dtype, (-2.0, 2.0))
+    assert_equal(program_type(stores(BROADCASTS), count=3, dtype=kind, values=values))
+    if kind.is_float:
+        assert_equal(ComputeProgram(stores(BROADCASTS), count=3, dtype=kind, values=(-9e9, 9e9)))
+        texts = [text.replace("(a_blk, dims", "(a_blk * b_blk, dims") for text in BROADCASTS]
+        assert_equal(ComputeProgram(stores(texts), count=3, out_dtype=kind))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_infinities_and_nan_as_integers(dtype: str) -> None:
     """Of NaN the chip would make the largest or the smallest one."""

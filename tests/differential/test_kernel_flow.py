@@ -310,3 +310,30 @@ def test_simulator_and_compiler_refuse_the_same(kernel) -> None:
     simulated, compiled = wrong(kernel)
     assert (compiled.code, compiled.message) == (simulated.code, simulated.message)
     assert compiled.primary.span.line == simulated.primary.span.line
+
+
+def test_polls_in_a_compute_kernel() -> None:
+    """Its three processors do what the one says that knows: the unpacker, or the packer."""
+
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        def read():
+            for i in range(3):
+                for dfb in (x_dfb, z_dfb):
+                    with dfb.reserve() as block:
+                        ttl.copy(x[0, i], block).wait()
+
+        def compute():
+            first = second = 0
+            while first + second < 6:
+                if first < 3 and x_dfb.can_wait() and y_dfb.can_reserve():
+                    with x_dfb.wait() as a, y_dfb.reserve() as out:
+                        out.store(ttl.math.fill(1.0) + a * 0.0)
+                    first += 1
+                elif second < 3 and z_dfb.can_wait():
+                    with z_dfb.wait() as a, y_dfb.reserve() as out:
+                        out.store(ttl.math.fill(1.0) + a * 0.0)
+                    second += 1
+
+        return compute, read, writer(y, y_dfb)
+
+    agree(kernels)

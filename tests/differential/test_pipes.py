@@ -222,7 +222,7 @@ def test_running_out_of_semaphores_lists_them() -> None:
     with pytest.raises(ttl.UsageError) as caught:
         compiled(operation, (1, 1))
     assert caught.value.diagnostics[0].code.slug == "too-many-semaphores"
-    assert "semaphore_16(16)" in str(caught.value)
+    assert "many_16(16)" in str(caught.value)
 
 
 def test_pipes_beside_sixteen_semaphores() -> None:

@@ -114,6 +114,15 @@ PRINTS: dict[str, dict[str, str]] = {
     "tensors": {
         "start": "print('A', a, x)\nprint(a, num_pages=3)\nprint(y, num_pages=1000)",
     },
+    "separators and ends": {
+        "compute": "print('a', i, a_blk, i, sep=' {} ', end='!\\n')\nprint(i, end='', flush=True)",
+        "read": "print('x', i, sep=None, end=' ')\nprint('y', sep='')\nprint('\\n', end='')",
+    },
+    "numbers of two kinds": {
+        "compute": "n = 0 if i else 1.5\nprint(n, n + 1)",
+        "read": "n = 2.5\nif x:\n    n = 2\nm = True if i else 3\nprint(n * 2, m)",
+        "write": "print(isinstance(1.0 if x else 1, int), f'{i!r:4}|{i!s:>3}|{i / 3!r}')",
+    },
     "branches and functions": {
         "compute": "if i == 1:\n    print('one', a_blk)\nelse:\n    print('zero')",
         "read": "def show(n):\n    print('shown', n)\nshow(i)\nshow(x + 7)",
@@ -144,6 +153,59 @@ def test_blocks_of_all_shapes(shape: tuple[int, ...], tmp_path: Path, capsys: An
     assert run(path, "host", capsys, shape, ttnn.bfloat16) == simulated
 
 
+ROWS = """import ttl
+
+
+@ttl.operation(grid=(1, 1))
+def operation(a, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(2, 5), block_count=4)
+    one_dfb = ttl.make_dataflow_buffer_like(a, shape=(70,), block_count=1)
+
+    @ttl.datamovement()
+    def read():
+        print('A', a, num_pages=2)
+        for i in range(2):
+            first, second = a_dfb.reserve(), a_dfb.reserve()
+            ttl.copy(a[2 * i : 2 * i + 2, 0:5], first).wait()
+            ttl.copy(a[2 * i : 2 * i + 2, 7:12], second).wait()
+            print(i, first, 'and')
+            print(second)
+            first.push()
+            second.push()
+        with one_dfb.reserve() as one:
+            ttl.copy(a[0, 0:70], one).wait()
+            print(one)
+
+    @ttl.datamovement()
+    def write():
+        for i in range(4):
+            with a_dfb.wait() as block:
+                print(block)
+                ttl.copy(block, y[2 * i : 2 * i + 2, 0:5]).wait()
+        with one_dfb.wait() as one:
+            print('seen', one)
+            ttl.copy(one, a[3, 0:70]).wait()
+"""
+
+
+@pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.float32, ttnn.int32, ttnn.uint16], ids=str)
+def test_rows(dtype: Any, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row-major blocks and tensors."""
+    path = tmp_path / "program.py"
+    path.write_text(ROWS)
+    values = np.arange(4 * 70).reshape(4, 70) * 7
+    texts = []
+    for backend in ("sim", "host"):
+        device = ttnn.open_device(device_id=0)
+        rows = ttnn.ROW_MAJOR_LAYOUT
+        a = ttnn.from_numpy(values, dtype=dtype, layout=rows, device=device)
+        y = ttnn.from_numpy(np.zeros((8, 5)), dtype=dtype, layout=rows, device=device)
+        monkeypatch.setenv("TTL_BACKEND", backend)
+        load_file(path).operation(a, y)
+        texts.append(sorted(capsys.readouterr().out.split("(0, 0)")))
+    assert texts[0] == texts[1] and len(texts[0]) == 12
+
+
 def test_a_buffer_of_one_kernel_step_by_step(tmp_path: Path, capsys: Any) -> None:
     """Nobody else has touched the buffer yet, so all fields are known."""
     path = tmp_path / "program.py"
@@ -160,7 +222,8 @@ def test_kernels_that_print_are_accepted_by_the_headers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     places: dict[str, str] = {}
-    for name in ("texts and scalars", "formats", "blocks", "buffers", "tensors"):
+    shown = ("texts and scalars", "formats", "blocks", "buffers", "tensors", "separators and ends")
+    for name in shown:
         for place, body in PRINTS[name].items():
             places[place] = places.get(place, "") + "\n" + body
     path = tmp_path / "program.py"
@@ -182,10 +245,11 @@ NOT_CONSTANT = re.compile("not a constant expression|non-constant condition")
 WRONG = {
     "two objects": ({"read": "print(a_blk, a_dfb)"}, codes.WRONG_ARGUMENT, "at most one tensor"),
     "no page": ({"start": "print(a, num_pages=0)"}, codes.WRONG_ARGUMENT, "num_pages=0"),
-    "run-time pages": ({"start": "print(a, num_pages=x)"}, codes.NOT_IN_KERNELS, "num_pages="),
-    "options": ({"read": "print(i, end='')"}, codes.NOT_IN_KERNELS, "end="),
+    "run-time pages": ({"start": "print(a, num_pages=x)"}, codes.NOT_IN_KERNELS, "options"),
+    "options": ({"read": "print(i, file=None)"}, codes.NOT_IN_KERNELS, "file="),
+    "no text": ({"read": "print(i, end=3)"}, codes.WRONG_ARGUMENT, "end=3"),
     "tensor in compute": ({"compute": "print(a)"}, codes.WRONG_KERNEL_KIND, "print a tensor"),
-    "conversion": ({"read": "print(f'{i!r}')"}, codes.NOT_IN_KERNELS, "conversions"),
+    "conversion": ({"read": "print(f'{i!r:.1}')"}, codes.NOT_IN_KERNELS, "converted"),
     "block in a text": ({"read": "print(f'{a_blk}')"}, codes.NOT_IN_KERNELS, "a block"),
     "nothing there": ({"compute": "print(y_blk)"}, codes.BLOCK_STATE, "holds no data"),
 }

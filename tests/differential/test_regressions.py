@@ -1,7 +1,8 @@
 """Small programs that once went wrong.
 
 A stored value that later operations use: packing comes after all of them. A fill with infinity.
-A block that is stored as it is and popped before the sum that goes on from it.
+A block that is stored as it is and popped before the sum that goes on from it. Floats that are
+copied while the first format of the other source, set up at the start, is one of integers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import ttl
+from differential.compute_programs import ComputeProgram, assert_equal, stores
 from golden.example_programs import load_file
 from ttl import ttnn
 
@@ -121,3 +123,10 @@ def test_a_sum_goes_on_from_a_block_that_was_popped(
     sum_from_a_popped_block(a, y)
     expected = sum(values[:, 32 * i : 32 * i + 32] for i in range(4))
     assert np.array_equal(ttnn.to_numpy(y), expected)
+
+
+def test_floats_are_copied_before_integers_are_broadcast() -> None:
+    whole = "ttl.math.typecast({}_blk, ttnn.int32)"
+    broadcast = f"ttl.math.broadcast({whole.format('a')}, dims=[-1], shape=(1, 1))"
+    body = stores([f"{broadcast} + {whole.format('b')}"])
+    assert_equal(ComputeProgram(body, out_dtype=ttnn.int32, values=(-99.0, 99.0)))

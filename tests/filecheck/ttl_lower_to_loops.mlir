@@ -36,6 +36,17 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) {subblock = [1 : i64, 2 : i64]} : () -> ()
     func.return
   }
+  func.func @zeros() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false} {
+    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
+    %y = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %f = "ttl.tile_fill"() <{value = 0.0 : f32}> {dst_slot = [0 : i64]} : () -> !dst
+      %s = "ttl.tile_add"(%f, %a) {dst_slot = [0 : i64]} : (!dst, !block) -> !dst
+      "ttl.tile_store"(%s, %y) : (!dst, !block) -> ()
+    }) {subblock = [2 : i64]} : () -> ()
+    func.return
+  }
 }
 
 // CHECK:      func.func @elementwise
@@ -64,3 +75,8 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: %right_tile = affine.apply affine_map<(d0) -> ((d0 * 2))> (%k_tile)
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 0 : index
 // CHECK-NEXT: "ttl.tile_call"(%l, %r, %k_tile, %right_tile, [[FIRST]]) <{action = "matmul", sizes = [2 : i64, 1 : i64], operandSegmentSizes = array<i32: 2, 2, 1, 0>}>
+
+// Only the matrix unit takes registers that nothing was written to for zeros as it adds to them.
+// CHECK:      func.func @zeros
+// CHECK:      "ttl.tile_call"({{.*}}) <{action = "fill", value = 0.000000e+00 : f32,
+// CHECK:      "ttl.tile_call"({{.*}}) <{action = "add",

@@ -12,10 +12,17 @@ from torch._dynamo.testing import CompileCounter
 from torch.utils import _pytree as pytree
 
 import tt_torch
+import ttl
 from torch_models import Product, Stitched, TwoOutputs, add, bf16, gradients, multiply_tiles
 from tt_torch.lowering import UnsupportedOperation
 from ttl.diagnostics import CompileError
 from ttl.integrations.flatbuffer import Runtime
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Of one function, and all layers of torch are one, dynamo compiles eight forms."""
+    torch._dynamo.reset()
 
 
 def stitched_inputs():
@@ -151,18 +158,18 @@ def test_sizes_may_change_between_calls():
 
 
 def test_an_operation_without_lowering_is_named_with_its_line():
-    def counted(a):
-        return torch.cumsum(a, 0)  # the line
+    def inverse(a):
+        return torch.linalg.inv(a)  # the line
 
-    with pytest.raises(UnsupportedOperation, match=r"aten\.cumsum") as raised:
-        torch.compile(counted, backend="tt")(torch.ones(4, device="tt"))
+    with pytest.raises(UnsupportedOperation, match=r"aten\.linalg_inv_ex") as raised:
+        torch.compile(inverse, backend="tt")(torch.ones(4, 4, device="tt"))
     (found,) = raised.value.diagnostics
     assert found.code.code == "TTL7030"
     assert found.primary.span.file == __file__
-    line = counted.__code__.co_firstlineno + 1
+    line = inverse.__code__.co_firstlineno + 1
     assert found.primary.span.line == line
-    with pytest.raises(NotImplementedError, match=r"aten\.cumsum"):
-        torch.cumsum(torch.ones(4, device="tt"), 0)
+    with pytest.raises(NotImplementedError, match=r"aten\.linalg_inv_ex"):
+        torch.linalg.inv(torch.ones(4, 4, device="tt"))
     with pytest.raises(UnsupportedOperation, match=r"aten\.bitwise_xor\.Tensor of torch\.int32"):
         torch.arange(4, dtype=torch.int32, device="tt") ^ torch.ones(4, device="tt").int()
 
@@ -221,27 +228,94 @@ def test_buffers_and_constants_of_models():
     assert (result == expected.numpy()).all()
 
 
+class Words(nn.Module):
+    """A table of words that is also the matrix at the end; its result is a loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(20, 16)
+        self.layer = nn.GRU(16, 16, batch_first=True)
+        self.last = nn.Linear(16, 20, bias=False)
+        self.last.weight = self.table.weight
+
+    def forward(self, x):
+        words = (x[..., 0] * 5).long().abs() % 20
+        found = self.last(self.layer(self.table(words))[0])
+        return nn.functional.cross_entropy(found[:, :-1].flatten(0, 1), words[:, 1:].flatten())
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(32, 8)
+
+    def forward(self, x):
+        return torch.cat(self.layer(x)[1])
+
+
+@pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "one by one"])
 @pytest.mark.parametrize(
     ("make", "shape"),
     [
         (lambda: nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()), (4, 8)),
         (lambda: nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True), (2, 8, 32)),
+        (Recurrent, (3, 2, 32)),
+        (Words, (2, 4, 1)),
     ],
-    ids=["batch norm", "transformer"],
+    ids=["batch norm", "transformer", "recurrent", "words"],
 )
-def test_layers_of_torch_train(make, shape):
+def test_layers_of_torch_train(make, shape, compiles):
     """Results, gradients of the parameters, and what the model keeps for itself."""
     torch.manual_seed(0)
     model, x = make(), torch.randn(shape)
-    compiled = torch.compile(copy.deepcopy(model).to("tt"), backend="tt")
-    result, expected = compiled(x.to("tt")), model(x)
+    moved = copy.deepcopy(model).to("tt")
+    found = torch.compile(moved, backend="tt") if compiles else moved
+    result, expected = found(x.to("tt")), model(x)
     torch.testing.assert_close(result.cpu(), expected, rtol=1e-5, atol=1e-5)
     result.square().sum().backward()
     expected.square().sum().backward()
-    for own, other in zip(compiled.parameters(), model.parameters(), strict=True):
+    for own, other in zip(moved.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(own.grad.cpu(), other.grad, rtol=1e-4, atol=1e-3)
-    for own, other in zip(compiled.buffers(), model.buffers(), strict=True):
+    for own, other in zip(moved.buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(own.cpu(), other)
+
+
+def test_dropout_draws_anew_and_its_gradient_knows_what_was_kept():
+    model = nn.Dropout(0.25)
+    scale = torch.tensor(1 / 0.75).item()
+    results = []
+    for run in (model, torch.compile(model, backend="tt"), torch.compile(model, backend="tt")):
+        x = torch.ones(200, device="tt", requires_grad=True)
+        results.append(run(x))
+        results[-1].sum().backward()
+        assert set(results[-1].tolist()) == {0.0, scale}
+        assert x.grad.tolist() == results[-1].tolist()
+    assert results[1].tolist() != results[2].tolist()
+    with pytest.raises(UnsupportedOperation, match=r"aten\.native_dropout.* in what is exported"):
+        tt_torch.export(model, (torch.ones(4),)).flatbuffer()
+    assert tt_torch.export(model.eval(), (torch.ones(4),)).flatbuffer()
+
+
+def test_convolutions_one_by_one():
+    torch.manual_seed(0)
+    model, x = nn.Conv2d(3, 4, 3, padding=1), torch.randn(2, 3, 6, 6)
+    moved = copy.deepcopy(model).to("tt")
+    found = moved(x.to("tt"))
+    torch.testing.assert_close(found.cpu(), model(x), rtol=1e-5, atol=1e-5)
+    with pytest.raises(NotImplementedError, match=r"no lowering for aten\.convolution_backward"):
+        found.sum().backward()
+
+
+def test_an_index_that_is_not_there_is_refused():
+    table, index = torch.ones(3, 2, device="tt"), torch.tensor([[0, 3]], device="tt")
+    for wrong in (
+        lambda: nn.functional.embedding(index, table),
+        lambda: table.gather(0, index),
+        lambda: table.scatter(0, index, 1.0),
+        lambda: table.index_put((index,), table[0]),
+    ):
+        with pytest.raises(ttl.UsageError, match=r"index . of the . rows"):
+            wrong()
 
 
 encoder_layer = partial(nn.TransformerEncoderLayer, 32, 2, 64, batch_first=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import io
+import pickle
 import weakref
 
 import pytest
@@ -57,6 +58,14 @@ def test_modules_move():
     assert torch.equal(model.cpu()[0].weight, model[0].weight)
 
 
+def test_parameters_that_modules_share_stay_one():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4)))
+    model[1][0].weight = model[0].weight
+    for moved in (model.to("tt"), model.bfloat16(), copy.deepcopy(model), model.cpu()):
+        assert moved[1][0].weight is moved[0].weight
+        assert moved[1][0].bias is not moved[0].bias
+
+
 def test_models_are_copied_saved_and_loaded():
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).to("tt")
     copied = copy.deepcopy(model)
@@ -64,8 +73,9 @@ def test_models_are_copied_saved_and_loaded():
     torch.save(model.state_dict(), file)
     file.seek(0)
     loaded = torch.load(file)
+    pickled = pickle.loads(pickle.dumps(model.state_dict()))
     for name, value in model.state_dict().items():
-        for other in (copied.state_dict()[name], loaded[name]):
+        for other in (copied.state_dict()[name], loaded[name], pickled[name]):
             assert other.device.type == "tt" and torch.equal(other.cpu(), value.cpu())
     with torch.no_grad():
         model[0].weight.fill_(0)
@@ -87,6 +97,23 @@ def test_operations_outside_of_compile():
     assert torch.mul(a, b, out=out) is out
     torch.testing.assert_close(out.cpu(), (x + y) * y)
     assert a.sum().item() == pytest.approx((x + y).sum().item(), rel=1e-4)
+
+
+def test_tensors_of_another_device_are_refused():
+    a, b = torch.ones(2), torch.ones(2, device="tt")
+    for call in (lambda: a + b, lambda: torch.cat([a, b]), lambda: a.add_(b)):
+        with pytest.raises(
+            RuntimeError, match=r"(?i)expected all tensors to be on the same device"
+        ):
+            call()
+    assert b[torch.tensor([0])].tolist() == [1]
+
+
+def test_masks_choose():
+    x = torch.arange(6.0).reshape(2, 3)
+    mask = x > 1
+    assert torch.equal(x.to("tt")[mask.to("tt")].cpu(), x[mask])
+    assert torch.equal(x.to("tt")[:, mask[1].to("tt")].cpu(), x[:, mask[1]])
 
 
 def test_resizing_keeps_the_elements():
@@ -138,5 +165,10 @@ def test_random_and_filled():
         assert not torch.equal(first, second)
         torch.manual_seed(4)
         assert torch.equal(first.cpu(), draw("cpu"))
+    assert sorted(torch.randperm(5, device="tt").tolist()) == list(range(5))
+    assert torch.multinomial(torch.tensor([0.0, 1.0], device="tt"), 1).tolist() == [1]
+    weight = torch.ones(1000, device="tt", requires_grad=True)
+    nn.functional.dropout(weight, 0.25).sum().backward()
+    assert set(weight.grad.tolist()) == {0.0, torch.tensor(1 / 0.75).item()}
     assert torch.equal(torch.ones(2, 2, device="tt").cpu(), torch.ones(2, 2))
     assert torch.equal(torch.arange(5, device="tt").cpu(), torch.arange(5))

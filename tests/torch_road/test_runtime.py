@@ -88,6 +88,16 @@ def test_kernels_with_semaphores() -> None:
     assert (found == np.tile(a, (1, 4))).all()
 
 
+def test_kernels_with_pipes() -> None:
+    """Their scratch memory and semaphores come from the file; counters start at 0 in every run."""
+    text = MULTICAST.format(*["tensor<32x128xf32>"] * 2).replace('"multicast"', '"spread"')
+    runtime = Runtime(binary(text))
+    a = drawn(32, 128)
+    for _ in range(2):
+        (found,) = runtime.run([a])
+        assert (found == a + np.tile(a[:, :32], (1, 4))).all()
+
+
 def test_a_set_of_rectangles_runs_on_each() -> None:
     """The rows of the grid as two rectangles: the kernels do not talk to each other."""
     value = read_binary(binary(stitched(64, 64)))

@@ -1,14 +1,18 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import calls, elementwise, matrix, shapes
-from .emitter import LOWERINGS, UnsupportedOperation, emit_module
+from . import calls, elementwise, indexing, matrix, ordering, shapes, windows
+from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
 
 __all__ = [
     "LOWERINGS",
+    "Drawn",
     "UnsupportedOperation",
     "calls",
     "elementwise",
     "emit_module",
+    "indexing",
     "matrix",
+    "ordering",
     "shapes",
+    "windows",
 ]

@@ -9,9 +9,7 @@ import torch
 from torch import fx
 from xdsl.ir import SSAValue
 
-from ttl.dialects import stablehlo
-
-from .emitter import Emitter, Lowering, dtype_of, lowers, unsupported
+from .emitter import Drawn, Emitter, Lowering, dtype_of, lowers, unsupported
 
 aten = torch.ops.aten
 
@@ -32,10 +30,12 @@ def result_dtype(node: fx.Node) -> torch.dtype:
 # One operand --------------------------------------------------------------------------------------
 
 _UNARY = {
-    "abs": "abs", "ceil": "ceil", "cos": "cosine", "exp": "exponential",
-    "expm1": "exponential_minus_one", "floor": "floor", "log": "log", "log1p": "log_plus_one",
-    "neg": "negate", "round": "round_nearest_even", "rsqrt": "rsqrt", "sigmoid": "logistic",
-    "sign": "sign", "sin": "sine", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
+    "abs": "abs", "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh",
+    "atan": "atan", "atanh": "atanh", "ceil": "ceil", "cos": "cosine", "cosh": "cosh", "erf": "erf",
+    "erfc": "erfc", "exp": "exponential", "expm1": "exponential_minus_one", "floor": "floor",
+    "log": "log", "log1p": "log_plus_one", "neg": "negate",
+    "round": "round_nearest_even", "rsqrt": "rsqrt", "sigmoid": "logistic",
+    "sin": "sine", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 
 
@@ -50,16 +50,65 @@ for _aten, _name in _UNARY.items():
     lowers(getattr(aten, _aten).default)(_unary(_name))
 
 
-@lowers(aten.erf.default)
-def erf(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
-    x = emitter.convert(x, result_dtype(node))
-    return emitter.add(stablehlo.ErfOp.create(operands=[x], result_types=[x.type]))
+@lowers(aten.sign.default)
+def sign(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    """That of what is no number is 0 for torch."""
+    found = emitter.unary("sign", x)
+    if not dtype_of(x).is_floating_point:
+        return found
+    return emitter.select(
+        emitter.compare("EQ", x, x), found, operand(emitter, 0, node, dtype_of(x))
+    )
 
 
 @lowers(aten.reciprocal.default)
 def reciprocal(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
     x = emitter.convert(x, result_dtype(node))
     return emitter.binary("divide", operand(emitter, 1.0, node, dtype_of(x)), x)
+
+
+def _logarithm(base: float) -> Lowering:
+    def lower(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+        found = emitter.unary("log", emitter.convert(x, result_dtype(node)))
+        return emitter.binary(
+            "divide", found, operand(emitter, math.log(base), node, dtype_of(found))
+        )
+
+    return lower
+
+
+lowers(aten.log2.default)(_logarithm(2))
+lowers(aten.log10.default)(_logarithm(10))
+
+
+@lowers(aten.exp2.default)
+def exp2(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    dtype = result_dtype(node)
+    return emitter.binary("power", operand(emitter, 2.0, node, dtype), emitter.convert(x, dtype))
+
+
+@lowers(aten.trunc.default)
+def trunc(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    """Towards 0; whole numbers stay."""
+    dtype = dtype_of(x)
+    if not dtype.is_floating_point:
+        return x
+    is_negative = emitter.compare("LT", x, operand(emitter, 0, node, dtype))
+    return emitter.select(is_negative, emitter.unary("ceil", x), emitter.unary("floor", x))
+
+
+@lowers(aten.isnan.default)
+def isnan(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    """Nothing else differs from itself."""
+    return emitter.compare("NE", x, x)
+
+
+@lowers(aten.isinf.default)
+def isinf(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
+    if not dtype_of(x).is_floating_point:
+        return emitter.full(node.meta["val"].shape, False, torch.bool)
+    infinity = operand(emitter, float("inf"), node, dtype_of(x))
+    return emitter.compare("EQ", emitter.unary("abs", x), infinity)
 
 
 @lowers(aten.relu.default)
@@ -95,7 +144,7 @@ def gelu(emitter: Emitter, node: fx.Node, x: SSAValue, approximate: str = "none"
         curve = emitter.unary("tanh", scaled)
     else:
         scaled = emitter.binary("multiply", x, number(math.sqrt(0.5)))
-        curve = emitter.add(stablehlo.ErfOp.create(operands=[scaled], result_types=[x.type]))
+        curve = emitter.unary("erf", scaled)
     half = emitter.binary("multiply", number(0.5), x)
     result = emitter.binary("multiply", half, emitter.binary("add", curve, number(1.0)))
     return emitter.convert(result, dtype)
@@ -165,6 +214,41 @@ def power(emitter: Emitter, node: fx.Node, x: SSAValue, exponent: float) -> SSAV
     return emitter.binary("power", x, operand(emitter, exponent, node, dtype_of(x)))
 
 
+@lowers(aten.div.Tensor_mode, aten.div.Scalar_mode)
+def divide(
+    emitter: Emitter, node: fx.Node, x: Any, y: Any, rounding_mode: str | None = None
+) -> SSAValue:
+    """A quotient, rounded towards 0 or down.
+
+    What is left over decides: a quotient just below a whole number may be rounded to it.
+    """
+    dtype = result_dtype(node)
+    dividend, divisor = (operand(emitter, each, node, dtype) for each in (x, y))
+    quotient = emitter.binary("divide", dividend, divisor)
+    if rounding_mode is None:
+        return quotient
+    if rounding_mode == "trunc":
+        return trunc(emitter, node, quotient)  # type: ignore[return-value]
+    zero = operand(emitter, 0, node, dtype)
+    rest = emitter.binary("remainder", dividend, divisor)
+    is_below = _is_moved(emitter, rest, divisor, zero)
+    if not dtype.is_floating_point:
+        below = emitter.binary("subtract", quotient, operand(emitter, 1, node, dtype))
+        return emitter.select(is_below, below, quotient)
+    whole = emitter.binary("divide", emitter.binary("subtract", dividend, rest), divisor)
+    below = emitter.binary("subtract", whole, operand(emitter, 1, node, dtype))
+    found = emitter.unary("round_nearest_even", emitter.select(is_below, below, whole))
+    return emitter.select(emitter.compare("EQ", divisor, zero), quotient, found)
+
+
+def _is_moved(emitter: Emitter, rest: SSAValue, divisor: SSAValue, zero: SSAValue) -> SSAValue:
+    """Does a division leave something that has not the sign of the divisor?"""
+    other_sign = emitter.binary(
+        "xor", emitter.compare("LT", rest, zero), emitter.compare("LT", divisor, zero)
+    )
+    return emitter.binary("and", emitter.compare("NE", rest, zero), other_sign)
+
+
 @lowers(aten.remainder.Tensor, aten.remainder.Scalar)
 def remainder(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
     """It has the sign of the divisor, and the operation of StableHLO that of the dividend."""
@@ -172,10 +256,7 @@ def remainder(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
     divisor = operand(emitter, y, node, dtype)
     zero = operand(emitter, 0, node, dtype)
     rest = emitter.binary("remainder", operand(emitter, x, node, dtype), divisor)
-    other_sign = emitter.binary(
-        "xor", emitter.compare("LT", rest, zero), emitter.compare("LT", divisor, zero)
-    )
-    is_moved = emitter.binary("and", emitter.compare("NE", rest, zero), other_sign)
+    is_moved = _is_moved(emitter, rest, divisor, zero)
     return emitter.select(is_moved, emitter.binary("add", rest, divisor), rest)
 
 
@@ -222,6 +303,20 @@ def clamp(
     if high is not None:
         result = emitter.binary("minimum", result, operand(emitter, high, node, dtype))
     return result
+
+
+@lowers(aten.native_dropout.default)
+def native_dropout(
+    emitter: Emitter, node: fx.Node, x: SSAValue, rate: float, train: bool | None
+) -> list[SSAValue]:
+    """What is kept, made larger by what is not, and the mask of it."""
+    value, mask = node.meta["val"]
+    if train is False:
+        return [x, emitter.full(mask.shape, True, torch.bool)]
+    kept = emitter.draw(node, Drawn(tuple(mask.shape), 1 - rate))
+    scale = emitter.full(value.shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
+    zero = emitter.full(value.shape, 0, dtype_of(x))
+    return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]
 
 
 # Constants ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from .emitter import Emitter, dtype_of, lowers
 aten = torch.ops.aten
 
 
-def _product(emitter: Emitter, x: SSAValue, y: SSAValue, shape: Sequence[int]) -> SSAValue:
+def matrix_product(emitter: Emitter, x: SSAValue, y: SSAValue, shape: Sequence[int]) -> SSAValue:
     """The last two dimensions are multiplied, those before are paired."""
     rank = len(stablehlo.shape_of(x))
     batch = list(range(rank - 2))
@@ -30,7 +30,7 @@ def _product(emitter: Emitter, x: SSAValue, y: SSAValue, shape: Sequence[int]) -
 
 @lowers(aten.mm.default, aten.bmm.default)
 def mm(emitter: Emitter, node: fx.Node, x: SSAValue, y: SSAValue) -> SSAValue:
-    return _product(emitter, x, y, node.meta["val"].shape)
+    return matrix_product(emitter, x, y, node.meta["val"].shape)
 
 
 @lowers(aten.addmm.default)
@@ -44,7 +44,7 @@ def addmm(
     alpha: Any = 1,
 ) -> SSAValue:
     dtype = result_dtype(node)
-    product = _product(emitter, x, y, node.meta["val"].shape)
+    product = matrix_product(emitter, x, y, node.meta["val"].shape)
     if alpha != 1:
         product = emitter.binary("multiply", product, operand(emitter, alpha, node, dtype))
     if beta == 0:
@@ -149,6 +149,11 @@ def var(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any)
     return var_mean(emitter, node, x, *args, **kwargs)[0]  # type: ignore[index]
 
 
+@lowers(aten.var.dim)
+def var_dim(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any) -> SSAValue:
+    return var_mean_dim(emitter, node, x, *args, **kwargs)[0]  # type: ignore[index]
+
+
 @lowers(aten.std.correction)
 def std(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any) -> SSAValue:
     return emitter.unary("sqrt", var(emitter, node, x, *args, **kwargs))  # type: ignore[arg-type]
@@ -170,13 +175,13 @@ def prod_(
     return emitter.convert(product, wanted)
 
 
-def _lowest(dtype: torch.dtype) -> Any:
+def lowest(dtype: torch.dtype) -> Any:
     if dtype is torch.bool:
         return False
     return -float("inf") if dtype.is_floating_point else torch.iinfo(dtype).min
 
 
-def _highest(dtype: torch.dtype) -> Any:
+def highest(dtype: torch.dtype) -> Any:
     if dtype is torch.bool:
         return True
     return float("inf") if dtype.is_floating_point else torch.iinfo(dtype).max
@@ -186,14 +191,14 @@ def _highest(dtype: torch.dtype) -> Any:
 def amax(
     emitter: Emitter, node: fx.Node, x: SSAValue, dims: Any = None, keepdim: bool = False
 ) -> SSAValue:
-    return emitter.reduce("maximum", x, _dims(x, dims), _lowest(dtype_of(x)), keepdim)
+    return emitter.reduce("maximum", x, _dims(x, dims), lowest(dtype_of(x)), keepdim)
 
 
 @lowers(aten.amin.default, aten.min.default)
 def amin(
     emitter: Emitter, node: fx.Node, x: SSAValue, dims: Any = None, keepdim: bool = False
 ) -> SSAValue:
-    return emitter.reduce("minimum", x, _dims(x, dims), _highest(dtype_of(x)), keepdim)
+    return emitter.reduce("minimum", x, _dims(x, dims), highest(dtype_of(x)), keepdim)
 
 
 @lowers(aten.any.default, aten.any.dim, aten.any.dims)

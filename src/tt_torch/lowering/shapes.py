@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import fx
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
 
-from .emitter import Emitter, dtype_of, lowers, tensor_type, unsupported
+from .emitter import Emitter, dtype_of, lowers, unsupported
 
 aten = torch.ops.aten
 
@@ -44,24 +43,7 @@ def cat(emitter: Emitter, node: fx.Node, parts: Sequence[SSAValue], dim: int = 0
     dtype = node.meta["val"].dtype
     # torch joins tensors of shape (0,) with anything
     used = [emitter.convert(each, dtype) for each in parts if stablehlo.shape_of(each) != (0,)]
-    return _joined(emitter, used, dim, shape)
-
-
-def _joined(
-    emitter: Emitter, parts: Sequence[SSAValue], dim: int, shape: Sequence[int]
-) -> SSAValue:
-    made = stablehlo.ConcatenateOp.create(
-        operands=parts,
-        result_types=[TensorType(stablehlo.element_of(parts[0]), shape)],
-        properties={"dimension": IntegerAttr(dim % len(shape), i64)},
-    )
-    return emitter.add(made)
-
-
-def _cut(emitter: Emitter, x: SSAValue, dim: int, start: int, stop: int, step: int = 1) -> SSAValue:
-    ranges = [(0, size, 1) for size in stablehlo.shape_of(x)]
-    ranges[dim] = (start, stop, step)
-    return emitter.slice(x, ranges)
+    return emitter.concatenate(used, dim % len(shape))
 
 
 @lowers(aten.slice.Tensor)
@@ -76,13 +58,13 @@ def slice_tensor(
 ) -> SSAValue:
     size = stablehlo.shape_of(x)[dim]
     first, last, _ = slice(start, stop).indices(size)
-    return _cut(emitter, x, dim, first, max(first, last), step)
+    return emitter.cut(x, dim, first, max(first, last), step)
 
 
 @lowers(aten.select.int)
 def select(emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: int) -> SSAValue:
     index %= stablehlo.shape_of(x)[dim]
-    return emitter.reshape(_cut(emitter, x, dim, index, index + 1), _result_shape(node))
+    return emitter.reshape(emitter.cut(x, dim, index, index + 1), _result_shape(node))
 
 
 @lowers(aten.slice_scatter.default)
@@ -101,11 +83,51 @@ def slice_scatter(
         raise unsupported(f"no lowering for {node.target} with a step", node)
     shape = stablehlo.shape_of(x)
     first, last, _ = slice(start, stop).indices(shape[dim])
-    before = _cut(emitter, x, dim, 0, first)
-    behind = _cut(emitter, x, dim, max(first, last), shape[dim])
+    before = emitter.cut(x, dim, 0, first)
+    behind = emitter.cut(x, dim, max(first, last), shape[dim])
     parts = [before, emitter.convert(source, dtype_of(x)), behind]
     used = [each for each in parts if stablehlo.shape_of(each)[dim]]
-    return _joined(emitter, used, dim, shape) if len(used) > 1 else (used or [x])[0]
+    return emitter.concatenate(used or [x], dim)
+
+
+@lowers(aten.constant_pad_nd.default)
+def constant_pad_nd(
+    emitter: Emitter, node: fx.Node, x: SSAValue, widths: Sequence[int], value: Any = 0
+) -> SSAValue:
+    """(before, behind) of the last dimension, then of that before it; below 0 it is cut off."""
+    rank = len(stablehlo.shape_of(x))
+    for dim, pair in zip(range(rank - 1, -1, -1), _pairs(widths), strict=False):
+        x = pad(emitter, x, dim, *pair, value)
+    return x
+
+
+def _pairs(widths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return zip(widths[::2], widths[1::2], strict=True)
+
+
+def pad(
+    emitter: Emitter, x: SSAValue, dim: int, before: int, behind: int, value: Any = 0
+) -> SSAValue:
+    size = stablehlo.shape_of(x)[dim]
+    x = emitter.cut(x, dim, max(0, -before), size - max(0, -behind))
+
+    def full(width: int) -> list[SSAValue]:
+        shape = list(stablehlo.shape_of(x))
+        shape[dim] = width
+        return [emitter.full(shape, value, dtype_of(x))] if width > 0 else []
+
+    return emitter.concatenate([*full(before), x, *full(behind)], dim)
+
+
+@lowers(aten.repeat.default)
+def repeat(emitter: Emitter, node: fx.Node, x: SSAValue, counts: Sequence[int]) -> SSAValue:
+    """Every dimension gets one of copies before it, and takes it in."""
+    given = stablehlo.shape_of(x)
+    own = [1] * (len(counts) - len(given)) + list(given)
+    apart = [part for size in own for part in (1, size)]
+    wide = [part for pair in zip(counts, own, strict=True) for part in pair]
+    copies = emitter.broadcast(emitter.reshape(x, apart), wide)
+    return emitter.reshape(copies, _result_shape(node))
 
 
 @lowers(aten.split_with_sizes.default)
@@ -114,7 +136,7 @@ def split_with_sizes(
 ) -> list[SSAValue]:
     stops = [sum(sizes[: index + 1]) for index in range(len(sizes))]
     pairs = zip(stops, sizes, strict=True)
-    return [_cut(emitter, x, dim, stop - size, stop) for stop, size in pairs]
+    return [emitter.cut(x, dim, stop - size, stop) for stop, size in pairs]
 
 
 @lowers(operator.getitem)
@@ -144,11 +166,7 @@ def arange(
     emitter: Emitter, node: fx.Node, start: Any, stop: Any, step: Any = 1, **_: Any
 ) -> SSAValue:
     value = node.meta["val"]
-    made = stablehlo.IotaOp.create(
-        result_types=[tensor_type(value.shape, value.dtype)],
-        properties={"iota_dimension": IntegerAttr(0, i64)},
-    )
-    counted = emitter.add(made)
+    counted = emitter.positions(value.shape, 0, value.dtype)
     if step != 1:
         factor = emitter.full(value.shape, step, value.dtype)
         counted = emitter.binary("multiply", counted, factor)
@@ -158,7 +176,12 @@ def arange(
     return counted
 
 
-@lowers(aten._assert_tensor_metadata.default)
-def assert_tensor_metadata(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> list[SSAValue]:
-    """What export notes about a type was true when it was captured."""
+@lowers(
+    aten._assert_tensor_metadata.default, aten._assert_async.msg,
+    aten._functional_assert_async.msg,
+)  # fmt: skip
+def assertion(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> list[SSAValue]:
+    """What export notes about a type was true when it was captured; what is asserted about
+    elements nobody checks while a graph runs.
+    """
     return []

@@ -21,16 +21,17 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Span, codes
 from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_to_linalg
-from ttl.dialects.locations import span_of
+from ttl.dialects.locations import location_of, span_of
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder, Nets, Value, describe, not_yet
 from ttl.frontend.calls import CALLS, METHODS, OBJECT_METHODS, SUBSCRIPTS
 from ttl.frontend.environment import Environment
+from ttl.frontend.semaphores import semaphore_number
 from ttl.frontend.statements import build_body
 from ttl.frontend.unused import remove_unused
 from ttl.language import math
@@ -68,8 +69,8 @@ class ThreadBuilder(KernelBuilder):
         self.call = call
         self.handles: dict[int, SSAValue] = {}
 
-    def bind(self, name: str, handle: Any, type: Attribute) -> None:
-        argument = self.entry.insert_arg(type, len(self.entry.args))
+    def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
+        argument = self.entry.insert_arg(type, len(self.entry.args), location_of(span))
         argument.name_hint = name
         self.handles[id(handle)] = argument
         self.values[self.frame.number, name] = handle
@@ -151,11 +152,7 @@ def _end(builder: ThreadBuilder, end: Value) -> tuple[list[SSAValue], list[SSAVa
         return [_get_global(builder, end.stream)], [builder.index(i) for i in end.index]
     if isinstance(end, SSAValue) and isinstance(end.owner, d2m.AcquireOp):
         return [end], []
-    raise RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"dma() moves blocks, not {describe(end)}",
-        helps=("write dma(stream[y, x], block), dma(block, stream[y, x]) or dma(block, block)",),
-    )
+    raise functions.no_end(describe(end))
 
 
 def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
@@ -211,17 +208,17 @@ def _change(
 ) -> None:
     thread = _require(builder, call)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
-    builder.emit(
-        kind.build(operands=[thread.handle(semaphore), builder.index(value), *places])
-    )
+    number = semaphore_number(builder, value, call)
+    builder.emit(kind.build(operands=[thread.handle(semaphore), number, *places]))
 
 
 def semaphore_wait(
     builder: KernelBuilder, semaphore: Semaphore, value: Value, reset: Value = None
 ) -> Value:
     thread = _require(builder, "Semaphore.wait()")
-    again = None if reset is None else builder.index(reset)
-    operands = [thread.handle(semaphore), builder.index(value), again]
+    call = "Semaphore.wait()"
+    again = None if reset is None else semaphore_number(builder, reset, call)
+    operands = [thread.handle(semaphore), semaphore_number(builder, value, call), again]
     builder.emit(d2m.SemaphoreWaitOp.build(operands=operands))
 
 
@@ -318,11 +315,10 @@ def _region(
 ) -> Region:
     builder = ThreadBuilder(call, thread, program, target)
     for argument, handle in zip(thread.parameters, _handles(call, program), strict=True):
+        type: Attribute = d2m.SemaphoreType()
         if isinstance(handle, CircularBuffer):
-            block = tensor_of(handle.buffer.shape, handle.buffer.dtype)
-            builder.bind(argument.arg, handle, d2m.CBType(block))
-        else:
-            builder.bind(argument.arg, handle, d2m.SemaphoreType())
+            type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
+        builder.bind(argument.arg, handle, type, thread.span(argument))
     build_body(builder, thread.tree)
     found = [*builder.diagnostics, *_unbuilt(builder.entry)]
     mistakes += found
@@ -387,7 +383,8 @@ def _moves(call: Call) -> DictionaryAttr:
     return DictionaryAttr(
         {
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
-            "written": BoolAttr.from_bool(bool(call.writers)),
+            "written": BoolAttr.from_bool(call.is_written_back),
+            "taken": BoolAttr.from_bool(bool(call.takers)),
         }
     )
 

@@ -6,7 +6,7 @@ engine. A block is released at the end of the body it was acquired in, which `Sc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -90,6 +90,12 @@ def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
             helps=("write stream[y, x], a coordinate of the grid",),
         )
     for dim, (item, size) in enumerate(zip(items, stream.grid, strict=True)):
+        if item is None or isinstance(item, (slice, float, str)):
+            raise RuleBroken(
+                codes.SLICE_OUT_OF_RANGE,
+                f"index {item!r} of the stream of `{stream.name}`",
+                helps=("a block is named by integers, a coordinate of the grid: stream[y, x]",),
+            )
         if isinstance(item, int) and not 0 <= item < size:
             raise out_of_range(stream, dim, item)
     return items
@@ -131,13 +137,15 @@ ARGUMENTS = Arguments()
 class CircularBuffer:
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
-    __slots__ = ("buffer", "is_aliased", "shard", "stays")
+    __slots__ = ("buffer", "is_aliased", "is_taken", "shard", "stays")
 
     def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
         self.buffer = buffer
         self.shard = Shard(tensor, layout, grid)
         # The output: one block that is the core's shard, reserved once and held to the end.
         self.is_aliased = False
+        # Or taken by another thread: then each block is pushed when it is published.
+        self.is_taken = False
         self.stays: dict[int, TensorBlock] = {}  # by the running kernel
 
     @property
@@ -147,17 +155,21 @@ class CircularBuffer:
     @property
     def key_parts(self) -> tuple[Any, ...]:
         """What compiled kernels depend on: see driver/memo.py."""
-        return self.buffer, self.is_aliased
+        return self.buffer, self.is_aliased, self.is_taken
 
     def pop(self, scope: Scope | None = None) -> TensorBlock:
         """The next block to read; after reserve() in the same thread: its data are ready."""
         running = _engine("pop()", scope)
         held = self.stays.get(id(running))
         if held is not None:
-            _publish(held)
+            if self.is_taken:
+                self._push(running)
+            else:
+                _publish(held)
             return held
         block: TensorBlock = running.wait(self.buffer)
-        return _held(scope, block)
+        _hold(scope, block, (lambda: self._write(running, block)) if self.is_taken else block.pop)
+        return block
 
     def reserve(self, scope: Scope | None = None) -> TensorBlock:
         """Space for one block to write."""
@@ -168,8 +180,17 @@ class CircularBuffer:
         block: TensorBlock = running.reserve(self.buffer)
         if self.is_aliased:
             self.stays[id(running)] = block
-            return block
-        return _held(scope, block)
+        if self.is_taken:
+            _hold(scope, block, lambda: self._push(running))
+        elif not self.is_aliased:
+            _hold(scope, block, block.push)
+        return block
+
+    def _push(self, running: Engine) -> None:
+        """Once for each block."""
+        held = self.stays.pop(id(running), None)
+        if held is not None:
+            held.push()
 
     def push_shard(self) -> None:
         """The thread that writes the output has ended."""
@@ -188,7 +209,9 @@ class CircularBuffer:
     def write_to_shard(self) -> None:
         """The output's buffer is the core's shard."""
         running = engine("write_to_shard()")
-        block = running.wait(self.buffer)
+        self._write(running, running.wait(self.buffer))
+
+    def _write(self, running: Engine, block: Any) -> None:
         running.copy(block, self.shard.part(running)).wait()
         block.pop()
 
@@ -223,10 +246,9 @@ def _engine(call: str, scope: Scope | None) -> Engine:
     return running
 
 
-def _held(scope: Scope | None, block: TensorBlock) -> TensorBlock:
+def _hold(scope: Scope | None, block: TensorBlock, release: Callable[[], object]) -> None:
     assert scope is not None
-    scope.blocks.append(block)
-    return block
+    scope.held.append((block, release))
 
 
 def _publish(block: Any) -> None:
@@ -235,14 +257,24 @@ def _publish(block: Any) -> None:
         block.state = State.READ_WRITE
 
 
+def _released(block: Any, release: Callable[[], object]) -> None:
+    """What is wrong with it is shown where the block was acquired."""
+    place = block.place
+    try:
+        release()
+    except RuleBroken as broken:
+        broken.place = broken.place or place
+        raise
+
+
 class Scope:
     """The body of a thread, of a loop or of a branch: its blocks are released at its end."""
 
-    __slots__ = ("blocks", "parent", "products")
+    __slots__ = ("held", "parent", "products")
 
     def __init__(self, parent: Scope | None = None):
         self.parent = parent
-        self.blocks: list[TensorBlock] = []
+        self.held: list[tuple[Any, Callable[[], object]]] = []
         self.products: list[Any] = []
 
     def __enter__(self) -> Scope:
@@ -255,8 +287,9 @@ class Scope:
         traceback: TracebackType | None,
     ) -> None:
         if error is None:
-            for block in self.blocks:
-                block.release()
+            for block, release in self.held:
+                _publish(block)
+                _released(block, release)
 
     def product(self, value: Any) -> Any:
         """Notes the value of `a @ b`."""
@@ -267,8 +300,10 @@ class Scope:
         """A matrix product is made where it is stored, on top of what is there."""
         if self._is_product(value):
             engine("store()").accumulate(block, value)
-        else:
-            block.store(value)
+            return
+        if isinstance(block, TensorBlock):
+            _publish(block)  # what was stored before is replaced
+        block.store(value)
 
     def _is_product(self, value: Any) -> bool:
         here = any(value is each for each in self.products)
@@ -300,14 +335,14 @@ class Semaphore:
         """Add to the value on another core."""
         check_inc(core, mcast)
         running = engine("Semaphore.inc()")
+        running.require_data_movement("Semaphore.inc()")
         (node,) = rectangle(core, (1, 1), running.grid)
-        if node == running.node():
-            raise _local_inc()
         running.semaphore_inc(self.semaphore, node, value)
 
     def wait(self, value: int, reset: int | None = None) -> None:
         """Until the value here is `value`; then it is set to `reset`."""
         running = engine("Semaphore.wait()")
+        running.require_data_movement("Semaphore.wait()")
         running.semaphore_wait(self.semaphore, value, at_least=False)
         if reset is not None:
             running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")

@@ -14,7 +14,7 @@ from ttl.semantics.dtypes import DType, bfloat16, float16, float32
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
-from .mistakes import wrong_type
+from .mistakes import wrong_type, wrong_value
 from .program import Operand
 
 ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
@@ -69,16 +69,16 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     """The tensor as the device has it."""
     dtype = dtype_of(value, name)
     if isinstance(value, ttnn.Tensor):
-        if tuple(value.shape) != layout.collapsed_shape:
+        if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
             raise RuleBroken(
                 codes.WRONG_ARGUMENT,
-                f"`{name}` is a ttnn tensor of shape {tuple(value.shape)}",
+                f"`{name}` is a ttnn tensor of shape {tuple(value.shape)} in {value.layout} layout",
                 helps=("give ttnn tensors of two dimensions that are whole tiles",),
             )
         return value
     memory = ttnn.L1_MEMORY_CONFIG if layout.memory_space == "l1" else ttnn.DRAM_MEMORY_CONFIG
     return ttnn.from_numpy(
-        _collapsed(_array(value), layout),
+        layout.collapse(_array(value)),
         dtype=dtype,
         layout=ttnn.TILE_LAYOUT,
         device=ttnn.open_device(device_id=0),
@@ -94,31 +94,25 @@ def _array(value: Any) -> Any:
     return values.float().numpy() if str(values.dtype) == "torch.bfloat16" else values.numpy()
 
 
-def _padded_dims(layout: MetalLayout) -> Shape:
-    """The logical shape with its last two dimensions in whole tiles."""
-    pairs = zip(layout.logical_shape, layout.dim_alignments, strict=True)
-    return tuple(-(-size // to) * to for size, to in pairs)
-
-
-def _collapsed(array: Any, layout: MetalLayout) -> Any:
-    shape = _padded_dims(layout)
-    padded = np.zeros(shape, array.dtype)
-    padded[tuple(slice(size) for size in layout.logical_shape)] = array
-    return padded.reshape(layout.collapsed_shape)
-
-
 def copy_back(output: Operand) -> None:
     """What the device has written, into the user's tensor."""
     if output.tensor is output.argument:
         return
-    layout = output.layout
-    whole = ttnn.to_numpy(output.tensor).reshape(_padded_dims(layout))
-    values = whole[tuple(slice(size) for size in layout.logical_shape)]
-    if not hasattr(output.argument, "detach"):
-        output.argument[...] = values
+    values = output.layout.restore(ttnn.to_numpy(output.tensor))
+    try:
+        _write(output.argument, values)
+    except (ValueError, RuntimeError) as error:  # read-only, or a leaf of autograd
+        text = f"`{output.name}`, the output, cannot be written: {error}"
+        help_text = "give the program a tensor that it may write"
+        raise wrong_value(text, help_text, calling_span()) from None
+
+
+def _write(argument: Any, values: Any) -> None:
+    if not hasattr(argument, "detach"):
+        argument[...] = values
         return
     import torch
 
     if values.dtype == ml_dtypes.bfloat16:
         values = values.astype(np.float32)
-    output.argument.copy_(torch.from_numpy(np.ascontiguousarray(values)))
+    argument.copy_(torch.from_numpy(np.ascontiguousarray(values)))

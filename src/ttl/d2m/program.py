@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.diagnostics import Span, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.language import Operation, make_dataflow_buffer_like
 from ttl.language import Semaphore as LanguageSemaphore
@@ -20,7 +21,15 @@ from ttl.semantics.types import Shape
 
 from .mistakes import wrong_type, wrong_value
 from .objects import CircularBuffer, Semaphore, Stream, require_output_unstreamed
-from .threads import Moves, Thread, check_threads, kind_of, mover, running
+from .threads import (
+    Moves,
+    Thread,
+    check_threads,
+    kind_of,
+    mover,
+    one_after_the_other,
+    running,
+)
 
 STREAM_BLOCKS = 2  # a stream is filled while its last block is used
 SHARD_BLOCKS = 1
@@ -145,8 +154,8 @@ class Call:
         return [t for t in self.program.threads if "reserve" in self.calls_on(last, t)]
 
     @property
-    def output_readers(self) -> list[Thread]:
-        """Other threads than those that take the output's blocks."""
+    def takers(self) -> list[Thread]:
+        """Other threads, which take the output's blocks."""
         last = len(self.operands) - 1
         return [
             thread
@@ -155,21 +164,41 @@ class Call:
         ]
 
     @property
-    def movers(self) -> list[Thread]:
-        return [thread for thread in self.program.threads if not thread.is_compute]
+    def is_written_back(self) -> bool:
+        """By a kernel that does so at its end; who takes the blocks does it for each."""
+        return bool(self.writers) and not self.takers
+
+    @property
+    def movers(self) -> list[tuple[Thread, ...]]:
+        """The data movement kernels: a core has two, so the second does what further ones do."""
+        threads = [thread for thread in self.program.threads if not thread.is_compute]
+        return [group for group in (tuple(threads[:1]), tuple(threads[1:])) if group]
 
     def moves(self, thread: Thread) -> Moves:
         names = self.program.names("cb", thread)
         fills: tuple[str, ...] = ()
         pushes: tuple[str, ...] = ()
         writes: tuple[str, ...] = ()
-        if thread in self.movers[:1]:
+        if any(thread is each[0] for each in self.movers[:1]):
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
-        if thread in self.writers:
+        if thread in self.writers and self.is_written_back:
             pushes = (names[-1],)
-        if self.writers and len(self.movers) == 2 and thread is self.movers[1]:
+        if self.is_written_back and any(thread is each[-1] for each in self.movers[1:]):
             writes = (names[-1],)
         return Moves(fills, pushes, writes)
+
+    def uses(self, threads: Sequence[Thread]) -> frozenset[tuple[str, str]]:
+        """What the threads and their moves do, in the words of the language."""
+        names, found = self.program.names("cb"), set()
+        for thread in threads:
+            moves, own = self.moves(thread), self.program.names("cb", thread)
+            for position, name in enumerate(names):
+                calls = self.calls_on(position, thread)
+                if "reserve" in calls or own[position] in moves.fills:
+                    found.add(("reserve", name))
+                if "pop" in calls or own[position] in moves.writes:
+                    found.add(("wait", name))
+        return frozenset(found)
 
     @property
     def extra(self) -> Moves | None:
@@ -179,7 +208,7 @@ class Call:
         if not self.movers:
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
         has_room = len(self.movers) < 2
-        writes = (names[-1],) if self.writers and has_room else ()
+        writes = (names[-1],) if self.is_written_back and has_room else ()
         return Moves(fills=fills, writes=writes) if fills or writes else None
 
 
@@ -194,13 +223,15 @@ class Body:
         names = [operand.name for operand in call.operands]
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
-    def __call__(self, **tensors: Any) -> None:
+    def __call__(self, *tensors: Any) -> None:
         collected = scope(self.call.name)
         objects = self._declare()
         call = self.call
-        for thread in call.program.threads:
-            function = running(thread, _by_parameter(thread, objects), call.moves(thread))
-            collected.kernels.append(KernelFunction(thread.kind, function))
+        computes = [(thread,) for thread in call.program.threads if thread.is_compute]
+        for threads in (*call.movers, *computes):
+            functions = [running(t, _by_parameter(t, objects), call.moves(t)) for t in threads]
+            function = one_after_the_other(threads, functions)
+            collected.kernels.append(KernelFunction(threads[0].kind, function, call.uses(threads)))
         if call.extra is not None:
             first = call.program.threads[-1]
             name = "write_shards" if call.extra.writes else "read_shards"
@@ -216,14 +247,15 @@ class Body:
             shape = operand.layout.shard_shape(call.grid)
             buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
             buffer.name = name
-            buffer.span = _parameter_span(call.program.threads[0], name)
+            buffer.span = parameter_span(call.program.threads[0], name)
             cb = CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
             cb.is_aliased = position == len(call.operands) - 1
+            cb.is_taken = cb.is_aliased and bool(call.takers)
             found.append(cb)
         for name in call.program.names("semaphore"):
             semaphore = LanguageSemaphore(0)
             semaphore.name = name
-            semaphore.span = _parameter_span(call.program.threads[0], name)
+            semaphore.span = parameter_span(call.program.threads[0], name)
             found.append(Semaphore(semaphore))
         return found
 
@@ -233,34 +265,45 @@ def _by_parameter(thread: Thread, objects: list[Any]) -> dict[str, Any]:
     return dict(zip(names, objects, strict=True))
 
 
-def _parameter_span(thread: Thread, name: str) -> Span:
+def parameter_span(thread: Thread, name: str) -> Span:
     place: ast.AST = next(arg for arg in thread.parameters if arg.arg == name)
     return thread.span(place)
 
 
 def check_call(call: Call) -> None:
-    """What can be said before anything runs; RuleBroken if it is wrong."""
-    for reader in call.output_readers:
-        name = call.program.names("cb", reader)[-1]
-        raise RuleBroken(
-            codes.BUFFER_ENDS,
-            f"thread `{reader.name}` pops `{name}`, the buffer of the output",
-            helps=("leave it: that buffer is the core's part of the output",),
-        )
+    """What can be said before anything runs; WrongValue if it is wrong."""
+    for thread in call.takers:
+        if thread.is_compute or not call.writers or len(call.takers) > 1:
+            raise _wrong_end(
+                call, thread, -1, "pops `{}`, the buffer of the output",
+                "let one thread reserve the output, and one of data movement pop it",
+            )  # fmt: skip
     if len(call.writers) > 1:
-        names = " and ".join(f"`{thread.name}`" for thread in call.writers)
-        raise RuleBroken(
-            codes.BUFFER_ENDS,
-            f"threads {names} reserve the output",
-            helps=("let one thread write the output",),
-        )
+        raise _wrong_end(
+            call, call.writers[1], -1, "reserves `{}`, the output, beside another thread",
+            "let one thread write the output",
+        )  # fmt: skip
+    for position in range(len(call.operands) - 1):
+        calls = {thread: call.calls_on(position, thread) for thread in call.program.threads}
+        makers = [t for t in calls if t.is_compute and t.stores and "reserve" in calls[t]]
+        if makers and not any("pop" in each for each in calls.values()):
+            raise _wrong_end(
+                call, makers[0], position, "writes `{}`, which nobody pops: a second output",
+                "a program has one output, its last tensor; write one program for each",
+            )  # fmt: skip
 
 
-def make_operation(call: Call, function: Any, kernel_folder: str | None) -> Operation:
+def _wrong_end(
+    call: Call, thread: Thread, position: int, what: str, help_text: str
+) -> Exception:
+    name = call.program.names("cb", thread)[position]
+    text = f"thread `{thread.name}` {what.format(name)}"
+    return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)
+
+
+def make_operation(call: Call, function: Any, **kernels: Any) -> Operation:
     rows, columns = call.grid
-    return Operation(
-        Body(call, function), (columns, rows), lowering=_Lowering(call), kernel_folder=kernel_folder
-    )
+    return Operation(Body(call, function), (columns, rows), lowering=_Lowering(call), **kernels)
 
 
 @dataclass(frozen=True, slots=True)

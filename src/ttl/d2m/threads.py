@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
@@ -23,7 +23,7 @@ from ttl.diagnostics.span import character_column
 from ttl.semantics.function_source import thread_definition
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .columns import missing_broadcasts
+from .columns import ACQUIRING, missing_broadcasts
 from .mistakes import WrongType, diagnostic
 from .objects import Scope, Stream
 
@@ -66,6 +66,11 @@ class Thread:
             except ValueError:
                 continue
         return found
+
+    @property
+    def stores(self) -> bool:
+        nodes = ast.walk(self.tree)
+        return any(isinstance(node, ast.Attribute) and node.attr == "store" for node in nodes)
 
     def calls_on(self, parameter: str) -> set[str]:
         """The methods that the thread calls on a parameter."""
@@ -114,6 +119,7 @@ def _mistakes(thread: Thread) -> Iterator[Diagnostic]:
     yield from _syntax(thread)
     yield from _broadcasts(thread)
     yield from _handed_on(thread)
+    yield from _arguments(thread)
 
 
 def kind_of(argument: ast.arg) -> str | None:
@@ -187,6 +193,20 @@ def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
         if isinstance(node, ast.Name) and node.id in names and node not in owners:
             text = f"parameter `{node.id}` of thread `{thread.name}` is handed on"
             help_text = f"call its methods where they are needed: {node.id}.pop()"
+            yield diagnostic(text, help_text, thread.span(node))
+
+
+def _arguments(thread: Thread) -> Iterator[Diagnostic]:
+    """pop() and reserve() take one block, always."""
+    names = [argument.arg for argument in thread.parameters if kind_of(argument) == "cb"]
+    for node in ast.walk(thread.tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        owner, method = node.func.value, node.func.attr
+        is_buffer = isinstance(owner, ast.Name) and owner.id in names
+        if is_buffer and method in ACQUIRING and (node.args or node.keywords):
+            text = f"`{ast.unparse(node)}`: {method}() takes no argument"
+            help_text = "a block is the core's part of the tensor; take them one by one"
             yield diagnostic(text, help_text, thread.span(node))
 
 
@@ -291,7 +311,7 @@ class Recompiled(ast.NodeTransformer):
         if method == "store" and len(node.args) == 1 and not node.keywords:
             return self._call("store", [owner, *node.args], node)
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
-        if is_parameter and method in ("pop", "reserve") and not node.args and not node.keywords:
+        if is_parameter and method in ACQUIRING:
             node.args = [_at(_name(self._scope(self.depth)), node)]
         return node
 
@@ -313,7 +333,7 @@ def _at(node: Any, place: ast.AST) -> Any:
     return node
 
 
-def running(thread: Thread, values: dict[str, Any], moves: Moves) -> Callable[[], None]:
+def running(thread: Thread, values: dict[str, Any], moves: Moves) -> FunctionType:
     """The thread as a kernel of the language, its parameters bound to `values`."""
     tree = deepcopy(thread.tree)
     names = [argument.arg for argument in thread.parameters]
@@ -326,7 +346,20 @@ def running(thread: Thread, values: dict[str, Any], moves: Moves) -> Callable[[]
     return _bound(thread, definition, values)
 
 
-def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> Callable[[], None]:
+def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
+    """The kernel of threads that share a processor, in their order."""
+    if len(functions) == 1:
+        return functions[0]
+    parts = {f".part_{number}": function for number, function in enumerate(functions)}
+    body: list[ast.stmt] = [
+        _at(ast.Expr(ast.Call(_name(part), [], [])), thread.tree)
+        for part, thread in zip(parts, threads, strict=True)
+    ]
+    name = "_and_".join(thread.name for thread in threads)
+    return _bound(threads[0], _definition(name, body, threads[0].tree), parts)
+
+
+def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> FunctionType:
     """A kernel that only moves; it stands where `thread` names the parameter."""
     places = {argument.arg: argument for argument in thread.parameters}
     calls = [(p, "fill_from_shard") for p in moves.fills]

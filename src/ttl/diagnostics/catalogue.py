@@ -361,8 +361,8 @@ SEND_BEFORE_POST = _code(
 
 SIMULATOR_ONLY = _code(
     "TTL7006", "simulator-only", Blame.UNSUPPORTED,
-    """The operation cannot be compiled, for the reason that the message gives; it runs on the
-    simulator. What `ttl check` would have looked for behind that reason was not looked for.""",
+    """The operation cannot be compiled, for the reason that the message gives; the simulator may
+    run it. What `ttl check` would have looked for behind that reason was not looked for.""",
     Severity.WARNING,
 )
 

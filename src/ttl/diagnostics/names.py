@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import FunctionType
 
 from . import catalogue as codes
 from .errors import RuleBroken, UsageError
 from .frames import calling_span
+
+BUILTINS = ["abs", "enumerate", "float", "int", "len", "max", "min", "print", "range", "sum", "zip"]
 
 
 class UnknownNameError(UsageError, AttributeError):
@@ -36,10 +39,8 @@ def no_such_name(
     """`renamed` says what older names are called now, `instead` what to write for those that have
     gone.
     """
-    from difflib import get_close_matches  # costs a few milliseconds, only when needed
-
     names = sorted(names)
-    near = [f"`{found}`" for found in get_close_matches(name, names)]
+    near = _near(name, names)
     if renamed and name in renamed:
         near = [f"`{renamed[name]}`, its name since specification 0.14"]
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
@@ -51,3 +52,25 @@ def no_such_name(
         helps=helps,
         notes=(f"it has: {', '.join(names)}",) if names else (),
     )
+
+
+def undefined_name(name: str, function: FunctionType | None, around: Iterable[str]) -> RuleBroken:
+    """A kernel uses a name that nothing has; `around` are names that it could have meant."""
+    seen = () if function is None else (*function.__code__.co_freevars, *function.__globals__)
+    names = {each for each in (*around, *seen) if not each.startswith("__")}
+    near = _near(name, sorted(names - {name})) or _near(name, BUILTINS)
+    return RuleBroken(
+        codes.UNKNOWN_NAME,
+        f"`{name}` is not defined in this kernel",
+        helps=(
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else "define it in the kernel or in the operation around it, or pass it as an argument",
+        ),
+    )
+
+
+def _near(name: str, names: list[str]) -> list[str]:
+    from difflib import get_close_matches  # costs a few milliseconds, only when needed
+
+    return [f"`{found}`" for found in get_close_matches(name, names)]

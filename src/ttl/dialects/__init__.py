@@ -32,12 +32,12 @@ def _d2m_dialects() -> list[Dialect]:
     from xdsl.dialects.linalg import Linalg
     from xdsl.dialects.memref import MemRef
 
-    from . import d2m
+    from . import d2m, ttmetal
 
     ttcore = Dialect(
         "ttcore", [*TTCore.operations, d2m.GlobalOp, d2m.GetGlobalOp], list(TTCore.attributes)
     )
-    return [ttcore, d2m.make_dialect(), Linalg, MemRef]
+    return [ttcore, d2m.make_dialect(), ttmetal.make_dialect(), Linalg, MemRef]
 
 
 def make_context() -> Context:

@@ -96,6 +96,11 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return _DTYPES[self.element]
 
 
+def dtype_of_element(element: Attribute) -> DType:
+    """Of tensors of the host, whose elements are numbers."""
+    return _DTYPES[element]
+
+
 def tensor_of(shape: Shape, dtype: DType, layout: Layout = TILE_LAYOUT) -> TensorType[TileType]:
     """Tiles of a tensor or of a block, or its elements in row-major layout."""
     return TensorType(TileType.of(dtype, layout), shape)

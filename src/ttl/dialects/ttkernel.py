@@ -258,6 +258,8 @@ _FIXED = {
     "cb_pop_front": (2, "cb_api.h"),
     "cb_reserve_back": (2, "cb_api.h"),
     "cb_push_back": (2, "cb_api.h"),
+    "ask_unpacker": (2, "cb_api.h"),  # are so many tiles there? All three processors get to know
+    "ask_packer": (2, "cb_api.h"),  # is there room for so many tiles?
     "compute_kernel_hw_startup": (3, "compute_kernel_hw_startup.h"),
     "reconfig_data_format_srca": (1, "reconfig_data_format.h"),
     "reconfig_data_format_srcb": (1, "reconfig_data_format.h"),
@@ -270,6 +272,12 @@ _FIXED = {
     "pack_reconfig_l1_acc": (1, "pack.h"),
     "reduce_uninit": (0, "reduce.h"),
     ROUND: (1, FILL.include),
+    "tilize_init": (3, "tilize.h"),
+    "tilize_block": (3, "tilize.h"),
+    "tilize_uninit": (2, "tilize.h"),
+    "pack_untilize_init": (2, "pack_untilize.h"),
+    "pack_untilize_block": (4, "pack_untilize.h"),
+    "pack_untilize_uninit": (1, "pack_untilize.h"),
 }
 _DATAFLOW = {
     "get_absolute_logical_x": 0,

@@ -481,6 +481,7 @@ class PrintOp(IRDLOperation):
     position = prop_def(IntegerAttr)
     num_pages = prop_def(IntegerAttr)
     heading = opt_prop_def(StringAttr)
+    end = opt_prop_def(StringAttr)  # of the text, if it is not a newline
     values = var_operand_def()
 
 

@@ -81,9 +81,9 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
     try:
         with collection_paused():
             module = make_module(program, target)
-            synchronize(module)
+            doubtful = synchronize(module)
             found: Sequence[Diagnostic] = [
-                *check_synchronization(module, with_warnings=True),
+                *check_synchronization(module, doubtful, with_warnings=True),
                 *_unused_nets(program, module),
             ]
     except InternalError:
@@ -97,7 +97,7 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
 
 
 def _simulated(program: Program, found: Diagnostic) -> Diagnostic:
-    message = f"`{program.operation.__name__}` runs on the simulator only: {found.message}"
+    message = f"`{program.operation.__name__}` cannot be compiled: {found.message}"
     return replace(found, code=codes.SIMULATOR_ONLY, message=message)
 
 
@@ -108,6 +108,7 @@ RULES_OF_USE = (
     codes.NODE_OUTSIDE_GRID,
     codes.KERNEL_COUNT,
     codes.UNKNOWN_NAME,
+    codes.WRONG_ARGUMENT,
 )
 
 

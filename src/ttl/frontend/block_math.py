@@ -40,6 +40,7 @@ from ttl.semantics.types import BlockType, Shape
 
 from .block_shapes import completed, fits_scaler_tile
 from .builder import KernelBuilder, Value, describe, not_yet
+from .decided import known_number, needs_constant
 from .scalars import as_kind, kind_of
 
 
@@ -102,10 +103,11 @@ def block_math(
     parameters: dict[str, Value] | None = None,
 ) -> Value:
     """An operation of the op table; its type rule is the table's."""
-    builder.require(KernelKind.COMPUTE, f"`{op.operator or op.name}` on blocks")
+    builder.require(KernelKind.COMPUTE, op.spelling)
     if builder.device_api not in op.tile:
         raise not_yet(f"`{op.operator}` on blocks" if op.operator else f"`{op.spelling}`")
     if op.operator == "**":
+        operands = [operands[0], *(_parameter(builder, op, each) for each in operands[1:])]
         (*operands,), parameters = bind(op, tuple(operands), parameters or {})
     if len(operands) != op.operands:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{op.name} takes {op.operands} operands")
@@ -334,10 +336,43 @@ def math_function(op: BlockOp) -> Callable[..., Value]:
             raise not_yet(f"`ttl.{op.namespaces[0]}.{op.name}()`")
         if op.name == "broadcast":
             args, kwargs = _out_blk_as_shape(args, kwargs)
+        args = tuple(
+            _parameter(builder, op, value) if position >= op.operands else value
+            for position, value in enumerate(args)
+        )
+        kwargs = {
+            name: value if op.keyword(name) in op.names else _parameter(builder, op, value)
+            for name, value in kwargs.items()
+        }
         operands, parameters = bind(op, args, kwargs)
         return block_math(builder, op, list(operands), dict(parameters))
 
     return made
+
+
+class Described:
+    """In the place of a value that no call takes: messages show it as the program has it."""
+
+    def __init__(self, value: SSAValue):
+        self.text = describe(value)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
+    """Parameters are written into the kernel: each value that one may have gets its branch."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_parameter(builder, op, item) for item in value)
+    if not isinstance(value, SSAValue):
+        return value
+    if kind_of(value) is None:
+        return Described(value)
+    number = known_number(builder, value)
+    if number is None:
+        what = f"a parameter of {op.spelling} that is known only at run time"
+        raise needs_constant(builder, value, what)
+    return number
 
 
 def _out_blk_as_shape(

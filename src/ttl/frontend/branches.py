@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.conditions import with_fact
+from ttl.dialects.conditions import decided, with_fact
 from ttl.semantics.tensors import TensorSlice
 
 from .builder import (
@@ -23,6 +23,7 @@ from .builder import (
     Unfinished,
     Unusable,
     Value,
+    Variable,
     describe,
     finish,
     flow_broken,
@@ -40,9 +41,9 @@ from .changing import (
     zipped,
 )
 from .containers import Contents
-from .data_movement import known_difference
 from .environment import MISSING, is_same
 from .handing_on import HandedOn, is_alike
+from .linear import known_difference
 from .scalars import SPECULATED, TYPES, arithmetic, common_kind, kind_of, truth
 
 Path = Callable[[], None]
@@ -84,7 +85,7 @@ def conditional(
         released.append(builder.released)
     builder.facts = facts
     builder.released = before.released
-    join = _Join(builder, released)
+    join = _Join(builder, released, ends)
     builder.values = {
         variable: join.variable(variable[1], *(end.get(variable, MISSING) for end in ends))
         for variable in (*ends[0], *(v for v in ends[1] if v not in ends[0]))
@@ -134,8 +135,14 @@ def not_joined(builder: KernelBuilder, before: Mark) -> set[str]:
 class _Join:
     """Collects the pairs of values between which a branch decides."""
 
-    def __init__(self, builder: KernelBuilder, released: list[frozenset[SSAValue]]) -> None:
+    def __init__(
+        self,
+        builder: KernelBuilder,
+        released: list[frozenset[SSAValue]],
+        ends: list[dict[Variable, Value]],
+    ) -> None:
         self.released = released  # in each branch
+        self.ends = ends  # the variables' values there
         self.builder = builder
         self.pairs: list[tuple[Value, Value]] = []
         self.hands_on = bool(builder.loops) and builder.loops[-1].hands_on
@@ -175,8 +182,10 @@ class _Join:
             return slot
         if not all(changes(value) or (by_value and is_readable(value)) for value in (one, other)):
             return MISSING
-        if (kind_of(one) is None) != (kind_of(other) is None):
-            return MISSING
+        if kind_of(one) is not kind_of(other):
+            self.builder.mixes_kinds = True
+            if self.builder.keeps_kinds or None in (kind_of(one), kind_of(other)):
+                return MISSING
         if kind_of(one) is None and one.type != other.type:
             return MISSING
         self.pairs.append((one, other))
@@ -189,6 +198,8 @@ class _Join:
         if one in self.released[0] or other in self.released[1]:
             return None
         if not self.hands_on and not isinstance(one.type, ttl.TransferType):
+            return None
+        if self._have_other_names(one, other):
             return None
         if all(self.handed.takes(value) for value in (one, other)) and is_alike(one, other):
             if (one, other) not in self.handed_pairs:
@@ -203,6 +214,18 @@ class _Join:
         number = self.pairs.index((one, other))
         self.values_of_blocks.add(number)
         return Slot(number)
+
+    def _have_other_names(self, one: SSAValue, other: SSAValue) -> bool:
+        """A name that is something else in one branch would not know what is handed on."""
+        return any(
+            (value is one) != (self.ends[1][variable] is other)
+            for variable, value in self.ends[0].items()
+            if isinstance(self.ends[1].get(variable), SSAValue) and isinstance(value, SSAValue)
+        ) or any(
+            _has(value, one) or _has(value, other)
+            for variable, value in self.ends[0].items()
+            if value is self.ends[1].get(variable)
+        )
 
     def hand_over(self, side: int) -> None:
         if side == 0:
@@ -265,6 +288,14 @@ class _Join:
         return made
 
 
+def _has(container: Value, value: SSAValue) -> bool:
+    """Is it one of the items of a list, tuple or dict?"""
+    if not isinstance(container, (list, tuple, dict)):
+        return False
+    items = container.values() if isinstance(container, dict) else container
+    return any(item is value or _has(item, value) for item in items)
+
+
 def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:
     return any(isinstance(item, (SliceTemplate, RangeTemplate)) for item in template)
 
@@ -324,9 +355,10 @@ def choose(
     otherwise: Callable[[], Value],
 ) -> Value:
     """`then if condition else otherwise`: only one of them is evaluated."""
-    decided = truth(builder, condition)
-    if not isinstance(decided, SSAValue):
-        return then() if decided else otherwise()
+    asked = truth(builder, condition)
+    known = decided(builder.facts, asked) if isinstance(asked, SSAValue) else asked
+    if known is not None:
+        return then() if known else otherwise()
     variable = builder.frame.number, RESULT
 
     def put(value: Callable[[], Value]) -> Path:
@@ -335,7 +367,8 @@ def choose(
 
         return path
 
-    joined = conditional(builder, decided, put(then), put(otherwise))
+    assert isinstance(asked, SSAValue)
+    joined = conditional(builder, asked, put(then), put(otherwise))
     result = builder.values.pop(variable)
     if isinstance(result, Unusable):
         raise result.refuse()

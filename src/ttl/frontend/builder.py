@@ -8,7 +8,7 @@ place, each call in a frame of its own; a variable is a name in a frame.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,13 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefA
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
+from ttl.diagnostics.names import undefined_name
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer, PipeNet
+from ttl.language.described import described
 from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
 from ttl.semantics.dtypes import dtype_of
@@ -139,8 +141,11 @@ class KernelBuilder:
         tensors: dict[str, Any],
         device_api: str,
         nets: Nets,
+        keeps_kinds: bool = False,
     ):
         self.kernel = kernel
+        self.names_around: Collection[str] = ()  # of the operation; for what is misspelt
+        self.keeps_kinds = keeps_kinds
         self.nets = nets
         self.grid = grid
         self.device_api = device_api
@@ -157,16 +162,24 @@ class KernelBuilder:
         self.containers = Containers()
         self.shapeless: dict[Value, Span | None] = {}  # fills and broadcasts: where they are
         self.unrolled_count = 0
+        self.may_be_unrolled = False  # the loop that is being translated
         self.path_count = 0
         self.facts: Facts = {}  # what conditions are decided on this path
+        self.undecided: Any = None  # the last value that was needed as a constant (decided.py)
+        self.ranges: dict[SSAValue, tuple[int, int]] = {}  # of loop counters: first and last
         self.frame_count = 0
         self.number_count = 0
         self.ages: dict[SSAValue, int] = {}  # of blocks, in the order of acquisition
         self.scoped: set[SSAValue] = set()  # blocks that the end of a `with` releases
         # Blocks that the program has released, and transfers that it has waited for.
         self.released: frozenset[SSAValue] = frozenset()
+        # Has a variable been an int on one path and a float on another? Then it is a float, which
+        # nobody notices but print() and isinstance(): with them such paths are kept apart.
+        self.mixes_kinds = self.tells_kinds = False
+        self.grown: dict[Variable, type] = {}  # numbers that a loop makes ones of another kind
         self.popped: set[SSAValue] = set()  # values of blocks that are popped before it says so
         self.inline: Inline = _no_functions
+        self.call_value: Inline = _no_functions  # of anything that can be called
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
         self.frame = self.new_frame(code.co_filename, own, environment=environment)
@@ -227,7 +240,8 @@ class KernelBuilder:
             self.span = outer
 
     def report(self, broken: RuleBroken) -> None:
-        broken.secondary += tuple(Label(span, "called here") for span in self.call_sites())
+        sites = dict.fromkeys(self.call_sites())  # a function that calls itself does so at one
+        broken.secondary += tuple(Label(span, "called here") for span in sites)
         found = broken.at(self.span)
         known = [(each.message, each.primary) for each in self.diagnostics]
         if (found.message, found.primary) not in known:  # functions are translated at each call
@@ -266,9 +280,13 @@ class KernelBuilder:
         self.shapeless = dict(mark.shapeless)
         self.released = mark.released
 
+    def has_room(self, count: int) -> bool:
+        """For so many iterations more?"""
+        return self.unrolled_count + count <= MOST_UNROLLED
+
     def may_unroll(self, count: int) -> bool:
-        """Is there room for so many iterations more?"""
-        if self.unrolled_count + count > MOST_UNROLLED:
+        """Is there room for so many iterations more? Then they have it."""
+        if not self.has_room(count):
             return False
         self.unrolled_count += count
         return True
@@ -337,7 +355,8 @@ class KernelBuilder:
             frame = frame.outer
         found = frame.environment.lookup(name, self.runtime_argument)
         if found is MISSING:
-            raise RuleBroken(codes.UNKNOWN_NAME, f"`{name}` is not defined in this kernel")
+            known = (*self.frame.own, *self.names_around)
+            raise undefined_name(name, frame.environment.functions[0], known)
         return found
 
     def assign(self, name: str, value: Value) -> None:
@@ -345,7 +364,7 @@ class KernelBuilder:
         if variable is None:
             raise not_in_kernels(f"assignment to `{name}`, which is not a variable of the kernel")
         self.values[variable] = value
-        if isinstance(value, SSAValue) and value.name_hint is None:
+        if isinstance(value, SSAValue) and value.name_hint is None and name.isidentifier():
             value.name_hint = value_name(name)
 
     # Values ---------------------------------------------------------------------------------------
@@ -360,7 +379,7 @@ class KernelBuilder:
             )
         if not -(2**31) <= value < 2**31:
             raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+                codes.NOT_IN_KERNELS,
                 f"{value} does not fit in the 32 bits that kernels calculate integers with",
             )
         constant = self.value(arith.ConstantOp(IntegerAttr(value, IndexType())))
@@ -521,8 +540,10 @@ def describe(value: Value) -> str:
 
 def _describe_object(value: Value) -> str:
     """As the program has it; never by the representation of an object of the compiler."""
-    if hasattr(value, "described"):
-        return str(value.described)
+    if isinstance(text := getattr(value, "described", None), str):
+        return text
     if isinstance(value, (tuple, list, set, dict)):
         return f"a {type(value).__name__}"
-    return f"the {type(value).__name__} {value!r}"
+    if isinstance(value, (bool, int, float, str)):
+        return f"the {type(value).__name__} {value!r}"
+    return described(value)

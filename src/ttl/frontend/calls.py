@@ -15,6 +15,7 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.language import (
     DataflowBuffer,
     GroupTransfer,
+    Pipe,
     PipeNet,
     Semaphore,
     block_functions,
@@ -26,11 +27,10 @@ from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
 from ttl.language.operation import check_dims, flatten_size
-from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store
-from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .pipes import NET_METHODS
 from .printing import print_values
@@ -72,8 +72,6 @@ def acquire(kind: type[ttl.AcquireOp]) -> Callable[..., Value]:
 
 def can_acquire(is_wait: bool) -> Callable[..., Value]:
     def made(builder: KernelBuilder, buffer: DataflowBuffer) -> Value:
-        if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
-            raise not_yet(f"can_{'wait' if is_wait else 'reserve'}() in a compute kernel")
         return builder.value(ttl.CanAcquireOp.of(builder.buffer(buffer), is_wait))
 
     return made
@@ -155,12 +153,21 @@ def signpost(builder: KernelBuilder, name: Value) -> Value:
     return language_signpost(name)
 
 
-def make_buffer(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
-    raise RuleBroken(
-        codes.OUTSIDE_OPERATION,
-        "make_dataflow_buffer_like() works only in the body of an operation",
-        helps=("move the call into a function decorated with @ttl.operation(...)",),
-    )
+def pipe(builder: KernelBuilder, src: Value, dst: Value) -> Value:
+    if is_run_time((src, dst)):
+        raise not_in_kernels("a pipe whose ends are known only at run time")
+    return Pipe(src, dst)
+
+
+def in_body_only(call: str) -> Callable[..., Value]:
+    def made(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
+        raise RuleBroken(
+            codes.OUTSIDE_OPERATION,
+            f"{call} works only in the body of an operation",
+            helps=("move the call into a function decorated with @ttl.operation(...)",),
+        )
+
+    return made
 
 
 CALLS: dict[Any, Callable[..., Value]] = {
@@ -175,6 +182,9 @@ CALLS |= {
     language_signpost: signpost,
     GroupTransfer: group,
     print: print_values,
-    make_dataflow_buffer_like: make_buffer,
+    make_dataflow_buffer_like: in_body_only("make_dataflow_buffer_like()"),
+    Pipe: pipe,
+    PipeNet: in_body_only("ttl.PipeNet()"),
+    Semaphore: in_body_only("ttl.Semaphore()"),
 }
 CALLS[math.fill] = CALLS[block_functions.fill] = fill

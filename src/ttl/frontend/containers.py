@@ -26,10 +26,11 @@ class Containers:
     def __init__(self) -> None:
         # The containers are kept too: an id is one object's only as long as it lives.
         self._made: dict[int, tuple[Container, Any, int]] = {}
-        self._changes: list[tuple[Container, Container]] = []
+        self._changes: list[tuple[Container, Container | None]] = []  # None: it was made
 
     def made(self, value: Any, loop: Any) -> Any:
         """`value` is new, made inside `loop`."""
+        self._changes.append((value, None))
         self._made[id(value)] = (value, loop, len(self._changes))
         return value
 
@@ -57,7 +58,8 @@ class Containers:
     def go_back(self, mark: int) -> None:
         while len(self._changes) > mark:
             value, before = self._changes.pop()
-            _restore(value, before)
+            if before is not None:
+                _restore(value, before)
 
 
 def _plain(value: Any) -> list[Any]:

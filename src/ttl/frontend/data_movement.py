@@ -5,8 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -20,17 +19,20 @@ from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
     check_copy_shapes,
+    copy_dtypes_differ,
     out_of_range,
     shape_in_units,
+    type_mismatch,
 )
 from ttl.semantics.types import BlockType
 
-from .builder import KernelBuilder, Value, describe, flow_broken, not_yet
+from .builder import KernelBuilder, Value, describe, flow_broken
+from .linear import known_difference
 from .pipe_copies import copy_pipe, is_pipe
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
-    builder.require(KernelKind.DATAMOVEMENT, "slicing a tensor")
+    builder.require(KernelKind.DATAMOVEMENT, "a tensor slice")
     items = given if isinstance(given, tuple) else (given,)
     sizes = shape_in_units(tensor)
     if len(items) != len(sizes):
@@ -107,46 +109,6 @@ def constant_difference(stop: Value, start: Value) -> int:
     return found
 
 
-def known_difference(stop: Value, start: Value) -> int | None:
-    stop_terms, stop_constant = _linear(stop)
-    start_terms, start_constant = _linear(start)
-    return stop_constant - start_constant if stop_terms == start_terms else None
-
-
-Terms = dict[SSAValue, int]
-
-
-def _linear(value: Value) -> tuple[Terms, int]:
-    """An integer as factors of run-time values, and a constant."""
-    if isinstance(value, int):
-        return {}, value
-    if not isinstance(value, SSAValue):
-        raise not_yet(f"{describe(value)} as a slice bound")
-    op = value.owner
-    if isinstance(op, arith.ConstantOp):
-        constant = op.value
-        assert isinstance(constant, IntegerAttr)
-        return {}, constant.value.data
-    if isinstance(op, (arith.AddiOp, arith.SubiOp)):
-        sign = 1 if isinstance(op, arith.AddiOp) else -1
-        return _combine(_linear(op.lhs), _linear(op.rhs), sign)
-    if isinstance(op, arith.MuliOp):
-        left, right = _linear(op.lhs), _linear(op.rhs)
-        for factor, other in ((left, right), (right, left)):
-            if not factor[0]:
-                return _combine(({}, 0), other, factor[1])
-    return {value: 1}, 0
-
-
-def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
-    """left + right * factor"""
-    terms = dict(left[0])
-    for value, count in right[0].items():
-        terms[value] = terms.get(value, 0) + count * factor
-    present = {value: count for value, count in terms.items() if count}
-    return present, left[1] + right[1] * factor
-
-
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
     if is_pipe(src) or is_pipe(dst):
@@ -155,7 +117,9 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     if ends not in COPIES:
         raise _cannot_copy(src, dst)
     if ends == ("block", "block"):
-        _check_blocks(block_type(src.type), block_type(dst.type))
+        source, destination = block_type(src.type), block_type(dst.type)
+        if source != destination:
+            raise type_mismatch(source, destination, "a copy connects")
     else:
         part, block = (src, dst) if ends[0] == "slice" else (dst, src)
         _check_copy(builder.slices[part], block_type(block.type))
@@ -168,14 +132,18 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
 
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
-    ends = f"from {describe(source)} to {describe(destination)}"
     if (broken := not_from_a_net(source, destination)) is not None:
         return broken
     whole_tensor = any(hasattr(end, "layout") for end in (source, destination))
     help_text = "copy between a tensor slice and a block, or between two blocks"
     if whole_tensor:
         help_text = "slice the tensor, for example tensor[0:2, 0:2]"
-    return RuleBroken(codes.WRONG_ARGUMENT, f"ttl.copy() {ends}", helps=(help_text,))
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "ttl.copy() connects a block with a tensor slice, a pipe or a block, not "
+        f"{describe(source)} with {describe(destination)}",
+        helps=(help_text,),
+    )
 
 
 # Which barrier completes a copy: between blocks of a node the destination reads.
@@ -194,27 +162,7 @@ def _check_copy(part: TensorSlice, block: BlockType) -> None:
     check_copy_layouts(part, block.layout)
     check_copy_shapes(part, block.shape)
     if dtype_of(part.tensor) != block.dtype:
-        raise RuleBroken(
-            codes.DTYPE_MISMATCH,
-            f"a copy connects a {dtype_of(part.tensor)} tensor with a {block.dtype} block",
-            helps=("make the dataflow buffer like the tensor it is copied from or to",),
-        )
-
-
-def _check_blocks(source: BlockType, destination: BlockType) -> None:
-    if source == destination:
-        return
-    code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
-    if source.layout is not destination.layout:
-        layouts = (source.layout.name, destination.layout.name)
-        code, texts = codes.LAYOUT_MISMATCH, (f"{layouts[0]} layout", f"{layouts[1]} layout")
-    elif source.shape != destination.shape:
-        code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
-    raise RuleBroken(
-        code,
-        f"a copy connects a block of {texts[0]} with a block of {texts[1]}",
-        helps=("make the two dataflow buffers alike",),
-    )
+        raise copy_dtypes_differ(dtype_of(part.tensor), block.dtype)
 
 
 def wait_transfer(builder: KernelBuilder, transfer: SSAValue) -> Value:

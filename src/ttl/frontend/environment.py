@@ -32,6 +32,9 @@ class RuntimeArgument:
     words: tuple[int, ...]
 
 
+# What is not asked for attributes: a kernel has a branch for each that a node may have.
+WHOLE = (bool, int, float, str, tuple, list, dict, set, frozenset, range)
+
 MakeArgument = Callable[[RuntimeArgument, Attribute], SSAValue]
 
 
@@ -48,6 +51,28 @@ class NodeObjects:
 
     name: str
     objects: tuple[Any, ...]
+    described = "an object that differs between nodes"
+
+    @property
+    def is_known_as_a_whole(self) -> bool:
+        """Texts, and containers of different lengths: not what has attributes to ask for."""
+        return all(isinstance(each, (*WHOLE, type(None))) for each in self.objects)
+
+    @property
+    def distinct(self) -> list[Any]:
+        found: list[Any] = []
+        for each in self.objects:
+            if not any(is_same(each, other) for other in found):
+                found.append(each)
+        return found
+
+    @property
+    def cases(self) -> RuntimeArgument:
+        """Which of the distinct objects each node has."""
+        found = self.distinct
+        words = tuple(next(n for n, each in enumerate(found) if is_same(each, one))
+                      for one in self.objects)  # fmt: skip
+        return RuntimeArgument(f"{self.name}_case", words)
 
     def attribute(self, name: str, make: MakeArgument) -> Any:
         values = [getattr(each, name) for each in self.objects]
@@ -95,8 +120,9 @@ def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
             return slice(*(merged(name, part, make) for part in parts))
         if isinstance(first, FunctionType) and len({value.__code__ for value in values}) == 1:
             return NodeFunctions(tuple(values))
-        if not isinstance(first, (str, dict, set)):
-            return NodeObjects(name, tuple(values))
+        return NodeObjects(name, tuple(values))
+    if all(isinstance(value, (*WHOLE, type(None))) for value in values):
+        return NodeObjects(name, tuple(values))
     other = next(value for value in values if not is_same(first, value))
     raise RuleBroken(
         codes.NODES_DIFFER,
@@ -117,7 +143,7 @@ def _number(name: str, values: list[Any], kinds: set[type], make: MakeArgument) 
             )
         return make(RuntimeArgument(name, words), f64)
     if any(not -(2**31) <= value < 2**31 for value in values):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"`{name}` does not fit in 32 bits")
+        raise RuleBroken(codes.NOT_IN_KERNELS, f"`{name}` does not fit in 32 bits")
     words = tuple(int(value) & 0xFFFFFFFF for value in values)
     return make(RuntimeArgument(name, words), i1 if kinds == {bool} else IndexType())
 

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from math import prod
-from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-import numpy as np
 from xdsl.ir import SSAValue
 
-from ttl.diagnostics import RuleBroken, TTLError, codes
-from ttl.diagnostics.frames import is_pyttl_file
-from ttl.diagnostics.names import UnknownNameError
-from ttl.dialects import ttl
-from ttl.dialects.ttcore import block_type
-from ttl.language import Block, BlockExpression, Transfer
-from ttl.language.described import public_classes_by_name
-from ttl.language.mistakes import OLD_ARGUMENTS, missing_name, no_attribute
-from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
+from ttl.diagnostics import RuleBroken, codes
 
 from . import scalars
-from .block_math import block_math, is_acquired, is_block, operand_type, store
+from .attributes import attribute_of, find_method
 from .branches import choose
-from .builder import KernelBuilder, Value, describe, flow_broken, not_in_kernels, not_yet
-from .calls import CALLS, SUBSCRIPTS, call_method
+from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels
+from .calling import call, handled
+from .calls import SUBSCRIPTS
 from .data_movement import tensor_slice
-from .environment import MISSING, NodeFunctions, NodeObjects
-from .functions import LocalFunction, local_function
-from .items import changing_method, comprehension, iterated, new, unpacked
-from .loops import RangeValue, range_value
-from .pipe_copies import is_pipe, pipe_attribute
-from .printing import RunTimeText
+from .decided import as_constant, known_number, needs_constant, node_object
+from .environment import NodeObjects
+from .functions import local_function
+from .items import comprehension, new, unpacked
+from .operators import binary, compare, folded, unary
 from .scalars import is_run_time
+from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 
 
 def expression(builder: KernelBuilder, node: ast.expr) -> Value:
@@ -53,7 +39,10 @@ def constant(builder: KernelBuilder, node: ast.Constant) -> Value:
 
 
 def name(builder: KernelBuilder, node: ast.Name) -> Value:
-    return builder.lookup(node.id)
+    found = builder.lookup(node.id)
+    if isinstance(found, NodeObjects) and found.is_known_as_a_whole:
+        return node_object(builder, found)
+    return found
 
 
 def tuple_display(builder: KernelBuilder, node: ast.Tuple) -> Value:
@@ -154,20 +143,10 @@ def _formatted(
         raise not_in_kernels("formats that are known only at run time, in texts")
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
-        return [_folded("this text", format, value, spec)]
-    if part.conversion != -1:
-        raise not_in_kernels("conversions of run-time values in texts")
+        return [folded("this text", format, value, spec)]
     if scalars.kind_of(value) is None:
         raise not_in_kernels(f"text with {describe(value)}")
-    return [(value, spec)]
-
-
-CONVERSIONS: dict[int, Callable[[Any], Any]] = {
-    -1: lambda value: value,
-    ord("s"): str,
-    ord("r"): repr,
-    ord("a"): ascii,
-}
+    return [(value, spec if part.conversion == -1 else spec_of_text(value, spec))]
 
 
 def named_expression(builder: KernelBuilder, node: ast.NamedExpr) -> Value:
@@ -187,76 +166,9 @@ def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
     return attribute_of(builder, expression(builder, node.value), node.attr)
 
 
-def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
-    if isinstance(owner, NodeObjects):
-        return owner.attribute(name, builder.runtime_argument)
-    if is_pipe(owner):
-        return pipe_attribute(builder, owner, name)
-    if isinstance(owner, SSAValue):
-        return _block_attribute(builder, owner, name)
-    if name == "shape" and builder.is_tensor(owner):
-        return tuple(owner.shape)  # the real ttnn's is not one
-    try:
-        return getattr(owner, name)
-    except UnknownNameError as error:
-        found = error.diagnostics[0]
-        raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
-    except AttributeError as error:
-        raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
-
-
-def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Value:
-    if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
-        return getattr(block_type(owner.type), name)
-    if isinstance(owner.type, ttl.TransferType) and name == "is_completed":
-        return any(isinstance(use.operation, ttl.WaitTransferOp) for use in owner.uses)
-    if (found := find_method(builder, owner, name)) is not None:
-        method, owner = found
-        return BoundMethod(owner, method)
-    kind = "Block" if ttl.is_block_value(owner.type) else "Transfer"
-    is_known = kind == "Block" or isinstance(owner.type, ttl.TransferType)
-    if is_known and (public := public_classes_by_name().get(kind)) is not None:
-        raise no_attribute(public, name)
-    raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
-
-
-@dataclass(frozen=True, slots=True)
-class BoundMethod:
-    """A method of a block, transfer or list of the kernel that is not called at once."""
-
-    owner: Value
-    method: Callable[..., Value]
-
-
-def get_attribute(
-    builder: KernelBuilder, owner: Value, name: Value, default: Value = MISSING
-) -> Value:
-    """getattr()"""
-    if not isinstance(name, str):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(name)} as the name of an attribute")
-    try:
-        return attribute_of(builder, owner, name)
-    except RuleBroken:
-        if default is MISSING:
-            raise
-        return default
-
-
-def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
-    raise RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"`{name}` of {describe(owner)} cannot be set in a kernel",
-        helps=("keep the value in a variable of the kernel",),
-    )
-
-
-def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
-    return get_attribute(builder, owner, name, None) is not None
-
-
 def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     owner = expression(builder, node.value)
-    index = expression(builder, node.slice)
+    index = known_text(builder, expression(builder, node.slice))
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
     if (handler := SUBSCRIPTS.get(type(owner))) is not None:
@@ -265,6 +177,10 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
+    return _item(builder, owner, index)
+
+
+def _item(builder: KernelBuilder, owner: Value, index: Value) -> Value:
     try:
         if isinstance(owner, list) and isinstance(index, slice):
             return new(builder, owner[index])
@@ -274,11 +190,22 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
-    """An item of a tuple or list of numbers: one condition after the other."""
+    """An item of a tuple or list: one condition after the other."""
+    given = index
+    what = f"an item of {describe(owner)} that is known only at run time"
+    if isinstance(index, tuple):
+        return _item(builder, owner, as_constant(builder, index, what))
+    if scalars.kind_of(index) is int and (known := known_number(builder, index)) is not None:
+        return _item(builder, owner, known)
     if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:
-        raise flow_broken(f"an item of {describe(owner)} that is known only at run time")
+        raise needs_constant(builder, index, what)
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
+
+    is_before = scalars.compare(builder, ast.Lt(), index, 0)
+    if index not in builder.naturals and is_before is not False:  # Python counts from the end then
+        from_end = scalars.arithmetic(builder, ast.Add(), index, len(owner))
+        index = choose(builder, is_before, lambda: from_end, lambda: given)
 
     def item(position: int) -> Value:
         if position == len(owner) - 1:
@@ -286,7 +213,12 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         is_here = scalars.compare(builder, ast.Eq(), index, position)
         return choose(builder, is_here, lambda: owner[position], lambda: item(position + 1))
 
-    return item(0)
+    try:
+        return item(0)
+    except FlowBroken as broken:
+        if builder.may_be_unrolled:  # what becomes of each block is seen better then
+            raise broken
+        raise needs_constant(builder, given, what) from None
 
 
 # Operators ----------------------------------------------------------------------------------------
@@ -297,64 +229,8 @@ def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
     return binary(builder, node.op, left, right)
 
 
-def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
-    sign = scalars.SIGNS[type(operator)]
-    if is_block(left) or is_block(right):
-        if sign not in BY_OPERATOR:
-            raise not_yet(f"`{sign}` on blocks")
-        return block_math(builder, BY_OPERATOR[sign], [left, right])
-    if isinstance(left, SSAValue) or isinstance(right, SSAValue):
-        return scalars.arithmetic(builder, operator, left, right)
-    return _folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
-
-
-FOLDED: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "/": lambda a, b: a / b,
-    "**": lambda a, b: a**b,
-    "@": lambda a, b: a @ b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
-}
-
-
-def _folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
-    """What Python makes of constants."""
-    try:
-        return function(*operands)
-    except TTLError:
-        raise
-    except Exception as error:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{text}: {error}") from None
-
-
 def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
-    value = expression(builder, node.operand)
-    if isinstance(node.op, ast.Not):
-        return scalars.negation(builder, value)
-    if is_block(value):
-        if not isinstance(node.op, ast.USub):
-            raise not_in_kernels(f"`{UNARY[type(node.op)][0]}` of a block")
-        return block_math(builder, BLOCK_OPS["neg"], [value])
-    sign, fold, run_time = UNARY[type(node.op)]
-    if isinstance(value, SSAValue):
-        return run_time(builder, value)
-    return _folded(f"{sign}{value!r}", fold, value)
-
-
-UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any], Callable[..., Value]]] = {
-    ast.USub: ("-", lambda a: -a, scalars.negate),
-    ast.UAdd: ("+", lambda a: +a, lambda builder, value: scalars.as_kind(
-        builder, value, scalars.common_kind(*scalars.scalar_kinds("+", value), int))),
-    ast.Invert: ("~", lambda a: ~a, scalars.invert),
-}  # fmt: skip
+    return unary(builder, node.op, expression(builder, node.operand))
 
 
 def comparison(builder: KernelBuilder, node: ast.Compare) -> Value:
@@ -366,66 +242,12 @@ def _compared(
     builder: KernelBuilder, left: Value, ops: list[ast.cmpop], rest: list[ast.expr]
 ) -> Value:
     right = expression(builder, rest[0])
-    first = _compare(builder, ops[0], left, right)
+    first = compare(builder, ops[0], left, right)
     if len(ops) == 1:
         return first
     return choose(
         builder, first, lambda: _compared(builder, right, ops[1:], rest[1:]), lambda: False
     )
-
-
-def _compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
-    sign = COMPARISONS[type(operator)][0]
-    if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
-        return block_math(builder, BY_OPERATOR[sign], [left, right])
-    if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
-        return (left is right) is isinstance(operator, ast.Is)
-    if is_run_time(left) or is_run_time(right):
-        if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
-            items = list(right) if sign.endswith("in") else [right]
-            found = _is_among(builder, left, items)
-            return scalars.negation(builder, found) if "not" in sign or "!" in sign else found
-        return scalars.compare(builder, operator, left, right)
-    return _folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
-
-
-def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
-    """Of containers: item by item, until two differ."""
-    if not isinstance(left, (tuple, list)):
-        return _compare(builder, ast.Eq(), left, right)
-    if type(left) is not type(right) or len(left) != len(right):
-        return False
-    if not left:
-        return True
-    first = _are_equal(builder, left[0], right[0])
-    return choose(
-        builder, first, lambda: _are_equal(builder, left[1:], right[1:]), lambda: False
-    )
-
-
-def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value:
-    if not items:
-        return False
-    first = _are_equal(builder, value, items[0])
-    return choose(builder, first, lambda: True, lambda: _is_among(builder, value, items[1:]))
-
-
-def _are_scalars(*values: Value) -> bool:
-    return all(scalars.kind_of(value) is not None for value in values)
-
-
-COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
-    ast.Lt: ("<", lambda a, b: a < b),
-    ast.LtE: ("<=", lambda a, b: a <= b),
-    ast.Gt: (">", lambda a, b: a > b),
-    ast.GtE: (">=", lambda a, b: a >= b),
-    ast.Eq: ("==", lambda a, b: a == b),
-    ast.NotEq: ("!=", lambda a, b: a != b),
-    ast.Is: ("is", lambda a, b: a is b),
-    ast.IsNot: ("is not", lambda a, b: a is not b),
-    ast.In: ("in", lambda a, b: a in b),
-    ast.NotIn: ("not in", lambda a, b: a not in b),
-}
 
 
 def boolean_expression(builder: KernelBuilder, node: ast.BoolOp) -> Value:
@@ -469,260 +291,9 @@ def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
         owner = expression(builder, node.func.value)
         if (found := find_method(builder, owner, node.func.attr)) is not None:
             method, owner = found
-            return _handled(builder, method, [owner, *arguments], keywords)
+            return handled(builder, method, [owner, *arguments], keywords)
         return call(builder, attribute_of(builder, owner, node.func.attr), arguments, keywords)
     return call(builder, expression(builder, node.func), arguments, keywords)
-
-
-def find_method(
-    builder: KernelBuilder, owner: Value, name: str
-) -> tuple[Callable[..., Value], Value] | None:
-    """The handler of a method of the language, or of one that changes a container."""
-    if (found := call_method(builder, owner, name)) is not None:
-        return found
-    changing = changing_method(owner, name)
-    return None if changing is None else (changing, owner)
-
-
-def _handled(
-    builder: KernelBuilder,
-    handler: Callable[..., Value],
-    arguments: list[Value],
-    keywords: dict[str, Value],
-) -> Value:
-    try:
-        return handler(builder, *arguments, **keywords)
-    except TypeError:
-        try:
-            inspect.signature(handler).bind(builder, *arguments, **keywords)
-        except TypeError as error:  # the call itself is wrong, not something in it
-            called = "Block.store" if handler is store else ""
-            helps = [OLD_ARGUMENTS[called, k] for k in keywords if (called, k) in OLD_ARGUMENTS]
-            message = f"in this call: {error}"
-            raise RuleBroken(codes.WRONG_ARGUMENT, message, helps=tuple(helps)) from None
-        raise
-
-
-def call(
-    builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
-) -> Value:
-    if isinstance(function, BoundMethod):
-        return _handled(builder, function.method, [function.owner, *arguments], keywords)
-    if isinstance(function, partial):
-        bound = function.keywords | keywords
-        return call(builder, function.func, [*function.args, *arguments], bound)
-    if isinstance(function, MethodType) and _is_users(function.__func__):
-        return builder.inline(function.__func__, [function.__self__, *arguments], keywords)
-    if isinstance(function, (MethodType, BuiltinFunctionType)):
-        owner = function.__self__
-        if (found := find_method(builder, owner, function.__name__)) is not None:
-            method, owner = found
-            return _handled(builder, method, [owner, *arguments], keywords)
-    if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
-        return builder.inline(function, arguments, keywords)
-    handler = CALLS.get(function) if _is_hashable(function) else None
-    if handler is not None:
-        return _handled(builder, handler, arguments, keywords)
-    python = PYTHON.get(function) if _is_hashable(function) else None
-    given = [*arguments, *keywords.values()]
-    if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
-        return _handled(builder, python, arguments, keywords)
-    if is_run_time(given) or has_block(given) or not _is_pure(function):
-        raise not_yet(f"calls of {called(function)!r}")
-    constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
-    return _folded(called(function), lambda: function(*constants, **keywords))
-
-
-def has_block(values: Any) -> bool:
-    return any(
-        has_block(value) if isinstance(value, (tuple, list)) else is_block(value)
-        for value in values
-    )
-
-
-def _is_users(function: Value) -> bool:
-    return isinstance(function, FunctionType) and not is_pyttl_file(function.__code__.co_filename)
-
-
-def _is_hashable(value: Value) -> bool:
-    return callable(value) and type(value).__hash__ is not None
-
-
-def _is_pure(function: Value) -> bool:
-    """Can it be called now, on constants?"""
-    if function in PURE:
-        return True
-    if isinstance(function, BuiltinFunctionType):
-        owner = function.__self__
-        return owner is math or isinstance(owner, (int, float, *READ_ONLY))
-    if isinstance(function, type) and issubclass(function, (np.generic, BaseException)):
-        return True
-    return isinstance(function, MethodType) and isinstance(function.__self__, (int, float, str))
-
-
-def called(function: Value) -> str:
-    name = str(getattr(function, "__name__", function))
-    owner = getattr(function, "__self__", None)
-    return f"{type(owner).__name__}.{name}" if isinstance(function, MethodType) else name
-
-
-# Their methods that change them are found before.
-READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
-
-PURE = (
-    abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, int,
-    issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
-    type,
-)  # fmt: skip
-
-
-def length(builder: KernelBuilder, value: Value) -> Value:
-    if isinstance(value, RangeValue) and value.count is not None:
-        return value.count
-    if is_block(value) and (shape := operand_type(value).shape) is not None:
-        return prod(shape)
-    if isinstance(value, (SSAValue, RangeValue)) or not hasattr(value, "__len__"):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
-    return len(value)
-
-
-def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
-    """isinstance(); of a run-time value as of what it is in Python."""
-    if not isinstance(value, SSAValue):
-        return isinstance(value, kinds)
-    found = scalars.kind_of(value)
-    if found is None:
-        is_transfer = isinstance(value.type, ttl.TransferType)
-        found = Transfer if is_transfer else Block if is_acquired(value) else BlockExpression
-    return issubclass(found, kinds)
-
-
-def absolute(builder: KernelBuilder, value: Value) -> Value:
-    if is_block(value):
-        return block_math(builder, BLOCK_OPS["abs"], [value])
-    return scalars.absolute(builder, value)
-
-
-def slice_object(builder: KernelBuilder, *parts: Value) -> Value:
-    return slice(*parts)
-
-
-def tuple_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return tuple(iterated(value))
-
-
-def list_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return new(builder, iterated(value))
-
-
-def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return new(builder, set(iterated(value)))
-
-
-def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
-    return new(builder, dict(value, **items))
-
-
-def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
-    numbers = [binary(builder, ast.Add(), start, n) for n in range(len(iterated(value)))]
-    return new(builder, list(zip(numbers, iterated(value), strict=True)))
-
-
-def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
-    columns = [iterated(value) for value in values]
-    if strict and len({len(column) for column in columns}) > 1:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "zip() of different lengths")
-    return new(builder, list(zip(*columns, strict=False)))
-
-
-def backwards(builder: KernelBuilder, value: Value) -> Value:
-    return new(builder, iterated(value)[::-1])
-
-
-def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
-    rows = zip(*(iterated(value) for value in values), strict=False)
-    return new(builder, [call(builder, function, list(row), {}) for row in rows])
-
-
-def in_order(
-    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Value = False
-) -> Value:
-    items = iterated(value)
-    keys = items if key is None else [call(builder, key, [item], {}) for item in items]
-    if is_run_time(keys):
-        raise not_yet("sorted() of run-time values")
-    positions = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
-    return new(builder, [items[position] for position in positions])
-
-
-def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
-    for value in iterated(values):
-        start = binary(builder, ast.Add(), start, value)
-    return start
-
-
-def any_true(builder: KernelBuilder, values: Value) -> Value:
-    return _truth_of(builder, iterated(values), False)
-
-
-def all_true(builder: KernelBuilder, values: Value) -> Value:
-    return _truth_of(builder, iterated(values), True)
-
-
-def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Value:
-    found: Value = is_all
-    for value in values:
-        now, so_far = scalars.truth(builder, value), found
-
-        def last(now: Value = now) -> Value:
-            return now
-
-        def first(so_far: Value = so_far) -> Value:
-            return so_far
-
-        found = choose(builder, so_far, *((last, first) if is_all else (first, last)))
-    return found
-
-
-PYTHON: dict[Any, Callable[..., Value]] = {
-    range: range_value,
-    list: list_of,
-    dict: dict_of,
-    set: set_of,
-    tuple: tuple_of,
-    enumerate: enumerated,
-    zip: zipped,
-    reversed: backwards,
-    map: mapped,
-    sorted: in_order,
-    getattr: get_attribute,
-    hasattr: has_attribute,
-    setattr: set_attribute,
-    isinstance: is_instance,
-    min: scalars.minimum,
-    max: scalars.maximum,
-    abs: absolute,
-    len: length,
-    int: scalars.to_int,
-    float: scalars.to_float,
-    bool: scalars.truth,
-    slice: slice_object,
-    sum: total,
-    any: any_true,
-    all: all_true,
-}
-# Python's own would not see what the items are, or would give what a kernel may not keep.
-ALWAYS = (
-    range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, setattr,
-    isinstance, len,
-)  # fmt: skip
-
-
-def steps_of(value: Value) -> RangeValue | None:
-    """What a `for` can go over."""
-    if isinstance(value, range):
-        return RangeValue(value.start, value.stop, value.step)
-    return value if isinstance(value, RangeValue) else None
 
 
 EXPRESSIONS: dict[type[ast.expr], Callable[[KernelBuilder, Any], Value]] = {

@@ -38,6 +38,14 @@ class LocalFunction:
     signature: inspect.Signature
 
 
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A method of a block, transfer or list of the kernel that is not called at once."""
+
+    owner: Value
+    method: Callable[..., Value]
+
+
 def local_function(
     builder: KernelBuilder, tree: Definition, evaluate: Callable[[ast.expr], Value]
 ) -> LocalFunction:
@@ -78,8 +86,9 @@ def inline(
 ) -> Value:
     """The call of a function of the program; `body` translates what stands in it."""
     tree, signature, frame = _entered(builder, function)
-    if _is_running(builder, tree):
-        raise not_in_kernels("a function that calls itself", "write a loop")
+    if _running(builder, tree) > MOST_CALLS:
+        what = f"a function that calls itself more than {MOST_CALLS} times, or without end"
+        raise not_in_kernels(what, "write a loop")
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError as error:
@@ -127,13 +136,15 @@ def _entered(
     return tree, inspect.signature(first), frame
 
 
-def _is_running(builder: KernelBuilder, tree: Definition) -> bool:
-    frame: Frame | None = builder.frame
-    while frame is not None:
-        if frame.tree is tree:
-            return True
-        frame = frame.caller
-    return False
+MOST_CALLS = 32
+
+
+def _running(builder: KernelBuilder, tree: Definition) -> int:
+    """How many calls of a function are being translated."""
+    count, frame = 0, builder.frame
+    while frame.caller is not None:
+        count, frame = count + (frame.tree is tree), frame.caller
+    return count
 
 
 def own_names(tree: Definition) -> frozenset[str]:

@@ -12,6 +12,7 @@ from ttl.diagnostics import RuleBroken, codes
 
 from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels, not_yet
 from .containers import CHANGING
+from .decided import as_constant
 from .loops import RangeValue
 from .scalars import is_run_time
 
@@ -66,7 +67,7 @@ def set_item(builder: KernelBuilder, container: Value, index: Value, value: Valu
     def put() -> None:
         container[index] = value
 
-    _require_constant(index)
+    index = _constant(builder, index)
     changed(builder, container, put)
 
 
@@ -74,18 +75,14 @@ def delete_item(builder: KernelBuilder, container: Value, index: Value) -> None:
     def take() -> None:
         del container[index]
 
-    _require_constant(index)
+    index = _constant(builder, index)
     changed(builder, container, take)
 
 
-def _require_constant(index: Value) -> None:
-    if is_run_time(index):
-        raise FlowBroken(
-            codes.NOT_COMPILED_YET,
-            "the compiler does not translate an assignment to an item that is known only at run "
-            "time yet",
-            helps=("use an index that is known when compiling",),
-        )
+def _constant(builder: KernelBuilder, index: Value) -> Value:
+    if not is_run_time(index):
+        return index
+    return as_constant(builder, index, "a change of an item that is known only at run time")
 
 
 def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> Any:

@@ -43,6 +43,7 @@ from .changing import (
     typed,
     zipped,
 )
+from .containers import CHANGING
 from .environment import MISSING, is_same
 from .handing_on import HandedOn
 from .scalars import (
@@ -87,7 +88,7 @@ class Carried:
             mark, handed_mark = len(self.start), len(self.handed.start)
             by_value = reads_first(loop.nodes, variable[1])
             template = self._template(value, by_value)
-            if template is MISSING or not any(_places(template)):
+            if template is MISSING or not (any(_places(template)) or isinstance(value, list)):
                 del self.start[mark:], self.handed.start[handed_mark:]
                 self.fixed[variable] = _Changing(variable[1], value)
             else:
@@ -125,10 +126,23 @@ class Carried:
         self.builder.values = dict(self.before)
         handed = self.handed.start if is_test else self.handed.resume()
         self._are_popped(arguments)
-        for variable, template in self.templates.items():
-            self.builder.values[variable] = filled(template, arguments, handed)
-            name_value(self.builder.values[variable], variable[1])
+        self._bind(arguments, handed)
         self.builder.values |= self.fixed
+
+    def _bind(self, values: Sequence[SSAValue], handed: Sequence[SSAValue]) -> None:
+        for variable, template in self.templates.items():
+            value = filled(template, values, handed)
+            name_value(value, variable[1])
+            self._make_lists(value)
+            self.builder.values[variable] = value
+
+    def _make_lists(self, value: Value) -> None:
+        """The lists in it are new ones, which may be changed here."""
+        if isinstance(value, list):
+            loops = self.builder.loops
+            self.builder.containers.made(value, loops[-1] if loops else None)
+        for item in value if isinstance(value, (list, tuple)) else ():
+            self._make_lists(item)
 
     def _are_popped(self, values: Sequence[SSAValue]) -> None:
         self.builder.popped |= {values[number] for number in self.values_of_blocks}
@@ -147,7 +161,7 @@ class Carried:
                 if _hands_on(template) or (value.broken and _is_read(template, arguments)):
                     raise value.refuse()
                 unusable[variable] = value
-            elif (broken := self._match(variable[1], template, value, yielded, handed)) is not None:
+            elif (broken := self._match(variable, template, value, yielded, handed)) is not None:
                 if _is_read(template, arguments):
                     raise broken
                 unusable[variable] = Unusable(broken)
@@ -163,26 +177,32 @@ class Carried:
 
     def _match(
         self,
-        name: str,
+        variable: Variable,
         template: Any,
         value: Value,
         yielded: list[SSAValue],
         handed: dict[int, SSAValue],
     ) -> RuleBroken | None:
+        name = variable[1]
         if isinstance(template, HandedSlot):
             if handed.setdefault(template.number, value) is not value:
                 return flow_broken("a loop in which two names of a block part")
             return self.handed.broken(template.number, value)
         if isinstance(template, Slot):
             type = yielded[template.number].type
-            if not _fits(value, type):
-                return _other_kind(name, self.start[template.number], value)
+            if not _fits(self.builder, value, type):
+                start = self.start[template.number]
+                if not self.builder.keeps_kinds and {kind_of(start), kind_of(value)} <= {*TYPES}:
+                    self.builder.grown[variable] = kind_of(value) or float
+                return _other_kind(name, start, value)
             yielded[template.number] = typed(self.builder, value, type)
             return None
         pairs = zipped(template, value)
+        if pairs is None and isinstance(template, list) and isinstance(value, list):
+            return flow_broken(f"a loop that changes the length of `{name}`, a list made before it")
         if pairs is None:
             return None if is_same(template, value) else _other_kind(name, template, value)
-        found = [self._match(name, *pair, yielded, handed) for pair in pairs]
+        found = [self._match(variable, *pair, yielded, handed) for pair in pairs]
         return next((broken for broken in found if broken), None)
 
     def finish(self, results: Sequence[SSAValue], unusable: dict[Variable, Unusable]) -> None:
@@ -190,9 +210,7 @@ class Carried:
         self.builder.values = dict(self.before)
         handed = self.handed.resume()
         self._are_popped(results)
-        for variable, template in self.templates.items():
-            self.builder.values[variable] = filled(template, results, handed)
-            name_value(self.builder.values[variable], variable[1])
+        self._bind(results, handed)
         self.builder.values |= unusable
 
 
@@ -211,15 +229,20 @@ def _hands_on(template: Any) -> bool:
 
 def _is_read(template: Any, arguments: Sequence[SSAValue]) -> bool:
     """Does the next iteration read it?"""
+    if isinstance(template, list):
+        return True  # what is known of it, as its length, is written into the body
     return _hands_on(template) or any(arguments[p.number].uses for p in _places(template))
 
 
-def _fits(value: Value, type: Attribute) -> bool:
+def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
     kind = kind_of(value)
     if kind is None:
         return (changes(value) or is_readable(value)) and value.type == type
     wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
-    return wanted is not None and common_kind(kind, wanted) is wanted
+    if wanted is not None and kind is not wanted:
+        builder.mixes_kinds = True
+        return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
+    return wanted is not None
 
 
 def _other_kind(name: str, start: Value, end: Value) -> RuleBroken:
@@ -238,11 +261,41 @@ def assigned(builder: KernelBuilder, nodes: Iterable[ast.AST]) -> set[Variable]:
     nodes = list(nodes)
     found = {variable for name in stored_names(nodes) if (variable := builder.variable(name))}
     found -= _summed_blocks(builder, nodes)
+    found |= _changed_lists(builder, nodes)
     frame: Any = builder.frame
     while frame is not None:
         found |= {(frame.number, name) for name in frame.shared}
         frame = frame.caller
     return found
+
+
+def _changed_lists(builder: KernelBuilder, nodes: list[ast.AST]) -> set[Variable]:
+    """Lists of the kernel that it changes in place, under the only name that they have."""
+    owners = {
+        part.value.id
+        for node in nodes
+        for part in ast.walk(node)
+        if (isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load))
+        or (isinstance(part, ast.Attribute) and part.attr in CHANGING[list])
+        if isinstance(part.value, ast.Name)
+    }
+    found = {variable for name in owners if (variable := builder.variable(name))}
+    return {variable for variable in found if _is_own_list(builder, variable)}
+
+
+def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
+    value = builder.values.get(variable)
+    if not isinstance(value, list) or builder.containers.loop_of(value, MISSING) is MISSING:
+        return False
+    others = [other for each, other in builder.values.items() if each != variable]
+    return not any(_holds(other, value) for other in others)
+
+
+def _holds(value: Value, what: list[Any]) -> bool:
+    if value is what:
+        return True
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (list, tuple, dict)) and any(_holds(item, what) for item in items)
 
 
 def _summed_blocks(builder: KernelBuilder, nodes: list[ast.AST]) -> set[Variable]:
@@ -287,6 +340,10 @@ def _stored(node: ast.AST) -> frozenset[str]:
         return frozenset({node.id} if isinstance(node.ctx, ast.Store) else ())
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return frozenset({node.name})
+    if isinstance(node, ast.alias):
+        return frozenset({node.asname or node.name.partition(".")[0]})
+    if isinstance(node, ast.MatchAs) and node.name is not None:
+        return frozenset({node.name})
     if isinstance(node, ast.Lambda):
         return frozenset()
     return frozenset(stored_names(ast.iter_child_nodes(node)))
@@ -306,7 +363,7 @@ def settle_fills(
     if not fills:
         return
     mark, scratch = builder.mark(), Block()
-    with _inside(builder, loop, scratch):
+    with inside(builder, loop, scratch):
         body()
         ends = builder.values
     builder.go_back(mark)
@@ -331,6 +388,13 @@ class RangeValue:
         """How many steps there are, if that is known."""
         bounds = (self.start, self.stop, self.step)
         return None if is_run_time(bounds) else len(range(*bounds))
+
+
+def steps_of(value: Value) -> RangeValue | None:
+    """What a `for` can go over."""
+    if isinstance(value, range):
+        return RangeValue(value.start, value.stop, value.step)
+    return value if isinstance(value, RangeValue) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -361,7 +425,8 @@ def new_loop(
 
 
 @contextmanager
-def _inside(builder: KernelBuilder, loop: FlowLoop, block: Block) -> Iterator[None]:
+def inside(builder: KernelBuilder, loop: FlowLoop, block: Block) -> Iterator[None]:
+    """What is translated inside belongs to the body of the loop."""
     loops, unfinished = builder.loops, builder.unfinished
     builder.loops, builder.unfinished = (*loops, loop), (*unfinished, None)
     try:
@@ -408,8 +473,13 @@ def loop_over(
     block.args[0].name_hint = hint
     if lower in builder.naturals:
         builder.naturals.add(block.args[0])
+    if steps.count and steps.step > 0:
+        every = range(steps.start, steps.stop, steps.step)
+        builder.ranges[block.args[0]] = (every[0], every[-1])
+    elif steps.count:
+        builder.ranges[block.args[0]] = (0, steps.count - 1)
     arguments = list(block.args[1:])
-    with _inside(builder, loop, block):
+    with inside(builder, loop, block):
         carried.enter(arguments)
         builder.assign(target.id, _counted(builder, steps, block.args[0], hint))
         body()
@@ -522,7 +592,7 @@ def loop_while(
         builder.emit(scf.ConditionOp(decided, *test.args))
     block = Block(arg_types=carried.types)
     arguments = list(block.args)
-    with _inside(builder, loop, block):
+    with inside(builder, loop, block):
         carried.enter(arguments)
         body()
         yielded, unusable = carried.leave(arguments)

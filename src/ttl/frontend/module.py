@@ -117,10 +117,18 @@ def _build_function(
 ) -> func.FuncOp:
     kernel = program.kernels[number]
     environment = _environment(program, number)
-    builder = KernelBuilder(
-        kernel, environment, program.grid, program.tensors, target.device_api, nets
-    )
-    build_kernel(builder)
+
+    def translated(keeps_kinds: bool) -> KernelBuilder:
+        builder = KernelBuilder(
+            kernel, environment, program.grid, program.tensors, target.device_api, nets, keeps_kinds
+        )
+        builder.names_around = program.operation.local_names
+        build_kernel(builder)
+        return builder
+
+    builder = translated(keeps_kinds=False)
+    if builder.mixes_kinds and builder.tells_kinds:
+        builder = translated(keeps_kinds=True)
     mistakes += builder.diagnostics
     builder.entry.add_op(func.ReturnOp())
     if not builder.diagnostics:

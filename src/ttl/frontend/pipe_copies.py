@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.language.pipes import receiver_sends, source_receives
+from ttl.language.pipes import receiver_sends, source_receives, used_after_callback
 
 from .builder import KernelBuilder, Value, describe, not_yet
 
@@ -63,6 +63,8 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
     pipe, block, kind = (source, destination, "receive") if is_pipe(source) else (
         destination, source, "send")  # fmt: skip
     _check_role(pipe, kind)
+    if pipe in builder.released:
+        raise used_after_callback("the pipe", f"if_{pipe.type.role.data}")
     if not isinstance(block, SSAValue) or not isinstance(block.owner, ttl.AcquireOp):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,

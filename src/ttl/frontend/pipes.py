@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i1
+from xdsl.dialects.builtin import IndexType, StringAttr, SymbolRefAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -18,8 +19,8 @@ from ttl.semantics.kernel_kinds import KernelKind
 
 from .builder import CannotCompile, KernelBuilder, Nets, Value, Variable, describe, not_yet
 from .environment import NodeFunctions
-from .functions import LocalFunction
-from .loops import Carried, assigned, new_loop
+from .functions import BoundMethod, LocalFunction
+from .loops import Carried, assigned, inside, new_loop
 
 # Declarations -------------------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@ def _named(builder: KernelBuilder, net: PipeNet) -> dict[str, Any]:
 def for_each(kind: type[ttl.ForEachPipeOp], call: str) -> Callable[..., Value]:
     def made(builder: KernelBuilder, net: PipeNet, function: Value) -> Value:
         builder.require(KernelKind.DATAMOVEMENT, f"PipeNet.{call}()")
-        if not isinstance(function, (LocalFunction, NodeFunctions, FunctionType)):
+        if not callable(function) and not isinstance(function, CALLABLE):
             raise RuleBroken(
                 codes.WRONG_ARGUMENT,
                 f"PipeNet.{call}() takes a function, not {describe(function)}",
@@ -88,21 +89,23 @@ def _translate(
     function: Value,
 ) -> None:
     """The function's body stands once, for all pipes; what it changes is carried on."""
-    carried = Carried(builder, assigned(builder, []), new_loop(builder, (), set(), ()))
+    loop = new_loop(builder, (), set(), ())
+    carried = Carried(builder, assigned(builder, []), loop)
     pipe = ttl.PipeType(properties["net"], StringAttr(kind.ROLE))
     block = Block(arg_types=[pipe, *carried.types])
     block.args[0].name_hint = "pipe"
     arguments = list(block.args[1:])
     carried.enter(arguments)
-    with builder.inside(block):
+    with inside(builder, loop, block):
         try:
-            builder.inline(function, [block.args[0]], {})
+            builder.call_value(function, [block.args[0]], {})
         except (CannotCompile, RuleBroken):
             builder.values = carried.before
             raise
         transfers = _leaving_transfers(builder, block, carried)
         yielded, unusable = carried.leave(arguments)
         builder.emit(ttl.YieldOp.create(operands=[*yielded, *transfers.values()]))
+    builder.released |= {block.args[0]}
     start = [*carried.start]
     for transfer in transfers.values():
         start.append(builder.value(ttl.NoTransferOp.create(result_types=[transfer.type])))
@@ -118,6 +121,47 @@ def _translate(
     changed = len(carried.start)
     carried.finish(list(op.results[:changed]), unusable)
     builder.values |= dict(zip(transfers, op.results[changed:], strict=True))
+
+
+# One call after the other -------------------------------------------------------------------------
+
+
+def counts_on_nodes(builder: KernelBuilder, net: PipeNet, role: str) -> list[int]:
+    """How many pipes in which it has the role a node may have, as far as this path knows."""
+    routes = net.routes(builder.grid)
+    having = Counter(
+        node
+        for route in routes
+        for node in ((route.source,) if role == "src" else route.receivers)
+    )
+    known = builder.facts.get((SymbolRefAttr(builder.nets.name(net)), role))
+    counts = {*having.values()} if known is not False else set()
+    if known is not True and (known is False or len(having) < prod(builder.grid)):
+        counts.add(0)
+    return sorted(counts)
+
+
+def pipe_count(builder: KernelBuilder, net: PipeNet, role: str) -> SSAValue:
+    properties = {**_named(builder, net), "role": StringAttr(role)}
+    count = ttl.PipeCountOp.create(properties=properties, result_types=[IndexType()])
+    return builder.value(count)
+
+
+def call_with_pipe(role: str, place: int) -> Callable[..., Value]:
+    """Calls a function with the pipe at a place among the node's."""
+
+    def made(builder: KernelBuilder, net: PipeNet, function: Value) -> None:
+        properties = _named(builder, net)
+        local = ttl.LocalPipeOp.create(
+            operands=[builder.index(place)],
+            properties=properties,
+            result_types=[ttl.PipeType(properties["net"], StringAttr(role))],
+        )
+        pipe = builder.value(local, "pipe")
+        builder.call_value(function, [pipe], {})
+        builder.released |= {pipe}
+
+    return made
 
 
 def _leaving_transfers(
@@ -143,6 +187,9 @@ def _blocks_around(value: SSAValue) -> Iterable[Block]:
         parent = block.parent_op()
         block = parent.parent_block() if parent is not None else None
 
+
+# What can be called and is no Python callable; the rest is in expressions.
+CALLABLE = (LocalFunction, NodeFunctions, BoundMethod)
 
 NET_METHODS: dict[str, Callable[..., Value]] = {
     "if_src": for_each(ttl.IfSrcOp, "if_src"),

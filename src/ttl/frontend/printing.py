@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, i64
@@ -14,7 +13,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.language import DataflowBuffer
 from ttl.semantics.dtypes import DType, dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.layout import TILE_LAYOUT, layout_of
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.printing import (
     block_heading,
     buffer_text,
@@ -22,18 +21,13 @@ from ttl.semantics.printing import (
     expression_heading,
     tensor_heading,
 )
+from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
 from .scalars import is_run_time, kind_of
+from .texts import RunTimeText
 
 POINTERS = ("rd_ptr", "wr_ptr", "wr_tile_ptr", "filled")
-
-
-@dataclass(frozen=True, slots=True)
-class RunTimeText:
-    """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
-
-    parts: tuple[str | tuple[SSAValue, str], ...]
 
 
 class _Line:
@@ -49,11 +43,11 @@ class _Line:
                 if isinstance(part, str):
                     self.format += escaped(part)
                 else:
-                    self._field(*part)
+                    self._field(builder, *part)
         elif isinstance(value, (tuple, list)) and is_run_time(value):
             self._items(builder, value)
         elif isinstance(value, SSAValue):
-            self._field(value)
+            self._field(builder, value)
         else:
             self.format += escaped(str(value))
 
@@ -67,11 +61,12 @@ class _Line:
         self.format += "," if isinstance(items, tuple) and len(items) == 1 else ""
         self.format += brackets[1]
 
-    def _field(self, value: SSAValue, spec: str = "") -> None:
+    def _field(self, builder: KernelBuilder, value: SSAValue, spec: str = "") -> None:
         if kind_of(value) is None:
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"print() inside a text of {describe(value)}")
+            raise RuleBroken(codes.NOT_IN_KERNELS, f"print() inside a text of {describe(value)}")
         self.format += f"{{:{spec}}}" if spec else "{}"
         self.values.append(value)
+        builder.tells_kinds = True
 
 
 def escaped(text: str) -> str:
@@ -79,23 +74,28 @@ def escaped(text: str) -> str:
 
 
 def print_values(builder: KernelBuilder, *values: Value, **options: Value) -> None:
-    num_pages = options.pop("num_pages", 1)
+    num_pages, sep, end = (options.pop(name, None) for name in ("num_pages", "sep", "end"))
+    num_pages = 1 if num_pages is None else num_pages
+    options.pop("flush", None)
     if options:
         raise not_in_kernels(
             f"print() with {', '.join(f'{name}=' for name in options)}",
-            "give print() values, and num_pages= beside a tensor",
+            "give print() values, sep= and end=, and num_pages= beside a tensor",
         )
     positions = [n for n, value in enumerate(values) if _is_object(builder, value)]
-    if is_run_time(num_pages):
-        raise not_in_kernels("num_pages= that is known only at run time")
-    check_print(len(positions), num_pages)
+    if is_run_time((num_pages, sep, end)) or isinstance(sep, RunTimeText):
+        raise not_in_kernels("print() with options that are known only at run time")
+    check_print(len(positions), num_pages, sep, end)
+    between = escaped(" " if sep is None else sep)
     position = positions[0] if positions else len(values)
-    before = _line(builder, values[:position])
-    after = _line(builder, values[position + 1 :])
+    before = _line(builder, values[:position], between)
+    after = _line(builder, values[position + 1 :], between)
     shown = _shown(builder, values[position], num_pages) if positions else {}
     if positions:
-        before.format += " " if position else ""
-        after.format = (" " if after.format else "") + after.format
+        before.format += between if position else ""
+        after.format = (between if position + 1 < len(values) else "") + after.format
+    if end not in (None, "\n"):
+        shown["end"] = escaped(end)
     objects = shown.pop("values", [])
     builder.emit(
         ttl.PrintOp.create(
@@ -111,10 +111,10 @@ def print_values(builder: KernelBuilder, *values: Value, **options: Value) -> No
     )
 
 
-def _line(builder: KernelBuilder, values: tuple[Value, ...]) -> _Line:
+def _line(builder: KernelBuilder, values: tuple[Value, ...], between: str) -> _Line:
     line = _Line()
     for number, value in enumerate(values):
-        line.format += " " if number else ""
+        line.format += between if number else ""
         line.add(builder, value)
     return line
 
@@ -140,8 +140,6 @@ def _shown(builder: KernelBuilder, value: Value, num_pages: int) -> dict[str, An
 
 def _block(builder: KernelBuilder, block: SSAValue) -> dict[str, Any]:
     type = block_type(block.type)
-    if type.layout is not TILE_LAYOUT:
-        raise not_yet("print() of a row-major block")
     assert isinstance(block.owner, ttl.AcquireOp)
     name = next(n for n, handle in builder.buffers.items() if handle is block.owner.buffer)
     return {"shows": "block", "heading": block_heading(name, type), "values": [block]}
@@ -168,20 +166,22 @@ def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, An
         )
     dtype = dtype_of(tensor)
     assert dtype is not None
-    if layout_of(tensor) is not TILE_LAYOUT:
-        raise not_yet("print() of a row-major tensor")
+    row = row_page_elements(tensor)
+    if row is not None and row < tuple(tensor.shape)[-1]:
+        raise not_yet("print() of a row-major tensor whose rows are cut by shards")
     return {
         "shows": "tensor",
         "heading": tensor_heading(tensor.shape, tensor.dtype),
-        "values": [builder.tensor(tensor), _page_buffer(builder, dtype)],
+        "values": [builder.tensor(tensor), _page_buffer(builder, dtype, row)],
     }
 
 
-def _page_buffer(builder: KernelBuilder, dtype: DType) -> SSAValue:
-    """A page of L1 of this kernel's own, where it can look at a page of a tensor."""
-    name = f"{builder.kernel.name}_{dtype.name}_page"
+def _page_buffer(builder: KernelBuilder, dtype: DType, row: int | None) -> SSAValue:
+    """A page of L1 of this kernel's own for a page of a tensor: a tile, or a row of elements."""
+    name = f"{builder.kernel.name}_{dtype.name}_page" + (f"_of_{row}" if row else "")
     if name not in builder.page_buffers:
-        type = ttl.DataflowBufferType.of((1, 1), dtype, 1)
+        layout = TILE_LAYOUT if row is None else ROW_MAJOR_LAYOUT
+        type = ttl.DataflowBufferType.of((1, 1) if row is None else (row,), dtype, 1, layout)
         bind = ttl.BindBufferOp.create(
             properties={"buffer": SymbolRefAttr(name)}, result_types=[type]
         )

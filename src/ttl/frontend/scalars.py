@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from operator import eq, ne
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -16,8 +17,16 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.language.block import truth_of_block
 
-from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
+from .builder import KernelBuilder, Value, describe, not_in_kernels
+from .decided import (
+    arms_of,
+    known_comparison,
+    known_constant,
+    known_number,
+    needs_constant,
+)
 
 INDEX = IndexType()
 TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
@@ -107,7 +116,7 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     if sign in ("//", "%"):
         return _divide(builder, sign, one, other, right)
     if sign in ("<<", ">>") and not isinstance(right, SSAValue) and not 0 <= right < 32:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"a shift of a 32-bit integer by {right}")
+        raise RuleBroken(codes.NOT_IN_KERNELS, f"a shift of a 32-bit integer by {right}")
     return integer(builder, INDEX_OPS[sign], one, other)
 
 
@@ -154,10 +163,11 @@ MOST_FACTORS = 16
 
 
 def _power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
-    if not isinstance(exponent, SSAValue) and exponent < 0:
-        raise not_yet("`**` of integers with a negative exponent")
-    if isinstance(exponent, SSAValue) and exponent not in builder.naturals:
-        raise not_yet("`**` of integers with an exponent that may be negative")
+    kinds = scalar_kinds("**", base, exponent)
+    if isinstance(exponent, SSAValue) and (known := known_number(builder, exponent)) is not None:
+        exponent = known
+    if float in kinds or not _is_natural(builder, exponent):
+        return _float_power(builder, base, exponent)
     factor = as_kind(builder, base, int)
     if isinstance(exponent, SSAValue) or exponent > MOST_FACTORS:
         return _power_by_loop(builder, factor, as_kind(builder, exponent, int))
@@ -165,6 +175,25 @@ def _power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     for _ in range(exponent - 1):
         result = integer(builder, arith.MuliOp, result, factor)
     return result
+
+
+def _is_natural(builder: KernelBuilder, value: Value) -> bool:
+    return value in builder.naturals if isinstance(value, SSAValue) else value >= 0
+
+
+def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
+    """Python's, where both numbers are known on a path; squares are products."""
+    numbers = [known_number(builder, value) for value in (base, exponent)]
+    if numbers[1] in (1, 2) and isinstance(base, SSAValue):
+        one = as_kind(builder, base, float)
+        return one if numbers[1] == 1 else builder.value(arith.MulfOp(one, one))
+    for value, number in zip((base, exponent), numbers, strict=True):
+        if number is None:
+            raise needs_constant(builder, value, "`**` that gives a float, of run-time values,")
+    try:
+        return numbers[0] ** numbers[1]  # type: ignore[operator]
+    except (ArithmeticError, ValueError) as error:
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"`**`: {error}") from None
 
 
 def _power_by_loop(builder: KernelBuilder, factor: SSAValue, exponent: SSAValue) -> SSAValue:
@@ -239,11 +268,10 @@ def truth(builder: KernelBuilder, value: Value) -> bool | SSAValue:
     if not isinstance(value, SSAValue):
         return bool(value)
     kind = kind_of(value)
+    if kind is None and ttl.is_block_value(value.type):
+        raise truth_of_block()
     if kind is None:
-        raise not_in_kernels(
-            f"a condition on {describe(value)}",
-            "conditions are on scalars; ttl.math.where() selects elements of blocks",
-        )
+        return True  # transfers, groups and pipes: objects
     return value if kind is bool else compare(builder, ast.NotEq(), value, 0)
 
 
@@ -265,21 +293,62 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Val
     kind = float if float in kinds else int
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
         return sign in ("<=", ">=", "==")
+    if kind is int:
+        known = known_comparison(builder, operator, left, right)
+        if known is None:
+            known = _compare_chosen(builder, operator, left, right)
+        if known is not None:
+            return known
     one, other = (as_kind(builder, value, kind) for value in (left, right))
     if kind is float:
         return builder.value(arith.CmpfOp(one, other, of_floats))
     return builder.value(arith.CmpiOp(one, other, of_integers))
 
 
+def _compare_chosen(
+    builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
+) -> Value:
+    """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
+    if isinstance(right, SSAValue) or not isinstance(left, SSAValue):
+        return None
+    chosen = _chosen_constants(left)
+    if chosen is None:
+        return None
+    condition, *numbers = chosen
+    fold = {ast.Eq: eq, ast.NotEq: ne}.get(type(operator))
+    if fold is None:
+        return None
+    then, otherwise = (fold(number, right) for number in numbers)
+    if then == otherwise:
+        return bool(then)
+    return condition if then else negation(builder, condition)
+
+
+def _chosen_constants(value: SSAValue) -> tuple[SSAValue, int, int] | None:
+    """The condition and the two constants of a value that is one or the other."""
+    numbers = [known_constant(arm) for arm in arms_of(value)]
+    if len(numbers) != 2 or not all(isinstance(number, int) for number in numbers):
+        return None
+    assert isinstance(value.owner, (arith.SelectOp, scf.IfOp))
+    return value.owner.cond, int(numbers[0] or 0), int(numbers[1] or 0)
+
+
+def either(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    """`one or other` of truth values that are both calculated."""
+    if not isinstance(one, SSAValue) or not isinstance(other, SSAValue):
+        return (one or other) if not isinstance(one, SSAValue) else True if other else one
+    return builder.value(arith.OrIOp(one, other))
+
+
 def _contains(
     builder: KernelBuilder, operator: ast.In | ast.NotIn, left: Value, right: Value
 ) -> Value:
-    if not isinstance(right, (tuple, list, range)):
+    if not isinstance(right, (tuple, list, set, frozenset, dict, range)):
         raise not_in_kernels(f"`in` of {describe(right)}")
     found: Value = False
     for item in right:
         is_item = compare(builder, ast.Eq(), left, item)
-        found = is_item if found is False else builder.value(arith.OrIOp(found, is_item))
+        found = either(builder, found, is_item)
     return negation(builder, found) if isinstance(operator, ast.NotIn) else found
 
 
@@ -296,38 +365,15 @@ PREDICATES: dict[type[ast.cmpop], tuple[str, str, str]] = {
 # Python's own functions ---------------------------------------------------------------------------
 
 
-def minimum(builder: KernelBuilder, *values: Value) -> Value:
-    return _extreme(builder, min, values)
-
-
-def maximum(builder: KernelBuilder, *values: Value) -> Value:
-    return _extreme(builder, max, values)
-
-
-def _extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> Value:
-    """min() and max(): of equal values the first."""
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        values = tuple(values[0])
-    kinds = scalar_kinds(f"{function.__name__}()", *values)
-    if len(set(kinds)) > 1 and float in kinds:
-        raise not_yet(f"{function.__name__}() of ints and floats")
-    kind = common_kind(*kinds, int)
-    result = as_kind(builder, values[0], kind)
-    for value in values[1:]:
-        result = _better(builder, function, result, as_kind(builder, value, kind), kind)
-    return result
-
-
-def _better(
-    builder: KernelBuilder, function: Any, one: SSAValue, other: SSAValue, kind: type
-) -> SSAValue:
-    if kind is float:
-        sign = ast.Lt() if function is min else ast.Gt()
-        return select(builder, compare(builder, sign, other, one), other, one)
-    result = builder.value((arith.MinSIOp if function is min else arith.MaxSIOp)(one, other))
-    natural = [one in builder.naturals, other in builder.naturals]
-    if all(natural) if function is min else any(natural):
-        builder.naturals.add(result)
+def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> SSAValue:
+    """min() and max() of integers."""
+    op = arith.MinSIOp if function is min else arith.MaxSIOp
+    result, *others = (as_kind(builder, value, int) for value in values)
+    for other in others:
+        natural = [value in builder.naturals for value in (result, other)]
+        result = builder.value(op(result, other))
+        if all(natural) if function is min else any(natural):
+            builder.naturals.add(result)
     return result
 
 
@@ -337,6 +383,8 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
         return as_kind(builder, value, int)
     positive = negate(builder, value)
     is_negative = compare(builder, ast.Lt(), value, 0)
+    if not isinstance(is_negative, SSAValue):
+        return positive if is_negative else value
     result = builder.value(arith.SelectOp(is_negative, positive, value))
     if kind is int:
         builder.naturals.add(result)
@@ -348,6 +396,40 @@ def to_int(builder: KernelBuilder, value: Value) -> Value:
     if kind is float:
         return builder.value(arith.IndexCastOp(builder.value(arith.FPToSIOp(value, i32)), INDEX))
     return as_kind(builder, value, int)
+
+
+def floor(builder: KernelBuilder, value: Value) -> Value:
+    """math.floor()"""
+    if scalar_kinds("math.floor()", value) == [float]:
+        value = _divide_floats(builder, "//", value, 1.0)
+    return to_int(builder, value)
+
+
+def ceil(builder: KernelBuilder, value: Value) -> Value:
+    """math.ceil()"""
+    if scalar_kinds("math.ceil()", value) == [float]:
+        return negate(builder, floor(builder, negate(builder, value)))
+    return to_int(builder, value)
+
+
+def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
+    """round(): halves go to the even neighbour."""
+    (kind,) = scalar_kinds("round()", value)
+    if ndigits is None and kind is not float:
+        return as_kind(builder, value, int)
+    if ndigits is None:
+        lower = floor(builder, value)
+        above = arithmetic(builder, ast.Sub(), value, as_kind(builder, lower, float))
+        odd = arithmetic(builder, ast.Mod(), lower, 2)
+        is_half = compare(builder, ast.Eq(), above, 0.5)
+        is_more = compare(builder, ast.Gt(), above, 0.5)
+        up = select(builder, is_more, builder.index(1), builder.index(0))
+        return arithmetic(builder, ast.Add(), lower, select(builder, is_half, odd, up))
+    number, digits = known_number(builder, value), known_number(builder, ndigits)
+    if number is None or digits is None:
+        unknown = value if number is None else ndigits
+        raise needs_constant(builder, unknown, "round() to decimals of a run-time value")
+    return round(number, int(digits))
 
 
 def to_float(builder: KernelBuilder, value: Value) -> Value:

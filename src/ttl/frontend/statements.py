@@ -8,17 +8,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided
-from ttl.language import signpost
+from ttl.language import PipeNet, signpost
 
-from .block_math import accumulate, is_block, refuse_shapeless
+from .block_math import is_block, refuse_shapeless
 from .branches import conditional, not_joined
 from .builder import (
     MISTAKEN,
@@ -31,12 +32,17 @@ from .builder import (
     flow_broken,
     not_in_kernels,
 )
+from .calling import call
 from .choices import without_choice
-from .expressions import binary, expression, steps_of, subscript
-from .functions import RETURNED, Definition, inline, local_function, shared_names
-from .items import bind, changed, delete_item, iterated, unpacked
-from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, stored_names
-from .scalars import common_kind, kind_of, truth
+from .decided import Undecided, repeated
+from .expressions import expression
+from .functions import RETURNED, BoundMethod, Definition, inline, shared_names
+from .items import iterated
+from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
+from .pipes import call_with_pipe, counts_on_nodes, pipe_count
+from .rewritten import as_branches, without_assignment, without_else
+from .scalars import as_kind, common_kind, kind_of, truth
+from .simple_statements import STATEMENTS, bind_target, expression_statement
 from .source import kernel_tree
 from .steps import (
     End,
@@ -68,6 +74,9 @@ def build_body(builder: KernelBuilder, tree: ast.FunctionDef | ast.AsyncFunction
     builder.inline = lambda function, arguments, keywords: inline(
         builder, function, arguments, keywords, function_body
     )
+    builder.call_value = lambda function, arguments, keywords: call(
+        builder, function, arguments, keywords
+    )
     builder.frame.shared = shared_names(tree)
     builder.values[builder.frame.number, RETURNED] = None
     sequence(builder, tuple(tree.body))
@@ -82,9 +91,10 @@ def function_body(builder: KernelBuilder, tree: Definition) -> None:
         sequence(builder, tuple(tree.body))
 
 
-def sequence(builder: KernelBuilder, steps: Steps) -> None:
-    """Translate the steps to the end of the path."""
-    while steps:
+def sequence(builder: KernelBuilder, steps: Steps, behind: Steps = ()) -> None:
+    """Translate the steps to the end of the path, or up to what is left for later."""
+    steps = (*steps, *behind)
+    while len(steps) > len(behind):
         step, steps = steps[0], steps[1:]
         if isinstance(step, ast.stmt):
             steps = statement(builder, step, steps)
@@ -96,8 +106,27 @@ def sequence(builder: KernelBuilder, steps: Steps) -> None:
                 steps = (*step.enter(), *steps)
 
 
+class HeaderUndecided(CannotCompile):
+    """A value that the statement begins with is needed as a constant."""
+
+    def __init__(self, undecided: Undecided):
+        self.undecided = undecided
+
+
+def header(builder: KernelBuilder, part: ast.expr) -> Value:
+    """What a statement with a body begins with."""
+    builder.undecided = None
+    try:
+        return expression(builder, part)
+    except CannotCompile:
+        if builder.undecided is None:
+            raise
+        raise HeaderUndecided(builder.undecided) from None
+
+
 def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
     """Translate a statement; what is left to do."""
+    mark = builder.mark()
     try:
         with builder.at(node):
             if (handler := FLOW.get(type(node))) is not None:
@@ -105,7 +134,14 @@ def statement(builder: KernelBuilder, node: ast.stmt, rest: Steps) -> Steps:
             if (simple := STATEMENTS.get(type(node))) is None:
                 keyword = KEYWORDS.get(type(node), type(node).__name__)
                 raise not_in_kernels(f"`{keyword}`")
+            if is_call_for_pipes(node):
+                return for_each_pipe(builder, node, rest)
             return _simple_statement(builder, simple, node, rest)
+    except HeaderUndecided as error:
+        branches = _by_value(error.undecided, node)
+        if branches is not None:
+            builder.go_back(mark)
+            return statement(builder, branches, rest)
     except CannotCompile:
         # Go on: mistakes of other statements are reported too, but none that only follow.
         for name in stored_names([node]):
@@ -119,21 +155,43 @@ def _simple_statement(
 ) -> Steps:
     """`x = a if c else b` is an `if` where a and b cannot be joined."""
     by_branches = without_choice(node)
-    if by_branches is None:
-        handler(builder, node)
-        return rest
     mark = builder.mark()
-    with suppress(CannotCompile):
-        with builder.at(node):
+    builder.undecided = None
+    if by_branches is None:
+        with suppress(CannotCompile), builder.at(node):
             handler(builder, node)
-        if not any(_is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])):
             return rest
-    if len(builder.diagnostics) > len(mark.mistakes) and (
-        builder.flow_mistakes == mark.flow_mistakes
-    ):
+        by_branches = _by_value(builder.undecided, node)
+    else:
+        with suppress(CannotCompile):
+            with builder.at(node):
+                handler(builder, node)
+            if not any(
+                _is_value(builder, n) and uses_as_block(rest, n) for n in stored_names([node])
+            ):
+                return rest
+    has_mistakes = len(builder.diagnostics) > len(mark.mistakes)
+    if by_branches is None or (has_mistakes and builder.flow_mistakes == mark.flow_mistakes):
         raise CannotCompile
     builder.go_back(mark)
     return statement(builder, by_branches, rest)
+
+
+# The branches on values that are needed as constants.
+DECIDING: WeakKeyDictionary[ast.If, Undecided] = WeakKeyDictionary()
+
+
+def _by_value(undecided: Undecided | None, node: ast.stmt) -> ast.If | None:
+    """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
+    if undecided is None:
+        return None
+    branch = node
+    for number in reversed(undecided.values[:-1]):
+        again = ast.Call(_value(BoundMethod(undecided.made, repeated)), [], [])
+        test = ast.Compare(again, [ast.Eq()], [_value(number)])
+        branch = ast.copy_location(ast.If(test, [node], [branch]), node)
+        DECIDING[branch] = undecided
+    return ast.fix_missing_locations(branch) if isinstance(branch, ast.If) else None
 
 
 def _is_value(builder: KernelBuilder, name: str) -> bool:
@@ -143,60 +201,71 @@ def _is_value(builder: KernelBuilder, name: str) -> bool:
     return isinstance(value, SSAValue) and is_block(value) and isinstance(value.owner, scf.IfOp)
 
 
-def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
-    if not isinstance(node.value, ast.Constant):  # a docstring says nothing
-        expression(builder, node.value)
+def is_call_for_pipes(node: ast.stmt) -> TypeGuard[ast.Expr]:
+    """`net.if_src(f)` or `net.if_dst(f)`"""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("if_src", "if_dst")
+    )
 
 
-# Assignment ---------------------------------------------------------------------------------------
+def for_each_pipe(builder: KernelBuilder, node: ast.Expr, rest: Steps) -> Steps:
+    """One body for all pipes; calls one by one if it hands on what a loop cannot.
+
+    How many there are depends on the node: each number has its branch.
+    """
+    mark = builder.mark()
+    with suppress(CannotCompile), builder.at(node):
+        _simple_statement(builder, expression_statement, node, ())
+    if not _needs_unrolling(builder, mark, rest):
+        if len(builder.diagnostics) > len(mark.mistakes):
+            raise CannotCompile
+        return rest
+    tried = tuple(builder.diagnostics)
+    builder.go_back(mark)
+    call = node.value
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    net = expression(builder, call.func.value)
+    arguments = [expression(builder, argument) for argument in call.args]
+    role = call.func.attr.removeprefix("if_")
+    counts = counts_on_nodes(builder, net, role) if isinstance(net, PipeNet) else []
+    if not counts or len(arguments) != 1 or not builder.may_unroll(sum(counts)):
+        builder.diagnostics[:] = tried
+        raise CannotCompile
+    number = pipe_count(builder, net, role) if len(counts) > 1 else None
+    return (*_by_count(node, net, role, arguments[0], number, counts), *rest)
 
 
-def assign(builder: KernelBuilder, node: ast.Assign) -> None:
-    value = expression(builder, node.value)
-    for target in node.targets:
-        bind_target(builder, target, value)
+def _by_count(
+    node: ast.Expr,
+    net: PipeNet,
+    role: str,
+    function: Value,
+    number: SSAValue | None,
+    counts: list[int],
+) -> list[ast.stmt]:
+    """`if number == counts[0]: f(pipe) ... else: ...`, as statements with values in them."""
+    first, *others = counts
+    calls: list[ast.stmt] = [
+        ast.Expr(_call(BoundMethod(net, call_with_pipe(role, place)), function))
+        for place in range(first)
+    ]
+    if others:
+        test = ast.Compare(_value(number), [ast.Eq()], [_value(first)])
+        otherwise = _by_count(node, net, role, function, number, others)
+        calls = [ast.If(test, calls or [ast.Pass()], otherwise)]
+    return [ast.fix_missing_locations(ast.copy_location(call, node)) for call in calls]
 
 
-def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
-    if node.value is not None:
-        bind_target(builder, node.target, expression(builder, node.value))
+def _call(function: Value, argument: Value) -> ast.Call:
+    return ast.Call(_value(function), [_value(argument)], [])
 
 
-def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
-    bind(builder, target, value, lambda part: expression(builder, part))
-
-
-def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
-    left = _augmented(builder, node.target)
-    right = expression(builder, node.value)
-    if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
-        if not isinstance(node.op, ast.Add):
-            raise not_in_kernels("an assignment of a block by other than `+=`")
-        accumulate(builder, left, right)
-        return
-    if is_block(left) and not isinstance(node.op, ast.Add):
-        raise not_in_kernels("an assignment of a block by other than `+=`")
-    if isinstance(left, list) and isinstance(node.op, ast.Add):
-        changed(builder, left, lambda: left.extend(unpacked(right)))
-        return
-    bind_target(builder, node.target, binary(builder, node.op, left, right))
-
-
-def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
-    if isinstance(target, ast.Name):
-        return builder.lookup(target.id)
-    if isinstance(target, ast.Attribute):
-        raise not_in_kernels("assignment to an attribute")
-    return subscript(builder, target)
-
-
-def delete(builder: KernelBuilder, node: ast.Delete) -> None:
-    for target in node.targets:
-        if not isinstance(target, ast.Subscript):
-            raise not_in_kernels("`del` of anything but an item")
-        delete_item(
-            builder, expression(builder, target.value), expression(builder, target.slice)
-        )
+def _value(value: Value) -> ast.Constant:
+    """An expression that is a value of the translation."""
+    return ast.Constant(value)
 
 
 # Control flow -------------------------------------------------------------------------------------
@@ -204,7 +273,7 @@ def delete(builder: KernelBuilder, node: ast.Delete) -> None:
 
 def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
     """rule REST of steps.py"""
-    condition = truth(builder, expression(builder, node.test))
+    condition = truth(builder, header(builder, node.test))
     if isinstance(condition, SSAValue) and (known := decided(builder.facts, condition)) is not None:
         condition = known
     if not isinstance(condition, SSAValue):
@@ -227,7 +296,9 @@ def _join_or_split(
             return rest[count:]
         needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
         if needed == 0:
-            if not is_joined:
+            is_end = builder.frame.caller is None and not builder.loops
+            if not is_joined and not is_end:
+                builder.undecided = DECIDING.get(node)  # where it is called, it may be decided
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
         count += needed
@@ -263,9 +334,9 @@ def _branches(
 
 
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
-    over = expression(builder, node.iter)
     if node.orelse:
-        raise not_in_kernels("`else` of a loop")
+        return _rewritten(builder, *without_else(node), rest)
+    over = header(builder, node.iter)
     steps = steps_of(over)
     if steps is None or not isinstance(node.target, ast.Name):
         return unrolled(builder, node, iterated(over), rest)
@@ -279,10 +350,20 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
     mark = builder.mark()
+    outer = builder.may_be_unrolled
+    builder.may_be_unrolled = count is not None and builder.has_room(count)
     is_loop, error = _try_loop(builder, tuple(node.body), jumps, translate, rest)
+    builder.may_be_unrolled = outer
     if not is_loop and count is not None and builder.may_unroll(count):
         builder.go_back(mark)
         return unrolled(builder, node, iterated(over), rest)
+    if not is_loop and count is not None and not jumps and not is_middle(node):
+        tried = tuple(builder.diagnostics)
+        builder.go_back(mark)
+        if (left := _with_ends_apart(builder, node, iterated(over), rest)) is not None:
+            return left
+        builder.go_back(mark)
+        builder.diagnostics[:] = tried
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
@@ -322,6 +403,38 @@ def _needs_unrolling(builder: KernelBuilder, mark: Mark, rest: Steps) -> bool:
     return any(reads_first(rest, name) for name in not_joined(builder, mark))
 
 
+# How many iterations are taken out of a long loop at its start and at its end.
+
+
+APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
+
+
+def is_middle(node: ast.For) -> bool:
+    return isinstance(node.iter, ast.Constant)
+
+
+def _with_ends_apart(
+    builder: KernelBuilder, node: ast.For, items: list[int], rest: Steps
+) -> Steps | None:
+    """A long loop whose first or last iterations hold other blocks than the others."""
+    mark = builder.mark()
+    for first, last in APART:
+        end = len(items) - last
+        step = items[1] - items[0]
+        middle = ast.For(node.target, _value(range(items[first], items[end - 1] + step, step)),
+                         node.body, [])  # fmt: skip
+        ast.fix_missing_locations(ast.copy_location(middle, node))
+        following = unrolled(builder, node, items[end:], rest)
+        taken = unrolled(builder, node, items[:first], ())
+        sequence(builder, (*taken, middle), following)
+        if len(builder.diagnostics) == len(mark.mistakes) and not _needs_unrolling(
+            builder, mark, following
+        ):
+            return following
+        builder.go_back(mark)
+    return None
+
+
 def unrolled(
     builder: KernelBuilder, node: ast.For, items: list[Value], rest: Steps
 ) -> Steps:
@@ -347,9 +460,9 @@ def unrolled(
 
 def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     if node.orelse:
-        raise not_in_kernels("`else` of a loop")
+        return _rewritten(builder, *without_else(node), rest)
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
-        raise not_in_kernels("an assignment in the condition of a loop")
+        return (without_assignment(node), *rest)
     jumps = jumps_out(node.body) & {ast.Break, ast.Return}
     body: Steps = (*node.body, End(lambda: None, ast.Continue))
 
@@ -368,6 +481,18 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
     return _behind_loop(builder, jumps, rest)
 
 
+def match_statement(builder: KernelBuilder, node: ast.Match, rest: Steps) -> Steps:
+    return _rewritten(builder, *as_branches(node), rest)
+
+
+def _rewritten(
+    builder: KernelBuilder, variable: str, statements: tuple[ast.stmt, ...], rest: Steps
+) -> Steps:
+    """Statements with a variable of their own."""
+    builder.frame.own |= {variable}
+    return (*statements, *rest)
+
+
 LEFT = "<left>"  # has a loop of this function returned?
 
 
@@ -384,13 +509,35 @@ def _translate_loop(
         builder.values[frame, LEFT] = False
     mark = builder.mark()
     loop = new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on)
-    translate(loop)
+    try:
+        builder.grown = {}
+        translate(loop)
+    except FlowBroken:
+        if not _grow(builder, mark):
+            raise
+        _translate_loop(builder, nodes, jumps, translate, hands_on)
+        return
     kinds = {kind_of(value) for value in loop.returned}
     if not loop.returned or kinds <= {None} or builder.values.get((frame, RETURNED)) is not None:
         return
     builder.go_back(mark)
     builder.values[frame, RETURNED] = common_kind(*(kind for kind in kinds if kind))(0)
     translate(new_loop(builder, nodes, jumps, (LEFT, RETURNED), hands_on))
+
+
+def _grow(builder: KernelBuilder, mark: Mark) -> bool:
+    """`total = 0` before a loop that adds floats to it: as a float it is the same number."""
+    grown, builder.grown = builder.grown, {}
+    if not grown:
+        return False
+    builder.go_back(mark)
+    for variable, kind in grown.items():
+        value = builder.values[variable]
+        if kind_of(value) is None or common_kind(kind_of(value) or kind, kind) is not kind:
+            return False
+        builder.values[variable] = as_kind(builder, value, kind)
+    builder.mixes_kinds = True
+    return True
 
 
 def _behind_loop(builder: KernelBuilder, jumps: set[Jump], rest: Steps) -> Steps:
@@ -423,7 +570,7 @@ def continue_loop(builder: KernelBuilder, node: ast.Continue, rest: Steps) -> St
 
 
 def return_statement(builder: KernelBuilder, node: ast.Return, rest: Steps) -> Steps:
-    value = None if node.value is None else expression(builder, node.value)
+    value = None if node.value is None else header(builder, node.value)
     if builder.frame.caller is None and value is not None:
         raise not_in_kernels("a kernel that returns a value", "write results into a tensor")
     builder.values[builder.frame.number, RETURNED] = value
@@ -441,21 +588,6 @@ def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
     return left
 
 
-def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
-    condition = truth(builder, expression(builder, node.test))
-    if isinstance(condition, SSAValue):
-        raise not_in_kernels("`assert` of a run-time condition")
-    if not condition:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
-
-
-def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
-    if node.decorator_list:
-        raise not_in_kernels("decorators")
-    made = local_function(builder, node, lambda default: expression(builder, default))
-    builder.assign(node.name, made)
-
-
 # `with` -------------------------------------------------------------------------------------------
 
 
@@ -464,7 +596,7 @@ def with_scope(builder: KernelBuilder, node: ast.With, rest: Steps) -> Steps:
     before: list[str] = []  # signposts that end behind the release of the blocks
     after: list[str] = []
     for item in node.items:
-        value = expression(builder, item.context_expr)
+        value = header(builder, item.context_expr)
         if isinstance(value, signpost):
             _signpost(builder, value.name, is_end=False)
             (after if blocks else before).append(value.name)
@@ -494,31 +626,17 @@ def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
     builder.emit(ttl.SignpostOp.of(name, is_end))
 
 
-def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:
-    pass
-
-
-STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
-    ast.Expr: expression_statement,
-    ast.Assign: assign,
-    ast.AnnAssign: annotated_assign,
-    ast.AugAssign: augmented_assign,
-    ast.Delete: delete,
-    ast.Assert: assertion,
-    ast.FunctionDef: function_definition,
-    ast.Nonlocal: do_nothing,
-    ast.Pass: do_nothing,
-}
-
 FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.If: if_statement,
     ast.For: for_loop,
     ast.While: while_loop,
+    ast.Match: match_statement,
     ast.Break: break_loop,
     ast.Continue: continue_loop,
     ast.Return: return_statement,
     ast.With: with_scope,
 }
+
 
 KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncFor: "async for",
@@ -526,9 +644,6 @@ KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncWith: "async with",
     ast.ClassDef: "class",
     ast.Global: "global",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.Match: "match",
     ast.Raise: "raise",
     ast.Try: "try",
 }

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from ttl.artifact import CompiledOperation
-from ttl.trace.printed import Piece, elements_of_page, printed_text
+from ttl.trace.printed import Piece, elements_of_page, elements_of_rows, printed_text
 
 from .program import ReportStruct, nodes_of
 
 # The order of Tag in runtime/printing.cpp.
 _BEGIN, _BOOL, _SIGNED, _UNSIGNED, _DOUBLE, _TEXT, _SLICE, _END = range(8)
+_TILE = 32
+_TILIZED = 0xFFFFFFFF  # in the place of a tile's number
 _VALUES = {_BOOL: "<?", _SIGNED: "<q", _UNSIGNED: "<Q", _DOUBLE: "<d"}
 
 
@@ -88,6 +90,10 @@ def _argument(compiled: CompiledOperation, records: _Records, tag: int) -> Any:
         return records.text()
     buffer = compiled.buffers[records.number("<I")]
     h0, h1, hs, w0, w1, ws = records.take(6)
-    page = np.frombuffer(records.take(buffer.page_bytes), np.uint8)
-    tile = elements_of_page(buffer.data_format, page)
-    return tuple(tile[h0 : h1 : max(hs, 1), w0 : w1 : max(ws, 1)].reshape(-1))
+    tile = records.number("<I")
+    data = np.frombuffer(records.take(records.number("<I")), np.uint8)
+    if tile == _TILIZED:
+        elements = elements_of_page(buffer.data_format, data)
+        return tuple(elements[h0 : h1 : max(hs, 1), w0 : w1 : max(ws, 1)].reshape(-1))
+    start = tile * _TILE * _TILE + h0 * _TILE
+    return tuple(elements_of_rows(buffer.data_format, data)[start + w0 : start + w1])

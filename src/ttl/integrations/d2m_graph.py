@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
 from ttl import host, ttnn
@@ -16,8 +16,9 @@ from ttl.artifact import CompiledOperation, Operand
 from ttl.codegen import assemble
 from ttl.config import Config
 from ttl.dialects import d2m
+from ttl.dialects.graph import MathOp, shape_of
 from ttl.dialects.metal import MetalLayoutAttr
-from ttl.dialects.ttcore import TileType
+from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes import find_pass, run_pipeline
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.metal_layout import MetalLayout
@@ -29,41 +30,47 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
     The module is changed. CompileError for what does not become threads.
     """
     find_pass("ttir-to-d2m")().apply(Context(), module)
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
-    main = next(each for each in functions.values() if not _is_generic(each))
-    values: dict[SSAValue, Any] = {}
+    (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    found = (op for op in module.ops if isinstance(op, ModuleOp))
+    programs = {op.sym_name.data: op for op in found if op.sym_name is not None}
+    values: dict[SSAValue, Array] = {}
     for argument, array in zip(main.body.block.args, arrays, strict=True):
-        values[argument] = _to_device(np.asarray(array), argument.type)
+        values[argument] = np.asarray(array)
     for op in main.body.block.ops:
-        if isinstance(op, d2m.EmptyOp):
-            shape = op.result.type.get_shape()  # type: ignore[attr-defined]
-            values[op.result] = _to_device(np.zeros(shape, np.float32), op.result.type)
-        elif isinstance(op, func.CallOp):
-            tensors = [values[operand] for operand in op.arguments]
-            compiled = compile_generic(module, functions[op.callee.string_value()])
-            storages = [tensor.storage for tensor in tensors]
-            host.launch(compiled, storages, cache_dir=Config.from_environment().cache_dir)
-            values[op.results[0]] = tensors[-1]
+        if isinstance(op, d2m.CallOp):
+            inputs = [values[operand] for operand in op.arguments[:-1]]
+            program = programs[op.program.root_reference.data]
+            values[op.result] = _run(program, inputs, op.result.type)
+        elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
+            values[op.result] = values[op.inputs[0]].reshape(shape_of(op.result))
     last = main.body.block.last_op
     assert last is not None
-    return [_to_host(values[value], value.type) for value in last.operands]
+    return [values[value] for value in last.operands]
 
 
-def _is_generic(function: func.FuncOp) -> bool:
-    return any(isinstance(op, d2m.GenericOp) for op in function.body.block.ops)
+def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
+    """From the host and back, as the program says it: what tensors are padded with stays zero."""
+    (function,) = (op for op in program.ops if isinstance(op, func.FuncOp))
+    types = [argument.type for argument in function.body.block.args]
+    room = np.zeros(result.get_shape(), np.float32)
+    pairs = zip([*inputs, room], types, strict=True)
+    tensors = [_to_device(array, type) for array, type in pairs]
+    compiled = compile_program(program)
+    storages = [tensor.storage for tensor in tensors]
+    host.launch(compiled, storages, cache_dir=Config.from_environment().cache_dir)
+    return _to_host(tensors[-1], result)
 
 
-def compile_generic(module: ModuleOp, function: func.FuncOp) -> CompiledOperation:
-    """The artifact of one of the functions that ttir-to-d2m has made."""
-    copy = function.clone()
-    generic = next(op for op in copy.body.block.ops if isinstance(op, d2m.GenericOp))
-    rows, columns = generic.grid.shape
-    grid = ArrayAttr([IntegerAttr(size, i64) for size in (columns, rows)])
-    alone = ModuleOp([copy], {**module.attributes, "ttl.launch_grid": grid})
-    pairs = zip(copy.body.block.args, _device(generic), strict=True)
+def compile_program(program: ModuleOp) -> CompiledOperation:
+    """The artifact of one of the programs that ttir-to-d2m has made."""
+    assert program.sym_name is not None
+    copy = program.clone()
+    (function,) = (op for op in copy.ops if isinstance(op, func.FuncOp))
+    generic = next(op for op in function.body.block.ops if isinstance(op, d2m.GenericOp))
+    pairs = zip(function.body.block.args, _device(generic), strict=True)
     operands = tuple(_operand(*pair) for pair in pairs)
-    run_pipeline(alone)
-    return assemble(function.sym_name.data, alone, operands)
+    run_pipeline(copy)
+    return assemble(program.sym_name.data, copy, operands)
 
 
 def _device(generic: d2m.GenericOp) -> list[MetalLayoutAttr]:
@@ -78,16 +85,13 @@ def _operand(argument: SSAValue, layout: MetalLayoutAttr) -> Operand:
 
 def _dtype(type: Any) -> DType:
     assert isinstance(type, TensorType)
-    return TileType(IntegerAttr(32, i64), IntegerAttr(32, i64), type.element_type).dtype
+    return dtype_of_element(type.element_type)
 
 
 def _to_device(array: Array, type: Any) -> Any:
-    layout = MetalLayout(tuple(type.get_shape()))
-    padded = np.zeros(layout.collapsed_shape, np.float32)
-    padded[tuple(slice(size) for size in layout.logical_shape)] = array
-    return ttnn.from_numpy(padded, dtype=_dtype(type), device=ttnn.open_device(device_id=0))
+    rows = MetalLayout(tuple(type.get_shape())).collapse(array)
+    return ttnn.from_numpy(rows, dtype=_dtype(type), device=ttnn.open_device(device_id=0))
 
 
 def _to_host(tensor: Any, type: Any) -> Array:
-    whole: Array = ttnn.to_numpy(tensor)
-    return whole[tuple(slice(size) for size in type.get_shape())]
+    return MetalLayout(tuple(type.get_shape())).restore(ttnn.to_numpy(tensor))

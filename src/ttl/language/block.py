@@ -126,14 +126,7 @@ class BlockExpression:
         return running.apply(op, operands, parameters)
 
     def __rpow__(self, base: Any) -> NoReturn:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            "a block cannot be an exponent",
-            helps=(
-                "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the "
-                "base)",
-            ),
-        )
+        raise block_as_exponent()
 
     def __neg__(self) -> BlockExpression:
         return engine("-").apply(BLOCK_OPS["neg"], (self,), NO_PARAMETERS)
@@ -148,14 +141,31 @@ class BlockExpression:
         return id(self)  # a value is itself; `==` compares elements
 
     def __bool__(self) -> bool:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            "a block has as many truth values as elements, not one",
-            helps=("choose between elements with ttl.math.where(c, a, b)",),
-        )
+        raise truth_of_block()
 
 
-def _not_in_place(symbol: str) -> RuleBroken:
+# What blocks cannot do, for every engine ----------------------------------------------------------
+
+
+def block_as_exponent() -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "a block cannot be an exponent",
+        helps=(
+            "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the base)",
+        ),
+    )
+
+
+def truth_of_block() -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        "a block has as many truth values as elements, not one",
+        helps=("choose between elements with ttl.math.where(c, a, b)",),
+    )
+
+
+def not_in_place(symbol: str) -> RuleBroken:
     """Without it Python would bind the name to a value and leave the block as it is."""
     return RuleBroken(
         codes.WRONG_ARGUMENT,
@@ -195,28 +205,28 @@ class Block(BlockExpression):
         return self
 
     def __isub__(self, value: Any) -> NoReturn:
-        raise _not_in_place("-")
+        raise not_in_place("-")
 
     def __imul__(self, value: Any) -> NoReturn:
-        raise _not_in_place("*")
+        raise not_in_place("*")
 
     def __itruediv__(self, value: Any) -> NoReturn:
-        raise _not_in_place("/")
+        raise not_in_place("/")
 
     def __imatmul__(self, value: Any) -> NoReturn:
-        raise _not_in_place("@")
+        raise not_in_place("@")
 
     def __imod__(self, value: Any) -> NoReturn:
-        raise _not_in_place("%")
+        raise not_in_place("%")
 
     def __ifloordiv__(self, value: Any) -> NoReturn:
-        raise _not_in_place("//")
+        raise not_in_place("//")
 
     def __ipow__(self, value: Any) -> NoReturn:
-        raise _not_in_place("**")
+        raise not_in_place("**")
 
     def __ixor__(self, value: Any) -> NoReturn:
-        raise _not_in_place("^")
+        raise not_in_place("^")
 
     def push(self) -> None:
         """Hand a reserved block to the consumer."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttl_file
-from ttl.diagnostics.names import no_such_name
+from ttl.diagnostics.names import no_such_name, undefined_name
 from ttl.semantics.ops import NAMESPACES
 
 from .block import Block
@@ -45,6 +45,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         operation,
     )
 }
+
+
+UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+def misspelt_name(error: NameError, around: tuple[str, ...]) -> RuleBroken | None:
+    """A name that a kernel uses and nobody defines; `around` are the names of the operation."""
+    frame, match = _innermost_frame(error), UNDEFINED.match(str(error))
+    if frame is None or match is None or is_pyttl_file(frame.f_code.co_filename):
+        return None
+    return undefined_name(match[1], None, (*around, *frame.f_locals, *frame.f_globals))
 
 
 def language_mistake(error: Exception) -> RuleBroken | None:
@@ -244,6 +255,9 @@ class Complaint(NamedTuple):
 NUMBER = "elements are not known to Python: compute with block expressions and ttl.math"
 WHOLE = "the language works on whole blocks; which part of a tensor a block has is said by ttl.copy"
 
+OPERATORS_OF_BLOCKS = "blocks have + - * / @ % // ** ^ and comparisons"
+SIGNS_OF_BLOCKS = "write x, -x or abs(x)"
+
 COMPLAINTS = (
     Complaint(r"'(\w+)' object is not subscriptable", "{0} cannot be indexed", WHOLE),
     Complaint(
@@ -263,12 +277,12 @@ COMPLAINTS = (
         r"unsupported operand type\(s\) for (?P<what>.+?): '([\w.]+)' and '([\w.]+)'"
         r"|'(?P<compared>.+?)' not supported between instances of '([\w.]+)' and '([\w.]+)'",
         "{what} does not work on {0} and {1}",
-        "blocks have + - * / @ % // ** ^ and comparisons",
+        OPERATORS_OF_BLOCKS,
     ),
     Complaint(
         r"bad operand type for unary (?P<what>.): '(\w+)'",
         "unary {what} does not work on {0}",
-        "write x, -x or abs(x)",
+        SIGNS_OF_BLOCKS,
     ),
     Complaint(
         r".*must be (?:a string|real number|a real number|a number|integers or slices).*"

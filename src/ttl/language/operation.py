@@ -15,6 +15,7 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
+from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.kernel_config import MATH_FIDELITIES
@@ -34,6 +35,8 @@ Grid = Shape | str | Callable[..., Shape]
 class KernelFunction:
     kind: KernelKind
     function: Callable[[], None]
+    # What it does to which buffers, as `("reserve", name)`, where its code does not say it.
+    uses: frozenset[tuple[str, str]] | None = None
 
     @property
     def name(self) -> str:
@@ -130,11 +133,17 @@ class Operation:
     # What makes the IR of a program that is not written in the language itself.
     lowering: Callable[[Program, Any], Any] | None = None
     kernel_folder: str | None = None  # where the C++ of every call is written
+    loads_kernels: bool = False  # or read, and run in the place of what is compiled
 
     signature: inspect.Signature = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signature", inspect.signature(self.function))
+
+    @property
+    def local_names(self) -> tuple[str, ...]:
+        code = self.function.__code__
+        return (*code.co_varnames, *code.co_cellvars)
 
     @property
     def __name__(self) -> str:
@@ -213,7 +222,7 @@ class Operation:
         collected = OperationScope(grid, node)
         token = SCOPE.set(collected)
         try:
-            if self.function(**arguments) is not None:  # type: ignore[func-returns-value]
+            if self._call(arguments) is not None:  # type: ignore[func-returns-value]
                 raise RuleBroken(
                     codes.WRONG_ARGUMENT,
                     f"{self.__name__} returns a value",
@@ -234,6 +243,38 @@ class Operation:
         _name_declared(collected)
         self._check_kernels(collected)
         return collected
+
+    def _call(self, arguments: dict[str, Any]) -> None:
+        """The inverse of named_arguments()."""
+        left, positional = dict(arguments), []
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                positional += [left.pop(key) for key in self._starred(arguments)]
+            elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                positional.append(left.pop(name))
+        return self.function(*positional, **left)
+
+    def _starred(self, arguments: dict[str, Any]) -> list[str]:
+        """The names that the values of `*args` have."""
+        starred = [n for n, p in self.signature.parameters.items() if p.kind is p.VAR_POSITIONAL]
+        names = (f"{name}_{number}" for name in starred for number in range(len(arguments)))
+        return [name for name in names if name in arguments]
+
+    def named_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Each with a name of its own, those of `*args` with a number behind it.
+
+        TypeError if it cannot be called so.
+        """
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        named: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            kind = self.signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                named |= {f"{name}_{number}": item for number, item in enumerate(value)}
+            else:
+                named |= value if kind is inspect.Parameter.VAR_KEYWORD else {name: value}
+        return named
 
     def _check_same(self, first: OperationScope, other: OperationScope) -> None:
         """Nodes may differ in the values their kernels capture, in nothing else."""
@@ -258,21 +299,20 @@ class Operation:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
-            bound = self.signature.bind(*args, **kwargs)
+            arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
             broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
             raise UsageError(broken.at(calling_span())) from None
-        bound.apply_defaults()
-        bound.arguments.update(_python_numbers(bound.arguments))
-        for name, value in bound.arguments.items():
+        arguments |= _python_numbers(arguments)
+        for name, value in arguments.items():
             if not is_tensor(value) and not isinstance(value, (int, float, bool, str)):
                 raise UsageError(_not_a_tensor(self.__name__, name, value).at(calling_span()))
-        tensors = {name: value for name, value in bound.arguments.items() if is_tensor(value)}
+        tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
             check_tensor_arguments(self.__name__, tensors)
         except RuleBroken as broken:
             raise UsageError(broken.at(calling_span())) from None
-        return dict(bound.arguments)
+        return arguments
 
     def _resolve_grid(
         self, arguments: dict[str, Any], full_grid: Shape, largest_grid: Shape
@@ -298,7 +338,17 @@ class Operation:
         parameters = self.signature.parameters
         keywords = {n for n, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
         positional = [value for name, value in arguments.items() if name not in keywords]
-        return self.grid(*positional, **{name: arguments[name] for name in sorted(keywords)})
+        named = {name: arguments[name] for name in sorted(keywords)}
+        try:
+            inspect.signature(self.grid).bind(*positional, **named)
+        except TypeError as error:
+            broken = RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"the function that gives the grid of {self.__name__} cannot be called: {error}",
+                helps=("let it take the arguments of the operation",),
+            )
+            raise UsageError(broken.at(_definition_span(self.function))) from None
+        return self.grid(*positional, **named)
 
     def _check_kernels(self, collected: OperationScope) -> None:
         kinds = [kernel.kind for kernel in collected.kernels]
@@ -338,12 +388,21 @@ def _name_declared(collected: OperationScope) -> None:
     """What the body declares takes the names of the variables through which kernels see it."""
     named: dict[str, Declared] = {}
     for kernel in collected.kernels:
-        for name, value in kernel.captures().items():
+        for name, value in _named_parts(kernel.captures()):
             if isinstance(value, Declared) and value not in named.values():
                 if value.index is None:  # not the body's own
                     continue
                 value.name = name if name not in named else f"{name}_{value.index}"
                 named[value.name] = value
+
+
+def _named_parts(captured: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Variables, and what lists hold: `buffers_0` for buffers[0]."""
+    for name, value in captured.items():
+        yield name, value
+    for name, value in captured.items():
+        if isinstance(value, (list, tuple)):
+            yield from ((f"{name}_{at}", item) for at, item in enumerate(value))
 
 
 def operation(
@@ -356,6 +415,7 @@ def operation(
     num_outs: int = 1,
     memory_space: str = "L1",
     tiled: bool = True,
+    **unknown: Any,
 ) -> Callable[[Callable[..., None]], Operation]:
     """Make a function of tensors an operation that runs on `grid`, columns first.
 
@@ -363,6 +423,9 @@ def operation(
     leaves the choice to pyttl. `options` are compiler options. `num_outs`, `memory_space` and
     `tiled` are accepted because public programs give them; nothing depends on them.
     """
+    if unknown:
+        broken = no_such_name("@ttl.operation()", next(iter(unknown)), _options_of_operations())
+        raise UsageError(broken.at(calling_span()))
     if not _is_grid(grid):
         raise UsageError(_not_a_grid(grid).at(calling_span()))
     fidelity = None if math_fidelity is None else getattr(math_fidelity, "name", math_fidelity)
@@ -392,6 +455,11 @@ def operation(
     return decorate
 
 
+def _options_of_operations() -> list[str]:
+    parameters = inspect.signature(operation).parameters.values()
+    return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+
+
 def _no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
     broken = RuleBroken(
         codes.WRONG_ARGUMENT,
@@ -419,20 +487,28 @@ def _is_grid(grid: Any) -> bool:
 Kernel = Callable[[], None]
 
 
-def compute(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
+def compute(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
     """Declare the compute kernel of an operation."""
-    return _register(KernelKind.COMPUTE, misplaced)
+    return _register(KernelKind.COMPUTE, misplaced, unknown)
 
 
-def datamovement(*misplaced: Kernel) -> Callable[[Kernel], Kernel]:
+def datamovement(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
     """Declare a data movement kernel of an operation."""
-    return _register(KernelKind.DATAMOVEMENT, misplaced)
+    return _register(KernelKind.DATAMOVEMENT, misplaced, unknown)
 
 
-def _register(kind: KernelKind, misplaced: tuple[Kernel, ...]) -> Callable[[Kernel], Kernel]:
+def _register(
+    kind: KernelKind, misplaced: tuple[Any, ...], unknown: dict[str, Any]
+) -> Callable[[Kernel], Kernel]:
+    spelling = f"@ttl.{kind.value}()"
+    if unknown or (misplaced and not isinstance(misplaced[0], FunctionType)):
+        broken = RuleBroken(
+            codes.WRONG_ARGUMENT, f"{spelling} takes no arguments", helps=(f"write {spelling}",)
+        )
+        raise UsageError(broken.at(calling_span()))
     if misplaced:
-        raise _no_parentheses(kind.value, f"@ttl.{kind.value}()")
-    collected = scope(f"@ttl.{kind.value}()")
+        raise _no_parentheses(kind.value, spelling)
+    collected = scope(spelling)
 
     def decorate(function: Kernel) -> Kernel:
         if problem := _wrong_kernel(function):

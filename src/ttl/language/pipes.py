@@ -228,6 +228,14 @@ def source_receives(pipe: str) -> RuleBroken:
     )
 
 
+def used_after_callback(pipe: str, call: str) -> RuleBroken:
+    return RuleBroken(
+        codes.PIPE_ROLE,
+        f"{pipe} is used after its {call}() has ended",
+        helps=(f"use the pipe only in the function given to {call}(), while it runs",),
+    )
+
+
 def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
     """What is wrong with a copy of which an end is the pipe or the net itself."""
     for end, call in ((source, "if_dst"), (destination, "if_src")):

@@ -41,6 +41,21 @@ class CompilerBuffers:
     def dtype(self) -> DType:
         return dest_dtype(bool(self.kernel.attributes[FP32]), buffer_dtypes(self.kernel))
 
+    @property
+    def unpacks_to_dst(self) -> bool:
+        """Are f32 buffers unpacked straight to the registers? Through the sources 10 digits are
+        left of a mantissa: more than the user sees where all of his buffers have 16-bit floats.
+        """
+        declarations = (op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp))
+        compilers = {op.sym_name for op in declarations if op.compiler_allocated is not None}
+        dtypes = {
+            op.result.type.tile.dtype
+            for op in self.kernel.body.block.ops
+            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference not in compilers
+        }
+        is_wide = any(dtype == float32 or not dtype.is_float for dtype in dtypes)
+        return is_wide and bool(self.kernel.attributes[FP32])
+
     def dtype_of(self, value: SSAValue) -> DType:
         """What a value is in the registers: integers keep their type, but for their width."""
         dtype = block_type(value.type.block if isinstance(value.type, ttl.DstType) else value.type)
@@ -71,7 +86,7 @@ class CompilerBuffers:
                 "compiler_allocated": UnitAttr(),
             }
         )
-        if is_copied and type.tile.dtype == float32 and bool(self.kernel.attributes[FP32]):
+        if is_copied and type.tile.dtype == float32 and self.unpacks_to_dst:
             declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
         body = self.module.body.block
         if declarations:

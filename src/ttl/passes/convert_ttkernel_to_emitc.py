@@ -37,6 +37,7 @@ from .cpp_expressions import (
 from .module_pass import Maker, erase, kernels, thread_of
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
+GRID = "ttl.launch_grid"  # of a module with kernels
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
 
 
@@ -44,10 +45,12 @@ class ConvertTtkernelToEmitc(ModulePass):
     name = "convert-ttkernel-to-emitc"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in list(kernels(op)):
-            file = _FileMaker(kernel).make()
-            erase(kernel)
-            op.body.block.add_op(file)
+        modules = [each for each in op.ops if isinstance(each, ModuleOp)]
+        for module in (op, *(each for each in modules if GRID in each.attributes)):
+            for kernel in list(kernels(module)):
+                file = _FileMaker(kernel).make()
+                erase(kernel)
+                module.body.block.add_op(file)
 
 
 class _FileMaker:
@@ -221,6 +224,28 @@ HELPER_TEXTS = {
     "if ((double)f != x && (b & 1u) == 0) { b += (x > (double)f) == (f > 0) ? 1u : ~0u; } "
     "b += 0x7fffu + (b >> 16 & 1u); "
     "return (double)__builtin_bit_cast(float, b & 0xffff0000u); };",
+    # Only the unpacker knows what it has popped; the others do what it says. Counts have 16 bits.
+    "ask_unpacker": "const auto ask_unpacker = [](uint32_t cb, uint32_t tiles) -> bool "
+    "{ uint32_t answer = 0; UNPACK({ "
+    "const uint16_t received = reg_read((uintptr_t)get_cb_tiles_received_ptr(cb)); "
+    "const uint16_t filled = received - get_local_cb_interface(cb).tiles_acked; "
+    "answer = filled >= tiles; "
+    "mailbox_write(ckernel::ThreadId::MathThreadId, answer); "
+    "mailbox_write(ckernel::ThreadId::PackThreadId, answer); }) "
+    "MATH(answer = mailbox_read(ckernel::ThreadId::UnpackThreadId);) "
+    "PACK(answer = mailbox_read(ckernel::ThreadId::UnpackThreadId);) "
+    "return answer != 0; };",
+    # Only the packer knows what it has pushed.
+    "ask_packer": "const auto ask_packer = [](uint32_t cb, uint32_t tiles) -> bool "
+    "{ uint32_t answer = 0; PACK({ "
+    "const uint16_t acked = reg_read((uintptr_t)get_cb_tiles_acked_ptr(cb)); "
+    "const uint16_t filled = get_local_cb_interface(cb).tiles_received - acked; "
+    "answer = get_local_cb_interface(cb).fifo_num_pages - filled >= tiles; "
+    "mailbox_write(ckernel::ThreadId::UnpackThreadId, answer); "
+    "mailbox_write(ckernel::ThreadId::MathThreadId, answer); }) "
+    "UNPACK(answer = mailbox_read(ckernel::ThreadId::PackThreadId);) "
+    "MATH(answer = mailbox_read(ckernel::ThreadId::PackThreadId);) "
+    "return answer != 0; };",
     # Within L1, where the NoC could not: byte by byte, the places may overlap.
     ttkernel.MOVE_BYTES: "const auto move_bytes = [](uint32_t to, uint32_t from, uint32_t bytes) "
     "{ invalidate_l1_cache(); "

@@ -93,6 +93,7 @@ class _Placer:
         self.target = target
         self.buffers = CompilerBuffers(module, kernel)
         self.fp32 = bool(kernel.attributes[FP32])
+        self.is_wide = self.buffers.unpacks_to_dst
         self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
         self.copied = copied_buffers(kernel)
         self.done: set[Operation] = set()  # what needs its operands no more
@@ -489,7 +490,7 @@ class _Placer:
                 self.scope.handed_on.add(value)
                 return [Root(value, buffer=ring)]
         factors = [reads_by_matrix_unit(user) for user in users]
-        ways = [False] * (not all(factors)) + [True] * any(factors) if self.fp32 else [False]
+        ways = [False] * (not all(factors)) + [True] * any(factors) if self.is_wide else [False]
         return [Root(value, for_matrix=way) for way in ways if (value, way) not in self.homes]
 
     def evaluate(
@@ -520,7 +521,7 @@ class _Placer:
             if self.is_unrounded(root) or self.is_added_unmasked(root)
         }
         for op in self.computed_by(roots):
-            way = self.fp32 and reads_by_matrix_unit(op)
+            way = self.is_wide and reads_by_matrix_unit(op)
             in_buffers = operands_in_buffers(op)
             for operand in op.inputs:
                 is_needed = operand in in_buffers or (
@@ -751,7 +752,7 @@ class _Placer:
                 del self.homes[home.value, way]
 
     def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
-        way = matrix and self.fp32
+        way = matrix and self.is_wide
         if (value, way) in self.homes:
             return self.homes[value, way]
         if is_view(value.owner):

@@ -26,7 +26,7 @@ from ttl.semantics.types import Shape
 
 from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
-from .module_pass import Maker, branch_end, erase, kernels, target_of
+from .module_pass import Maker, branch_end, erase, kernels, target_of, thread_of
 from .node_calls import Corners, minus, node_count
 from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
 from .print_calls import print_calls
@@ -115,6 +115,10 @@ def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None
     return convert
 
 
+POLLS = {True: "cb_pages_available_at_front", False: "cb_pages_reservable_at_back"}
+COMPUTE_POLLS = {True: "ask_unpacker", False: "ask_packer"}
+
+
 def can_acquire(self: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> None:
     """One block more than the kernel holds; more than there are it cannot get."""
     blocks = self.held.count[op]
@@ -122,9 +126,10 @@ def can_acquire(self: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> Non
     if blocks > op.buffer.type.block_count.value.data:
         answer = make.value(arith.ConstantOp(IntegerAttr(0, i1)))
     else:
-        end = "available_at_front" if op.is_wait is not None else "reservable_at_back"
+        is_wait, is_compute = op.is_wait is not None, thread_of(self.kernel) == "compute"
+        calls = COMPUTE_POLLS if is_compute else POLLS
         tiles = make.index(op.buffer.type.block_tiles * blocks)
-        asked = ttkernel.CALLS[f"cb_pages_{end}"].create(
+        asked = ttkernel.CALLS[calls[is_wait]].create(
             operands=[self.circular_buffers[op.buffer], tiles], result_types=[i1]
         )
         answer = make.value(asked, op.result.name_hint)

@@ -75,9 +75,13 @@ def _function(function: func.FuncOp, target: Target) -> None:
 def _life(op: memref.AllocOp, ops: list[Operation]) -> Life:
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    space = type.memory_space.space.data if isinstance(type.memory_space, MemorySpaceAttr) else "l1"
+    space = space_of(type)
     last = max([ops.index(op), *(ops.index(user) for user in _users(op.memref, ops))])
-    return Life(op, space, ops.index(op), last, _size(type, space))
+    return Life(op, space, ops.index(op), last, size_bytes(type, space))
+
+
+def space_of(type: MemRefType) -> str:
+    return type.memory_space.space.data if isinstance(type.memory_space, MemorySpaceAttr) else "l1"
 
 
 def _users(value: SSAValue, ops: list[Operation]) -> list[Operation]:
@@ -96,7 +100,7 @@ def _users(value: SSAValue, ops: list[Operation]) -> list[Operation]:
     return found
 
 
-def _size(type: MemRefType, space: str) -> int:
+def size_bytes(type: MemRefType, space: str) -> int:
     """rule SHARE"""
     shape = tuple(type.get_shape())
     is_shard = isinstance(type.layout, ShardAttr)
@@ -110,7 +114,7 @@ def _place(life: Life, placed: list[tuple[Life, int]], target: Target) -> int:
     """rule FIT"""
     alignment = _alignment(life.space, target)
     beside = [(other, at) for other, at in placed if life.overlaps(other)]
-    starts = sorted({0, *(_aligned(at + other.size_bytes, alignment) for other, at in beside)})
+    starts = sorted({0, *(aligned(at + other.size_bytes, alignment) for other, at in beside)})
     return next(
         start
         for start in starts
@@ -120,7 +124,7 @@ def _place(life: Life, placed: list[tuple[Life, int]], target: Target) -> int:
     )
 
 
-def _aligned(address: int, to: int) -> int:
+def aligned(address: int, to: int) -> int:
     return -(-address // to) * to
 
 

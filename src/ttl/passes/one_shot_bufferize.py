@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
-from xdsl.ir import Attribute, SSAValue, Use
+from xdsl.ir import Attribute, BlockArgument, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -95,7 +95,9 @@ def _is_outside_threads(op: Any) -> bool:
 
 def _retype(value: SSAValue, type: Attribute) -> None:
     if value.type != type:
-        Rewriter.replace_value_with_new_type(value, type)
+        new = Rewriter.replace_value_with_new_type(value, type)
+        if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
+            new.location = value.location
 
 
 def _argument_type(argument: SSAValue, is_of_function: bool) -> Attribute:

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Diagnostic
@@ -63,17 +64,18 @@ D2M_MIDDLEEND = (
     "d2m-insert-explicit-streams",
     "d2m-allocate",
     "d2m-generic-lower-dmas",  # in the generic, whose grid bounds the indices
+    "d2m-generic-hw-thread-selection",
     "d2m-generic-regions-to-funcs",
 )
-D2M_BACKEND = ("convert-d2m-to-ttl",)
+D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
 TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
 # What the command line knows under one name.
 PIPELINES = {
-    "ttir-to-ttmetal-frontend": D2M_FRONTEND,
+    "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
-    "ttir-to-ttmetal-backend": D2M + PIPELINE,
+    "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
 }
 # Passes that only look. The first four are parts of one check that the pipeline makes behind
 # SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
@@ -123,6 +125,12 @@ def find_pass(name: str) -> type[ModulePass]:
     return found
 
 
+def programs(module: ModuleOp) -> list[ModuleOp]:
+    """What passes are applied to: the programs that a graph calls, or the module itself."""
+    inside = [op for op in module.ops if isinstance(op, ModuleOp) and is_d2m(op)]
+    return inside or [module]
+
+
 Observer = Callable[[str, ModuleOp], None]
 
 
@@ -136,7 +144,8 @@ def run_passes(
     for each in passes:
         if before:
             before(each.name, module)
-        each.apply(context, module)
+        for program in programs(module):
+            each.apply(context, program)
         if after:
             after(each.name, module)
 
@@ -158,8 +167,8 @@ def run_pipeline(
     from .verify import check_synchronization, raise_errors
 
     context = Context()
-    synchronize(module, before, after)
-    found = check_synchronization(module)
+    doubtful = synchronize(module, before, after)
+    found = check_synchronization(module, doubtful)
     raise_errors(found)
     if report is not None:
         for warning in found:
@@ -172,14 +181,15 @@ def run_pipeline(
 
 def synchronize(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
-) -> None:
+) -> list[FuncOp]:
     """Put every release and wait into the IR; CompileError where a block is misused.
 
-    Threads of the d2m dialect become kernels first.
+    Threads of the d2m dialect become kernels first. The kernels in which some paths misuse a block
+    are returned.
     """
     from .verify.block_states import verify_block_states
 
     if is_d2m(module):
         run_passes([find_pass(name)() for name in D2M], Context(), module, before, after)
     run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
-    verify_block_states(module)
+    return verify_block_states(module)

@@ -1,19 +1,21 @@
 """print() as calls of DPRINT: what of an array is shown, and on which processor.
 
 A text goes out in pieces; all but the last end without a newline, so the print server joins them.
-Of a block or a tensor's page the elements at the edges are shown, two neighbours at a time.
+Of a block or a tensor's page the elements at the edges are shown, some neighbours at a time.
 """
 
 from __future__ import annotations
 
 import re
 from math import prod
+from operator import mul
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
+from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.printing import array_pattern, page_heading
 from ttl.semantics.types import TILE_SIZE, Shape
 
@@ -21,7 +23,8 @@ from .kernel_calls import KernelConverter, block_tiles, call
 from .module_pass import Maker, not_yet, thread_of
 
 MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
-_PAIR = re.compile(r"<(\d+)> <(\d+)>")
+SLICE_BYTES = 64  # of elements in one
+_RUN = re.compile(r"<\d+>(?: <\d+>)*")
 
 
 def print_calls(self: KernelConverter, op: ttl.PrintOp, make: Maker) -> None:
@@ -30,13 +33,14 @@ def print_calls(self: KernelConverter, op: ttl.PrintOp, make: Maker) -> None:
     before, after = scalars[:position], scalars[position:]
     shows = op.shows.data if op.shows is not None else ""
     processor = _processor(self, op, shows)
+    end = "\n" if op.end is None else op.end.data
     if not shows:
-        dprint(make, processor, op.before.data + "\n", before)
+        dprint(make, processor, op.before.data + end, before)
         return
     if op.before.data:
         dprint(make, processor, op.before.data, before)
     skipped = SHOWN[shows](self, op, op.values[position], processor, make)
-    dprint(make, processor, op.after.data + "\n", after[skipped:])
+    dprint(make, processor, op.after.data + end, after[skipped:])
 
 
 def _processor(self: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
@@ -66,7 +70,7 @@ def block(
     self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
     assert op.heading is not None
-    first = self.held.distance(op, value) * block_tiles(value)
+    first = self.held.distance(op, value) * block_tiles(value)  # counts pages
     if first and self.held.goes_over_edge(op, value):
         raise not_yet(
             "print() of a block among several that are held of a buffer they do not divide",
@@ -75,40 +79,73 @@ def block(
         )
     dprint(make, processor, _escaped(op.heading.data), [])
     end = "TSLICE_WR_PTR" if isinstance(value.owner, ttl.ReserveOp) else "TSLICE_RD_PTR"
-    shape = block_type(value.type).shape or ()
-    _array(make, processor, self.buffer_of(value), shape, first, end)
+    pages = _Pages(self.buffer_of(value), ttl.buffer_of(value), first, end)
+    _array(make, processor, pages)
     return 1
 
 
-def _array(
-    make: Maker, processor: str, buffer: SSAValue, shape: Shape, first: int, end: str
-) -> None:
-    """Elements at the edges of tiles in a buffer."""
-    *leading, rows, columns = shape
-    elements = (*leading, rows * TILE_SIZE, columns * TILE_SIZE)
-    side = "" if processor else f"TSLICE_INPUT_CB, {end}, "
-    lines: list[str] = []
-    slices: list[list[str]] = []
+class _Pages:
+    """The elements of a block, or of a page of a tensor, and where TSLICE finds them.
 
-    def part(found: re.Match[str]) -> str:
-        tile, row, column = _place(int(found[1]), elements)
-        tile_range = f"SliceRange{{{row}, {row + 1}, 1, {column}, {column + 2}, 1}}"
-        slices[-1].append(f"TSLICE(%, {first + tile}, {tile_range}, {side}false, true)")
-        return "{}"
+    Rows lie one behind the other, and TSLICE counts their elements as if they were tiles of 32 rows
+    of 32 that are not tilized.
+    """
 
-    for line in array_pattern(elements).split("\n"):
-        slices.append([])
-        lines.append(_PAIR.sub(part, _escaped(line)))
+    def __init__(self, buffer: SSAValue, bound: SSAValue, first: int, end: str):
+        assert isinstance(bound.type, ttl.DataflowBufferType)
+        self.buffer, self.first, self.end = buffer, first, end
+        self.dtype, sizes = bound.type.tile.dtype, bound.type.sizes
+        self.is_tiled = bound.type.tile.layout is TILE_LAYOUT
+        scale = (*(1,) * (len(sizes) - 2), TILE_SIZE, TILE_SIZE) if self.is_tiled else ()
+        self.elements = tuple(map(mul, sizes, scale)) if self.is_tiled else sizes
+        self.row_bytes = ttl.page_bytes_of(bound)
+
+    @property
+    def most(self) -> int:
+        """How many neighbours a slice shows."""
+        return 2 if self.is_tiled else SLICE_BYTES // self.dtype.storage.itemsize
+
+    def slice(self, number: int, count: int, processor: str) -> str:
+        tile, row, column = self._place(number)
+        tile_range = f"SliceRange{{{row}, {row + 1}, 1, {column}, {column + count}, 1}}"
+        side = "" if processor else f"TSLICE_INPUT_CB, {self.end}, "
+        tilized = "true" if self.is_tiled else "false"
+        return f"TSLICE(%, {tile}, {tile_range}, {side}false, {tilized})"
+
+    def _place(self, number: int) -> tuple[int, int, int]:
+        if self.is_tiled:
+            tile, row, column = _place(number, self.elements)
+            return self.first + tile, row, column
+        row, column = divmod(number, self.elements[-1])
+        row_elements = self.row_bytes // self.dtype.storage.itemsize
+        tile, within = divmod((self.first + row) * row_elements + column, TILE_SIZE * TILE_SIZE)
+        return tile, *divmod(within, TILE_SIZE)
+
+
+def _array(make: Maker, processor: str, pages: _Pages) -> None:
+    """Elements at the edges of an array in a buffer, a few slices in each piece."""
     text = ""
     given: list[str] = []
-    for line, own in zip(lines, slices, strict=True):
-        if len(given) + len(own) > MOST_SLICES:
-            piece = text.rstrip("\n")  # a newline at its end would end the print
-            dprint(make, processor, piece, [buffer], *given)
-            text, given = text[len(piece) :], []
-        text += "\n" + line
-        given = [*given, *own]
-    dprint(make, processor, text, [buffer], *given)
+
+    def flush(piece: str) -> None:
+        dprint(make, processor, piece, [pages.buffer], *given)
+        given.clear()
+
+    position = 0
+    pattern = "\n" + array_pattern(pages.elements)
+    for found in _RUN.finditer(pattern):
+        between, position = _escaped(pattern[position : found.start()]), found.end()
+        numbers = [int(number) for number in found[0][1:-1].split("> <")]
+        for start in range(0, len(numbers), pages.most):
+            shown = numbers[start : start + pages.most]
+            if len(given) == MOST_SLICES:
+                piece, newline, rest = between.partition("\n")  # at its end it would end the print
+                flush(text + (piece if newline else ""))
+                text, between = "", newline + rest if newline else between
+            text += between + "{}"
+            between = " "
+            given.append(pages.slice(shown[0], len(shown), processor))
+    flush(text + _escaped(pattern[position:]))
 
 
 def _place(number: int, elements: Shape) -> tuple[int, int, int]:
@@ -126,8 +163,12 @@ def tensor(
 ) -> int:
     """Each page is read into L1 first."""
     assert op.heading is not None
-    page = self.circular_buffers[op.values[op.position.value.data + 1]]
-    pages = min(op.num_pages.value.data, prod(block_type(value.type).shape or ()))
+    bound = op.values[op.position.value.data + 1]
+    page = self.circular_buffers[bound]
+    type = block_type(value.type)
+    shape = type.shape or ()
+    pages = prod(shape if type.layout is TILE_LAYOUT else shape[:-1])
+    pages = min(op.num_pages.value.data, pages)
     for number in range(pages):
         address = call(make, "get_write_ptr", page, returns=True).results[0]
         address.name_hint = "page_address"
@@ -135,7 +176,7 @@ def tensor(
         call(make, "noc_async_read_barrier")
         heading = op.heading.data if number == 0 else "\n"
         dprint(make, processor, _escaped(heading + page_heading(number)), [])
-        _array(make, processor, page, (1, 1), 0, "TSLICE_WR_PTR")
+        _array(make, processor, _Pages(page, bound, 0, "TSLICE_WR_PTR"))
     return 2
 
 

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerType,
     ModuleOp,
+    Signedness,
     StringAttr,
     TensorType,
     TupleType,
@@ -30,7 +31,7 @@ from xdsl.passes import ModulePass
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
 from ttl.dialects.graph import Tensor, as_text
-from ttl.dialects.stablehlo import element_of, ints, shape_of
+from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 
 from .module_pass import Maker, cannot_compile, erase
 
@@ -51,7 +52,6 @@ _REDUCERS: dict[str, tuple[str, str, float]] = {
     "or": ("max", "maximum", 0),
     "and": ("min", "minimum", 1),
 }
-_FLOATS_ONLY = ("divide",)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ class _Conversion:
         elif isinstance(op, stablehlo.CustomCallOp):
             self._call(op)
         else:
-            op.results[0].replace_all_uses_with(_converter(op)(_Graph(Maker.before(op)), op))
+            graph = _Graph(Maker.before(op))
+            made = _converter(op)(graph, op)
+            op.results[0].replace_all_uses_with(_wrapped(graph, op, made))
 
     def _elements(self, op: stablehlo.GetTupleElementOp) -> list[SSAValue]:
         if op.operand not in self.tuples:
@@ -157,10 +159,36 @@ def _converter(op: Operation) -> Converter:
     name = op.name.partition(".")[2]
     is_logical = name in _LOGICAL and element_of(op.results[0]) == i1
     name = _LOGICAL[name] if is_logical else _NAMES.get(name, name)
-    wants_float = name in _FLOATS_ONLY and not isinstance(element_of(op.results[0]), AnyFloat)
-    if name not in ttir.MATH or wants_float:
+    if name not in ttir.MATH:
         raise _no_counterpart(op)
     return lambda graph, op: graph.add(name, list(op.operands), op.results[0].type)
+
+
+# The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
+# operations can give more than they hold.
+_GROWING = (
+    "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
+    "subtract",
+)  # fmt: skip
+
+
+def _wrapped(graph: _Graph, op: Operation, value: SSAValue) -> SSAValue:
+    """What does not fit the bits of an integer wraps around."""
+    element, type = element_of(value), tensor_type(value)
+    if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
+        return value
+    if element.width.data not in (8, 16) or op.name.partition(".")[2] not in _GROWING:
+        return value
+    span = float(2**element.width.data)
+
+    def number(amount: float) -> SSAValue:
+        return graph.full(amount, _type(value, ()))
+
+    moved = graph.add("add", [value, number(span / 2)], type)
+    rest = graph.add("fmod", [moved, number(span)], type)
+    is_below = graph.add("lt", [rest, number(0)], TensorType(i1, shape_of(value)))
+    rest = graph.add("where", [is_below, graph.add("add", [rest, number(span)], type), rest], type)
+    return graph.add("subtract", [rest, number(span / 2)], type)
 
 
 # Operations with a form of their own --------------------------------------------------------------
@@ -225,6 +253,38 @@ def _slice(graph: _Graph, op: stablehlo.SliceOp) -> SSAValue:
         ends=list(ints(op.limit_indices)),
         step=list(ints(op.strides)),
     )
+
+
+def _gather(graph: _Graph, op: stablehlo.GatherOp) -> SSAValue:
+    """Rows of a table: the dimension that is indexed comes first, all others are columns."""
+    dim = op.taken
+    if dim is None:
+        raise _no_counterpart(op, "a gather of more than elements along one dimension")
+    shape = shape_of(op.operand)
+    others = tuple(d for d in range(len(shape)) if d != dim)
+    left = tuple(shape[d] for d in others)
+    table = graph.permute(op.operand, (dim, *others))
+    table = graph.reshape(table, (shape[dim], prod(left)))
+    indices = graph.reshape(op.start_indices, op.indices_shape)
+    rows = _type(op.result, (*op.indices_shape, prod(left)))
+    value = graph.add("embedding", [indices, table], rows)
+    value = graph.reshape(value, (*op.indices_shape, *left))
+    offsets = op.dimension_numbers.data.offset_dims
+    counted = iter(range(len(op.indices_shape)))
+    columns = {place: len(op.indices_shape) + n for n, place in enumerate(offsets)}
+    rank = len(shape_of(op.result))
+    return graph.permute(
+        value, tuple(columns[d] if d in columns else next(counted) for d in range(rank))
+    )
+
+
+def _divide(graph: _Graph, op: stablehlo.BinaryOp) -> SSAValue:
+    """A quotient of integers is rounded towards 0: what is left over is taken off before."""
+    value = op.lhs
+    if not isinstance(element_of(op.result), AnyFloat):
+        rest = graph.add("fmod", [op.lhs, op.rhs], op.result.type)
+        value = graph.add("subtract", [op.lhs, rest], op.result.type)
+    return graph.add("divide", [value, op.rhs], op.result.type)
 
 
 def _iota(graph: _Graph, op: stablehlo.IotaOp) -> SSAValue:
@@ -293,6 +353,8 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.ReshapeOp: _reshape,
     stablehlo.ConcatenateOp: _concatenate,
     stablehlo.SliceOp: _slice,
+    stablehlo.GatherOp: _gather,
+    stablehlo.BINARY["divide"]: _divide,
     stablehlo.IotaOp: _iota,
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,

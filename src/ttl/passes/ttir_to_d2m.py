@@ -1,18 +1,19 @@
-"""ttir-to-d2m: each operation of a graph becomes a function with the threads that do it.
+"""ttir-to-d2m: each operation of a graph becomes a program, the threads of cores that do it.
 
 The graph's function calls them in order, each with its inputs and a tensor for its result.
-rule GRID   elementwise: the most cores that divide the tiles; a product: a square of them, whose
-            side divides rows, columns and the inner dimension; a reduction: cores along the
-            dimension that stays
-rule BLOCKS a thread reads the blocks of the inputs that core (y, x) needs: its own, or of a product
-            row y of the left and column x of the right, one after the other
+rule GRID   elementwise: the most cores that divide the tiles; a product: cores for rows and columns
+            of each matrix; a reduction: cores along the dimension that stays
+rule BLOCKS a thread reads the blocks of the inputs that core (y, x) needs: its own; the one there
+            is of an input that is repeated; of a product row y of the left and column x of the
+            right, one after the other along the inner dimension
+rule KEEP   a reduction keeps its dimension; the host takes it away
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import gcd
+from math import prod
 from typing import Any
 
 from xdsl.context import Context
@@ -27,25 +28,27 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     bf16,
     f32,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.dialects import d2m
-from ttl.dialects.graph import MathOp
+from ttl.dialects import d2m, ttir
+from ttl.dialects.graph import MathOp, shape_of
 from ttl.dialects.linalg_math import linalg_generic
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.semantics.dtypes import DType, bfloat16, float32
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.ops import BLOCK_OPS
-from ttl.semantics.types import Shape
+from ttl.semantics.types import TILE_SIZE, Shape
 
+from .kernel_calls import add
 from .module_pass import D2M_MARK, Maker, cannot_compile, erase
 
 MOST_CORES = 8  # along a side; all chips have as many
@@ -66,22 +69,51 @@ class TtirToD2m(ModulePass):
     use_tile_matmul: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        op.attributes["ttl.target_arch"] = StringAttr(self.target)
-        op.attributes[D2M_MARK] = BoolAttr.from_bool(self.use_tile_matmul)
-        found = [each for each in op.walk() if isinstance(each, MathOp)]
+        found = [each for each in op.walk() if isinstance(each, MathOp) and not _is_of_host(each)]
         for number, each in enumerate(found):
-            _replace(each, number, op)
+            self._replace(each, number, op)
+
+    def _replace(self, op: MathOp, number: int, module: ModuleOp) -> None:
+        plan = _plan(op)
+        name = f"{op.ENTRY.ttir}_{number}"
+        rows, columns = plan.grid
+        attributes: dict[str, Attribute] = {
+            "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in (columns, rows)]),
+            "ttl.target_arch": StringAttr(self.target),
+            D2M_MARK: BoolAttr.from_bool(self.use_tile_matmul),
+        }
+        program = ModuleOp([_function(plan, name)], attributes, StringAttr(name))
+        module.body.block.add_op(program)
+        make = Maker.before(op)
+        empty = make.value(d2m.EmptyOp.create(result_types=[plan.types[-1]]))
+        call = d2m.CallOp.create(
+            operands=[*op.inputs, empty],
+            properties={"program": SymbolRefAttr(name)},
+            result_types=[plan.types[-1]],
+        )
+        result = make.value(call, op.result.name_hint)
+        if result.type != op.result.type:
+            result = make.value(_reshape(result, op.result.type))  # rule KEEP
+        op.result.replace_all_uses_with(result)
+        erase(op)
 
 
-def _replace(op: MathOp, number: int, module: ModuleOp) -> None:
-    plan = _plan(op)
-    name = f"{op.ENTRY.ttir}_{number}"
-    module.body.block.add_op(_function(plan, name))
-    make = Maker.before(op)
-    empty = make.value(d2m.EmptyOp.create(result_types=[op.result.type]))
-    call = func.CallOp(name, [*op.inputs, empty], [op.result.type])
-    op.result.replace_all_uses_with(make.value(call, op.result.name_hint))
-    erase(op)
+def _is_of_host(op: MathOp) -> bool:
+    return op.ENTRY.name == "reshape"
+
+
+def _reshape(value: SSAValue, type: Any) -> Operation:
+    made: Operation = ttir.MATH["reshape"].of([value], type, shape=list(type.get_shape()))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tensor of the operation as a grid of blocks; it has one block where it is repeated."""
+
+    layout: MetalLayout
+    grid: Shape
+    repeated: Shape = ()  # the dimensions of a block in which its first row or column is for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,51 +122,72 @@ class _Plan:
 
     op: MathOp
     name: str  # in the table of blocks
-    grid: Shape
-    layouts: tuple[MetalLayout, ...]  # of the inputs, then of the result
+    types: tuple[TensorType[Any], ...]  # of the inputs and of the result
+    parts: tuple[_Part, ...]  # likewise
     dtype: DType
-    dims: Shape = ()
+    dims: Shape = ()  # that are reduced
+    steps: int = 1  # of a product, along the inner dimension
+
+    @property
+    def grid(self) -> Shape:
+        return self.parts[-1].grid
 
     def device_type(self, position: int, is_view: bool = False) -> TensorType[Any]:
-        layout = self.layouts[position]
-        shape = layout.device_shape(self.grid)
+        part = self.parts[position]
+        shape = part.layout.device_shape(part.grid)
         view = f"map({len(shape)})" if is_view else ""
-        return TensorType(TileType.of(self.dtype), shape, MetalLayoutAttr.of(layout, view))
+        return TensorType(TileType.of(self.dtype), shape, MetalLayoutAttr.of(part.layout, view))
 
     def block_type(self, position: int) -> TensorType[Any]:
-        return tensor_of(self.layouts[position].shard_shape(self.grid), self.dtype)
+        part = self.parts[position]
+        return tensor_of(part.layout.shard_shape(part.grid), self.dtype)
 
     @property
     def count(self) -> int:
-        return len(self.layouts)
+        return len(self.parts)
 
 
 def _plan(op: MathOp) -> _Plan:
     name = NAMES.get(op.ENTRY.name, op.ENTRY.name)
     types = [value.type for value in (*op.inputs, op.result)]
-    elements = {type.element_type for type in types if isinstance(type, TensorType)}
+    assert all(isinstance(type, TensorType) for type in types)
+    elements = {type.element_type for type in types}  # type: ignore[attr-defined]
     entry = BLOCK_OPS.get(name)
     is_simple = entry is not None and not [p for p in entry.parameters if name not in REDUCTIONS]
     if not is_simple or len(elements) != 1 or not elements <= ELEMENTS.keys():
         raise _refused(op, "there is no tile operation for it and these element types")
-    shapes = [tuple(type.get_shape()) for type in types if isinstance(type, TensorType)]
-    if any(len(shape) != 2 for shape in shapes):
-        raise _refused(op, "only tensors of two dimensions are divided among cores here")
-    layouts = tuple(MetalLayout(shape) for shape in shapes)
-    dims: Shape = ()
-    if name in REDUCTIONS:
-        dims = _reduced(op, shapes[0])
-    elif name != "matmul" and len(set(shapes)) > 1:
-        raise _refused(op, "operands of different shapes")
-    return _Plan(op, name, _grid(name, layouts, dims), layouts, ELEMENTS[elements.pop()], dims)
+    dims = _reduced(op) if name in REDUCTIONS else ()
+    if dims:
+        types[-1] = TensorType(elements.copy().pop(), _kept(shape_of(op.inputs[0]), dims))
+    shapes = [tuple(type.get_shape()) for type in types]  # type: ignore[attr-defined]
+    if not all(shapes):
+        raise _refused(op, "a tensor without dimensions")
+    layouts = [MetalLayout(shape) for shape in shapes]
+    steps = 1
+    if name == "matmul":
+        parts, steps = _product(op, layouts)
+    elif dims:
+        parts = _reduction(layouts, dims)
+    else:
+        parts = _elementwise(op, layouts)
+    return _Plan(op, name, tuple(types), parts, ELEMENTS[elements.pop()], dims, steps)  # type: ignore[arg-type]
 
 
-def _reduced(op: MathOp, shape: Shape) -> Shape:
-    values = op.values()
-    dims = tuple(dim % 2 for dim in values["dim_arg"])
-    if not values["keep_dim"] or len(dims) != 1:
-        raise _refused(op, "reductions keep their dimension and have one")
-    if shape[dims[0]] % 32 and op.ENTRY.name == "max":
+def _kept(shape: Shape, dims: Shape) -> Shape:
+    kept = list(shape)
+    for dim in dims:
+        kept[dim] = 1
+    return tuple(kept)
+
+
+def _reduced(op: MathOp) -> Shape:
+    """From the end on: -1 are columns, -2 rows."""
+    shape, values = shape_of(op.inputs[0]), op.values()
+    rank = len(shape)
+    dims = tuple(sorted(dim % rank - rank for dim in values["dim_arg"] or range(rank)))
+    if min(dims) < -2 or (rank > 2 and dims != (-1,)):
+        raise _refused(op, "of more than two dimensions only the last is reduced")
+    if any(shape[dim] % TILE_SIZE for dim in dims) and op.ENTRY.name == "max":
         raise _refused(op, "the largest element along a dimension that is not whole tiles")
     return dims
 
@@ -148,26 +201,59 @@ def _refused(op: MathOp, why: str) -> Exception:
     return cannot_compile(broken, op)
 
 
-def _grid(name: str, layouts: tuple[MetalLayout, ...], dims: Shape) -> Shape:
-    """rule GRID"""
-    sizes = layouts[0].physical_shape if name in REDUCTIONS else layouts[-1].physical_shape
-    if name == "matmul":
-        side = _cores(gcd(*sizes, layouts[0].physical_shape[1]))
-        return side, side
-    rows, columns = (1 if dim in dims else _cores(size) for dim, size in enumerate(sizes))
-    return rows, columns
+# rule GRID ----------------------------------------------------------------------------------------
 
 
-def _cores(size: int) -> int:
-    return max(n for n in range(1, MOST_CORES + 1) if size % n == 0)
+def _cores(size: int, most: int = MOST_CORES) -> int:
+    return max(n for n in range(1, most + 1) if size % n == 0)
+
+
+def _elementwise(op: MathOp, layouts: list[MetalLayout]) -> tuple[_Part, ...]:
+    result = layouts[-1]
+    rows, columns = (_cores(size) for size in result.physical_shape)
+    return tuple(_operand(op, layout, result, (rows, columns)) for layout in layouts)
+
+
+def _operand(op: MathOp, layout: MetalLayout, result: MetalLayout, grid: Shape) -> _Part:
+    whole, shape = result.matrix_shape, layout.matrix_shape
+    shape = (1,) * (len(whole) - len(shape)) + shape
+    if shape[:-1] != whole[:-1] and set(shape[:-1]) != {1}:
+        raise _refused(op, "an input that is repeated along some of its leading dimensions only")
+    repeats = (shape[:-1] != whole[:-1], shape[-1] != whole[-1])
+    return _Part(
+        layout,
+        tuple(1 if repeat else size for repeat, size in zip(repeats, grid, strict=True)),
+        tuple(dim - 2 for dim, repeat in enumerate(repeats) if repeat),
+    )
+
+
+def _reduction(layouts: list[MetalLayout], dims: Shape) -> tuple[_Part, ...]:
+    sizes = layouts[0].physical_shape
+    rows, columns = (1 if dim - 2 in dims else _cores(size) for dim, size in enumerate(sizes))
+    return tuple(_Part(layout, (rows, columns)) for layout in layouts)
+
+
+def _product(op: MathOp, layouts: list[MetalLayout]) -> tuple[tuple[_Part, ...], int]:
+    """The matrices of a batch lie below each other."""
+    if any(len(layout.logical_shape) < 2 for layout in layouts):
+        raise _refused(op, "a product of vectors")
+    batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
+    most = batches[-1]
+    if most > MOST_CORES or not set(batches) <= {1, most}:
+        raise _refused(op, f"a batch of {most} products; rows of cores are {MOST_CORES}")
+    (height, inner), (_, columns) = layouts[0].physical_shape, layouts[-1].physical_shape
+    rows = _cores(height // batches[0], MOST_CORES // most)
+    wide, steps = _cores(columns), _cores(inner)
+    grids = [(batches[0] * rows, steps), (batches[1] * steps, wide), (most * rows, wide)]
+    parts = tuple(_Part(layout, grid) for layout, grid in zip(layouts, grids, strict=True))
+    return parts, steps
 
 
 # The function -------------------------------------------------------------------------------------
 
 
 def _function(plan: _Plan, name: str) -> func.FuncOp:
-    op = plan.op
-    types = [value.type for value in (*op.inputs, op.result)]
+    op, types = plan.op, plan.types
     block = Block(arg_types=types)
     for position, argument in enumerate(block.args):
         argument.name_hint = "out" if position == plan.count - 1 else f"in{position}"
@@ -221,14 +307,14 @@ def _acquire(make: Maker, kind: type[Operation], cb: SSAValue) -> SSAValue:
 
 def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
     """rule BLOCKS"""
-    y, x = (
+    core = [
         make.value(
             d2m.CoreIndexOp.create(
                 properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()]
             )
         )
         for dim in range(2)
-    )
+    ]
 
     def read(inner: Maker, position: int, index: list[SSAValue]) -> None:
         block = _acquire(inner, d2m.ReserveOp, cbs[position])
@@ -238,15 +324,33 @@ def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue])
         )
         inner.add(d2m.DmaWaitOp.create(operands=[inner.value(dma)]))
 
-    def read_step(inner: Maker, k: SSAValue) -> None:
-        read(inner, 0, [y, k])
-        read(inner, 1, [k, x])
-
     if plan.name == "matmul":
+        starts = _starts(plan, make, core[0])
+
+        def read_step(inner: Maker, k: SSAValue) -> None:
+            read(inner, 0, [starts[0], k])
+            read(inner, 1, [add(inner, starts[1], k), core[1]])
+
         _steps(plan, make, read_step)
         return
-    for position in range(len(inputs)):
-        read(make, position, [y, x])
+    for position, part in enumerate(plan.parts[:-1]):
+        repeated = [dim - 2 in part.repeated for dim in range(2)]
+        pairs = zip(repeated, core, strict=True)
+        read(make, position, [make.index(0) if repeat else here for repeat, here in pairs])
+
+
+def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
+    """Of a product: the row of blocks of the left, and the first one of the right."""
+    left, right, result = (part.grid[0] for part in plan.parts)
+    batch = prod(plan.parts[-1].layout.logical_shape[:-2])
+    if batch == 1:
+        return [y, make.index(0)]
+    rows = make.index(result // batch)
+    row = y if left == result else make.value(arith.RemSIOp(y, rows))
+    if right == plan.steps:
+        return [row, make.index(0)]
+    number = make.value(arith.FloorDivSIOp(y, rows))
+    return [row, make.value(arith.MuliOp(number, make.index(plan.steps)))]
 
 
 def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
@@ -254,6 +358,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
 
     def calculate(inner: Maker) -> None:
         operands = [_acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
+        operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
         properties: dict[str, Any] = {}
         if plan.name in REDUCTIONS:
             scaler = d2m.FullOp.create(
@@ -274,6 +379,17 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
     _acquire(make, d2m.WaitOp, cbs[-1])
 
 
+def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValue:
+    """The first row or column of a block everywhere in one of the result's shape."""
+    dims = plan.parts[position].repeated
+    if not dims:
+        return block
+    empty = make.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
+    numbers = ArrayAttr([IntegerAttr(dim, i64) for dim in dims])
+    properties = {"parameters": DictionaryAttr({"dims": numbers})}
+    return make.value(linalg_generic("broadcast", [block], empty, properties))
+
+
 def _steps(plan: _Plan, make: Maker, body: Callable[[Maker, SSAValue], None]) -> None:
     """The blocks along the inner dimension of a product."""
     block = Block(arg_types=[IndexType()])
@@ -281,6 +397,6 @@ def _steps(plan: _Plan, make: Maker, body: Callable[[Maker, SSAValue], None]) ->
     body(Maker.at_end(block, plan.op), block.args[0])
     block.add_op(scf.YieldOp())
     first, last, step = (
-        make.value(arith.ConstantOp(IntegerAttr(n, IndexType()))) for n in (0, plan.grid[0], 1)
+        make.value(arith.ConstantOp(IntegerAttr(n, IndexType()))) for n in (0, plan.steps, 1)
     )
     make.add(scf.ForOp(first, last, step, [], Region(block)))

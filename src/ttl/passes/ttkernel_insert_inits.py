@@ -5,6 +5,8 @@ vector unit (SFPU), the data formats of the two sources and of the packer, and w
 adds (SUM). Of buffers only the format counts, and whether they are unpacked straight to DST. Each
 call needs certain settings; a setting is emitted only where it may differ from what holds there.
 rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
+rule INTEGERS one switch has the matrix unit, which copies too, add integers; it follows the source
+              that was set up last, and at startup it is on if either is one. So both start alike.
 rule HOIST    a setting that everything in a loop agrees on is made before the loop.
 rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
 rule MASK     reduce_init masks the packer until reduce_uninit, behind which it is needed again.
@@ -143,6 +145,8 @@ def _startup(
     pack = by_unit.get(PACK, known[0])
     first = by_unit.get(SRCA, pack)
     second = by_unit.get(SRCB, first)
+    if _adds_integers(first) != _adds_integers(second):
+        second = first  # rule INTEGERS
     product = _call_of(second.origin, chip)
     reverse = product is not None and _is_product(product)
     sources = [first.arguments[0], second.arguments[0]]
@@ -154,7 +158,14 @@ def _startup(
         properties={"template": StringAttr("SrcOrder::Reverse")} if reverse else {},
     )
     make.add(startup)
-    return {unit: by_unit[unit].key for unit in (SRCA, SRCB, PACK) if unit in by_unit}
+    holds = {unit: by_unit[unit].key for unit in (SRCA, SRCB, PACK) if unit in by_unit}
+    return holds | ({SRCB: second.key} if SRCB in holds else {})
+
+
+def _adds_integers(source: Setting) -> bool:
+    buffer = source.arguments[0].type
+    assert isinstance(buffer, ttkernel.CBType)
+    return buffer.data_format.data in ("Int32", "UInt8")
 
 
 def _first_call(body: Block) -> Operation:

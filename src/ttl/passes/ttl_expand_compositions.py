@@ -26,11 +26,13 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.semantics.dtypes import NARROW, DType, float16, int32
+from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
 from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
+from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
-from .compiler_buffers import FP32
+from .arranged_tiles import inner_dims, is_view
+from .compiler_buffers import FP32, CompilerBuffers
 from .module_pass import Maker, erase, kernels, not_yet, target_of
 from .ttl_set_compute_kernel_config import decide_fp32
 
@@ -42,15 +44,20 @@ class TtlExpandCompositions(ModulePass):
     name = "ttl-expand-compositions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        api = target_of(op).device_api
+        target = target_of(op)
+        api = target.device_api
         for kernel in kernels(op, "compute"):
             decide_fp32(kernel)
             _check_float16(kernel)
+            is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
             for inner in list(kernel.walk()):
                 if isinstance(inner, ttl.BlockMathOp):
                     _check_width(kernel, inner)
                     _check_fidelity(kernel, inner)
-                    _expand(inner, api)
+                    if is_wide and _is_broadcast_of_32_bits(inner):
+                        _expand_broadcast(inner, api)
+                    else:
+                        _expand(inner, api)
                 elif isinstance(inner, ttl.StoreOp):
                     _convert_stored(inner, api)
 
@@ -105,6 +112,32 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     value = forms.composition(do, *op.inputs, **parameters)
     if value not in op.inputs:
         value.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
+    """Inside a tile; of floats, all but those in the user's buffers of 16-bit ones."""
+    if op.ENTRY.name != "broadcast" or not inner_dims(op):
+        return False
+    operand = op.inputs[0]
+    while is_view(operand.owner):
+        operand = operand.owner.inputs[0]  # type: ignore[union-attr]
+    dtype = block_type(operand.type).dtype
+    is_narrow = dtype is not None and dtype.is_float and dtype != float32
+    return not is_narrow or not isinstance(operand.owner, ttl.WaitOp)
+
+
+def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
+    """Where the chip does not do it."""
+    do, result = Expansion(Maker.before(op), api), block_type(op.result.type)
+    assert result.shape is not None and result.dtype is not None and op.parameters is not None
+    dims = tuple(dim.value.data for dim in op.parameters.data["dims"].data)  # type: ignore[attr-defined]
+    composition = broadcast_in_parts if result.dtype.is_float else whole_broadcast
+    value = composition(do, op.inputs[0], dims, result.shape)
+    if value.type != op.result.type:  # in registers all floats are the same
+        value = do.add("add", value.owner.operands, result, {})
+    value.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(value)
     erase(op)
 

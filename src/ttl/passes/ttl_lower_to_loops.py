@@ -39,7 +39,7 @@ from ttl.semantics.ops import MATMUL
 from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes
 from .dst_allocation import is_register_value, section_shape, value_shape
-from .module_pass import TILE_MATMUL, Maker, erase, kernel_of, kernels
+from .module_pass import TILE_MATMUL, Maker, constant_of, erase, kernel_of, kernels
 from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
 
@@ -276,11 +276,11 @@ class _Section:
         self.each_tile(make, tile, needs_place=bool(buffers))
 
     def is_zero_already(self, op: Operation, slot: int) -> bool:
-        """Registers are zero when a section begins."""
+        """The matrix unit takes registers that nothing was written to in a section for zeros."""
         if not isinstance(op, ttl.TileFillOp) or self.in_loop or slot in self.used:
             return False
         value = op.value.value.data if op.value is not None else 1
-        return value == 0 and not np.signbit(value)
+        return value == 0 and not np.signbit(value) and _is_start_of_product(op.results[0])
 
     def each_tile(
         self, make: Maker, body: Callable[[Maker, Terms, SSAValue | None], None], needs_place: bool
@@ -398,6 +398,21 @@ class _Section:
             call(inner, "store", [view], [place], [register], store)
 
         self.each_tile(self.make, tile, needs_place=True)
+
+
+def _is_start_of_product(value: SSAValue) -> bool:
+    """Is it only what products are added to, in loops that run at least once too?"""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, scf.ForOp):
+            first, last = constant_of(user.lb), constant_of(user.ub)
+            runs = first is not None and last is not None and first < last
+            argument = user.body.block.args[1 + use.index - 3]
+            if not runs or not _is_start_of_product(argument):
+                return False
+        elif not isinstance(user, ttl.TileMathOp) or user.ENTRY is not MATMUL:
+            return False
+    return True
 
 
 def _scaled(terms: Terms, factor: int) -> Terms:

@@ -82,6 +82,8 @@ _NEVER_WAIT = (
     ttl.YieldOp,
     ttl.RoleOp,
     ttl.PipeValueOp,
+    ttl.PipeCountOp,
+    ttl.LocalPipeOp,
     ttl.NodeIndexOp,
     ttl.NoTransferOp,
     ttl.GroupOp,

@@ -1,8 +1,8 @@
 """ttl-set-compute-kernel-config: how wide the registers are, and how many a section has.
 
 Explicit choices of the operation win. 32 bits: the rule in semantics/kernel_config. Full sync:
-when a section needs more registers than half of them. f32 buffers are unpacked straight to DST:
-the other way loses bits.
+when a section needs more registers than half of them. f32 buffers are unpacked straight to DST
+where the user has such: the other way loses bits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ttl.semantics.kernel_config import needs_fp32_dest
 from ttl.semantics.ops import MATMUL
 
 from .arranged_tiles import is_arranged, is_masked
-from .compiler_buffers import FP32, buffer_dtypes
+from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
 from .dst_allocation import allocate, is_whole, section_shape
 from .module_pass import kernels, not_yet, target_of
 
@@ -89,6 +89,8 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
 
 def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
     """f32 buffers that are copied go straight to 32-bit registers; others cannot or need not."""
+    if not CompilerBuffers(module, kernel).unpacks_to_dst:
+        return
     copied: set[str] = set()
     multiplied: set[str] = set()
     for op in kernel.walk():
@@ -110,8 +112,7 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
                 declaration,
                 "copy the tensor into a second dataflow buffer for the other operations",
             )
-        if bool(kernel.attributes[FP32]):
-            declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
+        declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
 
 
 def _buffer_name(block: object) -> str:

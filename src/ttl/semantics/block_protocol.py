@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar, Final
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import Label, RuleBroken, codes
 
 
 class State:
@@ -109,7 +109,7 @@ HELPS = {
     (MW, Event.PUSH): "write the block before its release: store() into it, or copy to it and wait",
     (MW, Event.READ): "store() into the block before reading it",
     (MR, Event.POP): "read the block before its release, or do not wait for it",
-    (MR, Event.STORE): "read the block, or push it, before storing again",
+    (MR, Event.STORE): "read the block before storing into it, or do not store: the value is lost",
     (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
     (OS, Event.PUSH): "push a block once: by push(), or by the end of its `with`",
@@ -160,4 +160,15 @@ def illegal(state: State, event: Event, block: object) -> RuleBroken:
         subject=block,
         state=state.value,
         event=event.name,
+    )
+
+
+def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) -> RuleBroken:
+    """A waited block is pushed, or a reserved one popped."""
+    action, given, right = ("wait", "push", "pop") if is_push else ("reserve", "pop", "push")
+    return RuleBroken(
+        codes.BLOCK_STATE,
+        f"{block} was acquired by {action}() and cannot be released by {given}()",
+        helps=(f"release it by {right}()",),
+        secondary=secondary,
     )

@@ -114,6 +114,13 @@ def _slice(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     return tuple(sizes)
 
 
+def _embedding(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    indices, weight = shapes
+    if len(weight) != 2:
+        raise ValueError(f"{_text(weight)} has no rows and columns")
+    return (*indices, weight[1])
+
+
 def _arange(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     shape, dim = _sizes(attributes["shape"]), attributes["dim"]
     if not 0 <= dim < len(shape):
@@ -140,6 +147,7 @@ def _text(shape: Shape) -> str:
 UNARY = (
     "abs", "neg", "exp", "expm1", "log", "log1p", "tanh", "sigmoid", "rsqrt", "sqrt", "sin", "cos",
     "tan", "floor", "ceil", "round", "sign", "erf", "erfc", "logical_not",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
 )  # fmt: skip
 BINARY = (
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "fmod", "logical_and",
@@ -167,6 +175,7 @@ GRAPH_OPS: dict[str, GraphOp] = {
         _op("permute", 1, _permute, ("permutation", "ints")),
         _op("concat", None, _concat, ("dim", "int")),
         _op("slice", 1, _slice, ("begins", "ints"), ("ends", "ints"), ("step", "ints")),
+        _op("embedding", 2, _embedding),
         _op("typecast", 1, _broadcast),
         _op("assign", 1, _broadcast),
         _op("to_layout", 1, _broadcast),

@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from ttl.diagnostics import RuleBroken, codes
 
+from .dtypes import Array
 from .types import TILE_SIZE, Shape
 
 MemorySpace = Literal["l1", "dram"]
@@ -25,6 +28,11 @@ class MetalLayout:
     memory_space: MemorySpace = "l1"
 
     @property
+    def matrix_shape(self) -> Shape:
+        """With a row around the elements of one dimension."""
+        return self.logical_shape if len(self.logical_shape) > 1 else (1, *self.logical_shape)
+
+    @property
     def collapsed_intervals(self) -> tuple[Interval, ...]:
         """All dimensions but the last are one, the last is the other."""
         rank = len(self.logical_shape)
@@ -33,17 +41,22 @@ class MetalLayout:
     @property
     def dim_alignments(self) -> Shape:
         """A tile in the last dimension of each interval, else no more than there is."""
-        rank = len(self.logical_shape)
-        return (1,) * (rank - 2) + (TILE_SIZE, TILE_SIZE)
+        return self._alignments[-len(self.logical_shape) :]
+
+    @property
+    def _alignments(self) -> Shape:
+        """Of the matrix shape."""
+        return (1,) * (len(self.matrix_shape) - 2) + (TILE_SIZE, TILE_SIZE)
 
     @property
     def collapsed_shape(self) -> Shape:
-        return tuple(self._collapse(*interval) for interval in self.collapsed_intervals)
+        rank = len(self.matrix_shape)
+        return self._collapse(0, rank - 1), self._collapse(rank - 1, rank)
 
     def _collapse(self, first: int, end: int) -> int:
         size = 1
         for dim in reversed(range(first, end)):
-            size = _aligned(size * self.logical_shape[dim], self.dim_alignments[dim])
+            size = _aligned(size * self.matrix_shape[dim], self._alignments[dim])
         return size
 
     @property
@@ -61,13 +74,31 @@ class MetalLayout:
         self.check(grid)
         return (*grid, *self.shard_shape(grid))
 
+    @property
+    def padded_shape(self) -> Shape:
+        """The matrix shape with its last two dimensions in whole tiles."""
+        pairs = zip(self.matrix_shape, self._alignments, strict=True)
+        return tuple(_aligned(size, to) for size, to in pairs)
+
+    def collapse(self, array: Array) -> Array:
+        """The elements of a tensor in the collapsed shape, padded with zeros."""
+        padded = np.zeros(self.padded_shape, array.dtype)
+        padded[tuple(slice(size) for size in self.matrix_shape)] = array
+        return padded.reshape(self.collapsed_shape)
+
+    def restore(self, array: Array) -> Array:
+        """And back, without the padding."""
+        whole = array.reshape(self.padded_shape)
+        values = whole[tuple(slice(size) for size in self.matrix_shape)]
+        return values.reshape(self.logical_shape)
+
     def check(self, grid: Shape) -> None:
         """RuleBroken if the tensor cannot be divided among the cores."""
-        if len(self.logical_shape) < 2 or len(grid) != 2:
+        if not self.logical_shape or len(grid) != 2:
             raise RuleBroken(
                 codes.WRONG_ARGUMENT,
                 f"a tensor of shape {self.logical_shape} on a grid of {grid}",
-                helps=("tensors have two dimensions or more, grids have two: (rows, columns)",),
+                helps=("tensors have one dimension or more, grids have two: (rows, columns)",),
             )
         for dim, (size, cores) in enumerate(zip(self.physical_shape, grid, strict=True)):
             if size % cores:

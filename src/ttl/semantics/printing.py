@@ -16,7 +16,7 @@ THRESHOLD = 64  # of more elements only those at the edges are shown
 EDGE_ITEMS = 2
 
 
-def check_print(object_count: int, num_pages: Any) -> None:
+def check_print(object_count: int, num_pages: Any, sep: Any = None, end: Any = None) -> None:
     """The arguments that print() takes beside strings and scalars."""
     if object_count > 1:
         raise RuleBroken(
@@ -30,6 +30,11 @@ def check_print(object_count: int, num_pages: Any) -> None:
             f"num_pages={num_pages!r}: print() shows one or more pages of a tensor",
             helps=("write for example print(tensor, num_pages=2)",),
         )
+    for name, given in (("sep", sep), ("end", end)):
+        if given is not None and not isinstance(given, str):
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT, f"{name}={given!r}: print() takes a string there"
+            )
 
 
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
@@ -72,6 +77,7 @@ def array_text(array: Any, **options: Any) -> str:
         precision=PRECISION,
         threshold=THRESHOLD,
         edgeitems=EDGE_ITEMS,
+        max_line_width=1 << 20,  # where a line would be broken, compiled kernels could not know
         **options,
     )
 

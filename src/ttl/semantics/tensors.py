@@ -192,6 +192,14 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
         )
 
 
+def copy_dtypes_differ(tensor: object, block: object) -> RuleBroken:
+    return RuleBroken(
+        codes.DTYPE_MISMATCH,
+        f"a copy connects a {tensor} tensor with a {block} block",
+        helps=("make the dataflow buffer like the tensor it is copied from or to",),
+    )
+
+
 def type_mismatch(
     source: BlockType, destination: BlockType, what: str, secondary: tuple[Label, ...] = ()
 ) -> RuleBroken:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
-from ttl.semantics.block_protocol import TRANSITIONS, Event, State, illegal
+from ttl.semantics.block_protocol import TRANSITIONS, Event, State, illegal, wrong_release
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
@@ -268,14 +268,8 @@ class SimBlock(Block):
                 block._give_back()
 
     def _wrong_release(self) -> RuleBroken:
-        end = self.end
-        return RuleBroken(
-            codes.BLOCK_STATE,
-            f"{end.buffer.block_name} was acquired by {end.action}() and cannot be released by "
-            f"{end.other.release_call}()",
-            helps=(f"release it by {end.release_call}()",),
-            secondary=self.history(),
-        )
+        is_push = self.end.other.release_call == "push"
+        return wrong_release(self.end.buffer.block_name, is_push, self.history())
 
     def left_too_early(self) -> RuleBroken:
         """Its `with` stands inside that of an older block of its buffer."""

@@ -11,6 +11,7 @@ from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
     check_copy_shapes,
+    copy_dtypes_differ,
     type_mismatch,
 )
 from ttl.trace.events import Part
@@ -54,7 +55,7 @@ class TensorTransfer(SimTransfer):
             check_copy_layouts(part, type_.layout)
             check_copy_shapes(part, type_.shape or ())
         if part.tensor.dtype is not type_.dtype:
-            raise _wrong_dtype(self)
+            raise copy_dtypes_differ(part.tensor.dtype, type_.dtype)
 
     @property
     def subject(self) -> str:
@@ -202,13 +203,4 @@ def _wrong_ends(source: Any, destination: Any) -> RuleBroken:
         "ttl.copy() connects a block with a tensor slice, a pipe or a block, not "
         f"{described(source)} with {described(destination)}",
         helps=(known,) if known is not None else (),
-    )
-
-
-def _wrong_dtype(transfer: TensorTransfer) -> RuleBroken:
-    return RuleBroken(
-        codes.DTYPE_MISMATCH,
-        f"a copy connects a tensor of {transfer.part.tensor.dtype} with a block of "
-        f"{transfer.block.dtype}",
-        helps=("make the dataflow buffer like the tensor it is copied from or to",),
     )

@@ -38,11 +38,15 @@ def fault_at(
 
 def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExit:
     """An exception of the user's own code, or of ours, which is never the user's mistake."""
-    from ttl.language.mistakes import language_mistake  # only when something went wrong
+    # Imported only when something went wrong.
+    from ttl.language.mistakes import language_mistake, misspelt_name
 
     if _is_quit_of_debugger(error):
         return SystemExit(1)
-    if (mistake := language_mistake(error)) is not None:
+    mistake = language_mistake(error)
+    if isinstance(error, NameError):
+        mistake = misspelt_name(error, kernel.simulation.program.operation.local_names)
+    if mistake is not None:
         return rule_fault(kernel, mistake.with_traceback(error.__traceback__))
     spans = traceback_spans(error.__traceback__)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.language.described import described
 from ttl.semantics.block_protocol import Event, State
 from ttl.semantics.tensors import type_mismatch
@@ -65,13 +66,7 @@ class MulticastTransfer(SimTransfer):
         held = [n for n in range(end.released, end.acquired) if n % end.count == slot]
         block = end.blocks[slot] if held else None
         if block is None:
-            raise RuleBroken(
-                codes.RECEIVER_NOT_READY,
-                f"core {node[::-1]} has not reserved the block of `{self.subject}` that this "
-                f"multicast from core {self.kernel.coordinate[::-1]} writes",
-                helps=("let each receiver reserve() first and say so by a semaphore: "
-                       "sem.inc(1, core=sender); the sender waits for all of them",),
-            )  # fmt: skip
+            raise receiver_not_ready(self.subject, self.kernel.coordinate, node)
         return block
 
 

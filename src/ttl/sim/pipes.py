@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.pipes import Route
+from ttl.language.pipes import Route, used_after_callback
 from ttl.semantics.block_protocol import Event
 from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import Shape
@@ -181,12 +181,12 @@ def start_receive(
 def _check_role(role: Role, kernel: KernelRun, call: str) -> None:
     if role.kernel is kernel and role.open_calls:
         return
-    other = role.kernel is not kernel
+    if role.kernel is kernel:
+        raise used_after_callback(role.run.name, call)
     owner = f"kernel `{role.kernel.name}` on node {role.kernel.coordinate}"
     raise RuleBroken(
         codes.PIPE_ROLE,
-        f"{role.run.name} is used "
-        + (f"by another kernel than {owner}" if other else f"after its {call}() has ended"),
+        f"{role.run.name} is used by another kernel than {owner}",
         helps=(f"use the pipe only in the function given to {call}(), while it runs",),
     )
 

@@ -32,16 +32,33 @@ from .nesting import WhileRunning
 
 def _replace_print() -> Callable[[], None]:
     original = builtins.print
+    started: dict[KernelRun, str] = {}  # lines that `end=` has left open
 
-    def kernel_print(*values: Any, num_pages: int = 1, **options: Any) -> None:
+    def kernel_print(
+        *values: Any,
+        num_pages: int = 1,
+        sep: str | None = " ",
+        end: str | None = "\n",
+        flush: bool = False,
+        **options: Any,
+    ) -> None:
         running = ENGINE.get(None)
-        if isinstance(running, KernelRun) and not options:
-            original(f"{running.coordinate} {running.name}:", text_of(running, values, num_pages))
+        if not isinstance(running, KernelRun) or options:
+            original(*values, sep=sep, end=end, flush=flush, **options)
+            return
+        line = started.pop(running, "") + text_of(running, values, num_pages, sep, end)
+        if line.endswith("\n"):
+            write(running, line[:-1])
         else:
-            original(*values, **options)
+            started[running] = line
+
+    def write(kernel: KernelRun, line: str) -> None:
+        original(f"{kernel.coordinate} {kernel.name}:", line)
 
     def undo() -> None:
         builtins.print = original
+        for kernel, line in started.items():
+            write(kernel, line)
 
     builtins.print = kernel_print
     return undo
@@ -50,10 +67,13 @@ def _replace_print() -> Callable[[], None]:
 language_print = WhileRunning(_replace_print)
 
 
-def text_of(kernel: KernelRun, values: tuple[Any, ...], num_pages: int) -> str:
+def text_of(
+    kernel: KernelRun, values: tuple[Any, ...], num_pages: int, sep: str | None, end: str | None
+) -> str:
     """One line for strings and scalars; an object of the language follows on its own lines."""
-    check_print(sum(map(_is_language_object, values)), num_pages)
-    return " ".join(_text(kernel, value, num_pages) for value in values)
+    check_print(sum(map(_is_language_object, values)), num_pages, sep, end)
+    texts = [_text(kernel, value, num_pages) for value in values]
+    return (" " if sep is None else sep).join(texts) + ("\n" if end is None else end)
 
 
 def _is_language_object(value: Any) -> bool:

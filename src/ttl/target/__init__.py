@@ -26,6 +26,7 @@ class Target:
     semaphores: int
     dst_tiles_16_bit: int
     dst_tiles_32_bit: int
+    broadcasts_32_bits: bool  # inside a tile, as it is unpacked to DST
     device_api: str
 
     def dst_capacity(self, *, fp32: bool, full_sync: bool) -> int:

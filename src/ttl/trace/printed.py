@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.printing import number_texts
+from ttl.semantics.types import TILE_SIZE
 
 _FIELD = re.compile(r"\{\{|\}\}|\{(?::([^{}]*))?\}")
 
@@ -63,9 +64,14 @@ def _filled(piece: Piece, rows: Iterator[str]) -> str:
 
 def elements_of_page(data_format: str, page: NDArray[np.uint8]) -> NDArray[np.generic]:
     """The 32x32 elements of a tile as the chip holds it, in four faces."""
+    faces = elements_of_rows(data_format, page).reshape(2, 2, 16, 16)
+    return faces.transpose(0, 2, 1, 3).reshape(TILE_SIZE, TILE_SIZE)
+
+
+def elements_of_rows(data_format: str, data: NDArray[np.uint8]) -> NDArray[np.generic]:
+    """Elements in the order in which they lie."""
     dtype = next(dtype for dtype in DTYPES.values() if dtype.data_format == data_format)
-    faces = dtype.from_bytes(page.reshape(1, -1)).astype(dtype.carrier).reshape(2, 2, 16, 16)
-    return faces.transpose(0, 2, 1, 3).reshape(32, 32)
+    return dtype.from_bytes(data.reshape(1, -1)).astype(dtype.carrier).reshape(-1)
 
 
 def _is_row(value: Any) -> bool:

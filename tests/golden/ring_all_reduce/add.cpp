@@ -2,17 +2,22 @@
 #include "api/compute/cb_api.h"
 #include "api/compute/compute_kernel_hw_startup.h"
 #include "api/compute/eltwise_binary.h"
+#include "api/compute/eltwise_unary/fill.h"
 #include "api/compute/pack.h"
 #include "api/compute/reg_api.h"
 
 void kernel_main() {
   constexpr uint32_t x_dfb = get_compile_time_arg_val(0);
   constexpr uint32_t y_dfb = get_compile_time_arg_val(1);
-  compute_kernel_hw_startup(x_dfb, x_dfb, y_dfb);  // line 37
-  add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb);
+  compute_kernel_hw_startup(x_dfb, x_dfb, y_dfb);  // line 34
+  fill_tile_init();
+  add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb);  // line 37
   for (int32_t i = 0; i < 8; i += 2) {  // line 33
     tile_regs_acquire();  // line 35
-    for (int32_t i_2 = 0; i_2 < 4; i_2 += 1) {
+    for (int32_t tile = 0; tile < 4; tile += 1) {  // line 34
+      fill_tile(tile, 0.0f);
+    }
+    for (int32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 35
       cb_wait_front(x_dfb, 4);  // line 36
       for (int32_t tile = 0; tile < 4; tile += 1) {  // line 37
         add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb, tile, tile);

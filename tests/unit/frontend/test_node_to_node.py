@@ -39,7 +39,7 @@ def test_each_mistake_is_refused_at_its_line() -> None:
 
         @ttl.datamovement()
         def dm():
-            net.if_src(print)
+            net.if_src(semaphore)
             net.if_src(lambda pipe: ttl.copy(pipe, dfb.reserve()))
             net.if_dst(lambda pipe: ttl.copy(dfb.wait(), pipe))
             net.if_dst(lambda pipe: print(pipe.dst))

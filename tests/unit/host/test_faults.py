@@ -96,6 +96,35 @@ copy_tile(1, 0, 0);"""
         run_compute(body, [[1.0], [1.0]], formats=["BFloat16", "Float32"])
 
 
+def test_copy_after_the_init_for_another_format(run_compute):
+    body = """compute_kernel_hw_startup(0, 0, 2);
+cb_wait_front(1, 1); tile_regs_acquire(); copy_init(0); reconfig_data_format_srca(1);
+copy_tile(1, 0, 0);"""
+    with pytest.raises(KernelFault, match="init was for a buffer of BFloat16, but `in1` holds"):
+        run_compute(body, [[1.0], [1.0]], formats=["BFloat16", "Float32"], fp32_dest_acc_en=True)
+
+
+@pytest.mark.parametrize("set_up", ["(0, 1, 2)", "(0, 0, 2);reconfig_data_format_srcb(1)"])
+def test_integers_that_the_matrix_unit_adds_where_floats_are_copied(run_compute, set_up):
+    body = f"""compute_kernel_hw_startup{set_up};
+cb_wait_front(0, 1); tile_regs_acquire(); copy_init(0);
+copy_tile(0, 0, 0);"""
+    with pytest.raises(KernelFault, match=r"the matrix unit adds integers .* `in0` holds BFloat16"):
+        run_compute(body, [[1.0], [1]], formats=["BFloat16", "Int32"], fp32_dest_acc_en=True)
+
+
+def test_typecast_after_the_init_of_another_one(run_compute):
+    formats = "<(uint32_t)DataFormat::Float32, (uint32_t)DataFormat::{}>"
+    body = OPEN + f"typecast_tile_init{formats.format('UInt32')}();"
+    with pytest.raises(KernelFault, match="typecast_tile_init of its own formats"):
+        run_compute(
+            f"{body}\ntypecast_tile{formats.format('Int32')}(0);",
+            [[1.0]],
+            headers=["eltwise_unary/typecast.h"],
+            fp32_dest_acc_en=True,
+        )
+
+
 def test_format_that_the_packer_is_not_configured_for(run_compute):
     body = PACKING.replace("hw_startup(0, 0, 1)", "hw_startup(0, 0, 0)") + "pack_tile(0, 1);"
     with pytest.raises(KernelFault, match="pack_reconfig_data_format is missing"):

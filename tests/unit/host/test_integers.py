@@ -164,6 +164,9 @@ CASTS = [
     ("Int32", "Float32", [-7, 0, 16777217, 5, 1], [-7.0, 0.0, 16777216.0, 5.0, 1.0]),
     ("UInt32", "Float32", [7, 0, 4294967295, 5, 1], [7.0, 0.0, 4294967296.0, 5.0, 1.0]),
     ("UInt16", "Float32", [7, 0, 65535, 5, 1], [7.0, 0.0, 65535.0, 5.0, 1.0]),
+    ("Int32", "UInt16", [-7, 0, 65536, 5, 65535], [0, 0, 65535, 5, 65535]),
+    ("UInt32", "UInt16", [4294967295, 0, 65536, 5, 65535], [65535, 0, 65535, 5, 65535]),
+    ("UInt16", "Int32", [7, 0, 65535, 5, 1], [7, 0, 65535, 5, 1]),
     ("Int32", "BFloat16", [257, 259, -257, 5, 1], [256.0, 260.0, -256.0, 5.0, 1.0]),
     # modulo 256
     ("Int32", "UInt8", [-1, 0, 256, 511, 5], [255, 0, 0, 255, 5]),
@@ -187,6 +190,23 @@ def test_typecast(run_compute, source, target, given, wanted):
         fp32_dest_acc_en=True,
     )
     assert result[0, :5].tolist() == wanted
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_the_packer_takes_uint16_from_the_upper_half_of_a_32_bit_dst(run_compute, is_wide):
+    """There a copy comes to the lower half, for the vector unit; a broadcast to the upper one."""
+    calls = ["copy_init(0);copy_tile(0, 0, 0)"]
+    calls.append("unary_bcast_init<BroadcastType::ROW>(0);unary_bcast<BroadcastType::ROW>(0, 0, 0)")
+    result = run_compute(
+        kernel_of(calls, 1),
+        [[7]],
+        output_tiles=2,
+        formats=["UInt16"],
+        output_format="UInt16",
+        headers=("bcast.h",),
+        fp32_dest_acc_en=is_wide,
+    )
+    assert result[:, 0].tolist() == [0 if is_wide else 7, 7]
 
 
 def reduction(pool: str, data_format: str, dim: str, init: str | None = None) -> str:

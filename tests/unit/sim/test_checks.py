@@ -389,7 +389,7 @@ def slice_outside(a, y, a_dfb, y_dfb):
             copy_other_type,
             "dtype-mismatch",
             "ttl.copy(y[0, 0], a_dfb.reserve())",
-            "a tensor of bfloat16 with a block of float32",
+            "a bfloat16 tensor with a float32 block",
         ),
         (
             copy_whole_tensor,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 
 import pytest
 
@@ -75,9 +76,19 @@ def test_a_block_without_data_is_refused(report, tensor) -> None:
 
 
 def test_pythons_own_print_options_work_and_print_is_restored(simulate, tensor, capsys) -> None:
+    """What leaves a line open is written when it is closed, or at the end of the run."""
+
+    def body(a, dfb, block):
+        print("x", "y", sep="-", end="!")
+        print(1, flush=True)
+        print("z", end="")
+        print("to a file", file=sys.stderr)
+
     original = builtins.print
-    simulate(kernel_operation(lambda a, dfb, block: print("x", "y", sep="-", end="!")), tensor())
-    assert capsys.readouterr().out == "x-y!"
+    simulate(kernel_operation(body), tensor())
+    written = capsys.readouterr()
+    assert written.out == "(0, 0) read: x-y!1\n(0, 0) read: z\n"
+    assert written.err == "to a file\n"
     assert builtins.print is original
 
 

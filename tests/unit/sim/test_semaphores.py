@@ -339,4 +339,4 @@ def test_too_many(report, simulate, tensor) -> None:
     found = report(declaring(17), tensor())
     assert (found.code, found.primary) == ("too-many-semaphores", "ttl.Semaphore(i)")
     assert "error[TTL4004]: 17 semaphores; a node of wormhole_b0 has 16" in found.text
-    assert "semaphore_0(0), semaphore_1(1)," in found.text
+    assert "many_0(0), many_1(1)," in found.text

@@ -176,6 +176,7 @@ def test_tensors_of_a_mesh() -> None:
 
 A = ttnn.zeros((3, 4))
 B = ttnn.zeros((3, 5))
+INDICES = ttnn.full((2, 2), 7, ttnn.uint32)
 ARRAY = np.zeros((3, 4))
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
@@ -225,6 +226,9 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: ttnn.sum(A, dim=(0, -2)), "one is named twice"),
     (lambda: ttnn.sum(A, dim=1.0), r"takes an int or a list of ints as `dim`, not 1.0"),
     (lambda: ttnn.argmax(A, dim=(0, 1)), "takes an int as `dim`"),
+    (lambda: ttnn.embedding(A, A), "embedding.. of float32 indices and a weight of shape"),
+    (lambda: ttnn.embedding(INDICES, ttnn.zeros((4,))), r"a weight of shape \(4,\)"),
+    (lambda: ttnn.embedding(INDICES, A), "index 7 of the 3 rows of the weight"),
     (lambda: ttnn.permute(A, (0,)), "has 2 dimensions"),
     (lambda: ttnn.permute(A, (0, 0)), "one is named twice"),
     (lambda: ttnn.transpose(A, 0, 5), "has no such dimension"),

@@ -392,6 +392,14 @@ def test_arrangements(name: str, dtype: Any) -> None:
     assert torch.equal(ttnn.to_torch(result).float(), theirs(values))
 
 
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)
+def test_embedding(dtype: Any) -> None:
+    weight, values = make(random(50, 33), dtype)
+    indices = torch.randint(50, (3, 5), generator=torch.Generator().manual_seed(0))
+    given = ttnn.from_torch(indices.int(), dtype=ttnn.uint32)
+    check(ttnn.embedding(given, weight), F.embedding(indices, values), dtype)
+
+
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_split_and_chunk(dim: int) -> None:
     x, values = make(random(2, 7, 33), ttnn.float32)

@@ -1,7 +1,7 @@
 """stablehlo: the part of OpenXLA's dialect that PyTorch models need, under the same names.
 
 The text is that of the real dialect, so MLIR reads what is printed here and the other way round.
-`chlo.erf` and `chlo.erfc` are here too: the dialect itself has no error function.
+Functions of `chlo` are here too: the dialect itself has no error function, for example.
 """
 
 from __future__ import annotations
@@ -17,34 +17,45 @@ from .calls import (
 )
 from .elementwise import (
     BINARY,
+    CHLO,
     DIRECTIONS,
     UNARY,
     BinaryOp,
     ClampOp,
     CompareOp,
     ConvertOp,
-    ErfcOp,
-    ErfOp,
     SelectOp,
     UnaryOp,
 )
 from .matrix import ConstantOp, DotGeneralOp, ReduceOp
-from .shapes import BroadcastInDimOp, ConcatenateOp, IotaOp, ReshapeOp, SliceOp, TransposeOp
+from .shapes import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    GatherDimensions,
+    GatherOp,
+    IotaOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
 from .text import element_of, ints, shape_of, tensor_type
 
 __all__ = [
-    "BINARY", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "TT_LANG_TARGET", "UNARY", "BinaryOp",
+    "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "TT_LANG_TARGET", "UNARY", "BinaryOp",
     "BroadcastInDimOp", "ClampOp", "CompareOp", "ConcatenateOp", "ConstantOp", "ConvertOp",
-    "CustomCallOp", "DotGeneralOp", "ErfOp", "ErfcOp", "GetTupleElementOp", "IotaOp", "ReduceOp",
-    "ReshapeOp", "SelectOp", "SliceOp", "TransposeOp", "TupleOp", "UnaryOp", "element_of", "ints",
-    "make_dialects", "shape_of", "tensor_type",
+    "CustomCallOp", "DotGeneralOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IotaOp",
+    "ReduceOp", "ReshapeOp", "SelectOp", "SliceOp", "TransposeOp", "TupleOp", "UnaryOp",
+    "element_of", "ints", "make_dialects", "shape_of", "tensor_type",
 ]  # fmt: skip
 
 
 def make_dialects() -> list[Dialect]:
     operations: list[type[Operation]] = [
         *UNARY.values(), *BINARY.values(), ConvertOp, ClampOp, CompareOp, SelectOp,
-        BroadcastInDimOp, TransposeOp, ReshapeOp, ConcatenateOp, SliceOp, IotaOp, ConstantOp,
-        DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
+        BroadcastInDimOp, TransposeOp, ReshapeOp, ConcatenateOp, SliceOp, GatherOp, IotaOp,
+        ConstantOp, DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
     ]  # fmt: skip
-    return [Dialect("stablehlo", operations, []), Dialect("chlo", [ErfOp, ErfcOp], [])]
+    return [
+        Dialect("stablehlo", operations, [GatherDimensions]),
+        Dialect("chlo", [*CHLO.values()], []),
+    ]

@@ -1,4 +1,4 @@
-"""Operations on each element; chlo has the error functions that stablehlo has not."""
+"""Operations on each element; chlo has the functions that stablehlo has not."""
 
 from __future__ import annotations
 
@@ -63,12 +63,14 @@ BINARY_NAMES = (
 )  # fmt: skip
 
 
-def _classes(base: type[IRDLOperation], names: Sequence[str]) -> dict[str, Any]:
+def _classes(
+    base: type[IRDLOperation], names: Sequence[str], dialect: str = "stablehlo"
+) -> dict[str, Any]:
     """Operation classes by name; nothing but the name differs."""
 
     def made(name: str) -> Any:
         title = "".join(word.capitalize() for word in name.split("_"))
-        return irdl_op_definition(type(f"{title}Op", (base,), {"name": f"stablehlo.{name}"}))
+        return irdl_op_definition(type(f"{title}Op", (base,), {"name": f"{dialect}.{name}"}))
 
     return {name: made(name) for name in names}
 
@@ -232,11 +234,7 @@ class ChloUnaryOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name} keeps the type of its operand")
 
 
-@irdl_op_definition
-class ErfOp(ChloUnaryOp):
-    name = "chlo.erf"
-
-
-@irdl_op_definition
-class ErfcOp(ChloUnaryOp):
-    name = "chlo.erfc"
+CHLO_NAMES = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf", "erfc", "sinh",
+)  # fmt: skip
+CHLO: dict[str, type[ChloUnaryOp]] = _classes(ChloUnaryOp, CHLO_NAMES, "chlo")

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -28,6 +31,7 @@ from .text import (
     dims,
     element_of,
     ints,
+    parse_dims,
     parse_names,
     parse_word,
     print_operands,
@@ -175,6 +179,118 @@ class SliceOp(IRDLOperation):
                 raise VerifyException(f"{self.name}: {start}:{limit}:{step} of {size}")
         if shape_of(self.result) != tuple(-(-(b - a) // step) for a, b, step in ranges):
             raise VerifyException(f"{self.name} of {given} gives another shape")
+
+
+_GATHER_LISTS = (
+    "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
+    "start_index_map",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GatherNumbers:
+    offset_dims: tuple[int, ...] = ()
+    collapsed_slice_dims: tuple[int, ...] = ()
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+    start_index_map: tuple[int, ...] = ()
+    index_vector_dim: int = 0
+
+
+@irdl_attr_definition
+class GatherDimensions(Data[GatherNumbers]):
+    """`#stablehlo.gather<offset_dims = [1], ..., index_vector_dim = 1>`, without empty lists."""
+
+    name = "stablehlo.gather"
+
+    def print_parameter(self, printer: Printer) -> None:
+        lists = [(name, getattr(self.data, name)) for name in _GATHER_LISTS]
+        parts = [f"{name} = {list(values)}" for name, values in lists if values]
+        parts.append(f"index_vector_dim = {self.data.index_vector_dim}")
+        printer.print_string(f"<{', '.join(parts)}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> GatherNumbers:
+        found: dict[str, Any] = {}
+
+        def part() -> None:
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            if name == "index_vector_dim":
+                found[name] = parser.parse_integer()
+            elif name in _GATHER_LISTS:
+                found[name] = parse_dims(parser)
+            else:
+                parser.raise_error(f"`{name}` of a gather is not known here")
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, part)
+        return GatherNumbers(**found)
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """Slices of the operand at the places that `start_indices` has; in the generic form.
+
+    In the subset is what takes elements along one dimension, `taken`.
+    """
+
+    name = "stablehlo.gather"
+    dimension_numbers = prop_def(GatherDimensions)
+    slice_sizes = prop_def(DenseArrayBase)
+    indices_are_sorted = opt_prop_def(BoolAttr)
+    operand = operand_def(TensorType)
+    start_indices = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def of(cls, operand: SSAValue, dim: int, indices: SSAValue) -> GatherOp:
+        """The elements along `dim` that the indices name: their dimensions take its place."""
+        shape, rank = shape_of(operand), len(shape_of(indices))
+        sizes = [1 if d == dim else size for d, size in enumerate(shape)]
+        result = (*shape[:dim], *shape_of(indices), *shape[dim + 1 :])
+        numbers = GatherNumbers(
+            offset_dims=(*range(dim), *range(dim + rank, len(result))),
+            collapsed_slice_dims=(dim,),
+            start_index_map=(dim,),
+            index_vector_dim=rank,
+        )
+        return cls.create(
+            operands=[operand, indices],
+            result_types=[TensorType(element_of(operand), result)],
+            properties={"dimension_numbers": GatherDimensions(numbers), "slice_sizes": dims(sizes)},
+        )
+
+    @property
+    def taken(self) -> int | None:
+        """The dimension along which it takes elements; None if it is of another kind."""
+        numbers, shape = self.dimension_numbers.data, shape_of(self.operand)
+        if len(numbers.start_index_map) != 1 or numbers.operand_batching_dims:
+            return None
+        (dim,) = numbers.start_index_map
+        wanted = tuple(1 if d == dim else size for d, size in enumerate(shape))
+        alike = numbers.collapsed_slice_dims == (dim,) and ints(self.slice_sizes) == wanted
+        return dim if alike and 0 <= dim < len(shape) else None
+
+    @property
+    def indices_shape(self) -> tuple[int, ...]:
+        """Without the dimension in which an index has its parts: along one dimension it has one."""
+        shape, place = shape_of(self.start_indices), self.dimension_numbers.data.index_vector_dim
+        return (*shape[:place], *shape[place + 1 :])
+
+    def verify_(self) -> None:
+        if self.taken is None:
+            return  # whoever lowers it refuses it
+        shape, offsets = shape_of(self.operand), self.dimension_numbers.data.offset_dims
+        left = [size for d, size in enumerate(shape) if d != self.taken]
+        rank = len(self.indices_shape) + len(left)
+        if len(offsets) != len(left) or any(not 0 <= d < rank for d in offsets):
+            raise VerifyException(f"{self.name}: {list(offsets)} are not the places of its slices")
+        sizes = dict(zip(offsets, left, strict=True))
+        others = iter(self.indices_shape)
+        wanted = tuple(sizes[d] if d in sizes else next(others) for d in range(rank))
+        if shape_of(self.result) != wanted:
+            raise VerifyException(f"{self.name} of {shape} gives {wanted}")
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
@@ -52,7 +52,7 @@ def print_dims(printer: Printer, values: Sequence[int]) -> None:
     printer.print_string(f"[{', '.join(map(str, values))}]")
 
 
-def parse_dims(parser: Parser) -> tuple[int, ...]:
+def parse_dims(parser: AttrParser) -> tuple[int, ...]:
     square = parser.Delimiter.SQUARE
     return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
 

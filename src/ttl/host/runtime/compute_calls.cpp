@@ -5,7 +5,32 @@
 #include "api/compute/cb_api.h"
 #include "api/compute/common.h"
 
+// api/compute/cb_api.h
+volatile uint32_t* get_cb_tiles_received_ptr(uint32_t cb) {
+  return &ttl_host::buffer_at(ttl_host::self(), cb, 0).pushed;
+}
+
+// api/compute/cb_api.h
+volatile uint32_t* get_cb_tiles_acked_ptr(uint32_t cb) {
+  return &ttl_host::buffer_at(ttl_host::self(), cb, 0).popped;
+}
+
 namespace ckernel {
+
+// api/compute/cb_api.h
+uint32_t reg_read(uintptr_t address, int line) {
+  ttl_host::let_others_run(ttl_host::self(line), line);
+  return *reinterpret_cast<volatile uint32_t*>(address);
+}
+
+// Nothing runs between the write and the reads: one word for all kernels is enough.
+static uint32_t mailbox;
+
+// api/compute/cb_api.h
+void mailbox_write(ThreadId, uint32_t word) { mailbox = word; }
+
+// api/compute/cb_api.h
+uint32_t mailbox_read(ThreadId) { return mailbox; }
 
 // api/compute/cb_api.h
 void cb_wait_front(uint32_t cbid, uint32_t ntiles, int line) {

@@ -138,15 +138,15 @@ void pack_bfloat4(const float* values, uint8_t* tile) {
 }
 
 const TileFormat tile_formats[] = {
-    {"BFloat16", 2048, false, true, unpack_bfloat16, pack_bfloat16},
-    {"Float32", 4096, false, false, unpack_words, pack_words},
-    {"BFP_BFloat8", 1088, false, true, unpack_bfloat8, pack_bfloat8},
-    {"BFP_BFloat4", 576, false, true, unpack_bfloat4, pack_bfloat4},
-    {"Int32", 4096, true, false, unpack_words, pack_words},
-    {"UInt32", 4096, true, false, unpack_words, pack_words},
-    {"UInt16", 2048, true, true, unpack_uint16, pack_uint16},
-    {"UInt8", 1024, true, true, unpack_uint8, pack_uint8},
-    {"Float16", 2048, false, false, unpack_float16, pack_float16},
+    {"BFloat16", 2048, false, true, false, false, unpack_bfloat16, pack_bfloat16},
+    {"Float32", 4096, false, false, false, false, unpack_words, pack_words},
+    {"BFP_BFloat8", 1088, false, true, false, false, unpack_bfloat8, pack_bfloat8},
+    {"BFP_BFloat4", 576, false, true, false, false, unpack_bfloat4, pack_bfloat4},
+    {"Int32", 4096, true, false, true, false, unpack_words, pack_words},
+    {"UInt32", 4096, true, false, false, false, unpack_words, pack_words},
+    {"UInt16", 2048, true, true, false, true, unpack_uint16, pack_uint16},
+    {"UInt8", 1024, true, true, true, false, unpack_uint8, pack_uint8},
+    {"Float16", 2048, false, false, false, false, unpack_float16, pack_float16},
 };
 
 }  // namespace

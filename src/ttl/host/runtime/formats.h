@@ -8,12 +8,15 @@ namespace ttl_host {
 constexpr uint32_t tile_values = 1024;
 constexpr uint32_t face_values = 256;
 
-// Integers are kept in DST as their bits, 16-bit ones in the lower half of a word.
+// Integers are kept in DST as their bits, 16-bit ones in the lower half of a word; only from a DST of
+// 32 bits the packer takes these from the upper half.
 struct TileFormat {
   const char* name;  // as in ttl.artifact.PAGE_BYTES
   uint32_t tile_bytes;
   bool is_integer;
   bool fits_16_bit_dst;  // every value of it is a bfloat16
+  bool adds_integers;    // a source set up for it has the matrix unit add integers
+  bool is_half_word;     // a 16-bit integer
   void (*unpack)(const uint8_t* tile, float* values);
   void (*pack)(const float* values, uint8_t* tile);
 };

@@ -53,6 +53,8 @@ enum class FpuKind : uint8_t {
   Multiply,
   Reduce,
   Matmul,
+  Tilize,
+  Untilize,
 };
 
 struct FpuMode {
@@ -75,11 +77,14 @@ struct Compute {
   DstState state;
   bool started;
   FpuMode mode;
+  Source moved;  // what its init was for, if it moves tiles
   bool accumulates;  // where that is for the init to say
   uint32_t matmul_columns, matmul_rows, matmul_transpose;
+  uint32_t layout_tiles, layout_row_tiles;
   ckernel::detail::VectorInit vector_init;  // the last one that loaded constants
   uint32_t vector_parameter;
   Source source_a, source_b;
+  bool adds_integers;  // the matrix unit, by the format that was set up last
   const TileFormat* packer;
   PackMask pack_mask;
   PackRelu pack_relu;

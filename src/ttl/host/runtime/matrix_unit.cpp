@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "rounding.h"
+
 #include "api/compute/bcast.h"
 #include "api/compute/eltwise_binary.h"
 #include "api/compute/tile_move_copy.h"
@@ -16,11 +18,18 @@ namespace {
 const char* const mode_names[] = {
     "no init",  "copy_init", "unary_bcast_init", "transpose_init", "transpose_dest_init",
     "add_init", "sub_init",  "mul_init",         "reduce_init",    "matmul_init",
+    "tilize_init", "pack_untilize_init",
 };
 
+bool is_unpacked_to_dst(const CircularBuffer& buffer) {
+  const TileFormat& format = *buffer.format;
+  return buffer.plan->unpack_to_dest_fp32 || (format.is_integer && format.tile_bytes == 4096);
+}
+
 // Values are unpacked by the configured format, not by the buffer's: a difference gives garbage.
-void check_format(const Source& configured, const CircularBuffer& buffer, const char* source,
-                  int line) {
+// What is not unpacked to DST gets there by a sum with zeros, and one switch says of which numbers.
+void check_format(const Compute& compute, const Source& configured, const CircularBuffer& buffer,
+                  const char* source, int line) {
   if (configured.format != buffer.format)
     fault(line, "%s is configured for %s but `%s` holds %s: reconfig_data_format is missing",
           source, configured.format->name, buffer.plan->name, buffer.format->name);
@@ -28,6 +37,9 @@ void check_format(const Source& configured, const CircularBuffer& buffer, const 
     fault(line, "%s is configured for a buffer that is%s marked UnpackToDestFp32 but `%s` is%s: "
           "reconfig_data_format is missing", source, configured.goes_to_dst ? "" : " not",
           buffer.plan->name, configured.goes_to_dst ? " not" : "");
+  if (!is_unpacked_to_dst(buffer) && compute.adds_integers != buffer.format->adds_integers)
+    fault(line, "the matrix unit adds %s since the last format was set up, but `%s` holds %s",
+          compute.adds_integers ? "integers" : "floats", buffer.plan->name, buffer.format->name);
 }
 
 void check_matrix_operand(const CircularBuffer& buffer, int line) {
@@ -41,6 +53,11 @@ void check_matrix_operand(const CircularBuffer& buffer, int line) {
 
 // What moves a tile to DST without arithmetic: integers keep their bits.
 void check_move(Fiber& fiber, const CircularBuffer& buffer, int line) {
+  const Source moved = compute_of(fiber).moved, wanted = source_of(buffer);
+  if (moved.format != wanted.format || moved.goes_to_dst != wanted.goes_to_dst)
+    fault(line, "the last init was for a buffer of %s%s, but `%s` holds %s%s", moved.format->name,
+          moved.goes_to_dst ? " unpacked to DST" : "", buffer.plan->name, wanted.format->name,
+          wanted.goes_to_dst ? " unpacked to DST" : "");
   if (buffer.plan->unpack_to_dest_fp32 && dst_is_16_bit(fiber))
     fault(line, "a buffer marked UnpackToDestFp32 is copied to a 16-bit DST");
 }
@@ -115,7 +132,7 @@ void begin_mode(FpuMode mode) {
 float* load_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_format(compute.source_a, buffer, "source A", line);
+  check_format(compute, compute.source_a, buffer, "source A", line);
   buffer.format->unpack(front_tile(fiber, buffer, tile, line), compute.source_a_values);
   return compute.source_a_values;
 }
@@ -123,7 +140,7 @@ float* load_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
 float* load_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_format(compute.source_b, buffer, "source B", line);
+  check_format(compute, compute.source_b, buffer, "source B", line);
   buffer.format->unpack(front_tile(fiber, buffer, tile, line), compute.source_b_values);
   return compute.source_b_values;
 }
@@ -138,6 +155,21 @@ float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   return load_b(fiber, index, tile, line);
 }
 
+void begin_move(FpuMode mode, uint32_t buffer) {
+  begin_mode(mode);
+  compute_of(self()).moved = source_of(buffer_at(self(), buffer, 0));
+}
+
+void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line) {
+  check_move(fiber, buffer, line);
+  const Compute& compute = compute_of(fiber);
+  check_format(compute, compute.source_a, buffer, "source A", line);
+}
+
+void round_copied(Fiber& fiber, const TileFormat& format, float* values) {
+  round_moved(fiber, format, values);
+}
+
 void transpose_values(float* values) {
   transpose_faces(values);
   transpose_within_faces(values);
@@ -150,8 +182,9 @@ namespace ckernel::detail {
 using namespace ttl_host;
 
 // api/compute/tile_move_copy.h: copy_init
-void begin_copy(uint32_t, uint32_t transpose, uint32_t within_face) {
-  begin_mode({FpuKind::Copy, static_cast<uint8_t>((transpose ? 1 : 0) | (within_face ? 2 : 0))});
+void begin_copy(uint32_t buffer, uint32_t transpose, uint32_t within_face) {
+  const auto form = static_cast<uint8_t>((transpose ? 1 : 0) | (within_face ? 2 : 0));
+  begin_move({FpuKind::Copy, form}, buffer);
 }
 
 // api/compute/tile_move_copy.h: copy_tile. Overwrites.
@@ -160,8 +193,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   Compute& compute = compute_of(fiber);
   check_mode(compute, {FpuKind::Copy, compute.mode.form}, "copy_tile", line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_move(fiber, buffer, line);
-  check_format(compute.source_a, buffer, "source A", line);
+  check_copied(fiber, buffer, line);
   float* out = overwritten_slot(fiber, slot, line);
   buffer.format->unpack(front_tile(fiber, buffer, tile, line), out);
   if (compute.mode.form & 1) transpose_faces(out);
@@ -170,7 +202,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
 }
 
 // api/compute/transpose.h: transpose_init
-void begin_transpose(uint32_t) { begin_mode({FpuKind::Transpose, 0}); }
+void begin_transpose(uint32_t buffer) { begin_move({FpuKind::Transpose, 0}, buffer); }
 
 // api/compute/transpose.h: transpose_tile. Overwrites.
 void transpose_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
@@ -199,11 +231,12 @@ void transpose_slot(uint32_t slot, bool of_faces, int line) {
 }
 
 // api/compute/bcast.h: unary_bcast_init
-void begin_unary_broadcast(BroadcastType type, uint32_t) {
-  begin_mode({FpuKind::UnaryBroadcast, static_cast<uint8_t>(type)});
+void begin_unary_broadcast(BroadcastType type, uint32_t buffer) {
+  begin_move({FpuKind::UnaryBroadcast, static_cast<uint8_t>(type)}, buffer);
 }
 
-// api/compute/bcast.h: unary_bcast. Through source B, except where the unpacker writes to DST.
+// api/compute/bcast.h: unary_bcast. Through source B, except where the unpacker writes to DST. Here
+// 16-bit integers come to the upper half of a 32-bit DST, ready for the packer.
 void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32_t slot,
                        int line) {
   Fiber& fiber = self(line);
@@ -211,12 +244,14 @@ void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32
              "unary_bcast", line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_move(fiber, buffer, line);
-  const bool through_a = type == BroadcastType::NONE || buffer.plan->unpack_to_dest_fp32 ||
-                         (buffer.format->is_integer && buffer.format->tile_bytes == 4096);
+  const bool through_a = type == BroadcastType::NONE || is_unpacked_to_dst(buffer);
   float* values = through_a ? load_a(fiber, index, tile, line) : load_b(fiber, index, tile, line);
   if (type != BroadcastType::NONE) broadcast(values, type, 0);
   float* out = overwritten_slot(fiber, slot, line);
   memcpy(out, values, tile_values * sizeof(float));
+  const bool to_upper_half = buffer.format->is_half_word && type != BroadcastType::NONE;
+  for (uint32_t i = 0; to_upper_half && !dst_is_16_bit(fiber) && i < tile_values; ++i)
+    out[i] = float_of(bits_of(out[i]) << 16);
   round_moved(fiber, *buffer.format, out);
 }
 

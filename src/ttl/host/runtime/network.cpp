@@ -1,4 +1,6 @@
 // Data movement kernels: reads, writes and multicasts over the NoC, barriers, buffers, position.
+#include <cstdio>
+
 #include "arguments.h"
 #include "buffers.h"
 #include "transfers.h"
@@ -46,6 +48,25 @@ uint32_t for_each_receiver(Fiber& fiber, const Rectangle& r, bool with_sender, B
       count += 1;
     }
   return count;
+}
+
+// What a node writes into a circular buffer of another goes to pages that are reserved there.
+void check_reserved(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
+  const Node& node = fiber.run->nodes[to.node];
+  if (&node == fiber.node) return;
+  for (const CircularBuffer& buffer : node.buffers) {
+    const uint32_t start = buffer.address - node.l1_address;
+    if (!buffer.plan || to.alignment_offset < start) continue;
+    const uint32_t page_bytes = buffer.plan->page_bytes, pages = buffer.plan->pages;
+    const uint32_t first = (to.alignment_offset - start) / page_bytes;
+    if (first >= pages) continue;
+    const uint32_t last = (to.alignment_offset - start + bytes - 1) / page_bytes;
+    const uint32_t behind = (first + pages - buffer.write_page) % pages;
+    if (behind + (last - first) < buffer.reserved) return;
+    TtlReport& report = *fiber.run->report;
+    snprintf(report.message, sizeof(report.message), "%u %u", buffer.position, to.node);
+    leave(fiber, TTL_NOT_RESERVED, line);
+  }
 }
 
 void check_receivers(uint32_t found, uint32_t given, int line) {
@@ -105,6 +126,7 @@ void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, i
   const Place from = place_in_own_l1(fiber, source, bytes, line);
   const Place to = place(fiber, destination, bytes, line);
   check_alignment(from, to, l1_alignment, line);
+  if (to.tensor == no_tensor) check_reserved(fiber, to, bytes, line);
   begin_transfer(fiber, from, to, bytes, TransferKind::Write, unicast, line);
 }
 
@@ -160,6 +182,7 @@ void write_multicast(uint32_t source, uint64_t destination, uint32_t bytes, uint
   const uint32_t found = for_each_receiver(fiber, r, with_sender, [&](uint32_t node) {
     const Place to = place_on_node(fiber, node, r.address, bytes, line);
     check_alignment(from, to, l1_alignment, line);
+    check_reserved(fiber, to, bytes, line);
     begin_transfer(fiber, from, to, bytes, TransferKind::Write, multicast, line);
   });
   check_receivers(found, receivers, line);

@@ -12,9 +12,9 @@ namespace ttl_host {
 
 namespace {
 
-bool is_plain(const Compute& compute) {
+bool is_plain(const Compute& compute, bool from_upper_half) {
   return compute.pack_mask == PackMask::All && compute.pack_relu == PackRelu::None &&
-         !compute.pack_adds_to_l1;
+         !compute.pack_adds_to_l1 && !from_upper_half;
 }
 
 void apply_mask(PackMask mask, float* values) {
@@ -42,9 +42,11 @@ void add_to(const TileFormat& format, const uint8_t* tile, float* values, float*
 }
 
 const float* processed(Compute& compute, const TileFormat& format, const float* slot,
-                       const uint8_t* tile) {
+                       const uint8_t* tile, bool from_upper_half) {
   float* values = compute.packed_values;
   memcpy(values, slot, sizeof(compute.packed_values));
+  for (uint32_t i = 0; from_upper_half && i < tile_values; ++i)
+    values[i] = float_of(bits_of(values[i]) >> 16);
   if (compute.pack_mask != PackMask::All) apply_mask(compute.pack_mask, values);
   if (compute.pack_relu != PackRelu::None)
     for (uint32_t i = 0; i < tile_values; ++i)
@@ -72,7 +74,9 @@ void pack_at(uint32_t slot, uint32_t index, uint32_t tile, int line) {
     fault(line, "the packer is configured for %s but `%s` holds %s: pack_reconfig_data_format is "
           "missing", compute.packer->name, buffer.plan->name, buffer.format->name);
   uint8_t* place = reserved_tile(fiber, buffer, tile, line);
-  if (!is_plain(compute)) values = processed(compute, *buffer.format, values, place);
+  const bool from_upper_half = buffer.format->is_half_word && !dst_is_16_bit(fiber);
+  if (!is_plain(compute, from_upper_half))
+    values = processed(compute, *buffer.format, values, place, from_upper_half);
   buffer.format->pack(values, place);
 }
 

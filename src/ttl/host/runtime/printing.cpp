@@ -92,16 +92,20 @@ void argument_text(const char* value) {
   put_text(value);
 }
 
-// The whole page: what of it is shown is for the launcher, which knows the formats.
+// The whole page, or all behind the pointer: what of it is shown is for the launcher, which knows the formats.
 void argument(const Slice& slice, End of_processor, int line) {
   const CircularBuffer& buffer = buffer_at(self(line), slice.cb, line);
   const End end = slice.end == End::OfProcessor ? of_processor : slice.end;
   const uint32_t first = end == End::Read ? buffer.read_page : buffer.write_page;
-  const uint32_t page = (first + slice.tile) % buffer.plan->pages;
+  const uint32_t pages = buffer.plan->pages, page_bytes = buffer.plan->page_bytes;
+  const uint32_t page = slice.is_tilized ? (first + slice.tile) % pages : first;
+  const uint32_t count = slice.is_tilized ? 1 : pages - first;
   put_tag(Tag::Slice);
   put_word(buffer.position);
   put(&slice.range, sizeof(slice.range));
-  put(buffer.bytes + page * buffer.plan->page_bytes, buffer.plan->page_bytes);
+  put_word(slice.is_tilized ? UINT32_MAX : slice.tile);
+  put_word(count * page_bytes);
+  put(buffer.bytes + page * page_bytes, count * page_bytes);
 }
 
 void end() { put_tag(Tag::End); }

@@ -111,6 +111,7 @@ enum TtlStatus : uint32_t {
   TTL_UNKNOWN_FORMAT,
   TTL_NO_MEMORY,
   TTL_SPINNING,  // the message is the number of steps, 0 where the kernel calls nothing
+  TTL_NOT_RESERVED,  // another node's pages are written; the message: buffer and node, as positions
   TTL_STOPPED,
 };
 

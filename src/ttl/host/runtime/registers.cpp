@@ -55,6 +55,10 @@ const float* packed_slot(Fiber& fiber, uint32_t slot, int line) {
   return compute.slots[slot];
 }
 
+Source source_of(const CircularBuffer& buffer) {
+  return {buffer.format, buffer.plan->unpack_to_dest_fp32 != 0};
+}
+
 bool dst_is_16_bit(const Fiber& fiber) { return !fiber.run->program->fp32_dest_acc_en; }
 
 Rounding matrix_rounding(const Fiber& fiber) {
@@ -74,10 +78,6 @@ namespace ckernel {
 using namespace ttl_host;
 
 namespace {
-
-Source source_of(const CircularBuffer& buffer) {
-  return {buffer.format, buffer.plan->unpack_to_dest_fp32 != 0};
-}
 
 // Slots are zero after this: the packer clears a section it is done with.
 void acquire(DstState state, const char* call, const char* must_follow, int line) {
@@ -131,17 +131,23 @@ void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int l
   compute.started = true;
   compute.source_a = source_of(buffer_at(fiber, source_a, line));
   compute.source_b = source_of(buffer_at(fiber, source_b, line));
+  compute.adds_integers =
+      compute.source_a.format->adds_integers || compute.source_b.format->adds_integers;
   compute.packer = buffer_at(fiber, output, line).format;
 }
 
 // api/compute/reconfig_data_format.h
 void configure_source_a(uint32_t buffer) {
-  compute_of(self()).source_a = source_of(buffer_at(self(), buffer, 0));
+  Compute& compute = compute_of(self());
+  compute.source_a = source_of(buffer_at(self(), buffer, 0));
+  compute.adds_integers = compute.source_a.format->adds_integers;
 }
 
 // api/compute/reconfig_data_format.h
 void configure_source_b(uint32_t buffer) {
-  compute_of(self()).source_b = source_of(buffer_at(self(), buffer, 0));
+  Compute& compute = compute_of(self());
+  compute.source_b = source_of(buffer_at(self(), buffer, 0));
+  compute.adds_integers = compute.source_b.format->adds_integers;
 }
 
 // api/compute/reconfig_data_format.h: pack_reconfig_data_format

@@ -83,7 +83,8 @@ bool is_float(DataFormat format) {
          format == DataFormat::Bfp8_b || format == DataFormat::Bfp4_b;
 }
 
-// Here a 16-bit integer may stand in a DST of either width.
+// Here a 16-bit integer may stand in a DST of either width. In one of 32 bits it comes from a buffer
+// in the lower half of a word, and the packer takes it from the upper one.
 void check_cast_width(Fiber& fiber, DataFormat format, int line) {
   if (!is_float(format) && format != DataFormat::UInt16 && format != DataFormat::UInt8)
     check_integer_width(fiber, format, "typecast_tile", line);
@@ -108,6 +109,14 @@ uint32_t integer_of(float value, DataFormat format) {
   if (format == DataFormat::UInt8)  // modulo 256; all large floats are multiples of it
     return __builtin_fabsf(value) < 0x1p31f ? static_cast<int32_t>(value) & 0xff : 0;
   return static_cast<uint32_t>(limited(__builtin_floor(double{value} + 0.5), 0.0, 65535.0));
+}
+
+// To uint16 the nearest end of the range, to uint8 the last bits.
+uint32_t integer_of(uint32_t word, DataFormat from, DataFormat to) {
+  if (to == DataFormat::UInt8) return word & 0xffu;
+  if (to != DataFormat::UInt16) return word;
+  if (from == DataFormat::Int32 && as_signed(word) < 0) return 0;
+  return word > 65535u ? 65535u : word;
 }
 
 float float_from(uint32_t word, DataFormat format) {
@@ -260,11 +269,14 @@ void fill_tile_int(uint32_t slot, DataFormat format, uint32_t value, int line) {
             [=](uint32_t) { return value; });
 }
 
-// api/compute/eltwise_unary/typecast.h. To uint16 it rounds, ties away from zero; to the others it
-// drops the fraction.
+// api/compute/eltwise_unary/typecast.h. Floats are rounded to uint16, ties away from zero; to the
+// others they lose their fraction.
 void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
   Fiber& fiber = begin_call({"typecast_tile", VectorInit::typecast_tile_init, Store::Rounded,
                              VectorMode::RC, line});
+  const uint32_t setting = static_cast<uint32_t>(from) * 256 + static_cast<uint32_t>(to);
+  if (compute_of(fiber).vector_parameter != setting)
+    fault(line, "typecast_tile needs the typecast_tile_init of its own formats");
   check_cast_width(fiber, from, line);
   check_cast_width(fiber, to, line);
   float* values = slot_values(fiber, slot, line);
@@ -272,13 +284,14 @@ void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
   const Rounding rounding = to == DataFormat::Float32 ? software_rounding(fiber)
                                                       : Rounding::NearestEven;
   if (is_float(from) && is_float(to)) return tile_math().copy(values, values, rounding);
+  const bool is_wide = !dst_is_16_bit(fiber);
   for (uint32_t i = 0; i < tile_values; ++i) {
-    if (is_float(from))
-      words[i] = integer_of(values[i], to);
-    else if (is_float(to))
+    if (from == DataFormat::UInt16) words[i] &= 0xffffu;
+    if (is_float(to))
       values[i] = float_from(words[i], from);
     else
-      words[i] &= to == DataFormat::UInt16 ? 0xffffu : to == DataFormat::UInt8 ? 0xffu : ~0u;
+      words[i] = is_float(from) ? integer_of(values[i], to) : integer_of(words[i], from, to);
+    if (to == DataFormat::UInt16 && is_wide) words[i] <<= 16;
   }
   if (is_float(to)) tile_math().copy(values, values, rounding);
 }

@@ -142,8 +142,6 @@ class _Reader:
     def _scratch(self) -> dict[str, Any]:
         if self.operands == len(self.tensors):
             return {}
-        if "pipe_scratch_bytes" not in CompiledOperation.__dataclass_fields__:
-            raise Malformed("the scratch memory of pipes is not known to this runtime")
         return {"pipe_scratch_bytes": self.tensors[-1].shape[-1] * 4}
 
     def _kernel(self, value: Mapping[str, Any], position: int, buffers: Sequence[Buffer]) -> Kernel:

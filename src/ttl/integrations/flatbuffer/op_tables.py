@@ -33,6 +33,7 @@ OP_TABLES: dict[str, OpTable] = {
     "permute": OpTable("PermuteOp", attributes=("permutation",)),
     "concat": OpTable("ConcatOp", ("inputs",), ("dim",)),
     "slice": OpTable("SliceOp", attributes=("begins", "ends", "step")),
+    "embedding": OpTable("EmbeddingOp", ("in", "weight")),
     "typecast": OpTable("TypecastOp"),
     "assign": OpTable("AssignOp"),
     "to_layout": OpTable("ToLayoutOp"),

@@ -86,6 +86,7 @@ UNIONS: dict[str, dict[str, int]] = {
         "AssignOp": OWN_TAGS + 7,
         "ArangeOp": OWN_TAGS + 8,
         "ConstantOp": OWN_TAGS + 9,
+        "EmbeddingOp": OWN_TAGS + 10,
     },
     "ProgramKind": {"ProgramDescriptor": 1, "MeshProgramDescriptor": 2},
     "KernelConfig": {
@@ -254,6 +255,7 @@ TABLES: dict[str, tuple[Field, ...]] = {
         ("step", "[int]"),
         ("out", "TensorRef"),
     ),
+    "EmbeddingOp": (("in", "TensorRef"), ("weight", "TensorRef"), ("out", "TensorRef")),
     "TypecastOp": (("in", "TensorRef"), ("out", "TensorRef")),
     "AssignOp": (("in", "TensorRef"), ("out", "TensorRef")),
     "ToLayoutOp": (("in", "TensorRef"), ("out", "TensorRef")),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from collections.abc import Sequence
 
-from ttl.diagnostics import CompileError, Diagnostic, Label, Severity
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from ttl.diagnostics import CompileError, Diagnostic, Label, Severity, codes
 from ttl.dialects.locations import span_of
 
 from .ends import check_ends
 from .guards import check_guards
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
 from .padding import check_padding
-from .pipes import check_pipe_types, check_unused_pipes
+from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven
 from .slices import check_slices
 from .walk import MOST_STEPS, WalkedModule, walk_module
@@ -22,25 +25,46 @@ __all__ = ["check_synchronization", "raise_errors"]
 PATIENCE = 10  # `ttl check` may take so many times as long as the check of a compilation
 
 
-def check_synchronization(module: ModuleOp, with_warnings: bool = False) -> list[Diagnostic]:
-    """Everything that the walk of the module shows.
+def check_synchronization(
+    module: ModuleOp, doubtful: Sequence[FuncOp] = (), with_warnings: bool = False
+) -> list[Diagnostic]:
+    """Everything that the walk of the module shows; `doubtful` kernels may misuse a block.
 
     Warnings that a run on the simulator does not give too are only made if they are asked for.
     """
     patience = PATIENCE if with_warnings else 1
     walked = walk_module(module, patience * MOST_STEPS)
+    if again := check_posted_again(walked):  # seen in the run, unless it gets stuck before
+        schedule = check_schedule(walked, patience * MOST_EVENTS, with_warnings)
+        if all(each.code is not codes.DEADLOCK for each in schedule):
+            return again
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
         found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
+    found = _with_misused_blocks(found, doubtful, module)
     if with_warnings and walked.is_spent:
         steps = patience * MOST_STEPS
         found.append(not_proven(f"{steps} steps are not enough to follow its kernels"))
-    elif with_warnings and not walked.is_complete and not decisive:
+    elif with_warnings and not (walked.is_complete or decisive or walked.faults):
         found.append(_unknown_flow(walked))
     if not errors_of(found):
         found += _check_outputs(walked, patience, with_warnings)
     return found
+
+
+def _with_misused_blocks(
+    found: list[Diagnostic], doubtful: Sequence[FuncOp], module: ModuleOp
+) -> list[Diagnostic]:
+    """A deadlock comes before a misused block would; what is left over follows from one."""
+    if not doubtful or any(each.code is codes.DEADLOCK for each in found):
+        return found
+    from .exact_states import first_mistake  # only when there is a doubt
+
+    misused = [mistake for kernel in doubtful if (mistake := first_mistake(kernel, module))]
+    if not misused:
+        return found
+    return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
 
 
 def _unknown_flow(walked: WalkedModule) -> Diagnostic:
@@ -57,9 +81,13 @@ def _check_outputs(
     outputs = outputs_of(walked, patience * MOST_VALUES)
     if races := check_races(outputs, walked):
         return races
-    found = [*check_padding(walked), *check_covered(outputs, walked)]
+    found = [
+        *check_padding(walked),
+        *check_covered(outputs, walked),
+        *check_written_twice(outputs, walked),
+    ]
     if with_warnings:
-        found += [*check_written_twice(outputs, walked), *check_unused_pipes(walked)]
+        found += check_unused_pipes(walked)
     return found
 
 

@@ -2,9 +2,10 @@
 
 Runs when releases and waits are explicit, behind ttl-insert-cb-sync. Branches are walked both
 ways, except that conditions which were decided before are decided the same; a mistake is one that
-happens on every path that gets there. A loop body is walked once, which finds what goes wrong in
-its first iteration. The transitions are those of semantics/block_protocol. A release is one of the
-oldest block that its buffer's end holds.
+happens on every path that gets there. A loop body is walked once, and again if it changes blocks
+from before the loop. What goes wrong on some paths only, or in another iteration than the first, is
+a doubt, which exact_states decides. The transitions are those of semantics/block_protocol. A
+release is one of the oldest block that its buffer's end holds.
 """
 
 from __future__ import annotations
@@ -20,38 +21,51 @@ from ttl.diagnostics import CompileError, Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts, decided, with_fact
 from ttl.dialects.locations import span_of
-from ttl.semantics.block_protocol import Event, Life, State
+from ttl.semantics.block_protocol import Event, Life, State, wrong_release
 from ttl.semantics.printing import check_printed_block
 
-from ..module_pass import cannot_compile, kernels
+from ..module_pass import UNREAD, cannot_compile, kernels
 
 
-def verify_block_states(module: ModuleOp) -> None:
-    """Raise CompileError with the first mistake of each kernel."""
-    mistakes = [found for kernel in kernels(module) if (found := _check(kernel)) is not None]
-    if mistakes:
+def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
+    """The kernels that leave a doubt; CompileError with the first mistake of each if there is any.
+    """
+    found = [(kernel, _check(kernel)) for kernel in kernels(module)]
+    if mistakes := [result for _, result in found if isinstance(result, Diagnostic)]:
         raise CompileError(*mistakes)
+    return [kernel for kernel, is_doubtful in found if is_doubtful and not _hands_on(kernel)]
+
+
+def _hands_on(op: Operation) -> bool:
+    """What a loop hands on has the same name in every iteration: behind the first, a walk does not
+    tell one from the other.
+    """
+    return any(isinstance(inner, (ttl.HandOverOp, ttl.HandOverTransferOp)) for inner in op.walk())
 
 
 MOST_PATHS = 64
 
 
 class _TooManyPaths(Exception):
-    """The kernel is not checked to its end: the run will find what is wrong there."""
+    """The paths of the kernel are not walked to its end."""
 
 
-def _check(kernel: func.FuncOp) -> Diagnostic | None:
+def _check(kernel: func.FuncOp) -> Diagnostic | bool:
+    """The mistake that is on every path, or whether there is a doubt."""
+    first = BlockWalk()
     try:
-        walks = _block(kernel.body.block, [_Walk()])
+        walks = _block(kernel.body.block, [first])
     except CompileError as error:
         return error.diagnostics[0]
     except _TooManyPaths:
-        return None
-    found = [walk.left_over(kernel.sym_name.data) for walk in walks]
-    return found[0] if all(found) else None
+        return True
+    found = [mistake for walk in walks if (mistake := walk.left_over(kernel.sym_name.data))]
+    if len(found) == len(walks):
+        return found[0]
+    return bool(found or first.doubts)
 
 
-def _block(block: Block, walks: list[_Walk]) -> list[_Walk]:
+def _block(block: Block, walks: list[BlockWalk]) -> list[BlockWalk]:
     for op in block.ops:
         if isinstance(op, scf.IfOp):
             walks = _branch(op, walks)
@@ -59,14 +73,39 @@ def _block(block: Block, walks: list[_Walk]) -> list[_Walk]:
             walks = _for_each_pipe(op, walks)
         elif op.regions:
             walks = _step(op, walks)
-            for region in op.regions:
-                walks = _block(region.block, walks)
+            walks = _again(op, walks, _body(op, walks))
         else:
             walks = _step(op, walks)
     return walks
 
 
-def _branch(op: scf.IfOp, walks: list[_Walk]) -> list[_Walk]:
+def _body(op: Operation, walks: list[BlockWalk]) -> list[BlockWalk]:
+    entering = [walk.copy(walk.facts) for walk in walks]
+    for region in op.regions:
+        entering = _block(region.block, entering)
+    return entering
+
+
+def _again(op: Operation, before: list[BlockWalk], after: list[BlockWalk]) -> list[BlockWalk]:
+    """A second iteration, if the first changed what was there; there may be none."""
+    known = before[0].known() if before else ()
+    if _hands_on(op):
+        return after
+    if {walk.summary(known) for walk in after} <= {walk.summary(known) for walk in before}:
+        return after
+    decided_before = {key for walk in before for key in walk.facts}
+    again = [
+        walk.copy({key: value for key, value in walk.facts.items() if key in decided_before})
+        for walk in after
+    ]
+    try:
+        _body(op, again)
+    except (CompileError, _TooManyPaths) as error:
+        after[0].doubts.append(error)
+    return after
+
+
+def _branch(op: scf.IfOp, walks: list[BlockWalk]) -> list[BlockWalk]:
     found = []
     for is_then, region in ((True, op.true_region), (False, op.false_region)):
         entering = [
@@ -79,14 +118,14 @@ def _branch(op: scf.IfOp, walks: list[_Walk]) -> list[_Walk]:
     return _distinct(found)
 
 
-def _distinct(found: list[_Walk]) -> list[_Walk]:
+def _distinct(found: list[BlockWalk]) -> list[BlockWalk]:
     distinct = {walk.signature(): walk for walk in reversed(found)}
     if len(distinct) > MOST_PATHS:
         raise _TooManyPaths
     return list(reversed(distinct.values()))
 
 
-def _for_each_pipe(op: ttl.ForEachPipeOp, walks: list[_Walk]) -> list[_Walk]:
+def _for_each_pipe(op: ttl.ForEachPipeOp, walks: list[BlockWalk]) -> list[BlockWalk]:
     """A node has the role or has not; a walk keeps to what it decided before."""
     key = op.net, op.ROLE
     found = [walk for walk in walks if walk.facts.get(key) is not True]
@@ -99,7 +138,7 @@ def _for_each_pipe(op: ttl.ForEachPipeOp, walks: list[_Walk]) -> list[_Walk]:
     return _distinct(_block(op.body.block, entering) + without)
 
 
-def _step(op: Operation, walks: list[_Walk]) -> list[_Walk]:
+def _step(op: Operation, walks: list[BlockWalk]) -> list[BlockWalk]:
     """The walks that can go on; CompileError if none can."""
     going_on, refused = [], None
     for walk in walks:
@@ -112,6 +151,8 @@ def _step(op: Operation, walks: list[_Walk]) -> list[_Walk]:
             refused = refused or error
     if refused is not None and not going_on:
         raise refused
+    if refused is not None:
+        going_on[0].doubts.append(refused)
     return going_on
 
 
@@ -121,6 +162,8 @@ class _Held:
 
     acquire: ttl.AcquireOp
     life: Life
+    copy_op: Operation | None = None  # the last that was started with it
+    is_past: bool = False  # of another iteration
 
     def __str__(self) -> str:
         return f"the block of `{self.acquire.buffer.name_hint}`"
@@ -129,47 +172,81 @@ class _Held:
         try:
             self.life.step(event, self)
         except RuleBroken as broken:
-            broken.secondary += self.acquired_here()
+            broken.secondary += self.history()
             raise
+
+    def forget(self, op: Operation) -> None:
+        if UNREAD in op.attributes and self.life.state is State.MUST_READ:
+            self.life.state = State.READ_WRITE
 
     def copy(self) -> _Held:
         life = Life(self.life.state)
         life.transfers_reading = self.life.transfers_reading
-        return _Held(self.acquire, life)
+        return _Held(self.acquire, life, self.copy_op, self.is_past)
 
     def acquired_here(self) -> tuple[Label, ...]:
-        span = span_of(self.acquire.location)
-        return (Label(span, "acquired here"),) if span is not None else ()
+        return _label(self.acquire, "acquired here")
+
+    def history(self) -> tuple[Label, ...]:
+        in_flight = self.life.state in (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
+        copy = self.copy_op if in_flight else None
+        started = () if copy is None else _label(copy, "the transfer started here")
+        return (*self.acquired_here(), *started)
+
+
+def _label(op: Operation, text: str) -> tuple[Label, ...]:
+    span = span_of(op.location)
+    return (Label(span, text),) if span is not None else ()
 
 
 Queue = list[_Held]
 
 
 @dataclass(slots=True)
-class _Walk:
+class BlockWalk:
     blocks: dict[SSAValue, _Held] = field(default_factory=dict)
     # What each end of a buffer holds, oldest first: reserved and waited blocks apart.
     queues: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
     under_way: dict[SSAValue, ttl.CopyOp | ttl.MulticastOp] = field(default_factory=dict)
     waited: set[SSAValue] = field(default_factory=set)
     groups: dict[SSAValue, list[SSAValue] | None] = field(default_factory=dict)  # None: waited for
+    restarted: set[SSAValue] = field(default_factory=set)  # in a group since the last iteration
     handed: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
     handed_transfers: list[SSAValue] = field(default_factory=list)
     first_names: dict[SSAValue, SSAValue] = field(default_factory=dict)  # of handed transfers
     facts: Facts = field(default_factory=dict)
+    doubts: list[Exception] = field(default_factory=list)  # one list for all walks of a kernel
 
-    def copy(self, facts: Facts) -> _Walk:
-        lives = {id(held): held.copy() for held in self.blocks.values()}
-        return _Walk(
-            {value: lives[id(held)] for value, held in self.blocks.items()},
-            {end: [lives[id(held)] for held in queue] for end, queue in self.queues.items()},
+    def known(self) -> tuple[SSAValue, ...]:
+        return (*self.blocks, *self.waited, *self.under_way)
+
+    def summary(self, known: tuple[SSAValue, ...]) -> Hashable:
+        """What has become of blocks and transfers, and how many blocks each end holds."""
+        states = [
+            self.blocks[value].life.state if value in self.blocks else value in self.waited
+            for value in known
+        ]
+        held = frozenset((end, len(queue)) for end, queue in self.queues.items() if queue)
+        return tuple(states), held, len(self.under_way)
+
+    def copy(self, facts: Facts) -> BlockWalk:
+        lives: dict[int, _Held] = {}
+
+        def copied(held: _Held) -> _Held:
+            return lives.get(id(held)) or lives.setdefault(id(held), held.copy())
+
+        return BlockWalk(
+            {value: copied(held) for value, held in self.blocks.items()},
+            {end: [copied(held) for held in queue] for end, queue in self.queues.items()},
             dict(self.under_way),
             set(self.waited),
             {group: None if t is None else list(t) for group, t in self.groups.items()},
-            {end: [lives[id(held)] for held in queue] for end, queue in self.handed.items()},
+            set(self.restarted),
+            {end: [copied(held) for held in queue] for end, queue in self.handed.items()},
             list(self.handed_transfers),
             dict(self.first_names),
             facts,
+            self.doubts,
         )
 
     def signature(self) -> Hashable:
@@ -181,6 +258,7 @@ class _Walk:
             tuple(self.under_way),
             frozenset(self.waited),
             tuple((group, t is None or tuple(t)) for group, t in self.groups.items()),
+            frozenset(self.restarted),
             tuple((end, tuple(held.acquire for held in queue))
                   for end, queue in self.handed.items()),
             tuple(self.handed_transfers),
@@ -188,7 +266,7 @@ class _Walk:
         )  # fmt: skip
 
     def step(self, op: Operation) -> None:
-        handler = _HANDLERS.get(type(op))
+        handler = HANDLERS.get(type(op))
         if handler is not None:
             handler(self, op)
         elif isinstance(op, READERS):
@@ -215,6 +293,8 @@ class _Walk:
         else:
             state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
             held = _Held(op, Life(state))
+        for other in self.blocks.values():
+            other.is_past = other.is_past or (other.acquire is op and other is not held)
         self.blocks[op.block] = held
         queue = self.queues.setdefault((op.buffer, type(op)), [])
         queue.append(held)
@@ -225,8 +305,11 @@ class _Walk:
         number = op.attributes.get("number")
         for held in self.blocks.values():  # one that was released already says so
             is_it = number is not None and held.acquire.attributes.get("number") == number
+            is_it = is_it and not held.is_past
             if is_it and held.life.state is State.RELEASED:
                 held.step(Event.PUSH if is_push else Event.POP)
+            if is_it and isinstance(held.acquire, ttl.ReserveOp) is not is_push:
+                raise wrong_release(held, is_push, held.acquired_here())
         if not queue:
             raise RuleBroken(
                 codes.BLOCK_STATE,
@@ -239,6 +322,7 @@ class _Walk:
         oldest = queue.pop(0)
         if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
             oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
+        oldest.forget(op)
         oldest.step(Event.PUSH if is_push else Event.POP)
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
@@ -266,6 +350,7 @@ class _Walk:
     def store(self, op: ttl.StoreOp) -> None:
         self.read(op.value, op)
         held = self.blocks[op.view]
+        held.forget(op)
         held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
 
     def start_multicast(self, op: ttl.MulticastOp) -> None:
@@ -276,15 +361,21 @@ class _Walk:
         self.waited.discard(op.transfer)
 
     def start_copy(self, op: ttl.CopyOp) -> None:
-        if op.source in self.blocks:
-            self.blocks[op.source].step(Event.COPY_FROM)
-        if op.destination in self.blocks:
-            self.blocks[op.destination].step(Event.COPY_INTO)
+        for block, event in ((op.source, Event.COPY_FROM), (op.destination, Event.COPY_INTO)):
+            if (held := self.blocks.get(block)) is not None:
+                held.step(event)
+                held.copy_op = op
+        if self._is_in_a_group(op.transfer):
+            self.restarted.add(op.transfer)
         self.under_way[op.transfer] = op
         self.waited.discard(op.transfer)
 
+    def _is_in_a_group(self, transfer: SSAValue) -> bool:
+        return any(transfer in (added or ()) for added in self.groups.values())
+
     def wait_transfer(self, op: ttl.WaitTransferOp) -> None:
         self._refuse_reuse(op.transfer)
+        self.restarted.discard(self._first_name(op.transfer))
         self._finish(op.transfer)
 
     def _refuse_reuse(self, transfer: SSAValue) -> None:
@@ -292,7 +383,7 @@ class _Walk:
         how = None
         if transfer in self.waited:
             how, help_text = "was waited for already", "wait once for each ttl.copy()"
-        elif any(transfer in (added or ()) for added in self.groups.values()):
+        elif transfer not in self.restarted and self._is_in_a_group(transfer):
             how, help_text = "was added to a group", "call wait_all() on the group, once"
         if how is not None:
             raise RuleBroken(
@@ -326,6 +417,7 @@ class _Walk:
         added = self._group(op.group, "add()")
         self._refuse_reuse(op.transfer)
         added.append(self._first_name(op.transfer))
+        self.restarted.discard(added[-1])
 
     def wait_group(self, op: ttl.GroupWaitOp) -> None:
         added = self._group(op.group, "wait_all()")
@@ -390,20 +482,20 @@ def _release_order(oldest: _Held) -> RuleBroken:
 # What loops and branches hand on is what a block holds.
 READERS = (ttl.BlockMathOp, scf.ForOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
-_HANDLERS: dict[type[Operation], Callable[..., None]] = {
-    ttl.ReserveOp: _Walk.acquire,
-    ttl.WaitOp: _Walk.acquire,
-    ttl.PushOp: _Walk.release,
-    ttl.PopOp: _Walk.release,
-    ttl.HandOverOp: _Walk.hand_over,
-    ttl.HandOverTransferOp: _Walk.hand_over_transfer,
-    ttl.ResumeTransferOp: _Walk.resume_transfer,
-    ttl.StoreOp: _Walk.store,
-    ttl.PrintOp: _Walk.show,
-    ttl.CopyOp: _Walk.start_copy,
-    ttl.MulticastOp: _Walk.start_multicast,
-    ttl.WaitTransferOp: _Walk.wait_transfer,
-    ttl.GroupOp: _Walk.make_group,
-    ttl.GroupAddOp: _Walk.add_to_group,
-    ttl.GroupWaitOp: _Walk.wait_group,
+HANDLERS: dict[type[Operation], Callable[..., None]] = {
+    ttl.ReserveOp: BlockWalk.acquire,
+    ttl.WaitOp: BlockWalk.acquire,
+    ttl.PushOp: BlockWalk.release,
+    ttl.PopOp: BlockWalk.release,
+    ttl.HandOverOp: BlockWalk.hand_over,
+    ttl.HandOverTransferOp: BlockWalk.hand_over_transfer,
+    ttl.ResumeTransferOp: BlockWalk.resume_transfer,
+    ttl.StoreOp: BlockWalk.store,
+    ttl.PrintOp: BlockWalk.show,
+    ttl.CopyOp: BlockWalk.start_copy,
+    ttl.MulticastOp: BlockWalk.start_multicast,
+    ttl.WaitTransferOp: BlockWalk.wait_transfer,
+    ttl.GroupOp: BlockWalk.make_group,
+    ttl.GroupAddOp: BlockWalk.add_to_group,
+    ttl.GroupWaitOp: BlockWalk.wait_group,
 }

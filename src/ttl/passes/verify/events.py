@@ -157,6 +157,31 @@ class PipeValue(Statement):
 
 
 @dataclass(slots=True)
+class PipeCount(Statement):
+    op: ttl.PipeCountOp
+    names: Names
+    result: int
+
+    def run(self, walk: Walk) -> None:
+        net, role = self.op.net.root_reference.data, self.op.role.data
+        walk.values[self.result] = len(self.names.with_role(net, role, walk.node))
+
+
+@dataclass(slots=True)
+class LocalPipe(Statement):
+    op: ttl.LocalPipeOp
+    names: Names
+    place: int
+    result: int
+
+    def run(self, walk: Walk) -> None:
+        assert isinstance(self.op.result.type, ttl.PipeType)
+        net, role = self.op.net.root_reference.data, self.op.result.type.role.data
+        place = walk.values[self.place]
+        walk.values[self.result] = self.names.with_role(net, role, walk.node)[place]
+
+
+@dataclass(slots=True)
 class HasRole(Statement):
     op: ttl.RoleOp
     names: Names
@@ -306,6 +331,13 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
         numbers = tuple([int(number) for number in op.values.get_values()])
         return PipeValue(names, builder.register(op.pipe), numbers, builder.register(op.result))
 
+    def pipe_count(builder: Builder, op: ttl.PipeCountOp) -> Statement:
+        return PipeCount(op, names, builder.register(op.result))
+
+    def local_pipe(builder: Builder, op: ttl.LocalPipeOp) -> Statement:
+        place, result = builder.register(op.place), builder.register(op.result)
+        return LocalPipe(op, names, place, result)
+
     def role(builder: Builder, op: ttl.RoleOp) -> Statement:
         return HasRole(op, names, builder.register(op.result))
 
@@ -337,6 +369,8 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
         ttl.IfSrcOp: each_pipe,
         ttl.IfDstOp: each_pipe,
         ttl.PipeValueOp: pipe_value,
+        ttl.PipeCountOp: pipe_count,
+        ttl.LocalPipeOp: local_pipe,
         ttl.IsSrcOp: role,
         ttl.IsDstOp: role,
         ttl.IsActiveOp: role,

@@ -1,9 +1,10 @@
-"""Do both ends of every pipe fit together, and is every pipe used?"""
+"""Do both ends of every pipe fit together, is every pipe used, and every block read?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice, repeat
+from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -11,6 +12,8 @@ from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
+from ttl.semantics.block_protocol import Event as BlockEvent
+from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
 from .events import Event, Kind, Node, Pipe, buffer_name, counted
@@ -80,10 +83,12 @@ def _acts(items: Items, kind: Kind, pipe: int) -> bool:
     return any(event[0] is kind and event[1] == pipe for event, _ in counted(items))
 
 
-def _flat(items: Items) -> Iterator[Event]:
+def _flat(items: Items, most: int | None = None) -> Iterator[Event]:
+    """All events in their order; of a loop at most so many iterations."""
     for item in items:
         if isinstance(item, Repeat):
-            yield from chain.from_iterable(_flat(each) for each in repeat(item.items, item.times))
+            times = item.times if most is None else min(item.times, most)
+            yield from chain.from_iterable(_flat(each, most) for each in repeat(item.items, times))
         else:
             yield item
 
@@ -91,6 +96,60 @@ def _flat(items: Items) -> Iterator[Event]:
 def _block(event: Event) -> SSAValue:
     op: ttl.CopyOp = event[2]
     return op.source if event[0] is Kind.SEND else op.destination
+
+
+# Blocks that are posted again ---------------------------------------------------------------------
+
+
+def check_posted_again(walked: WalkedModule) -> list[Diagnostic]:
+    """A second receive into a block that nobody has read since the first."""
+    if not walked.is_complete or not walked.names.pipes:
+        return []
+    for node, traces in walked.distinct():
+        for items in traces:
+            for found in _posted_again(items, node):
+                return [found]
+    return []
+
+
+def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
+    posted: dict[SSAValue, State] = {}
+    slots: dict[Any, SSAValue] = {}
+    groups: dict[Any, list[Any]] = {}
+
+    def finish(slot: Any) -> None:
+        if slot in slots and slots[slot] in posted:
+            posted[slots[slot]] = State.MUST_READ
+
+    for kind, what, op, *more in _flat(items, most=2):
+        if kind is Kind.RESERVE:
+            posted.pop(op.block, None)
+        elif kind is Kind.SEND:
+            posted.pop(op.source, None)
+        elif kind is Kind.ADD:
+            groups.setdefault(what, []).append(more[0])
+        elif kind is Kind.FINISH:
+            finish(what)
+        elif kind is Kind.FINISH_GROUP:
+            for slot in groups.get(what, ()):
+                finish(slot)
+        elif kind is Kind.POST and not _is_read_by_copies(op.destination):
+            block = op.destination
+            if block in posted:
+                named = f"the block of `{buffer_name(ttl.buffer_of(block))}`"
+                broken = illegal(posted[block], BlockEvent.COPY_INTO, named)
+                yield broken.at(span_of(op.location), notes=(*broken.notes, f"on node {node}"))
+            posted[block] = State.WRITTEN_BY_TRANSFER
+            slots[more[0]] = block
+
+
+def _is_read_by_copies(block: SSAValue) -> bool:
+    """Those to tensors and blocks are no events: when they happen is not known here."""
+    copies = (use.operation for use in block.uses if isinstance(use.operation, ttl.CopyOp))
+    return any(copy.source is block and copy.pipe is None for copy in copies)
+
+
+# Pipes without use --------------------------------------------------------------------------------
 
 
 def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:

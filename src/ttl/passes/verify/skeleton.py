@@ -1,7 +1,7 @@
 """A kernel without its data: control flow, synchronization, and the scalars they depend on.
 
-rule NEEDED    kept are the operations that synchronize or slice tensors, the control flow around
-               them, and the scalars that these use
+rule NEEDED    kept are the operations that synchronize or slice tensors, divisions that may be by
+               zero, the control flow around them, and the scalars that these use
 rule ALIKE     a loop does the same in every iteration if no condition, bound or synchronization in
                it depends on its variable, and it carries nothing that is needed: it is walked once
 """
@@ -21,6 +21,7 @@ from ttl.dialects import ttl
 
 from .scalars import constant_of, function_of
 from .statements import (
+    DIVISIONS,
     Body,
     Branch,
     Budget,
@@ -52,7 +53,11 @@ class Kernel:
     def walk(self, node: tuple[int, ...], number: int, budget: Budget) -> Walk:
         walk = Walk(node, number, list(self.constants), budget)
         walk.budget.spend(len(self.body))
-        run_body(self.body, walk)
+        try:
+            run_body(self.body, walk)
+        except CannotEvaluate as error:
+            error.faults = walk.faults
+            raise
         return walk
 
 
@@ -90,10 +95,10 @@ class Builder:
                 if is_kept:
                     self._need_all(_control_operands(op))
             else:
-                is_kept = type(op) in self.effects
+                is_kept = type(op) in self.effects or _may_fail(op)
             if is_kept:
                 self.kept.add(op)
-                if type(op) in self.effects:
+                if type(op) in self.effects or _may_fail(op):
                     self._need_all(op.operands)
                     for region in op.regions:
                         self._need_all(_terminator(region).operands)
@@ -176,9 +181,11 @@ class Builder:
         function = function_of(op)
         if function is None:  # a region of an operation that is not known
             raise CannotEvaluate(op)
-        return Calculate(function, self.all_registers(op.operands), self.register(op.results[0]))
+        return Calculate(
+            op, function, self.all_registers(op.operands), self.register(op.results[0])
+        )
 
-    def _loop(self, op: scf.ForOp) -> Loop:
+    def _loop(self, op: scf.ForOp) -> Statement:
         arguments = op.body.block.args
         chosen = [i for i in range(len(op.iter_args)) if arguments[i + 1] in self.needed
                   or op.results[i] in self.needed]  # fmt: skip
@@ -248,7 +255,7 @@ class Builder:
         return Branch(op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1],
                       results)  # fmt: skip
 
-    def _while(self, op: scf.WhileOp) -> While:
+    def _while(self, op: scf.WhileOp) -> Statement:
         before, after = op.before_region.block, op.after_region.block
         condition, *passed = _terminator(op.before_region).operands
         return While(
@@ -263,6 +270,14 @@ class Builder:
             self.all_registers(_terminator(op.after_region).operands),
             self.all_registers(op.results),
         )
+
+
+def _may_fail(op: Operation) -> bool:
+    """A division whose divisor may be zero."""
+    if not isinstance(op, DIVISIONS):
+        return False
+    divisor = op.rhs.owner
+    return not (isinstance(divisor, arith.ConstantOp) and constant_of(divisor))
 
 
 def _decisive(op: Operation) -> Sequence[SSAValue]:

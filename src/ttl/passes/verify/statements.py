@@ -9,18 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, func, scf
 from xdsl.ir import Operation
 
-from ttl.diagnostics import RuleBroken
+from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 
 from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
 
 FAILURES = (ArithmeticError, ValueError)  # of a calculation: a division by zero, a wrong shift
 
+DIVISIONS = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp)
+MOST_DIVISORS = 10_000  # that are looked through for a zero
+
 Item = Any  # an event, or Repeat
 Items = tuple[Item, ...]
+Faults = list[tuple[Operation, RuleBroken]]
 
 
 class Repeat(NamedTuple):
@@ -40,6 +44,7 @@ class CannotEvaluate(Exception):
     def __init__(self, op: Operation):
         super().__init__(op.name)
         self.op = op
+        self.faults: Faults = []  # what went wrong before
 
 
 @dataclass(slots=True)
@@ -64,7 +69,27 @@ class Walk:
     budget: Budget
     items: list[Item] = field(default_factory=list)
     slices: list[tuple[Operation, tuple[Number, ...]]] = field(default_factory=list)
-    faults: list[tuple[Operation, RuleBroken]] = field(default_factory=list)
+    faults: Faults = field(default_factory=list)
+    is_guessing: bool = False  # in a branch that may not be taken
+
+    def fail(self, op: Operation, error: Exception) -> None:
+        """The program fails here when it runs."""
+        if not self.is_guessing:
+            self.faults.append((op, raised(kernel_name(op), error)))
+
+
+def kernel_name(op: Operation) -> str:
+    parent = op.parent_op()
+    while not isinstance(parent, func.FuncOp):
+        assert parent is not None
+        parent = parent.parent_op()
+    return parent.sym_name.data
+
+
+def raised(kernel: str, error: Exception) -> RuleBroken:
+    return RuleBroken(
+        codes.KERNEL_EXCEPTION, f"kernel `{kernel}` raised {type(error).__name__}: {error}"
+    )
 
 
 class Statement:
@@ -86,6 +111,7 @@ def run_body(body: Body, walk: Walk) -> None:
 
 @dataclass(slots=True)
 class Calculate(Statement):
+    op: Operation
     function: Callable[..., Number]
     operands: tuple[int, ...]
     result: int
@@ -95,12 +121,21 @@ class Calculate(Statement):
         operands = [values[operand] for operand in self.operands]
         for operand in operands:
             if type(operand) is Expression or operand is UNKNOWN:
-                values[self.result] = lifted(self.function, tuple(operands))
+                self._lift(operands, walk)
                 return
         try:
             values[self.result] = self.function(*operands)
-        except FAILURES:  # the program fails here when it runs
+        except FAILURES as error:
+            walk.fail(self.op, error)
             values[self.result] = UNKNOWN
+
+    def _lift(self, operands: list[Number], walk: Walk) -> None:
+        walk.values[self.result] = lifted(self.function, tuple(operands))
+        divisor = operands[-1]
+        if isinstance(self.op, DIVISIONS) and isinstance(divisor, Expression):
+            low, high = divisor.extremes() if divisor.count <= MOST_DIVISORS else (1, 1)
+            if low <= 0 <= high and 0 in divisor.all_values():
+                walk.fail(self.op, ZeroDivisionError("integer division or modulo by zero"))
 
 
 @dataclass(slots=True)
@@ -169,9 +204,11 @@ class Branch(Statement):
 
     def _select(self, walk: Walk, condition: Expression) -> None:
         """Both ways, in a loop that is walked once: the branch only calculates (rule ALIKE)."""
-        values = walk.values
+        values, was_guessing = walk.values, walk.is_guessing
+        walk.is_guessing = True
         run_body(self.then, walk)
         run_body(self.otherwise, walk)
+        walk.is_guessing = was_guessing
         pairs = zip(self.then_yields, self.otherwise_yields, strict=True)
         for result, (one, other) in zip(self.results, pairs, strict=True):
             values[result] = lifted(

@@ -91,6 +91,7 @@ def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
                     walk = kernel.walk(node, number, budget)
                 except CannotEvaluate as error:
                     walked.unknown.append((kernel.name, node, error.op))
+                    walked.faults += [(node, *fault) for fault in error.faults]
                     return walked
                 trace = tuple(walk.items)
                 traces.append(known.setdefault(trace, trace))
@@ -113,9 +114,7 @@ def _read(module: ModuleOp) -> WalkedModule:
         Semaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
         for op in ttl.semaphores_of(module)
     ]
-    names = Names(_grid(module), [b.name for b in buffers], [s.name for s in semaphores])
-    for net in ttl.nets_of(module):
-        names.add_net(net)
+    names = names_of(module)
     effects = effects_of(names, has_pipes=bool(names.pipes))
     walked = WalkedModule(names, buffers, semaphores, [])
     for kernel in kernels(module):
@@ -124,6 +123,14 @@ def _read(module: ModuleOp) -> WalkedModule:
         except CannotEvaluate as error:
             walked.unknown.append((kernel.sym_name.data, names.nodes[0], error.op))
     return walked
+
+
+def names_of(module: ModuleOp) -> Names:
+    buffers = [op.sym_name.data for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
+    names = Names(_grid(module), buffers, [op.sym_name.data for op in ttl.semaphores_of(module)])
+    for net in ttl.nets_of(module):
+        names.add_net(net)
+    return names
 
 
 def _grid(module: ModuleOp) -> tuple[int, int]:

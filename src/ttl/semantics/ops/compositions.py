@@ -103,6 +103,18 @@ def typecast(do: Composer, x: Value, dtype: DType) -> Value:
     return do("float_to_int32" if dtype == int32 else "float_to_uint32", x)
 
 
+def broadcast_in_parts(do: Composer, x: Value, dims: Shape, shape: Shape) -> Value:
+    """An f32 is the sum of three numbers of 8 digits, an infinite one of itself and zeros."""
+    x = do.rounded(x, float32)
+    parts: list[Value] = []
+    for _ in range(3):
+        part = do.rounded(x, bfloat16)
+        parts.append(do.rounded(do("broadcast", part, dims=dims, shape=shape), float32))
+        taken = do.rounded(part, float32)
+        x = do("select", do("ne", x, taken), do("sub", x, taken), do.number(0.0, x))
+    return do("add", do("add", parts[2], parts[1]), parts[0])
+
+
 # Integers -----------------------------------------------------------------------------------------
 
 
@@ -251,6 +263,18 @@ def _ones_at(do: Composer, like: Value, dims: Shape) -> Value:
     ones = do.filled(1.0, do.shape(like), float32)
     reduced = do("reduce_max", ones, do.filled(1.0, (1, 1), float32), dims=dims, shape=None)
     return do("float_to_uint32" if do.dtype(like) == uint32 else "float_to_int32", reduced)
+
+
+def whole_broadcast(do: Composer, x: Value, dims: Shape, shape: Shape) -> Value:
+    """In digits of 8 bits, which a bfloat16 holds."""
+    total = None
+    for place in range(4):
+        digit = do("broadcast", _digit(do, x, place, 8), dims=dims, shape=shape)
+        whole = do("float_to_uint32", digit)
+        if place:
+            whole = do("mul", whole, do.number(2 ** (8 * place), whole))
+        total = whole if total is None else do("add", total, whole)
+    return _with_bits_of(do, total, do.dtype(x))
 
 
 def whole_matmul(do: Composer, a: Value, b: Value) -> Value:

@@ -26,9 +26,9 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "reduction": ("argmax", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"),
     "matmul": ("linear", "matmul"),
     "shape": (
-        "chunk", "concat", "expand", "pad", "permute", "repeat", "repeat_interleave", "reshape",
-        "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu", "unsqueeze",
-        "unsqueeze_to_4D", "untilize",
+        "chunk", "concat", "embedding", "expand", "pad", "permute", "repeat", "repeat_interleave",
+        "reshape", "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu",
+        "unsqueeze", "unsqueeze_to_4D", "untilize",
     ),
     "normalization": ("layer_norm", "rms_norm", "softmax"),
 }  # fmt: skip

@@ -54,6 +54,7 @@ class Operation:
     like: tuple[str, ...] = ()  # operands whose element type the result has before the first's
     dtype: DType | None = None  # of the result, whatever the operands are
     layout: Layout | None = None
+    own_types: bool = False  # every operand is computed with in its own type: indices stay whole
 
     @property
     def spelling(self) -> str:
@@ -197,9 +198,10 @@ def _compute(call: Call, *parts: Tensor) -> Any:
     if op.broadcasts:
         _check_broadcast(op, operands)
     by_tensor = dict(zip(map(id, call.operands), operands, strict=True))
-    carrier = _carrier(op, operands)
     arguments = {
-        name: _argument(value, by_tensor, carrier) if op.kinds[name].is_operand else value
+        name: _argument(value, by_tensor, _carrier(op, operands, value))
+        if op.kinds[name].is_operand
+        else value
         for name, value in call.arguments.items()
     }
     with np.errstate(all="ignore"):  # infinities and NaNs, as on the chip
@@ -212,9 +214,10 @@ def _compute(call: Call, *parts: Tensor) -> Any:
     return _tensor(op, answer, operands[0], like, result)
 
 
-def _carrier(op: Operation, operands: tuple[Tensor, ...]) -> np.dtype[Any]:
+def _carrier(op: Operation, operands: tuple[Tensor, ...], value: Any) -> np.dtype[Any]:
     """rule FLOAT"""
-    floats = op.floats or any(tensor.dtype.is_float for tensor in operands)
+    together = (value,) if op.own_types else operands
+    floats = op.floats or any(tensor.dtype.is_float for tensor in together)
     return float32.carrier if floats else np.dtype(np.int64)
 
 

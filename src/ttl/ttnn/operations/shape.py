@@ -236,6 +236,22 @@ def chunk(input_tensor: Array, chunks: int, dim: int = 0) -> Any:
     return np.split(input_tensor, range(step, size, step), axis)
 
 
+@operation(like=("weight",), own_types=True)
+def embedding(input_tensor: Array, weight: Array) -> Any:
+    """The rows of `weight` that the indices in `input_tensor` name."""
+    if weight.ndim != 2 or input_tensor.dtype.kind != "i":
+        raise wrong(
+            f"ttnn.embedding() of {input_tensor.dtype.name} indices and a weight of shape "
+            f"{weight.shape}",
+            "give integers as indices, and a weight of rows and columns",
+        )
+    is_outside = np.less(input_tensor, 0) | np.greater_equal(input_tensor, len(weight))
+    outside = input_tensor[is_outside]
+    if outside.size:
+        raise wrong(f"index {outside[0]} of the {len(weight)} rows of the weight")
+    return weight[input_tensor]
+
+
 @operation(layout=TILE_LAYOUT)
 def tilize(input_tensor: Array) -> Any:
     """The tensor in tiles."""

@@ -43,6 +43,7 @@ struct Slice {
   uint32_t cb, tile;
   SliceRange range;
   End end;
+  bool is_tilized;  // else its elements lie one behind the other
 };
 
 void begin(const char* format, int line);
@@ -85,8 +86,9 @@ namespace ckernel {
 // dprint_tile.h: each of the processors has one pointer.
 template <int MAX_BYTES>
 struct TileSlice : ttl_print::Slice {
-  TileSlice(uint8_t cb, int tile, const SliceRange& range, bool = true, bool = true)
-      : Slice{cb, static_cast<uint32_t>(tile), range, ttl_print::End::OfProcessor} {}
+  TileSlice(uint8_t cb, int tile, const SliceRange& range, bool = true,
+            bool is_tilized = true)
+      : Slice{cb, static_cast<uint32_t>(tile), range, ttl_print::End::OfProcessor, is_tilized} {}
 };
 using TSLICE = TileSlice<64>;
 }  // namespace ckernel
@@ -96,9 +98,9 @@ namespace ttl_dataflow {
 template <int MAX_BYTES>
 struct TileSlice : ttl_print::Slice {
   TileSlice(uint8_t cb, int tile, const SliceRange& range, bool, bool reads = true, bool = true,
-            bool = true)
+            bool is_tilized = true)
       : Slice{cb, static_cast<uint32_t>(tile), range,
-              reads ? ttl_print::End::Read : ttl_print::End::Write} {}
+              reads ? ttl_print::End::Read : ttl_print::End::Write, is_tilized} {}
 };
 using TSLICE = TileSlice<64>;
 }  // namespace ttl_dataflow

@@ -1,0 +1,90 @@
+"""Attributes and methods of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.names import UnknownNameError
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.language.described import public_classes_by_name
+from ttl.language.mistakes import missing_name, no_attribute
+
+from .builder import KernelBuilder, Value, describe
+from .calls import call_method
+from .environment import MISSING, NodeObjects
+from .functions import BoundMethod
+from .items import changing_method
+from .pipe_copies import is_pipe, pipe_attribute
+
+
+def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
+    if isinstance(owner, NodeObjects):
+        return owner.attribute(name, builder.runtime_argument)
+    if is_pipe(owner):
+        return pipe_attribute(builder, owner, name)
+    if isinstance(owner, SSAValue):
+        return _block_attribute(builder, owner, name)
+    if name == "shape" and builder.is_tensor(owner):
+        return tuple(owner.shape)  # the real ttnn's is not one
+    try:
+        return getattr(owner, name)
+    except UnknownNameError as error:
+        found = error.diagnostics[0]
+        raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
+    except AttributeError as error:
+        raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
+
+
+def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Value:
+    if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
+        return getattr(block_type(owner.type), name)
+    if isinstance(owner.type, ttl.TransferType) and name == "is_completed":
+        return any(isinstance(use.operation, ttl.WaitTransferOp) for use in owner.uses)
+    if (found := find_method(builder, owner, name)) is not None:
+        method, owner = found
+        return BoundMethod(owner, method)
+    kind = "Block" if ttl.is_block_value(owner.type) else "Transfer"
+    is_known = kind == "Block" or isinstance(owner.type, ttl.TransferType)
+    if is_known and (public := public_classes_by_name().get(kind)) is not None:
+        raise no_attribute(public, name)
+    raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
+
+
+def get_attribute(
+    builder: KernelBuilder, owner: Value, name: Value, default: Value = MISSING
+) -> Value:
+    """getattr()"""
+    if not isinstance(name, str):
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(name)} as the name of an attribute")
+    try:
+        return attribute_of(builder, owner, name)
+    except RuleBroken:
+        if default is MISSING:
+            raise
+        return default
+
+
+def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
+    raise RuleBroken(
+        codes.WRONG_ARGUMENT if isinstance(owner, SSAValue) else codes.NOT_IN_KERNELS,
+        f"`{name}` of {describe(owner)} cannot be set in a kernel",
+        helps=("keep the value in a variable of the kernel",),
+    )
+
+
+def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
+    return get_attribute(builder, owner, name, None) is not None
+
+
+def find_method(
+    builder: KernelBuilder, owner: Value, name: str
+) -> tuple[Callable[..., Value], Value] | None:
+    """The handler of a method of the language, or of one that changes a container."""
+    if (found := call_method(builder, owner, name)) is not None:
+        return found
+    changing = changing_method(owner, name)
+    return None if changing is None else (changing, owner)

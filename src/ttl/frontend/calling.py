@@ -1,0 +1,114 @@
+"""Calls of values: functions of the language, of Python and of the program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.frames import is_pyttl_file
+from ttl.language.mistakes import OLD_ARGUMENTS
+
+from .attributes import find_method
+from .block_math import is_block, store
+from .builder import KernelBuilder, Value, not_yet
+from .calls import CALLS
+from .decided import known_number, needs_constant
+from .environment import NodeFunctions
+from .functions import BoundMethod, LocalFunction
+from .items import iterated
+from .loops import RangeValue
+from .operators import folded
+from .python_functions import ALWAYS, PYTHON, is_pure
+from .scalars import is_run_time
+
+
+def handled(
+    builder: KernelBuilder,
+    handler: Callable[..., Value],
+    arguments: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    try:
+        return handler(builder, *arguments, **keywords)
+    except TypeError:
+        try:
+            inspect.signature(handler).bind(builder, *arguments, **keywords)
+        except TypeError as error:  # the call itself is wrong, not something in it
+            called = "Block.store" if handler is store else ""
+            helps = [OLD_ARGUMENTS[called, k] for k in keywords if (called, k) in OLD_ARGUMENTS]
+            message = f"in this call: {error}"
+            raise RuleBroken(codes.WRONG_ARGUMENT, message, helps=tuple(helps)) from None
+        raise
+
+
+def call(
+    builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if isinstance(function, BoundMethod):
+        return handled(builder, function.method, [function.owner, *arguments], keywords)
+    if isinstance(function, partial):
+        bound = function.keywords | keywords
+        return call(builder, function.func, [*function.args, *arguments], bound)
+    if isinstance(function, MethodType) and _is_users(function.__func__):
+        return builder.inline(function.__func__, [function.__self__, *arguments], keywords)
+    if isinstance(function, (MethodType, BuiltinFunctionType)):
+        owner = function.__self__
+        if (found := find_method(builder, owner, function.__name__)) is not None:
+            method, owner = found
+            return handled(builder, method, [owner, *arguments], keywords)
+    if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
+        return builder.inline(function, arguments, keywords)
+    handler = CALLS.get(function) if _is_hashable(function) else None
+    if handler is not None:
+        return handled(builder, handler, arguments, keywords)
+    python = PYTHON.get(function) if _is_hashable(function) else None
+    given = [*arguments, *keywords.values()]
+    if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
+        return handled(builder, python, arguments, keywords)
+    if has_block(given) or not is_pure(function):
+        raise not_yet(f"calls of {called(function)!r}")
+    if is_run_time(given):
+        arguments = [_as_constant(builder, function, value) for value in arguments]
+        keywords = {name: _as_constant(builder, function, v) for name, v in keywords.items()}
+    constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
+    return folded(called(function), lambda: function(*constants, **keywords))
+
+
+def _as_constant(builder: KernelBuilder, function: Value, value: Value) -> Value:
+    """What a function of Python gets."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_as_constant(builder, function, item) for item in value)
+    if not isinstance(value, SSAValue):
+        return value
+    number = known_number(builder, value)
+    if number is None:
+        what = f"calls of {called(function)!r} on values that are known only at run time"
+        raise needs_constant(builder, value, what)
+    return number
+
+
+def has_block(values: Any) -> bool:
+    return any(
+        has_block(value) if isinstance(value, (tuple, list)) else is_block(value)
+        for value in values
+    )
+
+
+def _is_users(function: Value) -> bool:
+    return isinstance(function, FunctionType) and not is_pyttl_file(function.__code__.co_filename)
+
+
+def _is_hashable(value: Value) -> bool:
+    return callable(value) and type(value).__hash__ is not None
+
+
+def called(function: Value) -> str:
+    name = str(getattr(function, "__name__", function))
+    owner = getattr(function, "__self__", None)
+    return f"{type(owner).__name__}.{name}" if isinstance(function, MethodType) else name

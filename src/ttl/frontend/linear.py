@@ -1,0 +1,66 @@
+"""Run-time integers as sums: factors of values that are not known, and a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+
+from ttl.dialects.conditions import number_key
+
+from .builder import Value, describe, not_yet
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A value that is not known; the same calculation elsewhere is the same term."""
+
+    key: Hashable
+    value: SSAValue = field(compare=False)
+
+
+Terms = dict[Term, int]
+
+
+def known_difference(stop: Value, start: Value) -> int | None:
+    """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    stop_terms, stop_constant = linear(stop)
+    start_terms, start_constant = linear(start)
+    return stop_constant - start_constant if stop_terms == start_terms else None
+
+
+def difference(one: Value, other: Value) -> tuple[Terms, int]:
+    return _combine(linear(one), linear(other), -1)
+
+
+def linear(value: Value) -> tuple[Terms, int]:
+    if isinstance(value, int):
+        return {}, int(value)
+    if not isinstance(value, SSAValue):
+        raise not_yet(f"{describe(value)} as a slice bound")
+    op = value.owner
+    if isinstance(op, arith.ConstantOp):
+        constant = op.value
+        assert isinstance(constant, IntegerAttr)
+        return {}, constant.value.data
+    if isinstance(op, (arith.AddiOp, arith.SubiOp)):
+        sign = 1 if isinstance(op, arith.AddiOp) else -1
+        return _combine(linear(op.lhs), linear(op.rhs), sign)
+    if isinstance(op, arith.MuliOp):
+        left, right = linear(op.lhs), linear(op.rhs)
+        for factor, other in ((left, right), (right, left)):
+            if not factor[0]:
+                return _combine(({}, 0), other, factor[1])
+    return {Term(number_key(value), value): 1}, 0
+
+
+def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
+    """left + right * factor"""
+    terms = dict(left[0])
+    for term, count in right[0].items():
+        terms[term] = terms.get(term, 0) + count * factor
+    present = {term: count for term, count in terms.items() if count}
+    return present, left[1] + right[1] * factor

@@ -1,0 +1,171 @@
+"""Operators on values: constants are calculated now, scalars and blocks in the kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, TTLError, codes
+from ttl.language.block import block_as_exponent
+from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS
+from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
+
+from . import scalars
+from .block_math import block_math, is_block
+from .branches import choose
+from .builder import KernelBuilder, Value, describe, not_in_kernels
+from .loops import RangeValue
+from .scalars import is_run_time
+from .texts import known_text
+
+
+def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
+    sign = scalars.SIGNS[type(operator)]
+    if is_block(left) or is_block(right):
+        if sign == "**" and is_block(right) and not is_block(left):
+            raise block_as_exponent()
+        if sign not in BY_OPERATOR:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"{sign} does not work on {describe(left)} and {describe(right)}",
+                helps=(OPERATORS_OF_BLOCKS,),
+            )
+        return block_math(builder, BY_OPERATOR[sign], [left, right])
+    if isinstance(left, SSAValue) or isinstance(right, SSAValue):
+        return scalars.arithmetic(builder, operator, left, right)
+    return folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
+
+
+FOLDED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "/": lambda a, b: a / b,
+    "**": lambda a, b: a**b,
+    "@": lambda a, b: a @ b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
+}
+
+
+def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
+    """What Python makes of constants."""
+    try:
+        return function(*operands)
+    except TTLError:
+        raise
+    except Exception as error:
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"{text}: {error}") from None
+
+
+def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
+    if isinstance(operator, ast.Not):
+        return scalars.negation(builder, value)
+    if is_block(value):
+        if not isinstance(operator, ast.USub):
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"unary {UNARY[type(operator)][0]} does not work on {describe(value)}",
+                helps=(SIGNS_OF_BLOCKS,),
+            )
+        return block_math(builder, BLOCK_OPS["neg"], [value])
+    sign, fold, run_time = UNARY[type(operator)]
+    if isinstance(value, SSAValue):
+        return run_time(builder, value)
+    return folded(f"{sign}{value!r}", fold, value)
+
+
+UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any], Callable[..., Value]]] = {
+    ast.USub: ("-", lambda a: -a, scalars.negate),
+    ast.UAdd: ("+", lambda a: +a, lambda builder, value: scalars.as_kind(
+        builder, value, scalars.common_kind(*scalars.scalar_kinds("+", value), int))),
+    ast.Invert: ("~", lambda a: ~a, scalars.invert),
+}  # fmt: skip
+
+
+def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
+    sign = COMPARISONS[type(operator)][0]
+    if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
+        return block_math(builder, BY_OPERATOR[sign], [left, right])
+    if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
+        return (left is right) is isinstance(operator, ast.Is)
+    left, right = known_text(builder, left), known_text(builder, right)
+    bounds = (right.start, right.stop, right.step) if isinstance(right, RangeValue) else right
+    if is_run_time(left) or is_run_time(bounds):
+        if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
+            items = list(right) if sign.endswith("in") else [right]
+            found = _is_among(builder, left, items)
+            return scalars.negation(builder, found) if "not" in sign or "!" in sign else found
+        if isinstance(right, RangeValue):
+            found = _is_in_range(builder, left, right)
+            return scalars.negation(builder, found) if "not" in sign else found
+        return scalars.compare(builder, operator, left, right)
+    if isinstance(right, RangeValue):
+        right = range(right.start, right.stop, right.step)
+    return folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+
+
+def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:
+    """`value in range(...)` without going over it."""
+    if is_run_time(steps.step) or scalars.kind_of(value) is not int:
+        raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
+
+    def compared(sign: ast.cmpop, one: Value, other: Value) -> Callable[[], Value]:
+        return lambda: compare(builder, sign, one, other)
+
+    first, last = (ast.GtE(), ast.Lt()) if steps.step > 0 else (ast.LtE(), ast.Gt())
+    distance = binary(builder, ast.Sub(), value, steps.start)
+    rest = binary(builder, ast.Mod(), distance, steps.step)
+    tests = [compared(first, value, steps.start), compared(last, value, steps.stop),
+             compared(ast.Eq(), rest, 0)]  # fmt: skip
+    return reduce(
+        lambda so_far, test: choose(builder, so_far, test, lambda: False), tests[1:], tests[0]()
+    )
+
+
+def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
+    """Of containers: item by item, until two differ."""
+    if not isinstance(left, (tuple, list)):
+        return compare(builder, ast.Eq(), left, right)
+    if type(left) is not type(right) or len(left) != len(right):
+        return False
+    if not left:
+        return True
+    first = _are_equal(builder, left[0], right[0])
+    return choose(
+        builder, first, lambda: _are_equal(builder, left[1:], right[1:]), lambda: False
+    )
+
+
+def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value:
+    if not items:
+        return False
+    first = _are_equal(builder, value, items[0])
+    return choose(builder, first, lambda: True, lambda: _is_among(builder, value, items[1:]))
+
+
+def _are_scalars(*values: Value) -> bool:
+    return all(scalars.kind_of(value) is not None for value in values)
+
+
+COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
+    ast.Lt: ("<", lambda a, b: a < b),
+    ast.LtE: ("<=", lambda a, b: a <= b),
+    ast.Gt: (">", lambda a, b: a > b),
+    ast.GtE: (">=", lambda a, b: a >= b),
+    ast.Eq: ("==", lambda a, b: a == b),
+    ast.NotEq: ("!=", lambda a, b: a != b),
+    ast.Is: ("is", lambda a, b: a is b),
+    ast.IsNot: ("is not", lambda a, b: a is not b),
+    ast.In: ("in", lambda a, b: a in b),
+    ast.NotIn: ("not in", lambda a, b: a not in b),
+}

@@ -1,0 +1,221 @@
+"""Functions of Python that kernels may call: on constants now, on other values in the kernel."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from functools import reduce
+from math import prod
+from types import BuiltinFunctionType, MethodType
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.language import Block, BlockExpression, Transfer
+from ttl.semantics.ops import BLOCK_OPS
+
+from . import scalars
+from .attributes import get_attribute, has_attribute, set_attribute
+from .block_math import block_math, is_acquired, is_block, operand_type
+from .branches import choose
+from .builder import KernelBuilder, Value, describe, not_yet
+from .items import iterated, new
+from .loops import RangeValue, range_value
+from .operators import binary
+from .scalars import is_run_time
+
+
+def is_pure(function: Value) -> bool:
+    """Can it be called now, on constants?"""
+    if function in PURE:
+        return True
+    if isinstance(function, BuiltinFunctionType):
+        owner = function.__self__
+        return owner is math or isinstance(owner, (int, float, *READ_ONLY))
+    if isinstance(function, type) and issubclass(function, (np.generic, BaseException)):
+        return True
+    return isinstance(function, MethodType) and isinstance(function.__self__, (int, float, str))
+
+
+# Their methods that change them are found before.
+READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
+
+PURE = (
+    abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, int,
+    issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
+    type,
+)  # fmt: skip
+
+
+def length(builder: KernelBuilder, value: Value) -> Value:
+    if isinstance(value, RangeValue) and value.count is not None:
+        return value.count
+    if is_block(value) and (shape := operand_type(value).shape) is not None:
+        return prod(shape)
+    if isinstance(value, (SSAValue, RangeValue)) or not hasattr(value, "__len__"):
+        raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
+    return len(value)
+
+
+def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
+    """isinstance(); of a run-time value as of what it is in Python."""
+    if not isinstance(value, SSAValue):
+        return isinstance(value, kinds)
+    builder.tells_kinds = True
+    found = scalars.kind_of(value)
+    if found is None:
+        is_transfer = isinstance(value.type, ttl.TransferType)
+        found = Transfer if is_transfer else Block if is_acquired(value) else BlockExpression
+    return issubclass(found, kinds)
+
+
+def absolute(builder: KernelBuilder, value: Value) -> Value:
+    if is_block(value):
+        return block_math(builder, BLOCK_OPS["abs"], [value])
+    return scalars.absolute(builder, value)
+
+
+def slice_object(builder: KernelBuilder, *parts: Value) -> Value:
+    return slice(*parts)
+
+
+def tuple_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return tuple(iterated(value))
+
+
+def list_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return new(builder, iterated(value))
+
+
+def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return new(builder, set(iterated(value)))
+
+
+def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
+    return new(builder, dict(value, **items))
+
+
+def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
+    numbers = [binary(builder, ast.Add(), start, n) for n in range(len(iterated(value)))]
+    return new(builder, list(zip(numbers, iterated(value), strict=True)))
+
+
+def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
+    columns = [iterated(value) for value in values]
+    if strict and len({len(column) for column in columns}) > 1:
+        raise RuleBroken(codes.WRONG_ARGUMENT, "zip() of different lengths")
+    return new(builder, list(zip(*columns, strict=False)))
+
+
+def backwards(builder: KernelBuilder, value: Value) -> Value:
+    return new(builder, iterated(value)[::-1])
+
+
+def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
+    rows = zip(*(iterated(value) for value in values), strict=False)
+    return new(builder, [builder.call_value(function, list(row), {}) for row in rows])
+
+
+def in_order(
+    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Value = False
+) -> Value:
+    items = iterated(value)
+    keys = items if key is None else [builder.call_value(key, [item], {}) for item in items]
+    if is_run_time(keys):
+        raise not_yet("sorted() of run-time values")
+    positions = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    return new(builder, [items[position] for position in positions])
+
+
+def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
+    for value in iterated(values):
+        start = binary(builder, ast.Add(), start, value)
+    return start
+
+
+def any_true(builder: KernelBuilder, values: Value) -> Value:
+    return _truth_of(builder, iterated(values), False)
+
+
+def all_true(builder: KernelBuilder, values: Value) -> Value:
+    return _truth_of(builder, iterated(values), True)
+
+
+def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Value:
+    found: Value = is_all
+    for value in values:
+        now, so_far = scalars.truth(builder, value), found
+
+        def last(now: Value = now) -> Value:
+            return now
+
+        def first(so_far: Value = so_far) -> Value:
+            return so_far
+
+        found = choose(builder, so_far, *((last, first) if is_all else (first, last)))
+    return found
+
+
+def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
+
+
+def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Value]:
+    """min() or max(): of equal values the first; what is chosen keeps its kind."""
+
+    def better(builder: KernelBuilder, one: Value, other: Value) -> Value:
+        is_better = scalars.compare(builder, sign, other, one)
+        return choose(builder, is_better, lambda: other, lambda: one)
+
+    def made(builder: KernelBuilder, *values: Value) -> Value:
+        values = tuple(iterated(values[0])) if len(values) == 1 else values
+        kinds = scalars.scalar_kinds(f"{function.__name__}()", *values)
+        if {*kinds} <= {int}:
+            return scalars.extreme(builder, function, values)
+        return reduce(lambda one, other: better(builder, one, other), values)
+
+    return made
+
+
+PYTHON: dict[Any, Callable[..., Value]] = {
+    range: range_value,
+    list: list_of,
+    dict: dict_of,
+    set: set_of,
+    tuple: tuple_of,
+    enumerate: enumerated,
+    zip: zipped,
+    reversed: backwards,
+    map: mapped,
+    sorted: in_order,
+    getattr: get_attribute,
+    hasattr: has_attribute,
+    setattr: set_attribute,
+    isinstance: is_instance,
+    min: extreme(min, ast.Lt()),
+    max: extreme(max, ast.Gt()),
+    divmod: quotient_and_rest,
+    math.floor: scalars.floor,
+    math.ceil: scalars.ceil,
+    math.trunc: scalars.to_int,
+    round: scalars.rounded,
+    abs: absolute,
+    len: length,
+    int: scalars.to_int,
+    float: scalars.to_float,
+    bool: scalars.truth,
+    slice: slice_object,
+    sum: total,
+    any: any_true,
+    all: all_true,
+}
+
+# Python's own would not see what the items are, or would give what a kernel may not keep.
+ALWAYS = (
+    range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, setattr,
+    isinstance, len,
+)  # fmt: skip

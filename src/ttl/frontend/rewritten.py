@@ -1,0 +1,100 @@
+"""Statements that are written with simpler ones: `else` of loops, `match`, tests that assign."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import lru_cache
+
+from .builder import not_in_kernels
+
+Loop = ast.For | ast.While
+
+
+def at(node: ast.stmt, made: ast.stmt) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+# Loops --------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def without_else(node: Loop) -> tuple[str, tuple[ast.stmt, ...]]:
+    """`else` as an `if` behind the loop, on a variable that every `break` clears; its name too."""
+    flag = f"<not left {node.lineno}.{node.col_offset}>"
+    loop = deepcopy(node)
+    loop.orelse = []
+    loop.body = [_Leaving(flag).visit(statement) for statement in loop.body]
+    behind = ast.If(ast.Name(flag, ast.Load()), node.orelse, [])
+    made = (_assigned(flag, True), loop, behind)
+    return flag, tuple(at(node, each) if each is not loop else loop for each in made)
+
+
+def _assigned(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+
+
+class _Leaving(ast.NodeTransformer):
+    """`break` of the loop itself, not of those in it."""
+
+    def __init__(self, flag: str):
+        self.flag = flag
+
+    def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
+        return [at(node, _assigned(self.flag, False)), node]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        inner = (ast.For, ast.While, ast.FunctionDef, ast.Lambda)
+        return node if isinstance(node, inner) else super().generic_visit(node)
+
+
+@lru_cache(maxsize=256)
+def without_assignment(node: ast.While) -> ast.stmt:
+    """`while (x := f()) > 0:` as a loop that is left where the test fails."""
+    leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+    body = [at(node, leave), *node.body]
+    return at(node, ast.While(ast.Constant(True), body, []))
+
+
+# match --------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def as_branches(node: ast.Match) -> tuple[str, tuple[ast.stmt, ...]]:
+    """`match` on values as `if`, on a variable of the subject; its name too."""
+    subject = f"<subject {node.lineno}.{node.col_offset}>"
+    branches: list[ast.stmt] = []
+    for case in reversed(node.cases):
+        branches = _branch(case, subject, branches)
+    put = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
+    return subject, tuple(at(node, each) for each in (put, *branches))
+
+
+def _branch(case: ast.match_case, subject: str, otherwise: list[ast.stmt]) -> list[ast.stmt]:
+    name = ast.Name(subject, ast.Load())
+    test, bound = _test(case.pattern, name)
+    body: Sequence[ast.stmt] = case.body
+    if bound is not None:
+        put = ast.Assign([ast.Name(bound, ast.Store())], name)
+        if case.guard is not None:
+            raise not_in_kernels("a `case` with a name and a condition")
+        body = [put, *body]
+    if case.guard is not None:
+        test = case.guard if test is None else ast.BoolOp(ast.And(), [test, case.guard])
+    return list(body) if test is None else [ast.If(test, list(body), otherwise)]
+
+
+def _test(pattern: ast.pattern, subject: ast.Name) -> tuple[ast.expr | None, str | None]:
+    """What a pattern asks, None for what is always so, and the name that it gives the subject."""
+    if isinstance(pattern, ast.MatchValue):
+        return ast.Compare(subject, [ast.Eq()], [pattern.value]), None
+    if isinstance(pattern, ast.MatchSingleton):
+        return ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), None
+    if isinstance(pattern, ast.MatchOr):
+        tests = [_test(each, subject) for each in pattern.patterns]
+        if all(test is not None and name is None for test, name in tests):
+            return ast.BoolOp(ast.Or(), [test for test, _ in tests if test is not None]), None
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+        return None, pattern.name
+    raise not_in_kernels("a `case` of other than values")

@@ -1,0 +1,133 @@
+"""Statements that neither branch nor repeat: one handler for each syntax class."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.language.block import not_in_place
+
+from .attributes import attribute_of
+from .block_math import accumulate
+from .builder import KernelBuilder, Value, not_in_kernels
+from .expressions import expression, subscript
+from .functions import local_function
+from .items import bind, changed, delete_item, unpacked
+from .operators import binary
+from .scalars import SIGNS, truth
+
+
+def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
+    if not isinstance(node.value, ast.Constant):  # a docstring says nothing
+        expression(builder, node.value)
+
+
+def assign(builder: KernelBuilder, node: ast.Assign) -> None:
+    value = expression(builder, node.value)
+    for target in node.targets:
+        bind_target(builder, target, value)
+
+
+def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        bind_target(builder, node.target, expression(builder, node.value))
+
+
+def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
+    bind(builder, target, value, lambda part: expression(builder, part))
+
+
+def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
+    left = _augmented(builder, node.target)
+    right = expression(builder, node.value)
+    if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
+        if not isinstance(node.op, ast.Add):
+            raise not_in_place(SIGNS[type(node.op)])
+        accumulate(builder, left, right)
+        return
+    if isinstance(left, list) and isinstance(node.op, ast.Add):
+        changed(builder, left, lambda: left.extend(unpacked(right)))
+        return
+    bind_target(builder, node.target, binary(builder, node.op, left, right))
+
+
+def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
+    if isinstance(target, ast.Name):
+        return builder.lookup(target.id)
+    if isinstance(target, ast.Attribute):
+        raise not_in_kernels("assignment to an attribute")
+    return subscript(builder, target)
+
+
+def delete(builder: KernelBuilder, node: ast.Delete) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
+            builder.lookup(target.id)
+            del builder.values[variable]
+            continue
+        if not isinstance(target, ast.Subscript):
+            raise not_in_kernels("`del` of anything but a variable or an item")
+        delete_item(
+            builder, expression(builder, target.value), expression(builder, target.slice)
+        )
+
+
+def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
+    for part in node.names:
+        module = _module(part.name)
+        name = part.asname or part.name.partition(".")[0]
+        builder.assign(name, module if part.asname else import_module(name))
+
+
+def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
+    module = _module("." * node.level + (node.module or ""))
+    for part in node.names:
+        builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except (ImportError, TypeError) as error:
+        raise RuleBroken(codes.UNKNOWN_NAME, f"import of {name!r}: {error}") from None
+
+
+def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
+    condition = truth(builder, expression(builder, node.test))
+    if isinstance(condition, SSAValue):
+        raise not_in_kernels("`assert` of a run-time condition")
+    if not condition:
+        raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
+
+
+def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
+    if node.decorator_list:
+        raise not_in_kernels("decorators")
+    made = local_function(builder, node, lambda default: expression(builder, default))
+    builder.assign(node.name, made)
+
+
+def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:
+    pass
+
+
+STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
+    ast.Expr: expression_statement,
+    ast.Assign: assign,
+    ast.AnnAssign: annotated_assign,
+    ast.AugAssign: augmented_assign,
+    ast.Delete: delete,
+    ast.Assert: assertion,
+    ast.FunctionDef: function_definition,
+    ast.Import: import_modules,
+    ast.ImportFrom: import_names,
+    ast.Nonlocal: do_nothing,
+    ast.Pass: do_nothing,
+}

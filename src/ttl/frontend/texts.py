@@ -1,0 +1,53 @@
+"""Texts of f-strings: with values that are known only when the kernel runs, for print()."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from .builder import KernelBuilder, Value, not_in_kernels
+from .decided import known_number, needs_constant
+from .scalars import kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeText:
+    """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
+
+    parts: tuple[str | tuple[SSAValue, str], ...]
+
+
+def known_text(builder: KernelBuilder, value: Value) -> Value:
+    """A text with run-time values, where one is needed whose values the path knows."""
+    if not isinstance(value, RunTimeText):
+        return value
+    found = ""
+    for part in value.parts:
+        if isinstance(part, str):
+            found += part
+            continue
+        number, spec = known_number(builder, part[0]), part[1]
+        if number is None:
+            raise needs_constant(builder, part[0], "a text that is known only at run time here")
+        found += format(number, spec)
+    return found
+
+
+def spec_of_text(value: SSAValue, spec: str) -> str:
+    """A number's text in a field, as a format of the number: texts stand on the left."""
+    found = re.fullmatch(r"(.?[<>^])?([1-9][0-9]*)?s?", spec)
+    if found is None or (spec and kind_of(value) is bool):
+        raise not_in_kernels(f"`{spec}` for a run-time value that is converted to a text")
+    return f"{found[1] or '<'}{found[2]}" if found[2] else ""
+
+
+CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+    -1: lambda value: value,
+    ord("s"): str,
+    ord("r"): repr,
+    ord("a"): ascii,
+}
