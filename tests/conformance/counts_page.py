@@ -37,7 +37,7 @@ SUM_IN_L1 = (
 )
 # Why such a sum has more math calls here.
 FILLED = (
-    "Ours stays in registers, which a fill_tile sets to zero first: one math call more for each tile "
+    "Ours stays in registers, which fill_tile sets to zero first: one math call more for each tile "
     "of a sum, where its packer overwrites what was there, and fewer sections, packs and inits"
 )
 PIPES = (

@@ -19,7 +19,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "operators.md"
 HEAD = """\
 # Block operators and functions
 
-`yes` in the last column: it is compiled for every element type it has a meaning for. Otherwise the
+`yes` in the last column: it is compiled for every element type it has a meaning for, which are those
+of its row; a test checks that no other reason keeps a type out. Otherwise the
 column names the types it is compiled for; the simulator runs the others. Operands in *italics* may
 be numbers. (float16 tensors run compiled on the host executor; ttnn has none for a device.)
 
