@@ -96,7 +96,9 @@ def conditional(
     builder.released = released[0] | released[1]
     join.resumed = join.handed.resume()
     for variable, template in builder.values.items():
-        builder.values[variable] = join.finished(template, results)
+        builder.values[variable] = value = join.finished(template, results)
+        if isinstance(value, list) and value is not template:
+            builder.containers.made(value, builder.loops[-1] if builder.loops else None)
         name_value(builder.values[variable], variable[1])
     return Joined(branch, _is_alike(*contents))
 

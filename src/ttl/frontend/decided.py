@@ -140,6 +140,17 @@ def known_constant(value: SSAValue) -> int | float | bool | None:
     return number if isinstance(value.type, IndexType) else bool(number)
 
 
+def is_reached(builder: KernelBuilder, index: SSAValue, size: int) -> bool:
+    """Does the counter of the loop around, on every path through it, lead behind `size`?"""
+    terms, _ = linear(index)
+    loop = builder.loops[-1] if builder.loops else None
+    is_counter = len(terms) == 1 and next(iter(terms)).value in builder.ranges
+    if loop is None or not is_counter or builder.facts != loop.facts:
+        return False
+    found = interval(builder, index)
+    return found is not None and (found[1] >= size or found[0] < -size)
+
+
 # Comparisons --------------------------------------------------------------------------------------
 
 

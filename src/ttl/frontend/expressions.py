@@ -17,7 +17,7 @@ from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels
 from .calling import call, handled
 from .calls import SUBSCRIPTS
 from .data_movement import tensor_slice
-from .decided import as_constant, known_number, needs_constant, node_object
+from .decided import as_constant, is_reached, known_number, needs_constant, node_object
 from .environment import NodeObjects
 from .functions import local_function
 from .items import comprehension, new, unpacked
@@ -201,6 +201,9 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         raise needs_constant(builder, index, what)
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
+    if is_reached(builder, index, len(owner)):
+        message = f"IndexError: {type(owner).__name__} index out of range"
+        raise RuleBroken(codes.WRONG_ARGUMENT, message)
 
     is_before = scalars.compare(builder, ast.Lt(), index, 0)
     if index not in builder.naturals and is_before is not False:  # Python counts from the end then

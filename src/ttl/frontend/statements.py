@@ -38,7 +38,17 @@ from .decided import Undecided, repeated
 from .expressions import expression
 from .functions import RETURNED, BoundMethod, Definition, inline, shared_names
 from .items import iterated
-from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
+from .loops import (
+    EndlessLoop,
+    FlowLoop,
+    assigned,
+    endless_loop,
+    loop_over,
+    loop_while,
+    new_loop,
+    steps_of,
+    stored_names,
+)
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
 from .scalars import as_kind, common_kind, kind_of, truth
@@ -440,17 +450,12 @@ def unrolled(
 ) -> Steps:
     """The body once for each item."""
 
-    def leave_iteration() -> None:
-        *outer, unfinished = builder.unfinished
-        finish(builder, unfinished or [])
-        builder.unfinished = tuple(outer)
-
     def iteration(position: int) -> Steps:
         def enter() -> Steps:
             with builder.at(node.target):
                 bind_target(builder, node.target, items[position])
             builder.unfinished = (*builder.unfinished, [])
-            end = End(leave_iteration, ast.Continue)
+            end = End(lambda: _leave_iteration(builder), ast.Continue)
             return (*node.body, end, *iteration(position + 1))
 
         return (Iteration(node.body, enter),) if position < len(items) else ()
@@ -475,10 +480,42 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
             lambda: sequence(builder, body),
         )
 
-    _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+    mark = builder.mark()
+    try:
+        _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+    except EndlessLoop:
+        if isinstance(node.test, ast.Constant):
+            raise
+        builder.go_back(mark)
+        return unrolled_while(builder, node, rest)
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
+
+
+def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+    """`while pending:` on a list: the body as often as the condition is true."""
+
+    def enter() -> Steps:
+        with builder.at(node):
+            condition = truth(builder, expression(builder, node.test))
+            if isinstance(condition, SSAValue):
+                raise flow_broken("a `while` whose condition a list and the run decide")
+            if condition and not builder.may_unroll(1):
+                raise endless_loop()
+        if not condition:
+            return ()
+        builder.unfinished = (*builder.unfinished, [])
+        end = End(lambda: _leave_iteration(builder), ast.Continue)
+        return (*node.body, end, Iteration(node.body, enter))
+
+    return (Iteration(node.body, enter), End(lambda: None, ast.Break), *rest)
+
+
+def _leave_iteration(builder: KernelBuilder) -> None:
+    *outer, unfinished = builder.unfinished
+    finish(builder, unfinished or [])
+    builder.unfinished = tuple(outer)
 
 
 def match_statement(builder: KernelBuilder, node: ast.Match, rest: Steps) -> Steps:
