@@ -163,14 +163,6 @@ def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     return _run_eagerly(op, x, places)
 
 
-def _dropout(x: Tensor, rate: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    kept = torch.empty_like(x, dtype=torch.bool)
-    if train is False:
-        return x.clone(), kept.fill_(True)
-    kept.bernoulli_(1 - rate)
-    return x * kept * (0.0 if rate == 1 else 1 / (1 - rate)), kept
-
-
 def _random(name: str) -> Callable[..., Tensor]:
     def fill(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         getattr(on_host(tensor), name)(*args, **kwargs)
@@ -224,7 +216,6 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "fill_.Tensor": _fill,
     "_local_scalar_dense": _item,
     "equal": _equal,
-    "native_dropout": _dropout,
     "randperm.generator_out": _randperm,
     "index.Tensor": _index,
     "native_batch_norm": _batch_norm,

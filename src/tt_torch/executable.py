@@ -21,7 +21,7 @@ from ttl.trace import Recorder
 from ttl.trace.files import append_events
 
 from .device import NAME, on_host, on_tt
-from .lowering import emit_module
+from .lowering import Drawn, emit_module
 from .registry import get_registered_operation
 
 MOST_KEPT = 1000
@@ -33,7 +33,8 @@ class Executable:
     """A functional aten graph as a function of a list of tensors."""
 
     def __init__(self, graph: fx.GraphModule):
-        module = emit_module(graph)
+        self.drawn: list[Drawn] = []
+        module = emit_module(graph, drawn=self.drawn)
         self.stablehlo = print_module(module)
         self.outputs = _outputs(graph)
         config = Config.from_environment()
@@ -47,8 +48,13 @@ class Executable:
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
+        arrays += [_draw(each) for each in self.drawn]
         found = iter(_run(self.runtime, arrays))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
+
+
+def _draw(drawn: Drawn) -> Any:
+    return torch.empty(drawn.shape, dtype=torch.bool).bernoulli_(drawn.probability).numpy()
 
 
 def _outputs(graph: fx.GraphModule) -> list[Tensor | None]:

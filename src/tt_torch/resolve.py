@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ttl.artifact import to_json
+from ttl.artifact import FORMAT_VERSIONS, to_json
 from ttl.driver import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
@@ -55,7 +55,9 @@ def resolve_operation(
             f"{len(shapes)} shapes, {len(dtypes)} dtypes and {len(texts)} layouts for operation "
             f"{operation_id!r}: one of each is needed for each operand"
         )
-    sizes = tuple(tuple(map(int, shape)) for shape in shapes)
+    if format_version not in FORMAT_VERSIONS:
+        raise TTLangError(f"format_version is {format_version!r}, and not 1 or 2")
+    sizes = tuple(_sizes(shape) for shape in shapes)
     specs = [_spec(*each) for each in zip(sizes, dtypes, texts, strict=True)]
     artifact = to_json(compile_from_spec(entry.impl, specs), format_version)
     artifact["operand_metadata"] = {
@@ -67,6 +69,13 @@ def resolve_operation(
         "shard_spec": shard_spec,
     }
     return json.dumps(artifact).encode("utf-8")
+
+
+def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, shape))
+    except (TypeError, ValueError):
+        raise TTLangError(f"{shape!r} is no shape of a tensor") from None
 
 
 def _spec(shape: tuple[int, ...], dtype: str, layout: str) -> TensorSpec:
@@ -82,7 +91,7 @@ def _spec(shape: tuple[int, ...], dtype: str, layout: str) -> TensorSpec:
 
 
 def _dtype(spelling: str) -> DType:
-    name = spelling.strip().lower()
+    name = str(spelling).strip().lower()
     if name in _NOT_ON_CHIP:
         raise TTLangError(f"kernels have no elements of type {spelling!r}: convert the tensor")
     if name not in _DTYPES:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.conftest import Run
 from ttl.tools.cli import main
 
 HEAD = '''
@@ -111,3 +112,19 @@ def test_a_report_with_a_seed_says_how_to_repeat_it(explore) -> None:
     assert status == 1
     assert "= to repeat it: ttl run --strict --seed 3 program.py" in err
     assert explore(RACE, "--seed", "3", "--strict", verb="run")[2] == err
+
+
+def test_a_program_that_fails_is_not_explored(run: Run, tmp_path: Path) -> None:
+    for text, said in (("1 / 0\n", "ZeroDivisionError"), ("def f(:\n", "SyntaxError")):
+        (tmp_path / "program.py").write_text(text)
+        done = run("ttl", "explore", "program.py")
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert "ttl: the program failed; to repeat it: ttl run program.py" in done.stderr
+
+
+def test_a_program_without_operations_is_not_explored(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import sys\nsys.exit(0)\n")
+    done = run("ttl", "explore", "program.py")
+    assert done.returncode == 1
+    assert "calls no operation; nothing was explored" in done.stderr

@@ -19,6 +19,12 @@ from ttl.diagnostics import CompileError
 from ttl.integrations.flatbuffer import Runtime
 
 
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Of one function, and all layers of torch are one, dynamo compiles eight forms."""
+    torch._dynamo.reset()
+
+
 def stitched_inputs():
     return [bf16(seed, 64, 32) for seed in range(3)]
 
@@ -272,6 +278,22 @@ def test_layers_of_torch_train(make, shape, compiles):
         torch.testing.assert_close(own.grad.cpu(), other.grad, rtol=1e-4, atol=1e-3)
     for own, other in zip(moved.buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(own.cpu(), other)
+
+
+def test_dropout_draws_anew_and_its_gradient_knows_what_was_kept():
+    model = nn.Dropout(0.25)
+    scale = torch.tensor(1 / 0.75).item()
+    results = []
+    for run in (model, torch.compile(model, backend="tt"), torch.compile(model, backend="tt")):
+        x = torch.ones(200, device="tt", requires_grad=True)
+        results.append(run(x))
+        results[-1].sum().backward()
+        assert set(results[-1].tolist()) == {0.0, scale}
+        assert x.grad.tolist() == results[-1].tolist()
+    assert results[1].tolist() != results[2].tolist()
+    with pytest.raises(UnsupportedOperation, match=r"aten\.native_dropout.* in what is exported"):
+        tt_torch.export(model, (torch.ones(4),)).flatbuffer()
+    assert tt_torch.export(model.eval(), (torch.ones(4),)).flatbuffer()
 
 
 def test_convolutions_one_by_one():

@@ -62,6 +62,12 @@ def test_a11_guards():
         resolve(dtypes=["i1"] * 3)
     with pytest.raises(TTLangError, match="layout"):
         resolve(layouts=["#l1"] * 3)
+    with pytest.raises(TTLangError, match="unknown element type None"):
+        resolve(dtypes=[None] * 3)
+    with pytest.raises(TTLangError, match="'ab' is no shape"):
+        resolve(shapes=["ab"] * 3)
+    with pytest.raises(TTLangError, match="format_version is 3"):
+        resolve(format_version=3)
 
 
 def test_a11_unknown_keywords_are_tolerated():

@@ -275,8 +275,9 @@ ELSEWHERE = {
     "aten._assert_async.msg", "aten._assert_tensor_metadata.default",
     "aten._functional_assert_async.msg", "aten._index_put_impl.default", "aten.add.Scalar",
     "aten.alias.default", "aten.div.Scalar", "aten.div.Scalar_mode", "aten.empty.memory_format",
-    "aten.empty_permuted.default", "aten.empty_strided.default", "aten.new_empty_strided.default",
-    "aten.sub.Scalar", "aten.var_mean.dim", "prims.convert_element_type.default",
+    "aten.empty_permuted.default", "aten.empty_strided.default", "aten.native_dropout.default",
+    "aten.new_empty_strided.default",
+    "aten.sub.Scalar", "aten.var.dim", "aten.var_mean.dim", "prims.convert_element_type.default",
     "tt.tt_lang_op.default",
 }  # fmt: skip
 

@@ -1,10 +1,11 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
 from . import calls, elementwise, indexing, matrix, ordering, shapes, windows
-from .emitter import LOWERINGS, UnsupportedOperation, emit_module
+from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
 
 __all__ = [
     "LOWERINGS",
+    "Drawn",
     "UnsupportedOperation",
     "calls",
     "elementwise",

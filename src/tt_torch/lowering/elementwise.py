@@ -9,7 +9,7 @@ import torch
 from torch import fx
 from xdsl.ir import SSAValue
 
-from .emitter import Emitter, Lowering, dtype_of, lowers, unsupported
+from .emitter import Drawn, Emitter, Lowering, dtype_of, lowers, unsupported
 
 aten = torch.ops.aten
 
@@ -303,6 +303,20 @@ def clamp(
     if high is not None:
         result = emitter.binary("minimum", result, operand(emitter, high, node, dtype))
     return result
+
+
+@lowers(aten.native_dropout.default)
+def native_dropout(
+    emitter: Emitter, node: fx.Node, x: SSAValue, rate: float, train: bool | None
+) -> list[SSAValue]:
+    """What is kept, made larger by what is not, and the mask of it."""
+    value, mask = node.meta["val"]
+    if train is False:
+        return [x, emitter.full(mask.shape, True, torch.bool)]
+    kept = emitter.draw(node, Drawn(tuple(mask.shape), 1 - rate))
+    scale = emitter.full(value.shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
+    zero = emitter.full(value.shape, 0, dtype_of(x))
+    return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]
 
 
 # Constants ----------------------------------------------------------------------------------------

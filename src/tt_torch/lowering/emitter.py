@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -72,13 +73,30 @@ def _name_for(name: str, value: SSAValue) -> str:
     return _OF_BOOLEANS.get(name, name) if dtype_of(value) is torch.bool else name
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Booleans that are true with a probability."""
+
+    shape: tuple[int, ...]
+    probability: float
+
+
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
-    def __init__(self, functional: bool = False):
+    def __init__(self, functional: bool = False, drawn: list[Drawn] | None = None):
         self.block = Block()
+        self.drawn = drawn
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
+
+    def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
+        """An argument behind all others, new in each run."""
+        if self.drawn is None:
+            raise unsupported(f"no lowering for {node.target} in what is exported", node)
+        self.drawn.append(drawn)
+        type = tensor_type(drawn.shape, torch.bool)
+        return self.block.insert_arg(type, len(self.block.args))
 
     def add(self, op: Operation) -> SSAValue:
         self.block.add_op(op)
@@ -221,13 +239,20 @@ def dtype_of(value: SSAValue) -> torch.dtype:
 # Graphs -------------------------------------------------------------------------------------------
 
 
-def emit_module(graph: fx.GraphModule, name: str = "main", *, functional: bool = False) -> ModuleOp:
+def emit_module(
+    graph: fx.GraphModule,
+    name: str = "main",
+    *,
+    functional: bool = False,
+    drawn: list[Drawn] | None = None,
+) -> ModuleOp:
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
-    `functional` leaves the "out" operands out of the calls of TT-Lang operations.
+    `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
+    is random: arguments behind those of the graph. Without it, randomness is refused.
     UnsupportedOperation names an aten operation that has no lowering.
     """
-    emitter = Emitter(functional)
+    emitter = Emitter(functional, drawn)
     with unset_fake_temporarily():  # constants have elements also while a graph is captured
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]

@@ -149,6 +149,11 @@ def var(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any)
     return var_mean(emitter, node, x, *args, **kwargs)[0]  # type: ignore[index]
 
 
+@lowers(aten.var.dim)
+def var_dim(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any) -> SSAValue:
+    return var_mean_dim(emitter, node, x, *args, **kwargs)[0]  # type: ignore[index]
+
+
 @lowers(aten.std.correction)
 def std(emitter: Emitter, node: fx.Node, x: SSAValue, *args: Any, **kwargs: Any) -> SSAValue:
     return emitter.unary("sqrt", var(emitter, node, x, *args, **kwargs))  # type: ignore[arg-type]

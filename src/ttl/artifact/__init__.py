@@ -1,7 +1,7 @@
 """The compiled operation, in memory and on disk."""
 
 from .bundle import check_includes, write_bundle
-from .manifest import CONFIG_TYPES, read_folder, to_json, write_folder
+from .manifest import CONFIG_TYPES, FORMAT_VERSIONS, read_folder, to_json, write_folder
 from .operation import (
     PAGE_BYTES,
     Buffer,
@@ -18,6 +18,7 @@ from .operation import (
 
 __all__ = [
     "CONFIG_TYPES",
+    "FORMAT_VERSIONS",
     "PAGE_BYTES",
     "Buffer",
     "CompiledOperation",

@@ -46,6 +46,27 @@ def race(
     )
 
 
+def written_twice(
+    one: Access,
+    other: Access,
+    unit: tuple[int, ...],
+    name: str,
+    what: str = "tile",
+    secondary: tuple[Label, ...] = (),
+) -> RuleBroken:
+    """Two nodes write it, and a pipe or a semaphore may order them; the place is that of `one`."""
+    return RuleBroken(
+        codes.OUTPUT_WRITTEN_TWICE,
+        f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and written on "
+        f"node {one.node}",
+        notes=("what pipes and semaphores order is followed by ttl run --strict only",),
+        helps=(APART,),
+        secondary=secondary,
+        tile=unit,
+        nodes=(other.node, one.node),
+    )
+
+
 def _done(access: Access) -> str:
     return "written" if access.is_write else "read"
 

@@ -11,6 +11,7 @@ from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnost
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
 from ttl.trace import EventKind, Recorder
+from ttl.trace.events import RawEvent
 
 from .buffer_ends import consumers, producers
 from .leftovers import leftover_diagnostics
@@ -24,6 +25,7 @@ from .program import (
     NOT_RESERVED,
     SPINNING,
     UNKNOWN_FORMAT,
+    EventStruct,
     ReportStruct,
     WaitingStruct,
     nodes_of,
@@ -72,19 +74,31 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
 
 
 def record_events(compiled: CompiledOperation, report: ReportStruct, recorder: Recorder) -> None:
-    """Adds the run's events to the recorder."""
+    """Adds the run's events to the recorder; most of them are the same as one before."""
+    size = ctypes.sizeof(EventStruct)
+    data = ctypes.string_at(report.events, report.event_count * size) if report.event_count else b""
     nodes = nodes_of(compiled)
-    for event in report.events[: report.event_count]:
-        kind = _EVENT_KINDS[event.kind]
-        kernel = compiled.kernels[event.kernel]
-        value = event.value
-        if kind in _SIGNPOST_EVENTS:
-            subject, value = _signpost(kernel, value), 0
-        else:
-            subject = _subject(compiled, kind, event.subject)
-        span = kernel.span_of(event.line) if event.line else None
-        line = span.line if span is not None else 0
-        recorder.record(kind, nodes[event.node], kernel.name, subject, value, line)
+    known: dict[bytes, RawEvent] = {}
+    for start in range(0, len(data), size):
+        words = data[start : start + size]
+        event = known.get(words)
+        if event is None:
+            event = known[words] = _event(compiled, EventStruct.from_buffer_copy(words), nodes)
+        if event[0] in recorder.kinds:
+            recorder.raw.append(event)
+
+
+def _event(
+    compiled: CompiledOperation, event: EventStruct, nodes: list[tuple[int, int]]
+) -> RawEvent:
+    kind, kernel, value = _EVENT_KINDS[event.kind], compiled.kernels[event.kernel], event.value
+    if kind in _SIGNPOST_EVENTS:
+        subject, value = _signpost(kernel, value), 0
+    else:
+        subject = _subject(compiled, kind, event.subject)
+    span = kernel.span_of(event.line) if event.line else None
+    line = span.line if span is not None else 0
+    return kind, nodes[event.node], kernel.name, subject, value, None, line, None
 
 
 def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:

@@ -101,7 +101,7 @@ def _kernel(program: LayoutProgram, name: str, thread: str, body: Body) -> func.
     }
     if thread == "compute":
         function.attributes |= {
-            "fp32_dest_acc_en": BoolAttr.from_bool(program.dtype == float32),
+            "fp32_dest_acc_en": BoolAttr.from_bool(program.dtype.element_bytes == 4),
             "dst_full_sync_en": BoolAttr.from_bool(False),
         }
     make = Maker.at_end(function.body.block, function)

@@ -97,6 +97,7 @@ class NodeBuffer:
     """
 
     __slots__ = (
+        "block_bytes",
         "block_name",
         "block_type",
         "consumer",
@@ -126,6 +127,7 @@ class NodeBuffer:
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"
+        self.block_bytes = 0  # known with the memory
         self.memory: Array | None = None  # none until somebody uses the buffer
         self.slots: list[Array] = []
         self.words: list[Array] = []
@@ -138,6 +140,7 @@ class NodeBuffer:
         if self.memory is None:
             declared = self.declared
             shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
+            self.block_bytes = declared.block_bytes
             self.memory = take(shape, self.held.storage)
             self.slots = list(self.memory)
             self.words = list(self.memory.view(f"u{self.held.storage.itemsize}"))

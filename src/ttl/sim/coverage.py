@@ -3,6 +3,8 @@ output that nobody wrote.
 
 rule UNORDERED  nodes that used no pipe and no semaphore are in no order: a tile that one writes and
                 another one touches is a race
+rule TWICE      where pipes or semaphores may have ordered nodes, a tile that two of them write is
+                worth a look; only clocks tell whether it is a race (races.py)
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
                 written
 """
@@ -10,8 +12,8 @@ rule COVERED    a tensor that an operation writes and does not read is an output
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from ttl.semantics.types import Shape
 
 from .marks import Marks, TensorMarks, UnitMap
 from .place import span_of
-from .races import Access, race_diagnostic
+from .races import Access, race_diagnostic, twice_diagnostic
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -41,8 +43,35 @@ class Touched:
 
 def unordered_accesses(simulation: Simulation) -> list[Diagnostic]:
     """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
-    found = [_first_race(touched, simulation) for touched in touched_tensors(simulation)]
-    return [race for race in found if race is not None]
+    clashes = [_first_clash(touched) for touched in touched_tensors(simulation)]
+    return [
+        race_diagnostic(clash.one, clash.other, clash.tensor, _name(clash, simulation), clash.unit)
+        for clash in clashes
+        if clash is not None
+    ]
+
+
+def written_twice(simulation: Simulation) -> list[Diagnostic]:
+    """rule TWICE: the first unit of each tensor."""
+    clashes = [_first_clash(replace(t, reads=[])) for t in touched_tensors(simulation)]
+    return [
+        twice_diagnostic(clash.one, clash.other, clash.tensor, _name(clash, simulation), clash.unit)
+        for clash in clashes
+        if clash is not None
+    ]
+
+
+def _name(clash: _Clash, simulation: Simulation) -> str:
+    return simulation.tensor_names.get(id(clash.tensor), "")
+
+
+class _Clash(NamedTuple):
+    """Two nodes touch a unit, and the other one writes it."""
+
+    one: Access
+    other: Access
+    tensor: Any
+    unit: Shape
 
 
 def touched_tensors(simulation: Simulation) -> list[Touched]:
@@ -62,7 +91,7 @@ def _by_tensor(marks: Marks | None) -> Iterator[tuple[int, TensorMarks]]:
         yield from marks.by_tensor.items()
 
 
-def _first_race(touched: Touched, simulation: Simulation) -> Diagnostic | None:
+def _first_clash(touched: Touched) -> _Clash | None:
     if len({kernel.coordinate for kernel, _ in (*touched.writes, *touched.reads)}) < 2:
         return None
     writers = _Writers(touched)
@@ -70,10 +99,8 @@ def _first_race(touched: Touched, simulation: Simulation) -> Diagnostic | None:
         for kernel, marks in accesses:
             units = marks.unit_map()
             if (unit := writers.other_than(kernel, units)) is not None:
-                name = simulation.tensor_names.get(id(touched.tensor), "")
                 own = Access(kernel, 0, is_write, _place(marks, units, unit))
-                other = writers.access(kernel, unit)
-                return race_diagnostic(own, other, touched.tensor, name, unit)
+                return _Clash(own, writers.access(kernel, unit), touched.tensor, unit)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
@@ -36,7 +36,15 @@ from .marks import Marks
 from .multicast import start_multicast
 from .nets import Roles, call_for_each
 from .pipes import PipeTransfer
-from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, getframe, labels, span_of
+from .place import (
+    BEHIND_LANGUAGE,
+    BEHIND_RECORDER,
+    FURTHER_BEHIND,
+    Place,
+    getframe,
+    labels,
+    span_of,
+)
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -200,14 +208,14 @@ class KernelRun(Engine):
         block.values = None
         end.acquired += 1
         if self.recorder is not None:
-            self.record_buffer(EventKind.BUFFER_WAIT, end)
+            self.record_buffer(EventKind.BUFFER_WAIT, end, block.place)
         return block
 
     def _observe_reserve(self, end: BufferEnd, block: SimBlock) -> None:
         if self.simulation.padding is not None:
             self.simulation.padding.reserved(block)
         if self.recorder is not None:
-            self.record_buffer(EventKind.BUFFER_RESERVE, end)
+            self.record_buffer(EventKind.BUFFER_RESERVE, end, block.place)
 
     def _claim(self, buffer: DataflowBuffer, end: BufferEnd) -> BufferEnd:
         """From its first use on, this end is this kernel's alone."""
@@ -451,19 +459,30 @@ class KernelRun(Engine):
         if self.recorder is not None:
             self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
 
-    def record_buffer(self, kind: EventKind, end: BufferEnd) -> None:
+    def record_buffer(
+        self, kind: EventKind, end: BufferEnd, place: Place | None = None
+    ) -> None:
+        """`place` is the call in the program, if it is known."""
         if self.races is not None:
             self.races.at_buffer(self, kind, end)
-        buffer = end.buffer
-        filled = buffer.producer.released - buffer.consumer.released
-        self._record(kind, buffer.declared.name, filled)
+        buffer, recorder = end.buffer, self.recorder
+        assert recorder is not None
+        if kind in recorder.kinds:  # as _record() does, for the most common case
+            code, at = place or (None, 0)
+            if code is None or not _IS_USERS.get(code.co_filename):
+                code, at = _calling_place()
+            filled = buffer.producer.released - buffer.consumer.released
+            name = buffer.declared.name
+            recorder.raw.append((kind, self.coordinate, self.name, name, filled, code, at, None))
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
         if self.races is not None:
             transfer.tell(self.races, is_end=kind is transfer.end_kind)
-        declared = transfer.block.end.buffer.declared
-        part = transfer.tensor_part if kind is EventKind.COPY_START else None
-        self._record(kind, transfer.subject, declared.block_bytes, part)
+        size = transfer.block.end.buffer.block_bytes
+        if kind is EventKind.COPY_START:
+            self._record(kind, transfer.subject, size, transfer.tensor_part, transfer.place)
+        else:
+            self._record(kind, transfer.subject, size)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
@@ -471,19 +490,39 @@ class KernelRun(Engine):
             self._record(kind, semaphore.name, value)
 
     def _record(
-        self, kind: EventKind, subject: str, value: int, part: Part | None = None
+        self,
+        kind: EventKind,
+        subject: str,
+        value: int,
+        part: Part | None = None,
+        place: Place | None = None,
     ) -> None:
         recorder = self.recorder
         assert recorder is not None
         if kind in recorder.kinds:
-            frame: FrameType | None = getframe()
-            while frame is not None and not is_user_file(frame.f_code.co_filename):
-                frame = frame.f_back
-            code, offset = None, 0
-            if frame is not None:
-                code, offset = frame.f_code, frame.f_lasti
-            node, name = self.coordinate, self.name
-            recorder.raw.append((kind, node, name, subject, value, code, offset, part))
+            code, at = place or (None, 0)
+            if code is None or not _IS_USERS.get(code.co_filename):
+                code, at = _calling_place()
+            recorder.raw.append(
+                (kind, self.coordinate, self.name, subject, value, code, at, part)
+            )
+
+
+_IS_USERS: dict[str, bool] = {}  # files: a dict is read faster than a function is called
+
+
+def _calling_place() -> tuple[CodeType | None, int]:
+    """Of the program's call; a recorded event comes through two functions of ours at least."""
+    frame: FrameType | None = getframe(BEHIND_RECORDER)
+    while frame is not None:
+        code = frame.f_code
+        is_users = _IS_USERS.get(code.co_filename)
+        if is_users is None:
+            is_users = _IS_USERS[code.co_filename] = is_user_file(code.co_filename)
+        if is_users:
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None, 0
 
 
 def _notice(broken: RuleBroken) -> None:

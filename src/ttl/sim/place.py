@@ -29,6 +29,7 @@ getframe: Final = sys._getframe
 CALLER: Final = 0 if IS_COMPILED else 2
 BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2
 FURTHER_BEHIND: Final = 1 if IS_COMPILED else 3
+BEHIND_RECORDER: Final = 0 if IS_COMPILED else 2
 
 
 def span_of(place: Place) -> Span | None:

@@ -189,3 +189,12 @@ def _described(access: Access) -> accesses.Access:
 def race_diagnostic(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> Diagnostic:
     """As a fault that is found when the run is over."""
     return race(one, other, tensor, name, unit).at(span_of(one.place), _described(one).label)
+
+
+def twice_diagnostic(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> Diagnostic:
+    what = "tile" if tensor.layout is TILE_LAYOUT else "element"
+    secondary = labels([(other.place, _described(other).label)])
+    broken = accesses.written_twice(
+        _described(one), _described(other), unit, name, what, secondary
+    )
+    return broken.at(span_of(one.place), _described(one).label)

@@ -25,7 +25,7 @@ from ttl.trace import Recorder
 from .blas import one_blas_thread
 from .buffer import NodeBuffer
 from .copies import TensorTransfer
-from .coverage import uncovered_outputs, unordered_accesses
+from .coverage import uncovered_outputs, unordered_accesses, written_twice
 from .garbage import rare_collections
 from .kernel import KernelPlan, KernelRun
 from .leftovers import leftovers
@@ -191,15 +191,20 @@ class Simulation:
 
     def _races_of_nodes(self) -> list[Diagnostic]:
         """Where nothing was followed: those of nodes that nothing can have ordered."""
-        is_ordered = self.nets.are_used or self.semaphores.are_used
-        if self.races is not None or is_ordered or len(self.nodes) == 1:
-            return []
-        return unordered_accesses(self)
+        is_unknown = self.races is None and len(self.nodes) > 1
+        return unordered_accesses(self) if is_unknown and not self._may_be_ordered else []
+
+    @property
+    def _may_be_ordered(self) -> bool:
+        return self.nets.are_used or self.semaphores.are_used
 
     def warnings(self) -> list[Diagnostic]:
         """What is worth a look when the run is over, however it ended."""
         padding = [] if self.padding is None else list(self.padding.warnings.values())
-        return padding + (uncovered_outputs(self) if self.has_succeeded else [])
+        if not self.has_succeeded:
+            return padding
+        twice = written_twice(self) if self.races is None and self._may_be_ordered else []
+        return [*padding, *uncovered_outputs(self), *twice]
 
     def switch_to_next(self) -> None:
         """Called by a kernel that cannot go on; returns when it is in the queue and its turn."""

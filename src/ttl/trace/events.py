@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
-from functools import partial
 from types import CodeType
 from typing import NamedTuple
 
@@ -41,6 +40,9 @@ class EventKind(Enum):
     OPERATION_END = "operation_end"
 
     __hash__ = object.__hash__
+
+    def __init__(self, text: str) -> None:
+        self.text = text  # the value, which takes longer to read
 
     @property
     def category(self) -> str:
@@ -110,15 +112,26 @@ class Recorder:
 
 def events_of(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[Event]:
     """The events with their ticks and lines."""
-    lines: dict[int, list[int]] = {}  # by the identity of a code, which `raw` keeps alive
-    make = partial(tuple.__new__, Event)
-    for tick, (kind, node, kernel, subject, value, code, line, part) in enumerate(raw, first_tick):
-        if code is not None:
-            known = lines.get(id(code))
-            if known is None:
-                known = lines[id(code)] = _lines(code)
-            line = known[line >> 1]
-        yield make((tick, kind, node, kernel, subject, value, line, part))
+    lines = Lines()
+    for tick, (kind, node, kernel, subject, value, code, at, part) in enumerate(raw, first_tick):
+        line = lines.of(code, at)
+        yield Event(tick, kind, node, kernel, subject, value, line, part)
+
+
+class Lines:
+    """The lines of instructions."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, list[int]] = {}  # by the identity of a code, which events keep alive
+
+    def of(self, code: CodeType | None, offset: int) -> int:
+        """`offset` itself is the line where there is no code."""
+        if code is None:
+            return offset
+        found = self.known.get(id(code))
+        if found is None:
+            found = self.known[id(code)] = _lines(code)
+        return found[offset >> 1]
 
 
 def _lines(code: CodeType) -> list[int]:

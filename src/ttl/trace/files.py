@@ -6,12 +6,12 @@ Either file is complete after every operation: the next one adds to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from json import JSONDecodeError, dumps, loads
+from json import JSONDecodeError, loads
 from pathlib import Path
 from typing import Any
 
-from .events import Event, EventKind, RawEvent, events_of
-from .perfetto import part_text, perfetto_lines, records_of
+from .events import EventKind, Lines, RawEvent
+from .perfetto import Quoted, part_text, perfetto_lines, records_of
 
 PERFETTO_SUFFIX = ".json"
 HEAD = '{"displayTimeUnit": "ns", "traceEvents": [\n'
@@ -22,12 +22,11 @@ Record = dict[str, Any]
 
 def append_events(file: Path, raw: Iterable[RawEvent], first_tick: int = 0) -> None:
     """Add the events of an operation. Ticks go on where the operation before it has stopped."""
-    events = events_of(raw, first_tick)
     if file.suffix != PERFETTO_SUFFIX:
         with file.open("a", encoding="utf-8") as out:
-            out.writelines(json_lines(events))
+            out.writelines(json_lines(raw, first_tick))
         return
-    text = ",\n".join(perfetto_lines(events))
+    text = ",\n".join(perfetto_lines(raw, first_tick))
     is_new = not file.exists() or not file.stat().st_size
     with file.open("wb" if is_new else "r+b") as out:
         if is_new:
@@ -38,20 +37,24 @@ def append_events(file: Path, raw: Iterable[RawEvent], first_tick: int = 0) -> N
         out.write((text + TAIL).encode())
 
 
-def json_lines(events: Iterable[Event]) -> Iterator[str]:
+def json_lines(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[str]:
     """One JSON object a line, with the fields of Event. Put together by hand: dumps() takes longer
-    than the run itself.
+    than the run itself, and most events say the same as one before.
     """
     texts: dict[object, str] = {}
-    for tick, kind, node, kernel, subject, value, line, part in events:
-        middle = texts.get((kind, node, kernel, subject))
-        if middle is None:
-            middle = texts[kind, node, kernel, subject] = (
-                f'"kind": "{kind.value}", "node": {list(node)}, "kernel": {dumps(kernel)}, '
-                f'"subject": {dumps(subject)}'
+    lines, quoted = Lines(), Quoted()
+    for tick, (kind, node, kernel, subject, value, code, at, part) in enumerate(raw, first_tick):
+        key = (kind, node, kernel, subject, value, id(code), at)
+        text = texts.get(key)
+        if text is None:
+            text = texts[key] = (
+                f'"kind": "{kind.text}", "node": {quoted[node]}, "kernel": {quoted[kernel]}, '
+                f'"subject": {quoted[subject]}, "value": {value}, "line": {lines.of(code, at)}'
             )
-        more = "" if part is None else part_text(part)
-        yield f'{{"tick": {tick}, {middle}, "value": {value}, "line": {line}{more}}}\n'
+        if part is None:
+            yield f'{{"tick": {tick}, {text}}}\n'
+        else:
+            yield f'{{"tick": {tick}, {text}{part_text(part)}}}\n'
 
 
 def read_trace(file: Path) -> list[Record]:

@@ -16,77 +16,115 @@ from json import dumps
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from .events import Event, EventKind, Node, Part
+from .events import EventKind, Lines, Node, Part, RawEvent
 
 
 class _Form(NamedTuple):
     """How a kind is shown: the phase of the Trace Event Format, and words before the subject."""
 
     phase: str
-    words: str = ""
+    words: str
+    before: str  # the texts around the track, the name, the tick and the subject
+    middle: str
+    behind: str
+
+
+def _form(kind: EventKind, phase: str, words: str = "") -> _Form:
+    scope = ', "s": "t"' if phase == INSTANT else ""
+    return _Form(
+        phase,
+        words,
+        f'{{"ph": "{phase}", "pid": ',
+        f', "cat": "{kind.category}"{scope}, "ts": ',
+        f', "args": {{"kind": "{kind.value}", "subject": ',
+    )
 
 
 SLICE_BEGIN, SLICE_END, ASYNC_BEGIN, ASYNC_END, INSTANT = "B", "E", "b", "e", "i"
-FORMS = {
-    EventKind.OPERATION_START: _Form(SLICE_BEGIN),
-    EventKind.OPERATION_END: _Form(SLICE_END),
-    EventKind.KERNEL_START: _Form(SLICE_BEGIN),
-    EventKind.KERNEL_END: _Form(SLICE_END),
-    EventKind.KERNEL_BLOCKED: _Form(SLICE_BEGIN, "blocked on "),
-    EventKind.KERNEL_RESUMED: _Form(SLICE_END, "blocked on "),
-    EventKind.SIGNPOST_BEGIN: _Form(SLICE_BEGIN),
-    EventKind.SIGNPOST_END: _Form(SLICE_END),
-    EventKind.BUFFER_RESERVE: _Form(INSTANT, "reserve "),
-    EventKind.BUFFER_PUSH: _Form(INSTANT, "push "),
-    EventKind.BUFFER_WAIT: _Form(INSTANT, "wait "),
-    EventKind.BUFFER_POP: _Form(INSTANT, "pop "),
-    EventKind.COPY_START: _Form(ASYNC_BEGIN, "copy "),
-    EventKind.COPY_END: _Form(ASYNC_END, "copy "),
-    EventKind.PIPE_SEND: _Form(ASYNC_BEGIN, "send "),
-    EventKind.PIPE_SEND_END: _Form(ASYNC_END, "send "),
-    EventKind.PIPE_RECEIVE: _Form(ASYNC_BEGIN, "receive "),
-    EventKind.PIPE_RECEIVE_END: _Form(ASYNC_END, "receive "),
-    EventKind.SEMAPHORE_SET: _Form(INSTANT, "set "),
-    EventKind.SEMAPHORE_INC: _Form(INSTANT, "inc "),
-    EventKind.SEMAPHORE_WAIT: _Form(INSTANT, "passed "),
+_SHOWN = {
+    EventKind.OPERATION_START: (SLICE_BEGIN, ""),
+    EventKind.OPERATION_END: (SLICE_END, ""),
+    EventKind.KERNEL_START: (SLICE_BEGIN, ""),
+    EventKind.KERNEL_END: (SLICE_END, ""),
+    EventKind.KERNEL_BLOCKED: (SLICE_BEGIN, "blocked on "),
+    EventKind.KERNEL_RESUMED: (SLICE_END, "blocked on "),
+    EventKind.SIGNPOST_BEGIN: (SLICE_BEGIN, ""),
+    EventKind.SIGNPOST_END: (SLICE_END, ""),
+    EventKind.BUFFER_RESERVE: (INSTANT, "reserve "),
+    EventKind.BUFFER_PUSH: (INSTANT, "push "),
+    EventKind.BUFFER_WAIT: (INSTANT, "wait "),
+    EventKind.BUFFER_POP: (INSTANT, "pop "),
+    EventKind.COPY_START: (ASYNC_BEGIN, "copy "),
+    EventKind.COPY_END: (ASYNC_END, "copy "),
+    EventKind.PIPE_SEND: (ASYNC_BEGIN, "send "),
+    EventKind.PIPE_SEND_END: (ASYNC_END, "send "),
+    EventKind.PIPE_RECEIVE: (ASYNC_BEGIN, "receive "),
+    EventKind.PIPE_RECEIVE_END: (ASYNC_END, "receive "),
+    EventKind.SEMAPHORE_SET: (INSTANT, "set "),
+    EventKind.SEMAPHORE_INC: (INSTANT, "inc "),
+    EventKind.SEMAPHORE_WAIT: (INSTANT, "passed "),
 }
+FORMS = {kind: _form(kind, *shown) for kind, shown in _SHOWN.items()}
 BUFFER_KINDS = (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP)
 OPERATIONS = 0  # the process of the operations
 
 
-class _Track(NamedTuple):
-    """What is the same for all events of one kind, kernel and subject."""
+class Quoted(dict[Any, str]):
+    """Strings and tuples of numbers in JSON."""
+
+    def __missing__(self, value: Any) -> str:
+        self[value] = text = dumps(value)
+        return text
+
+
+class _Texts(NamedTuple):
+    """Around the tick: what is the same for all events that say the same."""
 
     phase: str
-    head: str
-    args: str
-    counter: str  # the head of the counter that changes with it, if one does
+    before: str
+    behind: str
+    counter: str  # the start of the counter that changes with it, if one does
     under_way: deque[int]  # transfers, by the tick of their start
 
 
-def perfetto_lines(events: Iterable[Event]) -> Iterator[str]:
+def perfetto_lines(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[str]:
     """One object a line, tracks named before their first event."""
-    named: set[object] = set()
-    tracks: dict[tuple[object, ...], _Track] = {}
+    named: set[Node] = set()
+    tracks: dict[tuple[Node, str], str] = {}
+    texts: dict[tuple[object, ...], _Texts] = {}
     under_way: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
-    for tick, kind, node, kernel, subject, value, line, part in events:
-        track = tracks.get((kind, node, kernel, subject))
-        if track is None:
-            yield from _names(node, kernel, named)
-            track = tracks[kind, node, kernel, subject] = _track(
-                kind, node, kernel, subject, under_way
+    lines, quoted = Lines(), Quoted()
+    for tick, (kind, node, kernel, subject, value, code, at, part) in enumerate(raw, first_tick):
+        key = (kind, node, kernel, subject, value, id(code), at)
+        text = texts.get(key)
+        if text is None:
+            track = tracks.get((node, kernel))
+            if track is None:
+                yield from _names(node, kernel, named)
+                track = tracks[node, kernel] = f'{_process(node)}, "tid": {_thread(kernel)}'
+            words = FORMS[kind].words
+            line = lines.of(code, at)
+            behind = f'{FORMS[kind].behind}{quoted[subject]}, "value": {value}, "line": {line}'
+            text = texts[key] = _Texts(
+                FORMS[kind].phase,
+                f"{FORMS[kind].before}{track}, "
+                f'"name": {quoted[words + (subject or kernel)]}{FORMS[kind].middle}',
+                behind,
+                _counter(node, quoted[subject]) if kind in BUFFER_KINDS else "",
+                under_way[node, kernel, words, subject],
             )
-        phase, head, args, counter, transfers = track
-        more = ""
+        phase, before, behind, counter, transfers = text
         if phase == ASYNC_BEGIN:  # rule TRANSFER
             transfers.append(tick)
-            more = f', "id": {tick}'
+            where = "" if part is None else part_text(part)
+            yield f'{before}{tick}, "id": {tick}{behind}{where}}}}}'
         elif phase == ASYNC_END:
-            more = f', "id": {transfers.popleft() if transfers else tick}'
-        where = "" if part is None else part_text(part)
-        yield f'{head}, "ts": {tick}{more}, {args}, "value": {value}, "line": {line}{where}}}}}'
+            first = transfers.popleft() if transfers else tick
+            yield f'{before}{tick}, "id": {first}{behind}}}}}'
+        else:
+            yield f"{before}{tick}{behind}}}}}"
         if counter:  # rule COUNTER
-            yield f'{counter}, "ts": {tick}, "args": {{"blocks": {value}}}}}'
+            yield f'{counter}{tick}, "args": {{"blocks": {value}}}}}'
 
 
 def part_text(part: Part) -> str:
@@ -96,24 +134,8 @@ def part_text(part: Part) -> str:
     return f', "part": [{list(starts)}, {list(sizes)}]'
 
 
-def _track(
-    kind: EventKind,
-    node: Node,
-    kernel: str,
-    subject: str,
-    under_way: dict[tuple[object, ...], deque[int]],
-) -> _Track:
-    form, process = FORMS[kind], _process(node)
-    head = (
-        f'{{"ph": "{form.phase}", "pid": {process}, "tid": {_thread(kernel)}, '
-        f'"name": {dumps(form.words + (subject or kernel))}, "cat": "{kind.category}"'
-    )
-    if form.phase == INSTANT:
-        head += ', "s": "t"'
-    args = f'"args": {{"kind": "{kind.value}", "subject": {dumps(subject)}'
-    counter = f'{{"ph": "C", "pid": {process}, "name": {dumps(subject)}'
-    queue = under_way[node, kernel, form.words, subject]
-    return _Track(form.phase, head, args, counter if kind in BUFFER_KINDS else "", queue)
+def _counter(node: Node, name: str) -> str:
+    return f'{{"ph": "C", "pid": {_process(node)}, "name": {name}, "ts": '
 
 
 def _thread(kernel: str) -> int:
@@ -130,19 +152,18 @@ def _process(node: Node) -> int:
     return number
 
 
-def _names(node: Node, kernel: str, named: set[object]) -> Iterator[str]:
+def _names(node: Node, kernel: str, named: set[Node]) -> Iterator[str]:
+    """Of a track, and of its process if that is not named yet."""
     process, thread = _process(node), _thread(kernel)
-    if process not in named:
-        named.add(process)
+    if node not in named:
+        named.add(node)
         name = f"node {node}" if node else "operations"
         args: dict[str, object] = {"name": name, "node": list(node)}
         yield dumps({"ph": "M", "pid": process, "name": "process_name", "args": args})
         sort = {"sort_index": process}
         yield dumps({"ph": "M", "pid": process, "name": "process_sort_index", "args": sort})
-    if (process, thread) not in named:
-        named.add((process, thread))
-        args = {"name": kernel or "operations", "kernel": kernel}
-        yield dumps({"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": args})
+    args = {"name": kernel or "operations", "kernel": kernel}
+    yield dumps({"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": args})
 
 
 def records_of(trace: Any) -> list[dict[str, Any]]:

@@ -96,6 +96,14 @@ copy_tile(1, 0, 0);"""
         run_compute(body, [[1.0], [1.0]], formats=["BFloat16", "Float32"])
 
 
+def test_copy_after_the_init_for_another_format(run_compute):
+    body = """compute_kernel_hw_startup(0, 0, 2);
+cb_wait_front(1, 1); tile_regs_acquire(); copy_init(0); reconfig_data_format_srca(1);
+copy_tile(1, 0, 0);"""
+    with pytest.raises(KernelFault, match="init was for a buffer of BFloat16, but `in1` holds"):
+        run_compute(body, [[1.0], [1.0]], formats=["BFloat16", "Float32"], fp32_dest_acc_en=True)
+
+
 @pytest.mark.parametrize("set_up", ["(0, 1, 2)", "(0, 0, 2);reconfig_data_format_srcb(1)"])
 def test_integers_that_the_matrix_unit_adds_where_floats_are_copied(run_compute, set_up):
     body = f"""compute_kernel_hw_startup{set_up};

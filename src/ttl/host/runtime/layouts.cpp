@@ -27,9 +27,9 @@ void check_packer(const Compute& compute, const CircularBuffer& out, int line) {
           "missing", compute.packer->name, out.plan->name, out.format->name);
 }
 
-void begin(FpuKind kind, uint32_t tiles, uint32_t row_tiles, int line) {
+void begin(FpuKind kind, uint32_t buffer, uint32_t tiles, uint32_t row_tiles, int line) {
   Compute& compute = compute_of(self(line));
-  begin_mode({kind, 0});
+  begin_move({kind, 0}, buffer);
   compute.layout_tiles = tiles;
   compute.layout_row_tiles = row_tiles;
 }
@@ -58,8 +58,10 @@ namespace ckernel::detail {
 using namespace ttl_host;
 
 // api/compute/tilize.h: tilize_init and tilize_uninit
-void begin_tilize(uint32_t tiles, int line) { begin(FpuKind::Tilize, tiles, tiles, line); }
-void end_tilize(int line) { begin(FpuKind::None, 0, 0, line); }
+void begin_tilize(uint32_t in, uint32_t tiles, int line) {
+  begin(FpuKind::Tilize, in, tiles, tiles, line);
+}
+void end_tilize() { begin_mode({FpuKind::None, 0}); }
 
 // api/compute/tilize.h: tilize_block
 void tilize(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_t in_tile,
@@ -86,13 +88,13 @@ void tilize(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_t in_t
 }
 
 // api/compute/pack_untilize.h: pack_untilize_init and pack_untilize_uninit
-void begin_untilize(uint32_t tiles, uint32_t row_tiles, int line) {
+void begin_untilize(uint32_t in, uint32_t tiles, uint32_t row_tiles, int line) {
   const uint32_t most = dst_is_16_bit(self(line)) ? 8 : 4;
   if (tiles > most || row_tiles % tiles)
     fault(line, "pack_untilize of blocks of %u of %u tiles; DST has %u", tiles, row_tiles, most);
-  begin(FpuKind::Untilize, tiles, row_tiles, line);
+  begin(FpuKind::Untilize, in, tiles, row_tiles, line);
 }
-void end_untilize(int line) { begin(FpuKind::None, 0, 0, line); }
+void end_untilize() { begin_mode({FpuKind::None, 0}); }
 
 // api/compute/pack_untilize.h: pack_untilize_block, of one row of tiles
 void untilize(uint32_t in_index, uint32_t out_index, uint32_t tiles, uint32_t row_tiles,

@@ -77,6 +77,7 @@ struct Compute {
   DstState state;
   bool started;
   FpuMode mode;
+  Source moved;  // what its init was for, if it moves tiles
   bool accumulates;  // where that is for the init to say
   uint32_t matmul_columns, matmul_rows, matmul_transpose;
   uint32_t layout_tiles, layout_row_tiles;

@@ -53,6 +53,11 @@ void check_matrix_operand(const CircularBuffer& buffer, int line) {
 
 // What moves a tile to DST without arithmetic: integers keep their bits.
 void check_move(Fiber& fiber, const CircularBuffer& buffer, int line) {
+  const Source moved = compute_of(fiber).moved, wanted = source_of(buffer);
+  if (moved.format != wanted.format || moved.goes_to_dst != wanted.goes_to_dst)
+    fault(line, "the last init was for a buffer of %s%s, but `%s` holds %s%s", moved.format->name,
+          moved.goes_to_dst ? " unpacked to DST" : "", buffer.plan->name, wanted.format->name,
+          wanted.goes_to_dst ? " unpacked to DST" : "");
   if (buffer.plan->unpack_to_dest_fp32 && dst_is_16_bit(fiber))
     fault(line, "a buffer marked UnpackToDestFp32 is copied to a 16-bit DST");
 }
@@ -150,6 +155,11 @@ float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
   return load_b(fiber, index, tile, line);
 }
 
+void begin_move(FpuMode mode, uint32_t buffer) {
+  begin_mode(mode);
+  compute_of(self()).moved = source_of(buffer_at(self(), buffer, 0));
+}
+
 void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line) {
   check_move(fiber, buffer, line);
   const Compute& compute = compute_of(fiber);
@@ -172,8 +182,9 @@ namespace ckernel::detail {
 using namespace ttl_host;
 
 // api/compute/tile_move_copy.h: copy_init
-void begin_copy(uint32_t, uint32_t transpose, uint32_t within_face) {
-  begin_mode({FpuKind::Copy, static_cast<uint8_t>((transpose ? 1 : 0) | (within_face ? 2 : 0))});
+void begin_copy(uint32_t buffer, uint32_t transpose, uint32_t within_face) {
+  const auto form = static_cast<uint8_t>((transpose ? 1 : 0) | (within_face ? 2 : 0));
+  begin_move({FpuKind::Copy, form}, buffer);
 }
 
 // api/compute/tile_move_copy.h: copy_tile. Overwrites.
@@ -191,7 +202,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
 }
 
 // api/compute/transpose.h: transpose_init
-void begin_transpose(uint32_t) { begin_mode({FpuKind::Transpose, 0}); }
+void begin_transpose(uint32_t buffer) { begin_move({FpuKind::Transpose, 0}, buffer); }
 
 // api/compute/transpose.h: transpose_tile. Overwrites.
 void transpose_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
@@ -220,8 +231,8 @@ void transpose_slot(uint32_t slot, bool of_faces, int line) {
 }
 
 // api/compute/bcast.h: unary_bcast_init
-void begin_unary_broadcast(BroadcastType type, uint32_t) {
-  begin_mode({FpuKind::UnaryBroadcast, static_cast<uint8_t>(type)});
+void begin_unary_broadcast(BroadcastType type, uint32_t buffer) {
+  begin_move({FpuKind::UnaryBroadcast, static_cast<uint8_t>(type)}, buffer);
 }
 
 // api/compute/bcast.h: unary_bcast. Through source B, except where the unpacker writes to DST. Here

@@ -19,6 +19,8 @@ float* load_matrix_a(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
 float* load_matrix_b(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
 
 // Faults unless tiles of the buffer can be copied to DST; what they are there.
+// The init of what moves tiles to DST counts for buffers of one format.
+void begin_move(FpuMode mode, uint32_t buffer);
 void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line);
 void round_copied(Fiber& fiber, const TileFormat& format, float* values);
 

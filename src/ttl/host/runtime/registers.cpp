@@ -55,6 +55,10 @@ const float* packed_slot(Fiber& fiber, uint32_t slot, int line) {
   return compute.slots[slot];
 }
 
+Source source_of(const CircularBuffer& buffer) {
+  return {buffer.format, buffer.plan->unpack_to_dest_fp32 != 0};
+}
+
 bool dst_is_16_bit(const Fiber& fiber) { return !fiber.run->program->fp32_dest_acc_en; }
 
 Rounding matrix_rounding(const Fiber& fiber) {
@@ -74,10 +78,6 @@ namespace ckernel {
 using namespace ttl_host;
 
 namespace {
-
-Source source_of(const CircularBuffer& buffer) {
-  return {buffer.format, buffer.plan->unpack_to_dest_fp32 != 0};
-}
 
 // Slots are zero after this: the packer clears a section it is done with.
 void acquire(DstState state, const char* call, const char* must_follow, int line) {

@@ -12,6 +12,9 @@ float* overwritten_slot(Fiber& fiber, uint32_t slot, int line);
 // A slot of a committed section, for the packer.
 const float* packed_slot(Fiber& fiber, uint32_t slot, int line);
 
+// How a buffer is unpacked.
+Source source_of(const CircularBuffer& buffer);
+
 bool dst_is_16_bit(const Fiber& fiber);
 
 // The matrix unit rounds what it puts into a 16-bit DST; modelled as nearest even (architecture,

@@ -81,9 +81,13 @@ def _check_outputs(
     outputs = outputs_of(walked, patience * MOST_VALUES)
     if races := check_races(outputs, walked):
         return races
-    found = [*check_padding(walked), *check_covered(outputs, walked)]
+    found = [
+        *check_padding(walked),
+        *check_covered(outputs, walked),
+        *check_written_twice(outputs, walked),
+    ]
     if with_warnings:
-        found += [*check_written_twice(outputs, walked), *check_unused_pipes(walked)]
+        found += check_unused_pipes(walked)
     return found
 
 

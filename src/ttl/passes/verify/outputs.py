@@ -18,8 +18,8 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, codes
-from ttl.diagnostics.accesses import APART, Access, not_covered, race
+from ttl.diagnostics import Diagnostic, Label, Span
+from ttl.diagnostics.accesses import Access, not_covered, race, written_twice
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
@@ -220,17 +220,8 @@ def _label(touch: Touch) -> tuple[Label, ...]:
 
 
 def _twice(output: Output, touch: Touch, writer: Touch, tile: tuple[int, ...]) -> Diagnostic:
-    nodes = (writer.access.node, touch.access.node)
-    return RuleBroken(
-        codes.OUTPUT_WRITTEN_TWICE,
-        f"tile {tile} of `{output.name}` is written on node {nodes[0]} and written on node "
-        f"{nodes[1]}",
-        notes=("the check does not follow what pipes and semaphores order; --strict does",),
-        helps=(APART,),
-        secondary=_label(writer),
-        tile=tile,
-        nodes=nodes,
-    ).at(touch.span, touch.access.label)
+    broken = written_twice(touch.access, writer.access, tile, output.name, secondary=_label(writer))
+    return broken.at(touch.span, touch.access.label)
 
 
 def check_covered(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:

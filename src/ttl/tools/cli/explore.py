@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
@@ -16,17 +17,23 @@ from numpy.typing import NDArray
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
 
-from .program import add_program_arguments, program_environment, run_program
+from .program import add_program_arguments, program_environment, run_to_its_end
 
 SCHEDULES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--schedules", type=int, default=SCHEDULES, metavar="N",
+        "--schedules", type=_count, default=SCHEDULES, metavar="N",
         help=f"how many seeds are tried (default: {SCHEDULES})",
     )
     add_program_arguments(parser)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of schedules")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +47,16 @@ class Call:
 def run(options: argparse.Namespace) -> int:
     """Compare the results of all seeds with those of the schedule without one."""
     expected = _calls(options, None)
+    if not expected:
+        print(f"ttl: {options.file} calls no operation; nothing was explored", file=sys.stderr)
+        return 1
     for seed in range(options.schedules):
         found = _calls(options, seed)
-        for number, (one, other) in enumerate(zip(expected, found, strict=False), 1):
+        if len(found) != len(expected):
+            raise KernelFault(
+                _repeated(_other_count(len(expected), len(found)), options, seed).at(None)
+            )
+        for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
             for name, values in one.tensors.items():
                 if values.tobytes() != other.tensors[name].tobytes():
                     difference = _difference(one, number, name, values, other.tensors[name])
@@ -59,11 +73,19 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
     if seed is not None:
         environment["TTL_SEED"] = str(seed)
     calls: list[Call] = []
-    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    said = io.StringIO()
+    status: object = 0
+    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(said):
         try:
-            run_program(options.file, options.arguments, environment)
+            status = run_to_its_end(options, environment)
         except TTLError as error:
             raise _with_command(error, options, seed) from None
+        except SystemExit as end:
+            status = end.code
+    if status != 0:  # not a matter of pyttl: an exception, or an end of the program's own
+        print(said.getvalue(), end="", file=sys.stderr)
+        print(f"ttl: the program failed; to repeat it: {command(options, seed)}", file=sys.stderr)
+        raise SystemExit(status)
     return calls
 
 
@@ -86,6 +108,14 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
         yield
     finally:
         LAUNCH_HOOK.launch = plain
+
+
+def _other_count(one: int, other: int) -> RuleBroken:
+    return RuleBroken(
+        codes.SCHEDULE_DEPENDENT,
+        f"how often the program calls operations depends on the schedule: {one} or {other} times",
+        helps=("run with --strict: it names the accesses that nothing orders",),
+    )
 
 
 def _difference(

@@ -91,7 +91,12 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
     main.__file__ = file
     sys.modules["__main__"] = main
     try:
-        exec(compile(source, file, "exec"), main.__dict__)
+        code = compile(source, file, "exec")
+    except (SyntaxError, ValueError) as error:  # Python before 3.12 says the latter of a null byte
+        traceback.print_exception(error.with_traceback(None))
+        return 1
+    try:
+        exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -102,7 +107,7 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
 
 def run_to_its_end(options: argparse.Namespace, environment: dict[str, str]) -> int:
     """For verbs that look at what the program did: its own exit with status 0 is not theirs."""
-    if options.compile_only:
+    if getattr(options, "compile_only", False):
         environment = {**environment, "TTLANG_COMPILE_ONLY": "1"}
     try:
         return run_program(options.file, options.arguments, environment)

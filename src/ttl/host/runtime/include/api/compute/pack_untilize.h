@@ -6,16 +6,16 @@
 namespace ckernel {
 
 namespace detail {
-void begin_untilize(uint32_t tiles, uint32_t row_tiles, int line);
-void end_untilize(int line);
+void begin_untilize(uint32_t in, uint32_t tiles, uint32_t row_tiles, int line);
+void end_untilize();
 void untilize(uint32_t in, uint32_t out, uint32_t tiles, uint32_t row_tiles, uint32_t block,
               int line);
 }  // namespace detail
 
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim>
 ALWI void pack_untilize_init(uint32_t icb, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
-  (void)icb, (void)ocb;
-  detail::begin_untilize(block_ct_dim, full_ct_dim, static_cast<int>(call_line));
+  (void)ocb;
+  detail::begin_untilize(icb, block_ct_dim, full_ct_dim, static_cast<int>(call_line));
 }
 
 // A further row would be packed from the same tiles: the kernel pops between rows.
@@ -30,9 +30,9 @@ ALWI void pack_untilize_block(
     detail::untilize(icb, ocb, block_ct_dim, full_ct_dim, block_c_index, line);
 }
 
-ALWI void pack_untilize_uninit(uint32_t ocb, int line = __builtin_LINE()) {
+ALWI void pack_untilize_uninit(uint32_t ocb) {
   (void)ocb;
-  detail::end_untilize(line);
+  detail::end_untilize();
 }
 
 }  // namespace ckernel

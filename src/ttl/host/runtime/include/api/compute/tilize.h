@@ -6,16 +6,16 @@
 namespace ckernel {
 
 namespace detail {
-void begin_tilize(uint32_t tiles, int line);
-void end_tilize(int line);
+void begin_tilize(uint32_t in, uint32_t tiles, int line);
+void end_tilize();
 void tilize(uint32_t in, uint32_t tiles, uint32_t out, uint32_t in_tile, uint32_t out_tile,
             int line);
 }  // namespace detail
 
 ALWI void tilize_init(
     uint32_t icb, uint32_t block, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
-  (void)icb, (void)ocb;
-  detail::begin_tilize(block, static_cast<int>(call_line));
+  (void)ocb;
+  detail::begin_tilize(icb, block, static_cast<int>(call_line));
 }
 
 ALWI void tilize_block(
@@ -28,9 +28,9 @@ ALWI void tilize_block(
   detail::tilize(icb, block, ocb, input_tile_index, output_tile_index, line);
 }
 
-ALWI void tilize_uninit(uint32_t icb, uint32_t ocb, int line = __builtin_LINE()) {
+ALWI void tilize_uninit(uint32_t icb, uint32_t ocb) {
   (void)icb, (void)ocb;
-  detail::end_tilize(line);
+  detail::end_tilize();
 }
 
 }  // namespace ckernel
