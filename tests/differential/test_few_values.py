@@ -444,3 +444,42 @@ def test_an_item_behind_the_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TTL_BACKEND", "host")
     with pytest.raises(TTLError, match="IndexError: tuple index out of range"):
         agree(kernels)
+
+
+def test_lists_that_branches_make_and_change() -> None:
+    """Item by item where both have as many; lists of one iteration end with it."""
+
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        def send(place):
+            with x_dfb.reserve() as block:
+                ttl.copy(x[1, place % 6], block).wait()
+
+        def read():
+            turning, by_name = [0, 1, 2, 3, 4, 5], {"a": 1, "b": 2}
+            for i in range(300):
+                turning.append(turning.pop(0))
+                if i % 2:
+                    turning.reverse()
+                elif i > 200:
+                    continue
+                if i % 7 == 3:
+                    turning[i % 6] += 1
+            if turning[0] > 2:
+                made = [5, 4]
+                made[0] = turning[1]
+                by_name["a"] = 3
+            else:
+                made = [1, 2]
+                made.reverse()
+                by_name["b"] = by_name["a"] + 4
+            for place in (*turning[:2], *made, *by_name.values()):
+                send(place)
+
+        def compute():
+            for _ in range(6):
+                with x_dfb.wait() as a, y_dfb.reserve() as out:
+                    out.store(a + a)
+
+        return compute, read, writer(y, y_dfb)
+
+    agree(kernels)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -31,7 +32,8 @@ def expression(builder: KernelBuilder, node: ast.expr) -> Value:
     with builder.at(node):
         if handler is None:
             raise not_in_kernels(f"`{type(node).__name__}` expressions")
-        return handler(builder, node)
+        value = handler(builder, node)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def constant(builder: KernelBuilder, node: ast.Constant) -> Value:

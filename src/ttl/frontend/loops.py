@@ -19,7 +19,7 @@ from ttl.dialects.conditions import Facts
 from ttl.dialects.ttcore import block_type
 
 from .block_math import Fill, block_operand
-from .branches import choose
+from .branches import choose, has
 from .builder import (
     FlowBroken,
     Frame,
@@ -289,14 +289,7 @@ def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
     if not isinstance(value, list) or builder.containers.loop_of(value, MISSING) is MISSING:
         return False
     others = [other for each, other in builder.values.items() if each != variable]
-    return not any(_holds(other, value) for other in others)
-
-
-def _holds(value: Value, what: list[Any]) -> bool:
-    if value is what:
-        return True
-    items = value.values() if isinstance(value, dict) else value
-    return isinstance(value, (list, tuple, dict)) and any(_holds(item, what) for item in items)
+    return not any(other is value or has(other, value) for other in others)
 
 
 def _summed_blocks(builder: KernelBuilder, nodes: list[ast.AST]) -> set[Variable]:
@@ -408,6 +401,7 @@ class FlowLoop:
     hidden: frozenset[Variable]
     hands_on: bool  # blocks and transfers too
     facts: Facts  # what its path knows
+    variables: frozenset[Variable]  # that have values before it
     returned: list[Value] = field(default_factory=list)
 
 
@@ -423,7 +417,8 @@ def new_loop(
     hidden = {going_on} if jumps else set()
     if ast.Return in jumps:
         hidden |= {(frame.number, name) for name in of_returns}
-    return FlowLoop(frame, nodes, going_on, frozenset(hidden), hands_on, builder.facts)
+    return FlowLoop(frame, nodes, going_on, frozenset(hidden), hands_on, builder.facts,
+                    frozenset(builder.values))  # fmt: skip
 
 
 @contextmanager

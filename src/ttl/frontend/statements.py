@@ -20,7 +20,7 @@ from ttl.dialects.conditions import decided
 from ttl.language import PipeNet, signpost
 
 from .block_math import is_block, refuse_shapeless
-from .branches import conditional, not_joined
+from .branches import Joined, conditional, not_joined
 from .builder import (
     MISTAKEN,
     CannotCompile,
@@ -290,7 +290,9 @@ def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
         return (*(node.body if condition else node.orelse), *rest)
     if jumps := jumps_out([node]):
         taken, behind = _up_to_jumps(rest, jumps)
-        _branches(builder, condition, node, taken)
+        joined = _branches(builder, condition, node, taken)
+        if not joined.containers_agree and not joined.are_local and behind:
+            builder.report(flow_broken("a list, dict or set that a condition changes"))
         return behind
     return _join_or_split(builder, condition, node, rest)
 
@@ -301,13 +303,14 @@ def _join_or_split(
     """Take along as little of what follows as will do."""
     mark, count = builder.mark(), 0
     while True:
-        is_joined = _branches(builder, condition, node, rest[:count])
+        joined = _branches(builder, condition, node, rest[:count])
+        is_joined = joined.containers_agree
         if len(builder.diagnostics) > len(mark.mistakes):
             return rest[count:]
         needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
         if needed == 0:
             is_end = builder.frame.caller is None and not builder.loops
-            if not is_joined and not is_end:
+            if not is_joined and not is_end and not joined.are_local:
                 builder.undecided = DECIDING.get(node)  # where it is called, it may be decided
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
@@ -333,14 +336,13 @@ def _up_to_jumps(rest: Steps, jumps: set[Jump]) -> tuple[Steps, Steps]:
 
 def _branches(
     builder: KernelBuilder, condition: SSAValue, node: ast.If, taken: Steps
-) -> bool:
-    joined = conditional(
+) -> Joined:
+    return conditional(
         builder,
         condition,
         lambda: sequence(builder, (*node.body, *taken)),
         lambda: sequence(builder, (*node.orelse, *taken)),
     )
-    return joined.containers_agree
 
 
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
