@@ -116,3 +116,65 @@ def loopback(x, y, out):
         sent.wait(1, reset=0)
 
     return Program(take, move)(x, y, out)
+
+
+@pykernel_gen(grid=(1, 2))
+def every_dma(x, y, out):
+    """Core 0 reads x, copies it to y, writes y to core 1's part of x, sends y to core 1."""
+    x_stream = Stream(x)
+
+    @compute()
+    async def add(
+        x_cb: CircularBuffer,
+        y_cb: CircularBuffer,
+        out_cb: CircularBuffer,
+        ready: Semaphore,
+        sent: Semaphore,
+    ):
+        out_cb.reserve().store(x_cb.pop() + y_cb.pop())
+        out_cb.pop()
+
+    @datamovement()
+    async def move(
+        x_cb: CircularBuffer,
+        y_cb: CircularBuffer,
+        out_cb: CircularBuffer,
+        ready: Semaphore,
+        sent: Semaphore,
+    ):
+        cx = core_index(1)
+        x_block = x_cb.reserve()
+        dma(x_stream[0, cx], x_block).wait()
+        y_block = y_cb.reserve()
+        if cx == 0:
+            dma(x_block, y_block).wait()
+            ready.wait(1, reset=0)
+            dma(y_block, x_stream[0, 1]).wait()
+            dma(y_block, y_block, core=(0, 1), mcast=(1, 1)).wait()
+            sent.set(1, core=(0, 1), mcast=(1, 1))
+        else:
+            ready.inc(1, core=(0, 0))
+            sent.wait(1, reset=0)
+
+    return Program(add, move)(x, y, out)
+
+
+@pykernel_gen(grid=(1, 1))
+def repeated(x, out):
+    """The block of x, read and added three times."""
+    x_stream = Stream(x)
+
+    @compute()
+    async def add(x_cb: CircularBuffer, out_cb: CircularBuffer):
+        o = out_cb.reserve()
+        for _ in range(3):
+            block = x_cb.pop()
+            o.store(block + block)
+        out_cb.pop()
+
+    @datamovement()
+    async def read(x_cb: CircularBuffer, out_cb: CircularBuffer):
+        for _ in range(3):
+            dma(x_stream[0, 0], x_cb.reserve()).wait()
+
+    return Program(add, read)(x, out)

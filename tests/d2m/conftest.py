@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -37,3 +38,15 @@ def load():
     yield load
     for name in loaded:
         del sys.modules[name]
+
+
+@pytest.fixture
+def run_file(tmp_path):
+    """The names of a program that stands in a file."""
+
+    def run(text: str) -> dict:
+        file = tmp_path / "program.py"
+        file.write_text(text)
+        return runpy.run_path(str(file))
+
+    return run

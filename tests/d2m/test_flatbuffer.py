@@ -1,5 +1,8 @@
 """A pykernel program as a TTNN flatbuffer with one GenericOp."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,3 +41,10 @@ def test_one_generic_op(load):
         assert sum(isinstance(step, GenericStep) for step in program.steps) == 1
         (out,) = runtime.run([lhs, rhs])
         np.testing.assert_allclose(out, expected, rtol=1e-5)
+
+
+def test_howto_page(run_file, capsys):
+    """The programs of docs/howto/which-dsl.md, one behind the other."""
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "which-dsl.md").read_text()
+    run_file("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)))
+    assert capsys.readouterr().out == "2.0\nTrue\n"

@@ -12,10 +12,11 @@ import pytest
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from kernels_d2m import elementwise, loopback
+from kernels_d2m import elementwise, every_dma, loopback, repeated
 from pykernel.d2m_api import *
-from ttl.diagnostics import CompileError, RuleBroken
-from ttl.dialects import make_context, print_module
+from ttl.codegen import print_file
+from ttl.diagnostics import CompileError, RuleBroken, UsageError
+from ttl.dialects import emitc, make_context, print_module
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.integrations.metal_program import run_metal
 from ttl.passes import find_pass
@@ -182,6 +183,43 @@ def test_c7_c8_dma_and_semaphore_ir(monkeypatch, tmp_path):
     assert "noc_async_write_multicast_loopback_src" in stages["convert-ttkernel-to-emitc"]
 
 
+def test_c7_forms_of_dma(monkeypatch, tmp_path):
+    """Remote to local, local, local to remote, multicast without loopback: IR and C++."""
+    text = initial(every_dma, monkeypatch, tmp_path, (32, 64))
+    block = "tensor<1x1x!ttcore.tile<32x32, f32>>"
+    tensor = "tensor<1x2x1x1x!ttcore.tile<32x32, f32>"
+    forms = [
+        rf"d2m.dma %\w+\[%\d+, %cx\], %x_block : {tensor}.*>, {block} -> !d2m.mem_tx",
+        rf"d2m.dma %x_block, %y_block : {block}, {block} -> !d2m.mem_tx",
+        rf"d2m.dma %y_block, %\w+\[%\d+, %\d+\] : {block}, {tensor}.*> -> !d2m.mem_tx",
+        rf"d2m.dma %y_block, %y_block core\[.*\] mcast\[.*\] : {block}, {block}",
+    ]
+    for form in forms:
+        assert re.search(form, text), form
+    assert len(re.findall(r"d2m.dma_wait %\d+", text)) == 4
+    cpp = lowered(text)["convert-ttkernel-to-emitc"]
+    for call in ("noc_async_read_page", "noc_async_read", "noc_async_write_page"):
+        assert f'"{call}"' in cpp
+    assert '"noc_async_write_multicast"' in cpp and "write_multicast_loopback" not in cpp
+
+
+def test_c8_semaphores_in_cpp(monkeypatch, tmp_path):
+    cpp = lowered(initial(loopback, monkeypatch, tmp_path, (32, 64)))["convert-ttkernel-to-emitc"]
+    order = [
+        '"get_semaphore"',
+        '"noc_semaphore_wait"',  # ready.wait(1, reset=0)
+        '"noc_semaphore_set"',
+        '"noc_semaphore_set"',  # sent.set(1, core, mcast): the own copy, then those of the others
+        '"noc_semaphore_set_multicast',
+        '"noc_semaphore_inc"',
+        '"noc_semaphore_wait"',
+        '"noc_semaphore_set"',
+    ]
+    place = 0
+    for part in order:
+        place = cpp.index(part, place) + 1
+
+
 BLOCK = "tensor<1x1x!ttcore.tile<32x32, f32>>"
 DEVICE = (
     "tensor<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.metal_layout<logical_shape = 32x32, "
@@ -263,6 +301,45 @@ def test_c10_arguments_keep_their_layout():
     ) in stages["d2m-bufferize-function-args"]
 
 
+def test_c10_lives_and_alignments():
+    """What does not live together may lie in one place; DRAM is aligned by more than L1."""
+    l1, dram = (
+        f"memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>, "
+        f"#ttcore.memory_space<{space}>>"
+        for space in ("l1", "dram")
+    )
+    steps = "".join(
+        f"""
+      %a{n} = memref.alloc() : {type}
+      %b{n} = d2m.tilize(%x, %a{n}) : (memref<32x32xf32>, {type}) -> {type}
+      %c{n} = d2m.untilize(%b{n}, %x) : ({type}, memref<32x32xf32>) -> memref<32x32xf32>"""
+        for n, type in enumerate((l1, l1, dram))
+    )
+    text = f"""
+    builtin.module attributes {{ttl.target_arch = "wormhole_b0"}} {{
+    func.func @f(%x: memref<32x32xf32>) {{{steps}
+      func.return
+    }}
+    }}"""
+    module = parse(text)
+    find_pass("d2m-allocate")().apply(make_context(), module)
+    shown = print_module(module)
+    assert re.findall(r"alignment = (\d+) : i64, address = (\d+)", shown) == [
+        ("16", "0"), ("16", "0"), ("32", "0")
+    ]  # fmt: skip
+    order = re.findall(r"memref.(alloc|dealloc)", shown)
+    assert order == ["alloc", "dealloc"] * 3
+
+
+def test_c10_out_of_memory_is_said_before_the_run(backend):
+    """The same on the simulator as from d2m-allocate."""
+    with pytest.raises(ValueError, match="a core needs 1835008 bytes of L1") as error:
+        elementwise("+")(*(array(256, 256) for _ in range(3)))
+    (found,) = error.value.diagnostics
+    assert found.code.code == "TTL4001" and found.primary.span is not None
+    assert found.notes[1] == "lhs  2 buffers of 8x8 tiles  524288 bytes"
+
+
 def test_c10_out_of_memory(monkeypatch, tmp_path):
     text = initial(elementwise("+"), monkeypatch, tmp_path)
     large = text.replace("1x1x2x2x!ttcore", "1x1x16x16x!ttcore").replace(
@@ -275,18 +352,34 @@ def test_c10_out_of_memory(monkeypatch, tmp_path):
     assert found.notes[0] == "what lives together, by address:"
 
 
-def test_c11_circular_buffers_through_the_levels(monkeypatch, tmp_path):
-    stages = lowered(initial(elementwise("+"), monkeypatch, tmp_path))
-    assert "d2m.wait %lhs_cb" in stages["d2m-generic-replace-globals"]
-    assert "d2m.wait %lhs_cb_1 : !d2m.cb<memref<" in stages["one-shot-bufferize"]
-    kernel = stages["convert-ttl-to-ttkernel"]
-    emitc = stages["convert-ttkernel-to-emitc"]
-    for acquire, release in (
-        ("cb_wait_front", "cb_pop_front"),
-        ("cb_reserve_back", "cb_push_back"),
-    ):
-        assert f"ttkernel.{acquire}" in kernel and f"ttkernel.{release}" in kernel
-        assert f'"{acquire}"' in emitc and f'"{release}"' in emitc
+EXPANSION = [
+    ("d2m.wait", "cb_wait_front", "cb_pop_front"),
+    ("d2m.reserve", "cb_reserve_back", "cb_push_back"),
+]
+
+
+@pytest.mark.parametrize(("operation", "acquire", "release"), EXPANSION)
+def test_c11_circular_buffers_through_the_levels(
+    operation, acquire, release, monkeypatch, tmp_path
+):
+    """Acquired where it stands, released at the end of the loop, with the pages of a block."""
+    stages = lowered(initial(repeated, monkeypatch, tmp_path, count=2))
+    assert f"{operation} %x_cb" in stages["d2m-generic-replace-globals"]
+    assert re.search(rf"{operation} %x_cb(_1)? : !d2m.cb<memref<2x2x", stages["one-shot-bufferize"])
+    assert re.search(rf"ttkernel\.{acquire}.*%x_cb", stages["convert-ttl-to-ttkernel"])
+    assert re.search(rf"ttkernel\.{release}.*%x_cb", stages["convert-ttl-to-ttkernel"])
+    assert f'emitc.call_opaque "{acquire}"(' in stages["convert-ttkernel-to-emitc"]
+    assert f'emitc.call_opaque "{release}"(' in stages["convert-ttkernel-to-emitc"]
+    cpp = {file.id.data: print_file(file).text for file in files_of(stages)}
+    kernel = cpp["compute_kernel0" if operation == "d2m.wait" else "datamovement_kernel0"]
+    assert re.search(
+        rf"for .*\{{.*\n    {acquire}\(x_cb, 4\);(.*\n)*    {release}\(x_cb, 4\);.*\n  \}}", kernel
+    )
+
+
+def files_of(stages):
+    module = parse(stages["convert-ttkernel-to-emitc"])
+    return [op for op in module.ops if isinstance(op, emitc.FileOp)]
 
 
 def test_c12_kernels(monkeypatch, tmp_path):
@@ -382,6 +475,20 @@ def test_c17_sources_are_stored(tmp_path):
     files = {file.name: file.read_text() for file in tmp_path.rglob("*.cpp")}
     assert {"datamovement_kernel0.cpp", "compute_kernel0.cpp"} <= files.keys()
     assert "add_binary_tile" in files["compute_kernel0.cpp"]
+
+
+def test_c17_sources_are_loaded(tmp_path):
+    """What was stored and edited runs, whatever the backend; a kernel without a file is named."""
+    place = dict(kernel_source_dir=str(tmp_path))
+    tensors = [array(32, 32), array(32, 32), array(32, 32)]
+    loading = elementwise("+", **place, kernel_source_mode="load")
+    with pytest.raises(UsageError, match=r"datamovement_kernel0.cpp: No such file"):
+        loading(*tensors)
+    elementwise("+", **place, kernel_source_mode="store")(*tensors)
+    (compute,) = tmp_path.rglob("compute_kernel0.cpp")
+    compute.write_text(compute.read_text().replace("add_binary_tile", "sub_binary_tile"))
+    loading(*tensors)
+    assert (tensors[-1] == 0).all()
 
 
 def test_c17_ttl_check():

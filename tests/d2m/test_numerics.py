@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels_d2m import chained_add, elementwise, loopback, passthrough
+from kernels_d2m import chained_add, elementwise, every_dma, loopback, passthrough
 
 RNG_SEED = 7
 
@@ -83,6 +83,13 @@ def test_c13_multicast_with_loopback(backend):
     x, y = arrays(2, (32, 64))
     out = np.zeros((32, 64), np.float32)
     loopback(x, y, out)
+    np.testing.assert_array_equal(out, x + np.tile(x[:, :32], 2))
+
+
+def test_c7_every_form_of_dma(backend):
+    x, y = arrays(2, (32, 64))
+    out = np.zeros((32, 64), np.float32)
+    every_dma(x, y, out)
     np.testing.assert_array_equal(out, x + np.tile(x[:, :32], 2))
 
 

@@ -1,7 +1,14 @@
 """The compiled operation, in memory and on disk."""
 
 from .bundle import check_includes, write_bundle
-from .manifest import CONFIG_TYPES, FORMAT_VERSIONS, read_folder, to_json, write_folder
+from .manifest import (
+    CONFIG_TYPES,
+    FORMAT_VERSIONS,
+    read_folder,
+    to_json,
+    with_sources,
+    write_folder,
+)
 from .operation import (
     PAGE_BYTES,
     Buffer,
@@ -33,6 +40,7 @@ __all__ = [
     "check_includes",
     "read_folder",
     "to_json",
+    "with_sources",
     "write_bundle",
     "write_folder",
 ]

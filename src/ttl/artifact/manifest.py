@@ -61,6 +61,14 @@ def read_folder(folder: Path) -> CompiledOperation:
     """The operation in `folder`; the text of a kernel is that of its file, which may be edited."""
     try:
         compiled = from_json(_parse((folder / MANIFEST).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise file_not_usable(folder, error) from None
+    return with_sources(compiled, folder)
+
+
+def with_sources(compiled: CompiledOperation, folder: Path) -> CompiledOperation:
+    """The operation with the texts that its kernels have in `folder`."""
+    try:
         kernels = tuple(_with_text_of_file(kernel, folder) for kernel in compiled.kernels)
     except OSError as error:
         raise file_not_usable(folder, error) from None

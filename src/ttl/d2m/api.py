@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, Span
+from ttl.diagnostics import InternalError, RuleBroken, Span, TTLError
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
@@ -29,7 +29,15 @@ from .functions import (
     sqrt,
     transpose,
 )
-from .mistakes import NotImplementedYet, WrongValue, diagnostic, wrong_type, wrong_value
+from .memory import check_memory
+from .mistakes import (
+    NotImplementedYet,
+    WrongValue,
+    diagnostic,
+    in_words_of_pykernel,
+    wrong_type,
+    wrong_value,
+)
 from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
 from .program import BoundProgram, Call, Program, check_call, make_operation
@@ -86,6 +94,7 @@ class PykernelFunction:
     memory_space: str
     tiled: bool
     kernel_folder: str | None
+    loads_kernels: bool
     use_tile_matmul: bool
 
     @property
@@ -98,8 +107,9 @@ class PykernelFunction:
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         grid = self._grid(args)
         self._inject(arguments, grid, args)
+        self._check_complete(arguments)
         bound = self._threads(arguments, tensors)
-        self._run(bound, tensors, grid)
+        self._run(bound, arguments, grid)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -132,6 +142,13 @@ class PykernelFunction:
             if name in INJECTED and arguments.get(name) is None:
                 arguments[name] = values[name]
 
+    def _check_complete(self, arguments: dict[str, Any]) -> None:
+        parameters = inspect.signature(self.function).parameters
+        missing = [f"`{name}`" for name in parameters if name not in arguments]
+        if missing:
+            text = f"{self.__name__} is called without {' and '.join(missing)}"
+            raise wrong_type(text, "call it with its tensors", calling_span())
+
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
         ARGUMENTS.enter(tensors)
         try:
@@ -150,18 +167,26 @@ class PykernelFunction:
             self._span(),
         )
 
-    def _run(self, bound: BoundProgram, tensors: dict[str, Any], grid: Shape) -> None:
+    def _run(self, bound: BoundProgram, named: dict[str, Any], grid: Shape) -> None:
         try:
-            operands = make_operands(bound.tensors, tensors, grid, self.memory_space, self.__name__)
+            operands = make_operands(bound.tensors, named, grid, self.memory_space, self.__name__)
             call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul)
             call.bind_streams()
             check_call(call)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        operation = make_operation(call, self.function, self.kernel_folder)
-        operation(*(operand.tensor for operand in operands))
-        copy_back(call.output)
         config = Config.from_environment()
+        check_memory(call, config)
+        operation = make_operation(
+            call, self.function, kernel_folder=self.kernel_folder, loads_kernels=self.loads_kernels
+        )
+        try:
+            operation(*(operand.tensor for operand in operands))
+        except InternalError:
+            raise
+        except TTLError as error:
+            raise in_words_of_pykernel(error) from error.__cause__
+        copy_back(call.output)
         if config.flatbuffer is not None and not config.compile_only:
             write_flatbuffer(self, operands, config.flatbuffer)
 
@@ -184,7 +209,8 @@ def pykernel_gen(
 ) -> Callable[[Any], PykernelFunction]:
     """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
 
-    `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`.
+    `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`; "load" runs
+    what is there, which may have been edited, on the host executor or a device.
     """
     span = calling_span()
     if grid is None:
@@ -207,7 +233,8 @@ def pykernel_gen(
     def made(function: Any) -> PykernelFunction:
         return PykernelFunction(
             function, grid, block_factors, memory_space, tiled,
-            folder if folder is None else f"{folder}/{function.__name__}", use_tile_matmul,
+            folder if folder is None else f"{folder}/{function.__name__}",
+            kernel_source_mode == "load", use_tile_matmul,
         )  # fmt: skip
 
     return made
@@ -223,11 +250,8 @@ def _refuse_unbuilt(indexing_maps: Any, tiled: bool, span: Span | None) -> None:
 
 
 def _folder(folder: str | None, mode: str | None, span: Span | None) -> str | None:
-    if mode == "store":
+    if mode in ("store", "load"):
         return folder or ".pykernel_gen"
-    if mode == "load":
-        text = 'kernel_source_mode="load" is not implemented'
-        raise NotImplementedYet(diagnostic(text, 'write "store", or leave it out', span))
     if mode is not None:
-        raise wrong_value(f"kernel_source_mode={mode!r}", 'write "store"', span)
+        raise wrong_value(f"kernel_source_mode={mode!r}", 'write "store" or "load"', span)
     return None

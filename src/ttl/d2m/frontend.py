@@ -31,6 +31,7 @@ from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder, Nets, Value, describe, not_yet
 from ttl.frontend.calls import CALLS, METHODS, OBJECT_METHODS, SUBSCRIPTS
 from ttl.frontend.environment import Environment
+from ttl.frontend.semaphores import semaphore_number
 from ttl.frontend.statements import build_body
 from ttl.frontend.unused import remove_unused
 from ttl.language import math
@@ -151,11 +152,7 @@ def _end(builder: ThreadBuilder, end: Value) -> tuple[list[SSAValue], list[SSAVa
         return [_get_global(builder, end.stream)], [builder.index(i) for i in end.index]
     if isinstance(end, SSAValue) and isinstance(end.owner, d2m.AcquireOp):
         return [end], []
-    raise RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"dma() moves blocks, not {describe(end)}",
-        helps=("write dma(stream[y, x], block), dma(block, stream[y, x]) or dma(block, block)",),
-    )
+    raise functions.no_end(describe(end))
 
 
 def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
@@ -211,17 +208,17 @@ def _change(
 ) -> None:
     thread = _require(builder, call)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
-    builder.emit(
-        kind.build(operands=[thread.handle(semaphore), builder.index(value), *places])
-    )
+    number = semaphore_number(builder, value, call)
+    builder.emit(kind.build(operands=[thread.handle(semaphore), number, *places]))
 
 
 def semaphore_wait(
     builder: KernelBuilder, semaphore: Semaphore, value: Value, reset: Value = None
 ) -> Value:
     thread = _require(builder, "Semaphore.wait()")
-    again = None if reset is None else builder.index(reset)
-    operands = [thread.handle(semaphore), builder.index(value), again]
+    call = "Semaphore.wait()"
+    again = None if reset is None else semaphore_number(builder, reset, call)
+    operands = [thread.handle(semaphore), semaphore_number(builder, value, call), again]
     builder.emit(d2m.SemaphoreWaitOp.build(operands=operands))
 
 

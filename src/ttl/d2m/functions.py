@@ -8,6 +8,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language import math
 from ttl.language.block import Block, BlockExpression
+from ttl.language.described import described
 from ttl.language.engine import engine
 from ttl.semantics.ops import is_number
 
@@ -52,6 +53,9 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
     running.require_data_movement("dma()")
     check_cores(core, mcast)
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
+    for end in (src, dst):
+        if not isinstance(end, (StreamBlock, Block)):
+            raise no_end(described(end))
     if core is not None:
         nodes = rectangle(core, mcast, running.grid)
         return running.multicast(src, dst, nodes)
@@ -60,6 +64,14 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
     elif isinstance(dst, StreamBlock):
         dst = running.slice(dst.stream.tensor, dst.slices)
     return running.copy(src, dst)
+
+
+def no_end(what: str) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"dma() moves blocks, not {what}",
+        helps=("write dma(stream[y, x], block), dma(block, stream[y, x]) or dma(block, block)",),
+    )
 
 
 # Block math, all of the op table ------------------------------------------------------------------

@@ -90,6 +90,12 @@ def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
             helps=("write stream[y, x], a coordinate of the grid",),
         )
     for dim, (item, size) in enumerate(zip(items, stream.grid, strict=True)):
+        if item is None or isinstance(item, (slice, float, str)):
+            raise RuleBroken(
+                codes.SLICE_OUT_OF_RANGE,
+                f"index {item!r} of the stream of `{stream.name}`",
+                helps=("a block is named by integers, a coordinate of the grid: stream[y, x]",),
+            )
         if isinstance(item, int) and not 0 <= item < size:
             raise out_of_range(stream, dim, item)
     return items
@@ -162,7 +168,7 @@ class CircularBuffer:
                 _publish(held)
             return held
         block: TensorBlock = running.wait(self.buffer)
-        _hold(scope, (lambda: self._write(running, block)) if self.is_taken else block.release)
+        _hold(scope, block, (lambda: self._write(running, block)) if self.is_taken else block.pop)
         return block
 
     def reserve(self, scope: Scope | None = None) -> TensorBlock:
@@ -175,9 +181,9 @@ class CircularBuffer:
         if self.is_aliased:
             self.stays[id(running)] = block
         if self.is_taken:
-            _hold(scope, lambda: self._push(running))
+            _hold(scope, block, lambda: self._push(running))
         elif not self.is_aliased:
-            _hold(scope, block.release)
+            _hold(scope, block, block.push)
         return block
 
     def _push(self, running: Engine) -> None:
@@ -240,9 +246,9 @@ def _engine(call: str, scope: Scope | None) -> Engine:
     return running
 
 
-def _hold(scope: Scope | None, release: Callable[[], object]) -> None:
+def _hold(scope: Scope | None, block: TensorBlock, release: Callable[[], object]) -> None:
     assert scope is not None
-    scope.releases.append(release)
+    scope.held.append((block, release))
 
 
 def _publish(block: Any) -> None:
@@ -251,14 +257,24 @@ def _publish(block: Any) -> None:
         block.state = State.READ_WRITE
 
 
+def _released(block: Any, release: Callable[[], object]) -> None:
+    """What is wrong with it is shown where the block was acquired."""
+    place = block.place
+    try:
+        release()
+    except RuleBroken as broken:
+        broken.place = broken.place or place
+        raise
+
+
 class Scope:
     """The body of a thread, of a loop or of a branch: its blocks are released at its end."""
 
-    __slots__ = ("parent", "products", "releases")
+    __slots__ = ("held", "parent", "products")
 
     def __init__(self, parent: Scope | None = None):
         self.parent = parent
-        self.releases: list[Callable[[], object]] = []
+        self.held: list[tuple[Any, Callable[[], object]]] = []
         self.products: list[Any] = []
 
     def __enter__(self) -> Scope:
@@ -271,8 +287,9 @@ class Scope:
         traceback: TracebackType | None,
     ) -> None:
         if error is None:
-            for release in self.releases:
-                release()
+            for block, release in self.held:
+                _publish(block)
+                _released(block, release)
 
     def product(self, value: Any) -> Any:
         """Notes the value of `a @ b`."""

@@ -14,7 +14,7 @@ from ttl.semantics.dtypes import DType, bfloat16, float16, float32
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
-from .mistakes import wrong_type
+from .mistakes import wrong_type, wrong_value
 from .program import Operand
 
 ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
@@ -69,10 +69,10 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     """The tensor as the device has it."""
     dtype = dtype_of(value, name)
     if isinstance(value, ttnn.Tensor):
-        if tuple(value.shape) != layout.collapsed_shape:
+        if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
             raise RuleBroken(
                 codes.WRONG_ARGUMENT,
-                f"`{name}` is a ttnn tensor of shape {tuple(value.shape)}",
+                f"`{name}` is a ttnn tensor of shape {tuple(value.shape)} in {value.layout} layout",
                 helps=("give ttnn tensors of two dimensions that are whole tiles",),
             )
         return value
@@ -99,11 +99,20 @@ def copy_back(output: Operand) -> None:
     if output.tensor is output.argument:
         return
     values = output.layout.restore(ttnn.to_numpy(output.tensor))
-    if not hasattr(output.argument, "detach"):
-        output.argument[...] = values
+    try:
+        _write(output.argument, values)
+    except (ValueError, RuntimeError) as error:  # read-only, or a leaf of autograd
+        text = f"`{output.name}`, the output, cannot be written: {error}"
+        help_text = "give the program a tensor that it may write"
+        raise wrong_value(text, help_text, calling_span()) from None
+
+
+def _write(argument: Any, values: Any) -> None:
+    if not hasattr(argument, "detach"):
+        argument[...] = values
         return
     import torch
 
     if values.dtype == ml_dtypes.bfloat16:
         values = values.astype(np.float32)
-    output.argument.copy_(torch.from_numpy(np.ascontiguousarray(values)))
+    argument.copy_(torch.from_numpy(np.ascontiguousarray(values)))

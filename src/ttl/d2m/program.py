@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.diagnostics import Span, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.language import Operation, make_dataflow_buffer_like
 from ttl.language import Semaphore as LanguageSemaphore
@@ -186,6 +187,19 @@ class Call:
             writes = (names[-1],)
         return Moves(fills, pushes, writes)
 
+    def uses(self, threads: Sequence[Thread]) -> frozenset[tuple[str, str]]:
+        """What the threads and their moves do, in the words of the language."""
+        names, found = self.program.names("cb"), set()
+        for thread in threads:
+            moves, own = self.moves(thread), self.program.names("cb", thread)
+            for position, name in enumerate(names):
+                calls = self.calls_on(position, thread)
+                if "reserve" in calls or own[position] in moves.fills:
+                    found.add(("reserve", name))
+                if "pop" in calls or own[position] in moves.writes:
+                    found.add(("wait", name))
+        return frozenset(found)
+
     @property
     def extra(self) -> Moves | None:
         """What a further data movement kernel does, if there is room for one."""
@@ -209,15 +223,15 @@ class Body:
         names = [operand.name for operand in call.operands]
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
-    def __call__(self, **tensors: Any) -> None:
+    def __call__(self, *tensors: Any) -> None:
         collected = scope(self.call.name)
         objects = self._declare()
         call = self.call
         computes = [(thread,) for thread in call.program.threads if thread.is_compute]
         for threads in (*call.movers, *computes):
             functions = [running(t, _by_parameter(t, objects), call.moves(t)) for t in threads]
-            function = one_after_the_other(functions)
-            collected.kernels.append(KernelFunction(threads[0].kind, function))
+            function = one_after_the_other(threads, functions)
+            collected.kernels.append(KernelFunction(threads[0].kind, function, call.uses(threads)))
         if call.extra is not None:
             first = call.program.threads[-1]
             name = "write_shards" if call.extra.writes else "read_shards"
@@ -233,7 +247,7 @@ class Body:
             shape = operand.layout.shard_shape(call.grid)
             buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
             buffer.name = name
-            buffer.span = _parameter_span(call.program.threads[0], name)
+            buffer.span = parameter_span(call.program.threads[0], name)
             cb = CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
             cb.is_aliased = position == len(call.operands) - 1
             cb.is_taken = cb.is_aliased and bool(call.takers)
@@ -241,7 +255,7 @@ class Body:
         for name in call.program.names("semaphore"):
             semaphore = LanguageSemaphore(0)
             semaphore.name = name
-            semaphore.span = _parameter_span(call.program.threads[0], name)
+            semaphore.span = parameter_span(call.program.threads[0], name)
             found.append(Semaphore(semaphore))
         return found
 
@@ -251,35 +265,45 @@ def _by_parameter(thread: Thread, objects: list[Any]) -> dict[str, Any]:
     return dict(zip(names, objects, strict=True))
 
 
-def _parameter_span(thread: Thread, name: str) -> Span:
+def parameter_span(thread: Thread, name: str) -> Span:
     place: ast.AST = next(arg for arg in thread.parameters if arg.arg == name)
     return thread.span(place)
 
 
 def check_call(call: Call) -> None:
-    """What can be said before anything runs; RuleBroken if it is wrong."""
-    name = call.program.names("cb")[-1]
+    """What can be said before anything runs; WrongValue if it is wrong."""
     for thread in call.takers:
         if thread.is_compute or not call.writers or len(call.takers) > 1:
-            raise RuleBroken(
-                codes.BUFFER_ENDS,
-                f"thread `{thread.name}` pops `{name}`, the buffer of the output",
-                helps=("let one thread reserve the output, and one of data movement pop it",),
-            )
+            raise _wrong_end(
+                call, thread, -1, "pops `{}`, the buffer of the output",
+                "let one thread reserve the output, and one of data movement pop it",
+            )  # fmt: skip
     if len(call.writers) > 1:
-        names = " and ".join(f"`{thread.name}`" for thread in call.writers)
-        raise RuleBroken(
-            codes.BUFFER_ENDS,
-            f"threads {names} reserve the output",
-            helps=("let one thread write the output",),
-        )
+        raise _wrong_end(
+            call, call.writers[1], -1, "reserves `{}`, the output, beside another thread",
+            "let one thread write the output",
+        )  # fmt: skip
+    for position in range(len(call.operands) - 1):
+        calls = {thread: call.calls_on(position, thread) for thread in call.program.threads}
+        makers = [t for t in calls if t.is_compute and t.stores and "reserve" in calls[t]]
+        if makers and not any("pop" in each for each in calls.values()):
+            raise _wrong_end(
+                call, makers[0], position, "writes `{}`, which nobody pops: a second output",
+                "a program has one output, its last tensor; write one program for each",
+            )  # fmt: skip
 
 
-def make_operation(call: Call, function: Any, kernel_folder: str | None) -> Operation:
+def _wrong_end(
+    call: Call, thread: Thread, position: int, what: str, help_text: str
+) -> Exception:
+    name = call.program.names("cb", thread)[position]
+    text = f"thread `{thread.name}` {what.format(name)}"
+    return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)
+
+
+def make_operation(call: Call, function: Any, **kernels: Any) -> Operation:
     rows, columns = call.grid
-    return Operation(
-        Body(call, function), (columns, rows), lowering=_Lowering(call), kernel_folder=kernel_folder
-    )
+    return Operation(Body(call, function), (columns, rows), lowering=_Lowering(call), **kernels)
 
 
 @dataclass(frozen=True, slots=True)

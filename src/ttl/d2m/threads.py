@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
@@ -66,6 +66,11 @@ class Thread:
             except ValueError:
                 continue
         return found
+
+    @property
+    def stores(self) -> bool:
+        nodes = ast.walk(self.tree)
+        return any(isinstance(node, ast.Attribute) and node.attr == "store" for node in nodes)
 
     def calls_on(self, parameter: str) -> set[str]:
         """The methods that the thread calls on a parameter."""
@@ -328,7 +333,7 @@ def _at(node: Any, place: ast.AST) -> Any:
     return node
 
 
-def running(thread: Thread, values: dict[str, Any], moves: Moves) -> Callable[[], None]:
+def running(thread: Thread, values: dict[str, Any], moves: Moves) -> FunctionType:
     """The thread as a kernel of the language, its parameters bound to `values`."""
     tree = deepcopy(thread.tree)
     names = [argument.arg for argument in thread.parameters]
@@ -341,19 +346,20 @@ def running(thread: Thread, values: dict[str, Any], moves: Moves) -> Callable[[]
     return _bound(thread, definition, values)
 
 
-def one_after_the_other(functions: Sequence[Callable[[], None]]) -> Callable[[], None]:
-    """The threads that share a processor, in their order."""
+def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
+    """The kernel of threads that share a processor, in their order."""
     if len(functions) == 1:
         return functions[0]
+    parts = {f".part_{number}": function for number, function in enumerate(functions)}
+    body: list[ast.stmt] = [
+        _at(ast.Expr(ast.Call(_name(part), [], [])), thread.tree)
+        for part, thread in zip(parts, threads, strict=True)
+    ]
+    name = "_and_".join(thread.name for thread in threads)
+    return _bound(threads[0], _definition(name, body, threads[0].tree), parts)
 
-    def merged() -> None:
-        for function in functions:
-            function()
 
-    return merged
-
-
-def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> Callable[[], None]:
+def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> FunctionType:
     """A kernel that only moves; it stands where `thread` names the parameter."""
     places = {argument.arg: argument for argument in thread.parameters}
     calls = [(p, "fill_from_shard") for p in moves.fills]

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
-    StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
     TensorType,
@@ -30,20 +29,15 @@ from xdsl.ir import (
     Attribute,
     Dialect,
     Operation,
-    ParametrizedAttribute,
     Region,
     SSAValue,
-    TypeAttribute,
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
     opt_prop_def,
-    param_def,
     prop_def,
     result_def,
     traits_def,
@@ -51,7 +45,7 @@ from xdsl.irdl import (
     var_region_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
@@ -59,77 +53,25 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics.ops import TILE_OPS, BlockOp
 from ttl.semantics.types import Shape
 
-from .metal import GridAttr, MetalLayoutAttr, ShardAttr, ViewAttr
+from .d2m_movement import OPERATIONS as MOVEMENT
+from .d2m_movement import DmaOp as DmaOp
+from .d2m_movement import DmaReadOp as DmaReadOp
+from .d2m_movement import DmaWaitOp as DmaWaitOp
+from .d2m_movement import DmaWriteOp as DmaWriteOp
+from .d2m_movement import SemaphoreChangeOp as SemaphoreChangeOp
+from .d2m_movement import SemaphoreIncOp as SemaphoreIncOp
+from .d2m_movement import SemaphoreSetOp as SemaphoreSetOp
+from .d2m_movement import SemaphoreWaitOp as SemaphoreWaitOp
+from .d2m_movement import TransferOp as TransferOp
+from .d2m_types import CBType as CBType
+from .d2m_types import MemTxType as MemTxType
+from .d2m_types import SemaphoreType as SemaphoreType
+from .d2m_types import ThreadAttr as ThreadAttr
+from .d2m_types import is_remote as is_remote
+from .d2m_types import layout_of as layout_of
+from .d2m_types import shape_of as shape_of
+from .metal import GridAttr
 from .ttcore import TileType
-
-# Types and attributes -----------------------------------------------------------------------------
-
-
-@irdl_attr_definition
-class CBType(ParametrizedAttribute, TypeAttribute):
-    """A circular buffer of blocks of this type."""
-
-    name = "d2m.cb"
-    underlying: Attribute = param_def()
-
-
-@irdl_attr_definition
-class MemTxType(ParametrizedAttribute, TypeAttribute):
-    """A transfer under way."""
-
-    name = "d2m.mem_tx"
-
-
-@irdl_attr_definition
-class SemaphoreType(ParametrizedAttribute, TypeAttribute):
-    name = "d2m.semaphore"
-
-
-@irdl_attr_definition
-class ThreadAttr(ParametrizedAttribute):
-    """What a region runs on; behind regions-to-funcs the kernel it has become."""
-
-    name = "d2m.thread"
-    kind: StringAttr = param_def()
-    symbol: StringAttr = param_def()
-
-    @classmethod
-    def of(cls, kind: str, symbol: str = "") -> ThreadAttr:
-        return cls(StringAttr(kind), StringAttr(symbol))
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.kind.data)
-            if self.symbol.data:
-                printer.print_string(f", @{self.symbol.data}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        with parser.in_angle_brackets():
-            kind = parser.parse_identifier()
-            symbol = ""
-            if parser.parse_optional_punctuation(","):
-                symbol = parser.parse_symbol_name().data
-        return [StringAttr(kind), StringAttr(symbol)]
-
-
-def layout_of(type: Attribute) -> MetalLayoutAttr | None:
-    """Of a tensor on the device."""
-    encoding = type.encoding if isinstance(type, TensorType) else None
-    return encoding if isinstance(encoding, MetalLayoutAttr) else None
-
-
-def is_remote(type: Attribute) -> bool:
-    """A tensor of the whole device, not a block of one core."""
-    if isinstance(type, MemRefType):
-        return isinstance(type.layout, (ViewAttr, ShardAttr))
-    return layout_of(type) is not None
-
-
-def shape_of(value: SSAValue) -> Shape:
-    assert isinstance(value.type, (TensorType, MemRefType))
-    return tuple(value.type.get_shape())
-
 
 # Globals ------------------------------------------------------------------------------------------
 
@@ -426,125 +368,6 @@ class IterIndexOp(IRDLOperation):
     traits = traits_def(Pure())
 
 
-class TransferOp(IRDLOperation, ABC):
-    """A transfer; of a tensor of the device with indices, to other cores with `core`, `mcast`."""
-
-    src = operand_def()
-    src_index = var_operand_def(IndexType)
-    dst = operand_def()
-    dst_index = var_operand_def(IndexType)
-    core = var_operand_def(IndexType)
-    mcast = var_operand_def(IndexType)
-    tx = result_def(MemTxType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$src (`[` $src_index^ `]`)? `,` $dst (`[` $dst_index^ `]`)? "
-        "(`core` `[` $core^ `]`)? (`mcast` `[` $mcast^ `]`)? "
-        "attr-dict `:` type($src) `,` type($dst) `->` type($tx)"
-    )
-
-    @property
-    def is_multicast(self) -> bool:
-        return bool(self.mcast)
-
-    @property
-    def is_loopback(self) -> bool:
-        return self.is_multicast and self.src is not self.dst
-
-    @property
-    def parts(self) -> list[Any]:
-        return [[self.src], self.src_index, [self.dst], self.dst_index, self.core, self.mcast]
-
-    def verify_(self) -> None:
-        remote = [is_remote(self.src.type), is_remote(self.dst.type)]
-        if all(remote):
-            raise VerifyException(f"{self.name}: one end is a block of the core")
-        if len(self.core) != len(self.mcast):
-            raise VerifyException(f"{self.name}: core and mcast come together")
-        if self.is_multicast and any(remote):
-            raise VerifyException(f"{self.name}: a multicast goes from a block to blocks")
-        for end, index, far in zip(
-            (self.src, self.dst), (self.src_index, self.dst_index), remote, strict=True
-        ):
-            if bool(index) != far:
-                raise VerifyException(f"{self.name}: a tensor of the device has indices")
-            if far and self._block_shape(end, index) != self._other(end):
-                raise VerifyException(f"{self.name}: the shapes behind the indices differ")
-        if not any(remote) and shape_of(self.src) != shape_of(self.dst):
-            raise VerifyException(f"{self.name}: the shapes of the ends differ")
-
-    def _block_shape(self, end: SSAValue, index: Any) -> Shape:
-        return shape_of(end)[len(shape_of(end)) // 2 :]
-
-    def _other(self, end: SSAValue) -> Shape:
-        return shape_of(self.dst if end is self.src else self.src)
-
-
-@irdl_op_definition
-class DmaOp(TransferOp):
-    name = "d2m.dma"
-
-
-@irdl_op_definition
-class DmaReadOp(TransferOp):
-    """From the tensor's tile at the indices on, to a block."""
-
-    name = "d2m.dma_read"
-
-
-@irdl_op_definition
-class DmaWriteOp(TransferOp):
-    name = "d2m.dma_write"
-
-
-@irdl_op_definition
-class DmaWaitOp(IRDLOperation):
-    name = "d2m.dma_wait"
-    tx = operand_def(MemTxType)
-    assembly_format = "$tx attr-dict"
-
-
-class SemaphoreChangeOp(IRDLOperation, ABC):
-    semaphore = operand_def(SemaphoreType)
-    value = operand_def(IndexType)
-    core = var_operand_def(IndexType)
-    mcast = var_operand_def(IndexType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$semaphore `,` $value (`core` `[` $core^ `]`)? (`mcast` `[` $mcast^ `]`)? attr-dict"
-    )
-
-
-@irdl_op_definition
-class SemaphoreSetOp(SemaphoreChangeOp):
-    name = "d2m.semaphore_set"
-
-    def verify_(self) -> None:
-        if len(self.core) != len(self.mcast):
-            raise VerifyException("d2m.semaphore_set: of the own core, or of several")
-
-
-@irdl_op_definition
-class SemaphoreIncOp(SemaphoreChangeOp):
-    name = "d2m.semaphore_inc"
-
-    def verify_(self) -> None:
-        if self.mcast:
-            raise VerifyException("d2m.semaphore_inc: there is no multicast of an increment")
-        if not self.core:
-            raise VerifyException("d2m.semaphore_inc: of another core")
-
-
-@irdl_op_definition
-class SemaphoreWaitOp(IRDLOperation):
-    name = "d2m.semaphore_wait"
-    semaphore = operand_def(SemaphoreType)
-    value = operand_def(IndexType)
-    reset = opt_operand_def(IndexType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = "$semaphore `,` $value (`reset` $reset^)? attr-dict"
-
-
 # Tiles, from the op table -------------------------------------------------------------------------
 
 # The guide's names, where the table has others.
@@ -606,17 +429,10 @@ _OPERATIONS: list[type[Operation]] = [
     StoreOp,
     CoreIndexOp,
     IterIndexOp,
-    DmaOp,
-    DmaReadOp,
-    DmaWriteOp,
-    DmaWaitOp,
-    SemaphoreSetOp,
-    SemaphoreIncOp,
-    SemaphoreWaitOp,
 ]
 
 
 def make_dialect() -> Dialect:
     tiles = [TILES[name] for name, op in TILE_OPS.items() if op.tile]
     types: list[type[Attribute]] = [CBType, MemTxType, SemaphoreType, ThreadAttr]
-    return Dialect("d2m", [*_OPERATIONS, *tiles], types)
+    return Dialect("d2m", [*_OPERATIONS, *MOVEMENT, *tiles], types)

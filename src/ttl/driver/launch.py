@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, write_bundle, write_folder
+from ttl.artifact import CompiledOperation, with_sources, write_bundle, write_folder
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
 from ttl.diagnostics import (
@@ -50,6 +50,7 @@ class Driver:
     def __init__(self) -> None:
         self.compiled: dict[Hashable, CompiledOperation] = {}
         self.folders: dict[Path, str] = {}
+        self.stored: set[tuple[Hashable, str]] = set()  # compiled programs and their folders
         self.dumped: set[tuple[int, Path]] = set()
         self.counts: dict[str, CallCounts] = {}  # of each operation, where that is asked for
         self.ticks: dict[str, int] = {}  # of each trace so far
@@ -124,10 +125,13 @@ class Driver:
             return
         wants_artifact = config.wants_artifact or program.operation.kernel_folder is not None
         compiled = self.compile(program, target, config) if wants_artifact else None
+        loads_kernels = program.operation.loads_kernels
+        if compiled is not None and loads_kernels:
+            compiled = with_sources(compiled, Path(program.operation.kernel_folder or "."))
         if compiled is not None and (captured := CAPTURED.get()) is not None:
             captured.append((compiled, list(program.tensors.values())))
         if not config.compile_only:
-            artifact = compiled if config.backend != "sim" else None
+            artifact = compiled if config.backend != "sim" or loads_kernels else None
             self._run(program, artifact, target, config)
 
     def _run(
@@ -229,10 +233,12 @@ class Driver:
             self.compiled[key] = compile_operation(
                 program, target, config, lambda found: self._warn(found, config)
             )
-            if folder := program.operation.kernel_folder:
-                self._write(self.compiled[key], Path(folder))
             if config.compile_to:
                 self._write(self.compiled[key], Path(config.compile_to))
+        folder = program.operation.kernel_folder
+        if folder and not program.operation.loads_kernels and (key, folder) not in self.stored:
+            self.stored.add((key, folder))
+            self._write(self.compiled[key], Path(folder))
         if config.kernel_dumps:
             self._dump(self.compiled[key], Path(config.kernel_dumps))
         return self.compiled[key]

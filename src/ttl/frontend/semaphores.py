@@ -82,12 +82,12 @@ def _emit(
     place: Iterable[Value] = (),
 ) -> None:
     builder.require(KernelKind.DATAMOVEMENT, call)
-    operands = [_value(builder, value, call), *(builder.index(each) for each in place)]
+    operands = [semaphore_number(builder, value, call), *(builder.index(each) for each in place)]
     named = {"semaphore": SymbolRefAttr(semaphore.name), **(flags or {})}
     builder.emit(kind.create(operands=operands, properties=named))
 
 
-def _value(builder: KernelBuilder, value: Value, call: str) -> Any:
+def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Any:
     """32 bits without sign, in an int that has one."""
     if kind_of(value) not in (int, bool) or not is_run_time(value):
         number = semaphore_value(value, f"the value given to {call}")

@@ -35,6 +35,8 @@ Grid = Shape | str | Callable[..., Shape]
 class KernelFunction:
     kind: KernelKind
     function: Callable[[], None]
+    # What it does to which buffers, as `("reserve", name)`, where its code does not say it.
+    uses: frozenset[tuple[str, str]] | None = None
 
     @property
     def name(self) -> str:
@@ -131,6 +133,7 @@ class Operation:
     # What makes the IR of a program that is not written in the language itself.
     lowering: Callable[[Program, Any], Any] | None = None
     kernel_folder: str | None = None  # where the C++ of every call is written
+    loads_kernels: bool = False  # or read, and run in the place of what is compiled
 
     signature: inspect.Signature = field(init=False, repr=False, compare=False)
 

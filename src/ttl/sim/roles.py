@@ -38,6 +38,8 @@ def kernels_at(
 
 
 def _calls(kernel: KernelFunction, buffer: DataflowBuffer, action: str) -> bool:
+    if kernel.uses is not None:
+        return (action, buffer.name) in kernel.uses
     names = _names(kernel, buffer)
     return any(name in names and call == action for name, call in _uses(kernel.function.__code__))
 

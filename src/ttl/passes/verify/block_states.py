@@ -24,7 +24,7 @@ from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import Event, Life, State, wrong_release
 from ttl.semantics.printing import check_printed_block
 
-from ..module_pass import REPLACES, cannot_compile, kernels
+from ..module_pass import UNREAD, cannot_compile, kernels
 
 
 def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
@@ -175,6 +175,10 @@ class _Held:
             broken.secondary += self.history()
             raise
 
+    def forget(self, op: Operation) -> None:
+        if UNREAD in op.attributes and self.life.state is State.MUST_READ:
+            self.life.state = State.READ_WRITE
+
     def copy(self) -> _Held:
         life = Life(self.life.state)
         life.transfers_reading = self.life.transfers_reading
@@ -318,6 +322,7 @@ class BlockWalk:
         oldest = queue.pop(0)
         if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
             oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
+        oldest.forget(op)
         oldest.step(Event.PUSH if is_push else Event.POP)
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
@@ -345,8 +350,7 @@ class BlockWalk:
     def store(self, op: ttl.StoreOp) -> None:
         self.read(op.value, op)
         held = self.blocks[op.view]
-        if REPLACES in op.attributes and held.life.state is State.MUST_READ:
-            held.life.state = State.READ_WRITE
+        held.forget(op)
         held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
 
     def start_multicast(self, op: ttl.MulticastOp) -> None:

@@ -1,0 +1,153 @@
+"""What threads of the d2m dialect do between cores and memory: transfers and semaphores."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    result_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.semantics.types import Shape
+
+from .d2m_types import MemTxType, SemaphoreType, is_remote, shape_of
+
+
+class TransferOp(IRDLOperation, ABC):
+    """A transfer; of a tensor of the device with indices, to other cores with `core`, `mcast`."""
+
+    src = operand_def()
+    src_index = var_operand_def(IndexType)
+    dst = operand_def()
+    dst_index = var_operand_def(IndexType)
+    core = var_operand_def(IndexType)
+    mcast = var_operand_def(IndexType)
+    tx = result_def(MemTxType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$src (`[` $src_index^ `]`)? `,` $dst (`[` $dst_index^ `]`)? "
+        "(`core` `[` $core^ `]`)? (`mcast` `[` $mcast^ `]`)? "
+        "attr-dict `:` type($src) `,` type($dst) `->` type($tx)"
+    )
+
+    @property
+    def is_multicast(self) -> bool:
+        return bool(self.mcast)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.is_multicast and self.src is not self.dst
+
+    @property
+    def parts(self) -> list[Any]:
+        return [[self.src], self.src_index, [self.dst], self.dst_index, self.core, self.mcast]
+
+    def verify_(self) -> None:
+        remote = [is_remote(self.src.type), is_remote(self.dst.type)]
+        if all(remote):
+            raise VerifyException(f"{self.name}: one end is a block of the core")
+        if len(self.core) != len(self.mcast):
+            raise VerifyException(f"{self.name}: core and mcast come together")
+        if self.is_multicast and any(remote):
+            raise VerifyException(f"{self.name}: a multicast goes from a block to blocks")
+        for end, index, far in zip(
+            (self.src, self.dst), (self.src_index, self.dst_index), remote, strict=True
+        ):
+            if bool(index) != far:
+                raise VerifyException(f"{self.name}: a tensor of the device has indices")
+            if far and self._block_shape(end, index) != self._other(end):
+                raise VerifyException(f"{self.name}: the shapes behind the indices differ")
+        if not any(remote) and shape_of(self.src) != shape_of(self.dst):
+            raise VerifyException(f"{self.name}: the shapes of the ends differ")
+
+    def _block_shape(self, end: SSAValue, index: Any) -> Shape:
+        return shape_of(end)[len(shape_of(end)) // 2 :]
+
+    def _other(self, end: SSAValue) -> Shape:
+        return shape_of(self.dst if end is self.src else self.src)
+
+
+@irdl_op_definition
+class DmaOp(TransferOp):
+    name = "d2m.dma"
+
+
+@irdl_op_definition
+class DmaReadOp(TransferOp):
+    """From the tensor's tile at the indices on, to a block."""
+
+    name = "d2m.dma_read"
+
+
+@irdl_op_definition
+class DmaWriteOp(TransferOp):
+    name = "d2m.dma_write"
+
+
+@irdl_op_definition
+class DmaWaitOp(IRDLOperation):
+    name = "d2m.dma_wait"
+    tx = operand_def(MemTxType)
+    assembly_format = "$tx attr-dict"
+
+
+class SemaphoreChangeOp(IRDLOperation, ABC):
+    semaphore = operand_def(SemaphoreType)
+    value = operand_def(IndexType)
+    core = var_operand_def(IndexType)
+    mcast = var_operand_def(IndexType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$semaphore `,` $value (`core` `[` $core^ `]`)? (`mcast` `[` $mcast^ `]`)? attr-dict"
+    )
+
+
+@irdl_op_definition
+class SemaphoreSetOp(SemaphoreChangeOp):
+    name = "d2m.semaphore_set"
+
+    def verify_(self) -> None:
+        if len(self.core) != len(self.mcast):
+            raise VerifyException("d2m.semaphore_set: of the own core, or of several")
+
+
+@irdl_op_definition
+class SemaphoreIncOp(SemaphoreChangeOp):
+    name = "d2m.semaphore_inc"
+
+    def verify_(self) -> None:
+        if self.mcast:
+            raise VerifyException("d2m.semaphore_inc: there is no multicast of an increment")
+        if not self.core:
+            raise VerifyException("d2m.semaphore_inc: of another core")
+
+
+@irdl_op_definition
+class SemaphoreWaitOp(IRDLOperation):
+    name = "d2m.semaphore_wait"
+    semaphore = operand_def(SemaphoreType)
+    value = operand_def(IndexType)
+    reset = opt_operand_def(IndexType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = "$semaphore `,` $value (`reset` $reset^)? attr-dict"
+
+
+OPERATIONS: list[type[Operation]] = [
+    DmaOp,
+    DmaReadOp,
+    DmaWriteOp,
+    DmaWaitOp,
+    SemaphoreSetOp,
+    SemaphoreIncOp,
+    SemaphoreWaitOp,
+]
