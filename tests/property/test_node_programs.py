@@ -26,8 +26,9 @@ MORE = [pytest.param(seed, marks=pytest.mark.full) for seed in range(60, 1000)]
 COMPILED = 5  # of every fifth the kernels are compiled too: that is what takes long
 SEEDS = (None, 1, 2, 3)
 COLUMNS = 6
-# Where a program does both, the check does not always name what comes first.
-ONE_BEFORE_THE_OTHER = {"deadlock", "block-state"}
+# Where a program does both, the check names the deadlock though a block may be misused before it.
+# A deadlock that it only imagines shows in the programs that misuse no block: those would end.
+NAMED_AND_FIRST = ({"deadlock"}, {"block-state"})
 UNSAID = ("not-proven", "order-dependent")
 Outcome = tuple[Any, ...]
 
@@ -68,8 +69,8 @@ def test_all_say_the_same(seed: int) -> None:
     if errors:
         assert {kind for kind, _ in runs} == {"error"}, f"refused for {errors}, and ends\n{text}"
         slugs_of_runs = {slug for _, slug in runs}
-        is_either = errors | slugs_of_runs <= ONE_BEFORE_THE_OTHER
-        assert errors & slugs_of_runs or is_either, f"{errors}, {runs}\n{text}"
+        is_both = (errors, slugs_of_runs) == NAMED_AND_FIRST
+        assert errors & slugs_of_runs or is_both, f"{errors}, {runs}\n{text}"
         return
     is_proven = slugs.isdisjoint(UNSAID)
     if is_proven:
