@@ -9,11 +9,11 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from kernels_d2m import elementwise, every_dma, loopback, repeated
 from pykernel.d2m_api import *
+from stages_d2m import BLOCK, DEVICE, array, initial, lowered, parse
 from ttl.codegen import print_file
 from ttl.diagnostics import CompileError, RuleBroken, UsageError
 from ttl.dialects import emitc, make_context, print_module
@@ -25,39 +25,6 @@ from ttl.semantics.metal_layout import MetalLayout
 from ttl.tools.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "pykernel"
-
-
-def array(*shape):
-    return np.ones(shape, np.float32)
-
-
-def initial(kernel, monkeypatch, tmp_path, shape=(64, 64), count=3):
-    """The text of the initial IR."""
-    file = tmp_path / "initial.mlir"
-    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
-    monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(file))
-    kernel(*(array(*shape) for _ in range(count)))
-    return file.read_text()
-
-
-def parse(text):
-    module = Parser(make_context(), text).parse_module()
-    module.verify()
-    return module
-
-
-def lowered(text, until=None):
-    """The text of each stage, by the name of its pass; each is read back as it was printed."""
-    module = parse(text)
-    found = {}
-    for name in (*D2M, *PIPELINE):
-        find_pass(name)().apply(make_context(), module)
-        module.verify()
-        found[name] = print_module(module)
-        assert print_module(parse(found[name])) == found[name], name
-        if name == until:
-            break
-    return found
 
 
 # C-3, C-4 -----------------------------------------------------------------------------------------
@@ -220,12 +187,6 @@ def test_c8_semaphores_in_cpp(monkeypatch, tmp_path):
         place = cpp.index(part, place) + 1
 
 
-BLOCK = "tensor<1x1x!ttcore.tile<32x32, f32>>"
-DEVICE = (
-    "tensor<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.metal_layout<logical_shape = 32x32, "
-    "dim_alignments = 32x32, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, "
-    "undef, l1>>"
-)
 REFUSED = {
     f"%t = d2m.dma %d[%i, %i], %d[%i, %i] : {DEVICE}, {DEVICE} -> !d2m.mem_tx": "one end",
     f"%t = d2m.dma %d[%i, %i], %b core[%i, %i] mcast[%i, %i] : {DEVICE}, {BLOCK} -> "

@@ -33,7 +33,21 @@ WRONG_DECORATORS = [
     (dict(grid=(1, 1), memory_space="L2"), ValueError, "memory_space='L2'"),
     (dict(grid=(1, 1), tiled=1), TypeError, "tiled=1"),
     (dict(grid=(1, 1), iterator_types=["parallel"]), ValueError, "iterator_types"),
-    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, j)]), NotImplementedError, "indexing_maps"),
+    (dict(grid=(1, 1), indexing_maps=3), TypeError, "indexing_maps=3"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i: (i,)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, 1)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i + j, j)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, 0)]), ValueError, "of the output"),
+    (
+        dict(grid=(1, 1), indexing_maps=[lambda i, j, k: (i, k), lambda i, j: (i, j)]),
+        ValueError,
+        "different numbers of iterators",
+    ),
+    (
+        dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, j)], iterator_types=["reduction"] * 2),
+        ValueError,
+        "iterator_types",
+    ),
     (dict(grid=(1, 1), tiled=False), NotImplementedError, "tiled=False"),
     (dict(grid=(1, 1), kernel_source_mode="keep"), ValueError, "keep"),
 ]

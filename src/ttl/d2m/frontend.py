@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DictionaryAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -42,6 +41,7 @@ from ttl.semantics.ops import BLOCK_OPS
 from ttl.target import Target
 
 from . import functions
+from .iteration import check_counter
 from .objects import (
     CircularBuffer,
     Semaphore,
@@ -104,16 +104,18 @@ def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
 
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
     functions.check_dim("core_index", dim)
-    op = d2m.CoreIndexOp.create(
-        properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()]
-    )
-    value = builder.value(op)
+    value = builder.value(d2m.CoreIndexOp.of(dim))
     builder.naturals.add(value)
     return value
 
 
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
-    raise functions.no_iterations()
+    assert isinstance(builder, ThreadBuilder)
+    iteration = builder.call.iteration
+    check_counter(dim, len(iteration.iterators) if iteration else 0)
+    value = builder.value(d2m.IterIndexOp.of(dim))
+    builder.naturals.add(value)
+    return value
 
 
 def dma(
@@ -266,7 +268,7 @@ CALLS[functions.bcast] = broadcast
 
 
 def device_type(operand: Operand, call: Call) -> TensorType[Any]:
-    shape = operand.layout.device_shape(call.grid)
+    shape = operand.layout.device_shape(operand.grid)
     element = TileType.of(dtype_of(operand.tensor))
     return TensorType(element, shape, MetalLayoutAttr.of(operand.layout))
 
@@ -320,6 +322,8 @@ def _region(
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.arg, handle, type, thread.span(argument))
     build_body(builder, thread.tree)
+    if call.iteration is not None:
+        builder.entry.add_op(d2m.YieldOp.create())
     found = [*builder.diagnostics, *_unbuilt(builder.entry)]
     mistakes += found
     if not found:
@@ -338,7 +342,7 @@ def _unbuilt(body: Block) -> list[Diagnostic]:
 def _handles(call: Call, program: Program) -> list[Any]:
     """Objects for the parameters, made from what the operation's body declared."""
     buffers = [
-        CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
+        CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
         for buffer, operand in zip(program.buffers, call.operands, strict=True)
     ]
     return [*buffers, *(Semaphore(semaphore) for semaphore in program.semaphores)]
@@ -361,7 +365,7 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
     output = _empty(block, device_type(call.output, call))
     kinds = ["compute" if t.is_compute else "datamovement" for t in call.program.threads]
     _name_blocks(regions, kinds)
-    generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions)
+    generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions, _affine(call))
     block.add_op(generic)
     last = block.args[-1]
     result = _add(block, d2m.ToLayoutOp, [generic.ends[0], last], last.type)
@@ -375,6 +379,15 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
     function.properties["arg_attrs"] = ArrayAttr(flags)
     function.attributes["d2m.moves"] = _moves(call)
     return function
+
+
+def _affine(call: Call) -> d2m.Affine | None:
+    if call.iteration is None:
+        return None
+    iterators, maps, factors = (
+        call.iteration.iterators, call.iteration.maps, call.iteration.factors
+    )  # fmt: skip
+    return d2m.Affine(factors, maps, iterators)
 
 
 def _moves(call: Call) -> DictionaryAttr:

@@ -202,8 +202,13 @@ class CircularBuffer:
     def fill_from_shard(self) -> None:
         """An input that is not streamed: its buffer is the core's shard from the start."""
         running = engine("fill_from_shard()")
+        self.fill(running.node()[::-1])
+
+    def fill(self, index: Shape) -> None:
+        """The next block is that of the tensor at `index`."""
+        running = engine("fill()")
         block = running.reserve(self.buffer)
-        running.copy(self.shard.part(running), block).wait()
+        running.copy(self.shard.part(running, index), block).wait()
         block.push()
 
     def write_to_shard(self) -> None:
@@ -212,12 +217,12 @@ class CircularBuffer:
         self._write(running, running.wait(self.buffer))
 
     def _write(self, running: Engine, block: Any) -> None:
-        running.copy(block, self.shard.part(running)).wait()
+        running.copy(block, self.shard.part(running, running.node()[::-1])).wait()
         block.pop()
 
 
 class Shard:
-    """The part of a tensor that lies on the running core."""
+    """A tensor in parts: that of core (y, x) lies on it."""
 
     __slots__ = ("grid", "layout", "tensor")
 
@@ -226,10 +231,9 @@ class Shard:
         self.layout = layout
         self.grid = grid
 
-    def part(self, running: Engine) -> Any:
-        core = running.node()[::-1]
+    def part(self, running: Engine, index: Shape) -> Any:
         sizes = self.layout.shard_shape(self.grid)
-        pairs = zip(core, sizes, strict=True)
+        pairs = zip(index, sizes, strict=True)
         return running.slice(
             self.tensor, tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
         )

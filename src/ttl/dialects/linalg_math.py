@@ -126,4 +126,6 @@ def tile_op_of(generic: GenericOp) -> d2m.TileOp:
 def block_math_of(generic: GenericOp) -> tuple[str, list[SSAValue], dict[str, Any]]:
     """The operation of the op table that was made linalg: name, operands, properties."""
     tile = tile_op_of(generic)
-    return tile.ENTRY.name, list(generic.inputs), dict(tile.properties)
+    blocks = dict(zip(generic.body.block.args, generic.inputs, strict=False))
+    inputs = [blocks[operand] for operand in tile.inputs if operand in blocks]
+    return tile.ENTRY.name, inputs, dict(tile.properties)

@@ -30,6 +30,7 @@ from .node_calls import minus
 
 def convert_ops(kernel: Kernel) -> None:
     """All operations of the d2m dialect in it."""
+    _require_known(kernel)
     converted = [op for op in kernel.body.walk() if type(op) in CONVERSIONS]
     for op in converted:
         CONVERSIONS[type(op)](kernel, op, Maker.before(op))
@@ -41,6 +42,14 @@ def convert_ops(kernel: Kernel) -> None:
         make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
         output = kernel.program.operands[-1]
         make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
+
+
+def _require_known(kernel: Kernel) -> None:
+    """Threads that others made may have operations that our frontends do not make."""
+    for op in kernel.body.walk():
+        is_known = type(op) in CONVERSIONS or isinstance(op, d2m.TileOp)
+        if op.name.startswith("d2m.") and not is_known:
+            raise not_yet_at(f"`{op.name}` in a thread", op, "use blocks and linalg.generic")
 
 
 def _dissolve(scope: scf.ExecuteRegionOp) -> None:
@@ -183,6 +192,8 @@ def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[S
 
 
 def dma_wait(self: Kernel, op: d2m.DmaWaitOp, make: Maker) -> None:
+    if isinstance(op.tx.owner, d2m.NullTxOp):
+        return
     if not isinstance(op.tx.type, ttl.TransferType):
         raise not_yet_at("a transfer that a branch or a loop hands on", op, "wait for it at once")
     make.add(ttl.WaitTransferOp.create(operands=[op.tx]))
@@ -219,6 +230,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     LinalgOp: linalg,
     d2m.FullOp: full,
     d2m.EmptyOp: drop,
+    d2m.NullTxOp: drop,
     d2m.CoreIndexOp: core_index,
     d2m.DmaReadOp: dma,
     d2m.DmaWriteOp: dma,

@@ -57,6 +57,8 @@ PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 D2M_FRONTEND = (
     "d2m-generic-replace-globals",
     "d2m-lower-to-layout",  # while tensors still say by their layout where they are
+    "d2m-generic-generate-datamovement",  # affine form to explicit form, which all the rest takes
+    "d2m-generic-generate-loops",
 )
 D2M_MIDDLEEND = (
     "one-shot-bufferize",
