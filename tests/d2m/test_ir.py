@@ -20,7 +20,7 @@ from ttl.dialects import emitc, make_context, print_module
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.integrations.metal_program import run_metal
 from ttl.passes import find_pass
-from ttl.passes.pipelines import D2M, PIPELINE, PIPELINES
+from ttl.passes.pipelines import D2M, D2M_FRONTEND, D2M_MIDDLEEND, PIPELINE, PIPELINES
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.tools.cli import main
 
@@ -465,9 +465,37 @@ def test_c17_ttl_check():
 def test_c17_pipelines_of_ttl_opt(pipeline, monkeypatch, tmp_path, capsys):
     file = tmp_path / "test.mlir"
     file.write_text(initial(elementwise("+"), monkeypatch, tmp_path))
-    if pipeline == "ttir-to-ttmetal-middleend":
-        pipeline = f"ttir-to-ttmetal-frontend,{pipeline}"
+    before = ["ttir-to-ttmetal-frontend", "ttir-to-ttmetal-middleend"]
+    steps = {before[1]: before[:1], "linalg-to-loops": before}
+    steps["d2m-to-ttkernel"] = [*before, "linalg-to-loops"]
+    pipeline = ",".join([*steps.get(pipeline, []), pipeline])
     assert main(["opt", str(file), "-p", pipeline, "--print-ir-after-all"]) == 0
     shown = capsys.readouterr()
     assert "IR after d2m-generic-replace-globals" in shown.err
     assert ("emitc.file" in shown.out) == ("backend" in pipeline)
+
+
+def applied(pipeline, text):
+    module = parse(text)
+    for name in pipeline:
+        find_pass(name)().apply(make_context(), module)
+    return print_module(module)
+
+
+@pytest.mark.parametrize(("dtype", "registers"), [(np.float32, 4), (ml_dtypes.bfloat16, 8)])
+def test_c11_linalg_to_loops_within_dst(dtype, registers, monkeypatch, tmp_path):
+    """Loops over the tiles of a block, by as many as there are registers; then TTKernel."""
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(tmp_path / "initial.mlir"))
+    elementwise("+")(*(np.ones((128, 128), dtype) for _ in range(3)))
+    text = (tmp_path / "initial.mlir").read_text()
+    functions = applied((*D2M_FRONTEND, *D2M_MIDDLEEND), text)
+    assert "linalg.generic" in functions and "ttl.tile_call" not in functions
+    loops = applied(PIPELINES["linalg-to-loops"], functions)
+    assert "linalg.generic" not in loops and "affine.for" in loops
+    kernel = loops[loops.index("@compute_kernel0") : loops.index("@write_shards")]
+    sections = kernel.split('"ttl.tile_regs"() <{step = "acquire"}>')[1:]
+    stored = [section.count('action = "store"') for section in sections]
+    assert sections and 0 < max(stored) <= registers
+    calls = applied(PIPELINES["d2m-to-ttkernel"], loops)
+    assert "ttkernel.cb_wait_front" in calls and "ttl.tile_call" not in calls

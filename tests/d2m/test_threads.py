@@ -156,6 +156,53 @@ def test_c3_one_dimension(backend):
     np.testing.assert_array_equal(out, x + x)
 
 
+def in_bodies(is_taken):
+    """Blocks in bodies that do not become regions: loops of one step, branches that are known."""
+
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, out):
+        x_stream = Stream(x)
+        ONE = 1
+
+        @compute()
+        def store(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            for _ in range(ONE):
+                out_cb.reserve().store(x_cb.pop())
+            if ONE == 1:
+                block = x_cb.pop()
+                out_cb.reserve().store(block)
+                out_cb.pop()
+            for _ in range(ONE):
+                for _ in range(2):
+                    block = x_cb.pop()
+                    out_cb.reserve().store(block + block)
+
+        @datamovement()
+        def read(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            for _ in range(4):
+                dma(x_stream[0, 0], x_cb.reserve()).wait()
+
+        @datamovement()
+        def take(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            for _ in range(ONE):
+                out_cb.pop()
+            if ONE == 1:
+                out_cb.pop()
+            for _ in range(2):
+                out_cb.pop()
+
+        return Program(store, read, *([take] if is_taken else []))(x, out)
+
+    return kernel
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_c11_released_at_the_end_of_every_body(is_taken, backend):
+    x, out = uniform(32, 32), np.zeros((32, 32), np.float32)
+    in_bodies(is_taken)(x, out)
+    np.testing.assert_array_equal(out, x + x)
+
+
 # Mistakes: where they are and what they are called ------------------------------------------------
 
 
@@ -184,6 +231,10 @@ WRONG = [
      "datamovement", TTLError, "TTL1003", "dma() moves blocks, not", 8),
     (["i = 0", "dma(x_stream[0, 0], x_cb.reserve()).wait()", "y_cb.reserve()"], "datamovement",
      TTLError, "TTL3001", "nothing has been written", 9),
+    (["for i in range(1):", "    a = x_cb.pop()", "out_cb.reserve().store(a)"], "compute",
+     TTLError, "TTL3001", "it was released", 9),
+    (["if core_index(0) == 0:", "    a = x_cb.pop()", "else:", "    a = x_cb.pop()",
+      "out_cb.reserve().store(a)"], "compute", TTLError, "TTL3001", "it was released", 11),
     (["out_cb.reserve().store(transpose(x_cb.pop()) @ y_cb.pop())"], "compute", ValueError,
      "TTL2003", "rows", 7),
 ]  # fmt: skip

@@ -55,6 +55,7 @@ from .objects import (
     pair,
 )
 from .program import Call, Operand
+from .scopes import Bodies, with_bodies_marked
 from .threads import Thread
 
 
@@ -66,14 +67,21 @@ class ThreadBuilder(KernelBuilder):
         environment = Environment((thread.function,))
         nets = Nets((), program.grid)
         super().__init__(kernel, environment, program.grid, {}, target.device_api, nets)
-        self.call = call
+        self.call, self.thread = call, thread
         self.handles: dict[int, SSAValue] = {}
+        self.bodies = Bodies(self.entry)
 
     def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
         argument = self.entry.insert_arg(type, len(self.entry.args), location_of(span))
         argument.name_hint = name
         self.handles[id(handle)] = argument
         self.values[self.frame.number, name] = handle
+
+    def is_held(self, cb: CircularBuffer, is_wait: bool) -> bool:
+        """The output's block stays, or goes where the thread says pop() if another takes it."""
+        if self.handle(cb) is not self.entry.args[len(self.call.operands) - 1]:
+            return False
+        return not self.call.takers or (is_wait and self.thread in self.call.writers)
 
     def handle(self, of: object) -> SSAValue:
         return self.handles[id(of)]
@@ -91,9 +99,10 @@ def acquire(kind: type[d2m.AcquireOp]) -> Callable[..., Value]:
     def made(builder: ThreadBuilder, cb: CircularBuffer) -> Value:
         buffer = cb.buffer
         block = tensor_of(buffer.shape, buffer.dtype)
-        return builder.value(
-            kind.create(operands=[builder.handle(cb)], result_types=[block])
-        )
+        op = kind.create(operands=[builder.handle(cb)], result_types=[block])
+        if not builder.is_held(cb, kind is d2m.WaitOp):
+            builder.bodies.note(op)
+        return builder.value(op)
 
     return made
 
@@ -321,7 +330,7 @@ def _region(
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.arg, handle, type, thread.span(argument))
-    build_body(builder, thread.tree)
+    build_body(builder, with_bodies_marked(thread.tree))
     if call.iteration is not None:
         builder.entry.add_op(d2m.YieldOp.create())
     found = [*builder.diagnostics, *_unbuilt(builder.entry)]

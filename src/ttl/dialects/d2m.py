@@ -266,6 +266,19 @@ class ReserveOp(AcquireOp):
 
 
 @irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """Where a block is released, if that is not the end of the region that acquires it."""
+
+    name = "d2m.release"
+    block = operand_def()
+    assembly_format = "$block attr-dict `:` type($block)"
+
+    def verify_(self) -> None:
+        if not isinstance(self.block.owner, AcquireOp):
+            raise VerifyException("d2m.release is of a block that d2m.wait or d2m.reserve gave")
+
+
+@irdl_op_definition
 class ToTensorOp(IRDLOperation):
     """What is in the memory of a block, for math to read (bufferization has it without L1)."""
 
@@ -398,6 +411,7 @@ _OPERATIONS: list[type[Operation]] = [
     YieldOp,
     WaitOp,
     ReserveOp,
+    ReleaseOp,
     ToTensorOp,
     StoreOp,
     CoreIndexOp,

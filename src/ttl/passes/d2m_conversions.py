@@ -1,6 +1,7 @@
 """Operations of the d2m dialect as those of the language.
 
-rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in
+rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in,
+             or where `d2m.release` says so
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once and held to
              the end
 rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
@@ -10,12 +11,12 @@ rule SUM     a matrix product is made in the block that it is stored to, on top 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m, ttl
@@ -81,7 +82,9 @@ def _until_the_end(
     value = self.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[self.buffer(operand)])
     release.attributes[UNREAD] = UnitAttr()
-    return value, Maker(InsertPoint.before(branch_end(op)), op).add(release)
+    named = (use.operation for use in op.block.uses)
+    place = next((each for each in named if isinstance(each, d2m.ReleaseOp)), branch_end(op))
+    return value, Maker(InsertPoint.before(place), op).add(release)
 
 
 def _hold(self: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
@@ -95,7 +98,7 @@ def _hold(self: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> S
 def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
     """rule TAKE"""
     body = None if self.push is None else self.push.parent_block()
-    if self.push is None or body is None or not _is_inside(op, body):
+    if self.push is None or body is None or not _is_before(op, self.push):
         value, release = _until_the_end(self, op, make, is_wait)
         if is_wait:
             self.taken.append((value, release))
@@ -113,11 +116,20 @@ def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAVal
     return self.held
 
 
-def _is_inside(op: Operation, body: Block) -> bool:
-    block = op.parent_block()
-    while block is not None and block is not body:
-        block = block.parent_block()
-    return block is body
+def _is_before(op: Operation, end: Operation) -> bool:
+    """Does `op` stand in the body that `end` ends?"""
+    before: Operation | None = end.prev_op
+    inside = {id(each) for each in _and_around(op)}
+    while before is not None and id(before) not in inside:
+        before = before.prev_op
+    return before is not None
+
+
+def _and_around(op: Operation) -> Iterator[Operation]:
+    outer: Operation | None = op
+    while outer is not None:
+        yield outer
+        outer = outer.parent_op()
 
 
 def store(self: Kernel, op: d2m.StoreOp, make: Maker) -> None:
@@ -231,6 +243,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     d2m.FullOp: full,
     d2m.EmptyOp: drop,
     d2m.NullTxOp: drop,
+    d2m.ReleaseOp: drop,
     d2m.CoreIndexOp: core_index,
     d2m.DmaReadOp: dma,
     d2m.DmaWriteOp: dma,
