@@ -11,7 +11,7 @@ def uniform(*shape):
     return np.random.default_rng(9).uniform(1, 2, shape).astype(np.float32)
 
 
-def test_c3_a_store_replaces_the_last(backend):
+def test_semantics_a_store_replaces_the_last(backend):
     @pykernel_gen(grid=(1, 1))
     def kernel(x, out):
         @compute()
@@ -58,7 +58,7 @@ def squares(x, y, out):
     return Program(square, read, take)(x, y, out)
 
 
-def test_c3_data_movement_takes_the_output(backend):
+def test_semantics_data_movement_takes_the_output(backend):
     x, y, out = uniform(32, 64), np.zeros((32, 64), np.float32), np.zeros((32, 64), np.float32)
     squares(x, y, out)
     np.testing.assert_array_equal(out, np.tile(x[:, 32:] ** 2, 2))
@@ -92,7 +92,7 @@ def sharing(column):
     return kernel
 
 
-def test_c3_threads_share_a_processor(backend):
+def test_semantics_threads_share_a_processor(backend):
     """Each captures a number of its own: what was compiled for another is not used again."""
     x, y, out = uniform(32, 64), uniform(32, 64), np.zeros((32, 64), np.float32)
     for column in range(2):
@@ -101,7 +101,7 @@ def test_c3_threads_share_a_processor(backend):
         np.testing.assert_array_equal(out, x - np.tile(part, 2))
 
 
-def test_c3_a_block_may_be_left_unread(backend):
+def test_semantics_a_block_may_be_left_unread(backend):
     """Core 0 sends its own shard to both cores; the other's is only popped."""
 
     @pykernel_gen(grid=(1, 2))
@@ -141,7 +141,7 @@ def test_c3_a_block_may_be_left_unread(backend):
     np.testing.assert_array_equal(out, np.tile(x[:, :32], 2))
 
 
-def test_c3_one_dimension(backend):
+def test_semantics_one_dimension(backend):
     @pykernel_gen(grid=(1, 1))
     def kernel(x, out):
         @compute()
