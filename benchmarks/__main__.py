@@ -14,12 +14,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import compile_speed
-from benchmarks.comparison import ROWS, compare
+from benchmarks import check_speed, compile_speed
+from benchmarks.comparison import ROWS, compare, figures, program_command
 from benchmarks.processes import TTL, Cost, run
 
 EXAMPLES = ("examples/elementwise.py", "examples/matmul_bias_relu.py")
 RUNS = 5
+MULTICAST_LIMIT = 1.3  # times what the same matmul takes without pipes, on the simulator
 
 
 def median(command: Sequence[str]) -> Cost:
@@ -38,6 +39,17 @@ def import_milliseconds() -> float:
     return 1000 * (median([sys.executable, "-c", "import ttl"]).cpu_seconds - nothing)
 
 
+def multicast_share() -> str:
+    """In turn, and the least of each: what another process takes away is not theirs."""
+    programs = [("matmul.py", "1024", "2"), ("multicast_matmul.py", "1024", "2")]
+    runs = [[figures(program_command(each)) for each in programs] for _ in range(RUNS)]
+    plain, multicast = (
+        min(each.cpu_seconds for each in column) for column in zip(*runs, strict=True)
+    )
+    over = f" (over {MULTICAST_LIMIT:g})" if multicast > MULTICAST_LIMIT * plain else ""
+    return f"{multicast / plain:8.2f}{over}"
+
+
 def own_figures() -> None:
     print(f"{'import ttl':48} {import_milliseconds():8.0f} ms CPU")
     with tempfile.TemporaryDirectory() as folder:
@@ -48,6 +60,7 @@ def own_figures() -> None:
             cost = median([*TTL, "run", *options, example])
             name = " ".join(("ttl run", *options, example))
             print(f"{name:48} {cost.wall_seconds:8.2f} s  {cost.cpu_seconds:8.2f} s CPU")
+    print(f"{'multicast matmul / matmul, 2x2-tile blocks':48} {multicast_share()}")
     run([sys.executable, "-m", "benchmarks.host"], show=True)
 
 
@@ -64,6 +77,8 @@ def main() -> int:
         own_figures()
         print()
         good = compile_speed.compare(options.compiler and options.compiler.absolute())
+        print()
+        check_speed.table()
         print()
     if options.peer:
         good = compare(options.only, options.peer.absolute()) and good

@@ -107,9 +107,13 @@ def line(row: Row, ours: Figures, theirs: Figures) -> str:
 
 
 def measured(row: Row, peer: Path) -> tuple[Figures, Figures]:
-    program, *arguments = row.command
-    command = (str(PROGRAMS / program), *arguments)
-    return figures((sys.executable, *command)), figures((str(peer / "bin/tt-lang-sim"), *command))
+    ours, *command = program_command(row.command)
+    return figures((ours, *command)), figures((str(peer / "bin/tt-lang-sim"), *command))
+
+
+def program_command(command: Sequence[str]) -> tuple[str, ...]:
+    program, *arguments = command
+    return (sys.executable, str(PROGRAMS / program), *arguments)
 
 
 def figures(command: Sequence[str]) -> Figures:

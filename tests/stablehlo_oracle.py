@@ -25,7 +25,10 @@ def run_with_xla(text: str, inputs: list[Any]) -> list[Any]:
     devices = xla_client.DeviceList((device,))
     options = xla_client.CompileOptions()
     # Round to bfloat16 where the graph does.
-    options.env_option_overrides = [("xla_allow_excess_precision", False)]
+    options.env_option_overrides = [
+        ("xla_allow_excess_precision", False),
+        ("xla_backend_optimization_level", 0),  # the graph runs once
+    ]
     executable = device.client.compile_and_load(text, devices, options)
     with jax.enable_x64():
         buffers = [jax.device_put(each, device) for each in inputs]

@@ -54,7 +54,7 @@ def on_host(tensor: Tensor) -> Tensor:
         return tensor
     tensor = tensor.detach()
     storage = tensor.untyped_storage()
-    host = getattr(storage, "_tt_host", None) or _HOSTS[storage.data_ptr()]
+    host = storage._tt_host if hasattr(storage, "_tt_host") else _HOSTS[storage.data_ptr()]
     empty = torch.empty(0, dtype=tensor.dtype)
     return empty.set_(host, tensor.storage_offset(), tensor.size(), tensor.stride())
 

@@ -28,7 +28,7 @@ from ttl.tools.cli import main
 
 OWN_PAGES = Path(__file__).parent
 PAGES = sorted([*CODE_PAGES.glob("TTL*.md"), *OWN_PAGES.glob("*.md")])
-SECONDS = re.compile(r"\d+\.\d+ s\b")  # of a kernel that spins
+SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")  # of a kernel that spins
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 FOUND = re.compile(r"^(?:error|warning|note)\[(TTL\d+)\]", re.MULTILINE)
 

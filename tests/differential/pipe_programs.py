@@ -1159,10 +1159,10 @@ def multicast_matmul_8x8() -> Any:
     return multicast_matmul(8, 4)
 
 
-@pattern((4, 6), (6, 4), (4, 4))
+@pattern((8, 4), (4, 8), (8, 8))
 def minimal_matmul_mirror() -> Any:
     """The sources feed themselves from the tensor and multicast to the others of the line."""
-    size, steps = 4, 6
+    size, steps = 8, 4
 
     @ttl.operation(grid=(size, size), fp32_dest_acc_en=True)
     def operation(a, b, y):
@@ -1464,6 +1464,85 @@ def multicasts_of_blocks_and_of_a_semaphore() -> Any:
     def expected(a, y):
         for row in range(2):
             tile(y, row, 0, width=3)[:] = a
+
+    return operation, expected
+
+
+@pattern((1, 1), (1, 2))
+def written_before_it_is_read() -> Any:
+    """Through a tensor: the second node says when the first may read."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        is_there = ttl.Semaphore()
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        def move(source, target):
+            with dfb.reserve() as block:
+                ttl.copy(source, block).wait()
+            with dfb.wait() as block:
+                ttl.copy(block, target).wait()
+
+        @ttl.datamovement()
+        def dm():
+            if ttl.node(dims=1) == 0:
+                is_there.wait_eq(1)
+                move(y[0, 0], y[0, 1])
+            else:
+                move(a[0, 0], y[0, 0])
+                is_there.get_remote((0, 0)).set(1)
+
+    def expected(a, y):
+        y[:] = np.concatenate([a, a], axis=1)
+
+    return operation, expected
+
+
+@pattern((2, 12), (4, 12))
+def two_kernels_multicast() -> Any:
+    """Both kernels of the first node at once, the other three blocks behind the one."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        nets = [ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))]) for _ in range(2)]
+        start = ttl.Semaphore()
+        buffers = [ttl.make_dataflow_buffer_like(a, shape=(1, 1)) for _ in range(2)]
+
+        def move(k, first, count):
+            dfb, net = buffers[k], nets[k]
+            x, _ = ttl.node()
+            for i in range(first, count):
+                with dfb.reserve() as block:
+
+                    def send(pipe):
+                        ttl.copy(a[k, i], block).wait()
+                        ttl.copy(block, pipe).wait()
+
+                    net.if_src(send)
+                    net.if_dst(lambda pipe: ttl.copy(pipe, block).wait())
+                with dfb.wait() as block:
+                    if x > 0:
+                        ttl.copy(block, y[2 * k + x - 1, i]).wait()
+                    else:
+                        ttl.copy(block, a[k, i]).wait()
+
+        @ttl.datamovement()
+        def one():
+            move(0, 0, 3)
+            if ttl.node(dims=1) == 0:
+                start.set(1)
+            move(0, 3, 12)
+
+        @ttl.datamovement()
+        def other():
+            if ttl.node(dims=1) == 0:
+                start.wait_ge(1)
+            move(1, 0, 12)
+
+    def expected(a, y):
+        for k in range(2):
+            for x in range(2):
+                tile(y, 2 * k + x, 0, width=12)[:] = tile(a, k, 0, width=12)
 
     return operation, expected
 

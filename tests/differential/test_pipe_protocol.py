@@ -82,6 +82,25 @@ def one_slot(self: Any, make: Any, pipe: Any, slot: Any, receiver: Any) -> Any:
     return table_entry(self, make, pipe, make.index(0), receiver)
 
 
+def one_done(self: Any, make: Any, pipe: Any) -> Any:
+    """done() that all senders to a node share."""
+    return self.nodes.semaphore(make, make.index(self.resources.done[0]), "done_address")
+
+
+complete_signals = convert_ttl_to_ttkernel._complete_signals
+
+
+def without_last(name: str) -> Callable[[Any], None]:
+    """_complete_signals() without one of its barriers."""
+
+    def complete(kernel: Any) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(convert_ttl_to_ttkernel, "call", without(name))
+            complete_signals(kernel)
+
+    return complete
+
+
 MUTANTS = {
     "the address is not published": Mutant(NetCalls, "publish", nothing, "two_posts_at_a_time"),
     "the post overtakes the address": Mutant(
@@ -120,11 +139,33 @@ MUTANTS = {
     "a multicast has its corners the wrong way round": Mutant(
         NodeCalls, "on_nodes", in_ascending_order, "multicast_matmul_8x8"
     ),
-    "the kernel ends too early": Mutant(
-        convert_ttl_to_ttkernel, "_complete_signals", nothing, "two_posts_at_a_time"
+    "one count for all senders": Mutant(NetCalls, "done", one_done, "gather_multiblock"),
+    "the kernel ends before its increments": Mutant(
+        convert_ttl_to_ttkernel,
+        "_complete_signals",
+        without_last("noc_async_atomic_barrier"),
+        "two_posts_at_a_time",
+    ),
+    "the kernel ends before its writes": Mutant(
+        convert_ttl_to_ttkernel,
+        "_complete_signals",
+        without_last("noc_async_write_barrier"),
+        "slow_receiver",
     ),
     "a semaphore is not incremented": Mutant(
         semaphore_calls, "call", without("noc_semaphore_inc"), "slow_receiver"
+    ),
+    "a semaphore is not set": Mutant(
+        semaphore_calls,
+        "call",
+        without("noc_inline_dw_write<InlineWriteDst::L1>"),
+        "changes_stay_in_order",
+    ),
+    "a semaphore is not waited for": Mutant(
+        semaphore_calls,
+        "call",
+        without("noc_semaphore_wait", "noc_semaphore_wait_min"),
+        "written_before_it_is_read",
     ),
     "a semaphore's own copy is left out": Mutant(
         semaphore_calls,

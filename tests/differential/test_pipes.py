@@ -68,6 +68,40 @@ def test_a_pattern_runs_compiled_as_simulated(name: str) -> None:
             assert np.array_equal(wanted, found), f"{backend}, seed {seed}"
 
 
+ROWS_OF_THE_TABLE = {
+    "true unicast split loop": "unicast_split_loop",
+    "gather": "gather_tiles",
+    "gather multiblock": "gather_multiblock",
+    "forward ring": "forward_ring",
+    "row rings, grid=full": "row_rings_on_the_full_grid",
+    "pipe conv chain": "pipe_conv_chain",
+    "row/col forwarding chains": "row_and_column_chains",
+    "scatter": "scatter",
+    "broadcast_2d": "broadcast_2d",
+    "all-to-all 1D": "all_to_all_1d",
+    "all-to-all 2D": "all_to_all_2d",
+    "overlapping multicast": "overlapping_multicast",
+    "partial overlap": "partial_overlap",
+    "gather + broadcast loop": "gather_and_broadcast_in_a_loop",
+    "rendezvous state": "rendezvous_state",
+    "cross-DFB loopback multicast": "cross_buffer_loopback",
+    "mcast matmul": "multicast_matmul_8x8",
+    "minimal matmul mirror": "minimal_matmul_mirror",
+    "captured/module/mixed-scope nets": "nets_of_all_scopes",
+    "two nets on the same route": "two_nets_on_one_route",
+    "a node that sends and receives on one buffer": "one_buffer_sends_and_receives",
+    "tree reduction": "tree_reduction",
+    "ring all-reduce": "ring_all_reduce",
+    "Cannon's matmul": "cannons_matmul",
+    "63 senders to one node": "senders_63_to_one",
+}
+
+
+def test_every_pattern_that_is_promised_is_run() -> None:
+    """The others are below: a mesh, and in tests/conformance what must be refused."""
+    assert set(ROWS_OF_THE_TABLE.values()) <= set(PATTERNS)
+
+
 # Rows, bytes and devices --------------------------------------------------------------------------
 
 

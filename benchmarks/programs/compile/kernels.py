@@ -5,6 +5,8 @@ place of torch and a ttnn that needs hardware. The last line is JSON: CPU second
 compilation, of each that follows, and of the process up to the first C++.
 """
 
+# ruff: noqa: B023 - if_src and if_dst call the function at once, the loop has not gone on
+
 import json
 import os
 import sys
@@ -19,6 +21,7 @@ import ttl
 BLOCK = 4  # tiles along each side of a block
 STEPS = 4  # blocks along the inner dimension of the matrix product
 SIZE = BLOCK * STEPS * 32
+GRID = 4  # nodes along each side, where pipes are
 
 
 def add(a, b, y):
@@ -159,19 +162,92 @@ def broadcasts(a, b, c, y):
                 y_copy.wait()
 
 
+def multicast_matmul(a, b, y):
+    """The first node of a row of nodes reads blocks of a for the row, of a column those of b."""
+    a_net = ttl.PipeNet([ttl.Pipe((0, row), (slice(0, GRID), row)) for row in range(GRID)])
+    b_net = ttl.PipeNet([ttl.Pipe((column, 0), (column, slice(0, GRID))) for column in range(GRID)])
+    a_out = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_out = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        with y_dfb.reserve() as y_blk:
+            for _ in range(STEPS):
+                with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+                    y_blk += a_blk @ b_blk
+
+    @ttl.datamovement()
+    def send():
+        column, row = ttl.node(dims=2)
+        for step in range(STEPS):
+            inner = step * BLOCK
+
+            def send_a(pipe):
+                with a_out.reserve() as block:
+                    a_copy = ttl.copy(
+                        a[row * BLOCK : (row + 1) * BLOCK, inner : inner + BLOCK], block
+                    )
+                    a_copy.wait()
+                with a_out.wait() as block:
+                    a_send = ttl.copy(block, pipe)
+                    a_send.wait()
+
+            def send_b(pipe):
+                with b_out.reserve() as block:
+                    b_copy = ttl.copy(
+                        b[inner : inner + BLOCK, column * BLOCK : (column + 1) * BLOCK], block
+                    )
+                    b_copy.wait()
+                with b_out.wait() as block:
+                    b_send = ttl.copy(block, pipe)
+                    b_send.wait()
+
+            a_net.if_src(send_a)
+            b_net.if_src(send_b)
+
+    @ttl.datamovement()
+    def receive():
+        column, row = ttl.node(dims=2)
+        for _ in range(STEPS):
+            with a_dfb.reserve() as a_blk:
+
+                def receive_a(pipe):
+                    a_receive = ttl.copy(pipe, a_blk)
+                    a_receive.wait()
+
+                a_net.if_dst(receive_a)
+            with b_dfb.reserve() as b_blk:
+
+                def receive_b(pipe):
+                    b_receive = ttl.copy(pipe, b_blk)
+                    b_receive.wait()
+
+                b_net.if_dst(receive_b)
+        with y_dfb.wait() as y_blk:
+            y_copy = ttl.copy(
+                y_blk,
+                y[row * BLOCK : (row + 1) * BLOCK, column * BLOCK : (column + 1) * BLOCK],
+            )
+            y_copy.wait()
+
+
 KERNELS = {
-    "add": (add, 3),
-    "multiply-add-exp": (multiply_add_exp, 4),
-    "matmul": (matmul, 3),
-    "broadcasts": (broadcasts, 4),
+    "add": (add, 3, 1),
+    "multiply-add-exp": (multiply_add_exp, 4, 1),
+    "matmul": (matmul, 3, 1),
+    "broadcasts": (broadcasts, 4, 1),
+    "multicast-matmul": (multicast_matmul, 3, GRID),
 }
 
 
-def compile_once(function, tensors):
+def compile_once(function, tensors, grid):
     """An operation that no compiler has seen before, as far as it can tell."""
     forget()
     start = time.process_time()
-    ttl.operation(grid=(1, 1))(function)(*tensors)
+    ttl.operation(grid=(grid, grid))(function)(*tensors)
     return time.process_time() - start
 
 
@@ -184,7 +260,7 @@ def forget():
 
 
 def main():
-    function, count = KERNELS[sys.argv[1]]
+    function, count, grid = KERNELS[sys.argv[1]]
     repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     device = ttnn.open_device(device_id=0)
     tensors = [
@@ -192,9 +268,9 @@ def main():
         for _ in range(count)
     ]
     figures = {
-        "first": compile_once(function, tensors),
+        "first": compile_once(function, tensors, grid),
         "process": time.process_time(),
-        "again": [compile_once(function, tensors) for _ in range(repeats)],
+        "again": [compile_once(function, tensors, grid) for _ in range(repeats)],
     }
     print(f"\n{json.dumps(figures)}")
 

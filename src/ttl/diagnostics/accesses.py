@@ -54,13 +54,15 @@ def written_twice(
     what: str = "tile",
     secondary: tuple[Label, ...] = (),
 ) -> RuleBroken:
-    """Two nodes write it, and a pipe or a semaphore may order them; the place is that of `one`."""
+    """A node touches what another writes, and a pipe or a semaphore may order them; the place is
+    that of `one`.
+    """
     return RuleBroken(
         codes.OUTPUT_WRITTEN_TWICE,
-        f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and written on "
-        f"node {one.node}",
+        f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and "
+        f"{_done(one)} on node {one.node}",
         notes=("what pipes and semaphores order is followed by ttl run --strict only",),
-        helps=(APART,),
+        helps=(_race_help(one, other),),
         secondary=secondary,
         tile=unit,
         nodes=(other.node, one.node),

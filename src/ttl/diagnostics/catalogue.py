@@ -205,10 +205,10 @@ OUTPUT_NOT_COVERED = _code(
 
 OUTPUT_WRITTEN_TWICE = _code(
     "TTL3014", "output-written-twice", Blame.USER,
-    """Two nodes of an operation with pipes or semaphores write the same tile of a tensor. Unless
-    these order the two, which of the values is there in the end depends on who is faster: `ttl run
-    --strict` follows the order, and a race is TTL5005 there. Without pipes and semaphores nothing
-    can order nodes, and it is a race at once.""",
+    """Two nodes of an operation with pipes or semaphores write the same tile of a tensor, or, for
+    `ttl check`, one writes what the other reads. Unless these order the two, the result depends on
+    who is faster: `ttl run --strict` follows the order, and a race is TTL5005 there. Without pipes
+    and semaphores nothing can order nodes, and it is a race at once.""",
     Severity.WARNING,
 )
 PIPE_UNUSED = _code(
@@ -393,7 +393,10 @@ ATEN_OPERATION = _code(
     "TTL7030", "aten-operation", Blame.UNSUPPORTED,
     """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
     not for this element type or for sizes that change from call to call. What common models need
-    has one: elementwise operations, matrix products, reductions and changes of shape.""",
+    has one: elementwise operations, matrix products, convolutions, pooling, reductions, changes of
+    shape, and elements at computed places. What is done one by one, sorting or writing at indices,
+    is lowered up to 128 elements. What is exported has no random numbers: dropout there is in eval
+    mode.""",
 )
 
 IR_SYNTAX = _code(

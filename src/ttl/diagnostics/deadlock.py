@@ -291,6 +291,8 @@ def _helps(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:
         )
     if root.cause is _Cause.ENDED:
         return (_ended_help(entry),)
+    if root.cause is _Cause.UNKNOWN and entry.action == "semaphore":
+        return (_ended_help(entry), *_order_help(root))
     return _order_help(root) if _crosses_nodes(root) else _cycle_help(root, enough)
 
 

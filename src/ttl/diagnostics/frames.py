@@ -12,6 +12,7 @@ from .span import Span
 _SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_torch", "pykernel"))
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_COMMANDS = os.path.dirname(sys.executable or os.devnull) + os.sep  # `ttl` is there
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -27,8 +28,8 @@ def _is_compiled_file(file: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_user_file(file: str) -> bool:
-    """Not ours, not Python's and not of an installed library such as numpy."""
-    if is_pyttl_file(file) or file.startswith((_STANDARD_LIBRARY, "<frozen")):
+    """Not ours, not Python's and not of an installed library such as numpy, nor a command."""
+    if is_pyttl_file(file) or file.startswith((_STANDARD_LIBRARY, _COMMANDS, "<frozen")):
         return False
     return not any(folder in file for folder in _INSTALLED)
 

@@ -104,6 +104,7 @@ def _simulated(program: Program, found: Diagnostic) -> Diagnostic:
 # Of the rules about the use of the language the frontend knows these as the simulator does; others
 # (1xxx), and that something is not compiled (7xxx), say nothing about a run on the simulator.
 RULES_OF_USE = (
+    codes.OUTSIDE_OPERATION,
     codes.WRONG_KERNEL_KIND,
     codes.NODE_OUTSIDE_GRID,
     codes.KERNEL_COUNT,

@@ -10,6 +10,16 @@ from .engine import ENGINE, Engine, engine
 from .transfer import Transfer
 
 
+def _not_a_transfer(value: object) -> RuleBroken:
+    from .described import described  # which imports this module
+
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"GroupTransfer.add() takes what ttl.copy() returns, not {described(value)}",
+        helps=("write group.add(ttl.copy(source, destination))",),
+    )
+
+
 class GroupTransfer:
     """Copies that are waited for together. Data movement kernels only."""
 
@@ -24,10 +34,7 @@ class GroupTransfer:
         """Let wait_all() wait for `transfer`; nothing else may, then."""
         self._refuse_if_done("add()")
         if not isinstance(transfer, Transfer):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"GroupTransfer.add() takes what ttl.copy() returns, not {transfer!r}",
-            )
+            raise _not_a_transfer(transfer)
         transfer.join(self)
         self.transfers.append(transfer)
 

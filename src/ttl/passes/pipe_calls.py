@@ -1,4 +1,4 @@
-"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0017.
+"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0018.
 
 post k      tell the source where the block is, see that it got there, count the post
 send k      wait for post k of every receiver, write the block, see that it got there, say so

@@ -205,8 +205,8 @@ class SimBlock(Block):
             end.released += 1
             other = end.other
             other.credits += 1
-            if other.sleeper is not None:  # next, while the block is in the processor's cache
-                kernel.ready.appendleft(other.sleeper)
+            if other.sleeper is not None:
+                kernel.wake(other.sleeper)
                 other.sleeper = None
 
     def release(self) -> None:
@@ -237,7 +237,7 @@ class SimBlock(Block):
         other = end.other
         other.credits += 1
         if other.sleeper is not None:
-            self.kernel.ready.appendleft(other.sleeper)
+            self.kernel.wake(other.sleeper)
             other.sleeper = None
         if self.kernel.recorder is not None:
             self.kernel.record_buffer(end.release_kind, end)

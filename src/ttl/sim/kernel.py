@@ -298,6 +298,17 @@ class KernelRun(Engine):
             value = what.buffer.filled if isinstance(what, BufferEnd) else value
             self._record(EventKind.KERNEL_RESUMED, subject, value)
 
+    def wake(self, sleeper: KernelRun) -> None:
+        """It comes next, while the block is in the processor's cache.
+
+        Behind a kernel that uses pipes it comes last: others can go on with what is on its way to
+        them, and the sleeper then finds more than one block.
+        """
+        if self.net_roles:
+            self.ready.append(sleeper)
+        else:
+            self.ready.appendleft(sleeper)
+
     def refuse_nested_exit(self) -> None:
         """A `with` inside the `with` of an older block of its buffer has ended before it."""
         raise self.exiting[0].left_too_early()
@@ -356,11 +367,13 @@ class KernelRun(Engine):
 
     def if_src(self, net: PipeNet, function: Callable[[Any], object]) -> None:
         self.require_data_movement("PipeNet.if_src()")
-        call_for_each(self._roles(net)[0], function, "if_src")
+        if roles := self._roles(net)[0]:
+            call_for_each(roles, function, "if_src")
 
     def if_dst(self, net: PipeNet, function: Callable[[Any], object]) -> None:
         self.require_data_movement("PipeNet.if_dst()")
-        call_for_each(self._roles(net)[1], function, "if_dst")
+        if roles := self._roles(net)[1]:
+            call_for_each(roles, function, "if_dst")
 
     def _roles(self, net: PipeNet) -> Roles:
         if self.is_shuffled:

@@ -128,7 +128,8 @@ def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
 def _wrong_function(call: str, function: object, error: TypeError) -> RuleBroken:
     return RuleBroken(
         codes.WRONG_ARGUMENT,
-        f"PipeNet.{call}() calls {described(function)} with one pipe: {error}"
+        f"PipeNet.{call}() calls {described(function)} with one pipe: "
+        f"it {str(error).partition('() ')[2] or error}"
         if callable(function)
         else f"PipeNet.{call}() takes a function, not {described(function)}",
         helps=(f"write `def f(pipe): ...` and {call}(f)",),

@@ -66,7 +66,7 @@ class Meeting:
         if not self.missing:
             del self.pipe.meetings[self.number]
             if self.sleepers:
-                kernel.simulation.ready.extend(self.sleepers)
+                kernel.simulation.ready.extendleft(reversed(self.sleepers))
                 self.sleepers = []
 
     @property
@@ -84,7 +84,12 @@ class PipeTransfer(SimTransfer):
     __slots__ = ("meeting",)
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
-        super().__init__(kernel, block, place)
+        # As SimTransfer does: programs make very many of them, and a call costs.
+        self.kernel = kernel
+        self.block = block
+        self.place = place
+        self.is_done = False
+        self.group = None
         self.meeting = meeting
 
     @property
@@ -103,7 +108,12 @@ class PipeTransfer(SimTransfer):
         kernel, meeting = self.kernel, self.meeting
         while meeting.missing:
             meeting.sleepers.append(kernel)
-            kernel.sleep(self, meeting.pipe.name, 0)
+            if kernel.recorder is not None:
+                kernel.sleep(self, meeting.pipe.name, 0)
+            else:  # the same, for the most common case
+                kernel.waiting_for = self
+                kernel.simulation.switch_to_next()
+                kernel.waiting_for = None
 
 
 class PipeSend(PipeTransfer):
@@ -116,34 +126,26 @@ class PipeSend(PipeTransfer):
         meeting, block = self.meeting, self.block
         self.sleep_until_all_are_there()
         for post in meeting.posts:  # rule LATE: the source may be changed from now on
-            post.take(block)
+            post.block.take(block)
         meeting.posts = []
         meeting.send = None
         block.end_reading()
 
 
 class PipeReceive(PipeTransfer):
-    __slots__ = ("has_data",)
+    __slots__ = ()
 
     start_kind = EventKind.PIPE_RECEIVE
     end_kind = EventKind.PIPE_RECEIVE_END
 
-    def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
-        super().__init__(kernel, block, meeting, place)
-        self.has_data = False
-
     def complete(self) -> None:
         meeting = self.meeting
-        self.sleep_until_all_are_there()
-        if not self.has_data:
-            assert meeting.send is not None
-            self.take(meeting.send.block)
+        if meeting.missing:
+            self.sleep_until_all_are_there()
+        if meeting.send is not None:  # else the data came when it was waited for
+            self.block.take(meeting.send.block)
             meeting.posts.remove(self)
         self.block.step(Event.COPY_INTO_DONE)
-
-    def take(self, source: SimBlock) -> None:
-        self.block.take(source)
-        self.has_data = True
 
 
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:

@@ -70,6 +70,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "broadcasts": lambda a, b, c: np.vstack(
         [a[32 * i, None, :128] * b[128 * i : 128 * i + 128, :1] + c[32 * i, 0] for i in range(4)]
     ),
+    "multicast-matmul": lambda a, b: a @ b,
 }
 
 
@@ -79,7 +80,7 @@ def test_the_kernels_mean_something(speed: Any, name: str, monkeypatch: pytest.M
     monkeypatch.setenv("TTLANG_COMPILE_ONLY", "")  # which loading them sets
     kernels = load_file(speed.FOLDER / "kernels.py")
     monkeypatch.setenv("TTLANG_COMPILE_ONLY", "0")
-    function, count = kernels.KERNELS[name]
+    function, count, grid = kernels.KERNELS[name]
     random = np.random.default_rng(0)
     arrays = [
         random.integers(-8, 9, (kernels.SIZE, kernels.SIZE)).astype(np.float32) / 8
@@ -87,7 +88,7 @@ def test_the_kernels_mean_something(speed: Any, name: str, monkeypatch: pytest.M
     ]
     inputs = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
     y = ttnn.zeros_like(inputs[0])
-    kernels.ttl.operation(grid=(1, 1))(function)(*inputs, y)
+    kernels.ttl.operation(grid=(grid, grid))(function)(*inputs, y)
     expected = REFERENCES[name](*arrays)
     rows, columns = expected.shape
     found = ttnn.to_numpy(y).astype(np.float32)[:rows, :columns]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -78,6 +79,7 @@ def test_the_calling_span_is_the_callers() -> None:
 
 def test_libraries_are_not_the_users_code() -> None:
     assert is_user_file(__file__)
+    assert not is_user_file(os.path.join(os.path.dirname(sys.executable), "ttl"))
     for module in (json, np, contextlib, sys.modules["ttl.diagnostics"]):
         assert not is_user_file(str(module.__file__))
 

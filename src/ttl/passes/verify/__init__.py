@@ -84,7 +84,7 @@ def _check_outputs(
     found = [
         *check_padding(walked),
         *check_covered(outputs, walked),
-        *check_written_twice(outputs, walked),
+        *check_written_twice(outputs, walked, with_warnings),
     ]
     if with_warnings:
         found += check_unused_pipes(walked)

@@ -323,7 +323,11 @@ class BlockWalk:
         if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
             oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
         oldest.forget(op)
-        oldest.step(Event.PUSH if is_push else Event.POP)
+        try:
+            oldest.step(Event.PUSH if is_push else Event.POP)
+        except RuleBroken as broken:
+            broken.helps += _guard(oldest)
+            raise
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
         end = op.buffer, ttl.ReserveOp if op.is_wait is None else ttl.WaitOp
@@ -468,6 +472,18 @@ def _is_multicast_to(buffer: SSAValue) -> bool:
     reserves = [use.operation for use in buffer.uses if isinstance(use.operation, ttl.ReserveOp)]
     users = [(op.block, use.operation) for op in reserves for use in op.block.uses]
     return any(isinstance(op, ttl.MulticastOp) and op.destination is block for block, op in users)
+
+
+def _guard(block: _Held) -> tuple[str, ...]:
+    """Of a block that was not written: who gets it from a pipe?"""
+    if block.life.state is not State.MUST_WRITE:
+        return ()
+    for use in block.acquire.block.uses:
+        op = use.operation
+        if isinstance(op, ttl.CopyOp) and isinstance(op.source.type, ttl.PipeType):
+            net = op.source.type.net.root_reference.data
+            return (f"if only receivers of `{net}` get it, write `if {net}.is_dst():` around it",)
+    return ()
 
 
 def _release_order(oldest: _Held) -> RuleBroken:

@@ -6,7 +6,7 @@ needs. Buffers, pipes, semaphores and nodes are numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -301,7 +301,6 @@ class UseSemaphore(Statement):
 
 def effects_of(names: Names, has_pipes: bool) -> dict[type[Operation], MakeStatement]:
     """How the operations that synchronize become statements."""
-    fresh = [0]
 
     def on_buffer(builder: Builder, op: Any) -> Statement:
         if ttl.is_resumed(op):  # another name for a block that the kernel holds
@@ -313,10 +312,12 @@ def effects_of(names: Names, has_pipes: bool) -> dict[type[Operation], MakeState
 
     found: dict[type[Operation], MakeStatement] = dict.fromkeys(BUFFER_KINDS, on_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
-    return {**found, **(_pipe_effects(names, fresh) if has_pipes else {}), **_semaphores(names)}
+    if has_pipes:
+        found |= _pipe_effects(names) | _transfer_effects()
+    return found | _semaphores(names)
 
 
-def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeStatement]:
+def _pipe_effects(names: Names) -> dict[type[Operation], MakeStatement]:
     def each_pipe(builder: Builder, op: ttl.ForEachPipeOp) -> Statement:
         block = op.body.block
         pipe, *carried = block.args
@@ -340,6 +341,18 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
 
     def role(builder: Builder, op: ttl.RoleOp) -> Statement:
         return HasRole(op, names, builder.register(op.result))
+
+    return {
+        **dict.fromkeys((ttl.IfSrcOp, ttl.IfDstOp), each_pipe),
+        ttl.PipeValueOp: pipe_value,
+        ttl.PipeCountOp: pipe_count,
+        ttl.LocalPipeOp: local_pipe,
+        **dict.fromkeys((ttl.IsSrcOp, ttl.IsDstOp, ttl.IsActiveOp), role),
+    }
+
+
+def _transfer_effects() -> dict[type[Operation], MakeStatement]:
+    fresh = [0]
 
     def copy(builder: Builder, op: ttl.CopyOp) -> Statement:
         result = builder.register(op.transfer)
@@ -365,15 +378,7 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
     def finish_group(builder: Builder, op: ttl.GroupWaitOp) -> Statement:
         return Group(Kind.FINISH_GROUP, op, builder.register(op.group))
 
-    made: dict[type[Operation], Callable[[Builder, Any], Statement]] = {
-        ttl.IfSrcOp: each_pipe,
-        ttl.IfDstOp: each_pipe,
-        ttl.PipeValueOp: pipe_value,
-        ttl.PipeCountOp: pipe_count,
-        ttl.LocalPipeOp: local_pipe,
-        ttl.IsSrcOp: role,
-        ttl.IsDstOp: role,
-        ttl.IsActiveOp: role,
+    return {
         ttl.CopyOp: copy,
         ttl.NoTransferOp: no_transfer,
         ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not handed on
@@ -382,7 +387,6 @@ def _pipe_effects(names: Names, fresh: list[int]) -> dict[type[Operation], MakeS
         ttl.GroupAddOp: add,
         ttl.GroupWaitOp: finish_group,
     }
-    return dict(made)
 
 
 def _semaphores(names: Names) -> dict[type[Operation], MakeStatement]:

@@ -178,11 +178,20 @@ def check_races(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnos
     return [_race(output, *clash) for clash, output in clashes if clash is not None]
 
 
-def check_written_twice(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
-    """The first tile of each tensor that two nodes write, where something may order them."""
+def check_written_twice(
+    outputs: Sequence[Output], walked: WalkedModule, with_reads: bool
+) -> list[Diagnostic]:
+    """The first tile of each tensor that two nodes write, where something may order them.
+
+    Or that one writes and another reads: the simulator follows their order in plain runs too.
+    """
     if not _may_be_ordered(walked):
         return []
-    clashes = [(_clash(output, output.writes), output) for output in outputs]
+    clashes = [
+        (_clash(output, output.writes) or (_clash(output, output.reads) if with_reads else None),
+         output)
+        for output in outputs
+    ]  # fmt: skip
     return [_twice(output, *clash) for clash, output in clashes if clash is not None]
 
 

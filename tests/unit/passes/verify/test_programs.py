@@ -280,6 +280,79 @@ def shapes_of_a_pipe(a, y):
         net.if_dst(receive)
 
 
+GATHER = [((0, 0), (2, 0)), ((1, 0), (2, 0))]
+
+
+def gathering(a, a_dfb, net, receive):
+    """The kernels of a gather to the third node, which receives by `receive`."""
+
+    def send():
+        def give(pipe):
+            with a_dfb.reserve() as blk:
+                ttl.copy(a[0, 0], blk).wait()
+            with a_dfb.wait() as blk:
+                ttl.copy(blk, pipe).wait()
+
+        net.if_src(give)
+
+    return send, receive
+
+
+@pipes((3, 1), GATHER)
+def two_posts_into_one_block(a, y, a_dfb, y_dfb, net):
+    """Legal where a node has one pipe; the third has two."""
+
+    def receive():
+        if net.is_dst():
+            with y_dfb.reserve() as blk:
+                posts = ttl.GroupTransfer()
+                net.if_dst(lambda pipe: posts.add(ttl.copy(pipe, blk)))
+                posts.wait_all()
+            drain(y_dfb, y, 0)
+
+    return gathering(a, a_dfb, net, receive)
+
+
+@pipes((3, 1), GATHER)
+def a_block_received_over_another(a, y, a_dfb, y_dfb, net):
+    def receive():
+        if net.is_dst():
+            with y_dfb.reserve() as blk:
+                net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())
+            drain(y_dfb, y, 0)
+
+    return gathering(a, a_dfb, net, receive)
+
+
+@pipes((3, 1), GATHER[:1])
+def all_push_what_one_receives(a, y, a_dfb, y_dfb, net):
+    """Nothing is written on nodes that receive nothing."""
+
+    def receive():
+        with y_dfb.reserve() as blk:
+            net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())
+        drain(y_dfb, y, ttl.node(dims=1))
+
+    return gathering(a, a_dfb, net, receive)
+
+
+@pipes((3, 1), GATHER[:1])
+def waited_for_by_others_only(a, y, a_dfb, y_dfb, net):
+    """The transfer is waited for on another node than that which started it."""
+
+    def receive():
+        x, _ = ttl.node(dims=2)
+        if net.is_dst():
+            with y_dfb.reserve() as blk:
+                posts = ttl.GroupTransfer()
+                net.if_dst(lambda pipe: posts.add(ttl.copy(pipe, blk)))
+                if x == 0:
+                    posts.wait_all()
+            drain(y_dfb, y, 0)
+
+    return gathering(a, a_dfb, net, receive)
+
+
 def semaphore(grid=(3, 1)):
     def made(kernels) -> Operation:
         @ttl.operation(grid=grid)
@@ -331,6 +404,10 @@ SAME = [
     receive_waited_before_the_send,
     everybody_sends_first,
     shapes_of_a_pipe,
+    two_posts_into_one_block,
+    a_block_received_over_another,
+    all_push_what_one_receives,
+    waited_for_by_others_only,
     too_few_increments,
 ]
 SHAPES = ((1, 4), (1, 4))
@@ -563,6 +640,14 @@ def test_the_guard_to_write_is_named(check: Callable) -> None:
     )
     assert error.notes == ("seen on 2 of 4 nodes; first on node (0, 0)",)
     assert error.helps == ("write `if net.is_dst():` around what `write` does with the block",)
+
+
+def test_who_fills_a_block_is_named(check: Callable) -> None:
+    error = check(all_push_what_one_receives, *SHAPES).error
+    assert error.notes[-1] == "on node (0, 0)"
+    assert error.helps[-1] == (
+        "if only receivers of `net` get it, write `if net.is_dst():` around it"
+    )
 
 
 @pipes((2, 1), [((0, 0), (1, 0)), ((1, 0), (0, 0))])
