@@ -249,6 +249,25 @@ def test_c2_arguments(make, kind, text):
     assert isinstance(error.value, TTLError)
 
 
+def test_c2_a_file_that_was_edited_and_run_again(backend, run_file):
+    """Threads are read from the file, as it is now."""
+    text = """
+from pykernel.d2m_api import *
+
+@pykernel_gen(grid=(1, 1))
+def kernel(x, out):
+    @compute()
+    def multiply(x_cb: CircularBuffer, out_cb: CircularBuffer):
+        out_cb.reserve().store(x_cb.pop() * FACTOR)
+
+    return Program(multiply)(x, out)
+"""
+    for factor in (2, 300):
+        out = np.zeros((32, 32), np.float32)
+        run_file(text.replace("FACTOR", str(factor)))["kernel"](ones(32, 32), out)
+        assert (out == factor).all()
+
+
 # C-14, C-16: the guide as printed -----------------------------------------------------------------
 
 

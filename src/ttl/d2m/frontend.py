@@ -53,6 +53,7 @@ from .objects import (
     check_set,
     checked_index,
     pair,
+    rectangle,
 )
 from .program import Call, Operand
 from .scopes import Bodies, with_bodies_marked
@@ -133,6 +134,7 @@ def dma(
     thread = _require(builder, "dma()")
     check_cores(core, mcast)
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
+    _check_rectangle(thread, core, mcast)
     ends = [_end(thread, end) for end in (src, dst)]
     parts: list[list[SSAValue]] = [part for end in ends for part in end]
     op = d2m.DmaOp.build(
@@ -174,6 +176,14 @@ def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
         result_types=[stream_type(device_type(operand, call))],
     )
     return builder.value(op, operand.name)
+
+
+def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
+    """As far as it is known."""
+    if core is not None and mcast is not None:
+        known = [*pair(core, "core"), *pair(mcast, "mcast")]
+        if all(isinstance(each, int) for each in known):
+            rectangle(core, mcast, builder.call.grid[::-1])
 
 
 def _pair(builder: KernelBuilder, value: Value, what: str) -> list[SSAValue]:
@@ -218,6 +228,7 @@ def _change(
     mcast: Value,
 ) -> None:
     thread = _require(builder, call)
+    _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
     number = semaphore_number(builder, value, call)
     builder.emit(kind.build(operands=[thread.handle(semaphore), number, *places]))

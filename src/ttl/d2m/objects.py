@@ -15,6 +15,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import DataflowBuffer
 from ttl.language import Semaphore as LanguageSemaphore
 from ttl.language.block import Block as TensorBlock
+from ttl.language.described import PUBLIC_CLASSES, PublicClass
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
@@ -350,6 +351,25 @@ class Semaphore:
         running.semaphore_wait(self.semaphore, value, at_least=False)
         if reset is not None:
             running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")
+
+
+PUBLIC_CLASSES.extend(
+    [
+        PublicClass(
+            CircularBuffer,
+            "a circular buffer",
+            ("pop", "reserve"),
+            {
+                "wait": "write pop(), which waits for the next block",
+                "push": "leave it out: what was reserved is pushed at the end of its body",
+            },
+        ),
+        PublicClass(
+            Stream, "a stream", (), {"shape": "index it by a coordinate of the grid: stream[y, x]"}
+        ),
+        PublicClass(Semaphore, "a semaphore", ("inc", "set", "wait")),
+    ]
+)
 
 
 # What dma() and semaphores may be given -----------------------------------------------------------

@@ -293,6 +293,14 @@ class Recompiled(ast.NodeTransformer):
         node.orelse = self.visit_body(node.orelse) if node.orelse else []
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """A new value, as it is compiled; the language's blocks would be added to in place."""
+        again = deepcopy(node.target)
+        again.ctx = ast.Load()
+        value = self.visit(_at(ast.BinOp(again, node.op, node.value), node))
+        made: ast.AST = _at(ast.Assign([node.target], value), node)
+        return made
+
     def visit_Await(self, node: ast.Await) -> ast.AST:
         value: ast.AST = self.visit(node.value)
         return value

@@ -42,7 +42,8 @@ def convert_ops(kernel: Kernel) -> None:
     if kernel.held is not None and not kernel.program.is_taken:
         make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
         output = kernel.program.operands[-1]
-        make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
+        push = make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
+        push.location = kernel.body.args[output.position].location
 
 
 def _require_known(kernel: Kernel) -> None:
