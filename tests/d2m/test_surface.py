@@ -176,6 +176,27 @@ def test_c2_buffers_are_not_handed_on():
         kernel(ones(), ones())
 
 
+def test_c2_verbose_threads_show_their_ir(monkeypatch, capsys):
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, out):
+        @compute(verbose=True)
+        def loud(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            out_cb.reserve().store(x_cb.pop())
+
+        @datamovement()
+        def quiet(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            pass
+
+        return Program(loud, quiet)(x, out)
+
+    kernel(ones(), ones())
+    shown = capsys.readouterr().err
+    assert "thread `loud`:" in shown and "d2m.reserve %out_cb" in shown
+    assert "quiet" not in shown
+
+
 def test_c2_a_tensor_may_be_given_twice(backend):
     @pykernel_gen(grid=(1, 1))
     def kernel(x, y, out):

@@ -87,13 +87,13 @@ Maker = Callable[[Any], Thread]
 
 
 def compute(verbose: bool = False) -> Maker:
-    """A thread that calculates."""
+    """A thread that calculates; `verbose` shows its IR when it is compiled."""
     span = calling_span()
     return lambda function: make_thread(KernelKind.COMPUTE, function, verbose, span)
 
 
 def datamovement(verbose: bool = False) -> Maker:
-    """A thread that moves data."""
+    """A thread that moves data; `verbose` shows its IR when it is compiled."""
     span = calling_span()
     return lambda function: make_thread(KernelKind.DATAMOVEMENT, function, verbose, span)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.printer import Printer
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Span, codes
 from ttl.dialects import d2m, ttl
@@ -113,14 +115,25 @@ def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
 
 
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
+    _require_known("core_index", dim)
     functions.check_dim("core_index", dim)
     value = builder.value(d2m.CoreIndexOp.of(dim))
     builder.naturals.add(value)
     return value
 
 
+def _require_known(call: str, dim: Value) -> None:
+    if isinstance(dim, SSAValue):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call}() of a dimension that is known only when the kernel runs",
+            helps=(f"write it as a number: {call}(0)",),
+        )
+
+
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
     assert isinstance(builder, ThreadBuilder)
+    _require_known("iter_index", dim)
     iteration = builder.call.iteration
     check_counter(dim, len(iteration.iterators) if iteration else 0)
     value = builder.value(d2m.IterIndexOp.of(dim))
@@ -349,7 +362,16 @@ def _region(
     if not found:
         remove_unused(builder.entry)
         block_math_to_linalg(builder.entry)
+    if thread.verbose:
+        _show(thread, builder.entry)
     return Region(builder.entry)
+
+
+def _show(thread: Thread, body: Block) -> None:
+    """What `verbose=True` asks for: the thread's operations, before any pass."""
+    print(f"thread `{thread.name}`:", file=sys.stderr)
+    Printer(stream=sys.stderr).print_block(body)
+    print(file=sys.stderr)
 
 
 def _unbuilt(body: Block) -> list[Diagnostic]:
