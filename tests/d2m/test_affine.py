@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from pykernel.d2m_api import *
-from stages_d2m import initial, lowered
+from stages_d2m import initial, lowered, parse
 from ttl.diagnostics import TTLError
+from ttl.integrations.metal_program import run_metal
 
 
 def matmul(grid=(2, 3), factors=(1, 1, 4), **options):
@@ -139,3 +140,15 @@ def test_c5_affine_ir(monkeypatch, tmp_path):
     assert "block_factors = [], grid = #ttcore.grid<2x2>, indexing_maps = []" in looped
     assert "d2m.iter_index" not in looped and "d2m.yield" not in looped
     assert len(re.findall(r"scf.for %iter", looped)) == 2
+
+
+def test_c12_more_steps_than_cores(monkeypatch, tmp_path):
+    """The programs that make tiles for 16 steps have no more cores than the chip."""
+    monkeypatch.setenv("TTLANG_FINAL_MLIR", str(tmp_path / "final.mlir"))
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    lhs, rhs, out = numbers(32, 512), numbers(512, 64), np.zeros((32, 64), np.float32)
+    matmul(grid=(1, 2), factors=(1, 1, 16))(lhs, rhs, out)
+    text = (tmp_path / "final.mlir").read_text()
+    assert re.findall(r"enqueue_program.* on <(\w+)>", text) == ["1x8", "8x2", "1x2", "1x2"]
+    run_metal(parse(text), [lhs, rhs, out])
+    np.testing.assert_array_equal(out, lhs @ rhs)
