@@ -524,3 +524,13 @@ def test_c11_linalg_to_loops_within_dst(dtype, registers, monkeypatch, tmp_path)
     assert sections and 0 < max(stored) <= registers
     calls = applied(PIPELINES["d2m-to-ttkernel"], loops)
     assert "ttkernel.cb_wait_front" in calls and "ttl.tile_call" not in calls
+
+
+def test_c17_pipelines_are_named_where_a_pass_is_unknown(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "test.mlir"
+    file.write_text(initial(elementwise("+"), monkeypatch, tmp_path))
+    assert main(["opt", str(file), "-p", "linalg-to-loop"]) != 0
+    shown = capsys.readouterr().err
+    assert "did you mean linalg-to-loops" in shown and "pipelines: linalg-to-loops" in shown
+    assert main(["opt", str(file), "-p", "linalg-to-loops"]) != 0
+    assert "the pipeline: d2m-generic-replace-globals, " in capsys.readouterr().err
