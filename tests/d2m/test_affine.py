@@ -31,11 +31,40 @@ def numbers(*shape):
     return np.random.default_rng(sum(shape)).integers(-4, 5, shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("use_tile_matmul", [True, False])
-def test_c13_matmul_template(backend, use_tile_matmul):
+PRODUCTS = [
+    ((2, 3), (1, 1, 4), True),
+    ((2, 3), (1, 1, 4), False),
+    ((2, 1), (1, 3, 2), True),  # several blocks of the output on each core
+    ((1, 1), (2, 3, 1), True),
+]
+
+
+@pytest.mark.parametrize(("grid", "factors", "use_tile_matmul"), PRODUCTS)
+def test_c13_matmul_template(backend, grid, factors, use_tile_matmul):
     lhs, rhs, out = numbers(64, 128), numbers(128, 96), np.zeros((64, 96), np.float32)
-    matmul(use_tile_matmul=use_tile_matmul)(lhs, rhs, out)
+    matmul(grid, factors, use_tile_matmul=use_tile_matmul)(lhs, rhs, out)
     np.testing.assert_array_equal(out, lhs @ rhs)
+
+
+def test_c13_blocks_of_the_output_by_rows(backend):
+    """Whatever the order of the iterators in the maps."""
+
+    @pykernel_gen(grid=(1, 1), block_factors=[3, 2], indexing_maps=[lambda k, m: (m, k)] * 2)
+    def kernel(x, out):
+        @compute()
+        def copy(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            block = x_cb.pop()
+            if iter_index(0) == 1:
+                out_cb.reserve().store(block + block)
+            else:
+                out_cb.reserve().store(block)
+
+        return Program(copy)(x, out)
+
+    x, out = numbers(64, 96), np.zeros((64, 96), np.float32)
+    kernel(x, out)
+    x[:, 32:64] *= 2
+    np.testing.assert_array_equal(out, x)
 
 
 def test_c13_fused_templates(backend):
@@ -103,7 +132,7 @@ MISTAKES = [
     (dict(dim=3), "iter_index(3)"),
     (dict(maps=TWO, factors=(1, 1)), "2 indexing_maps for 3 tensors"),
     (dict(factors=(1, 1)), "block_factors=[1, 1] for 3 iterators"),
-    (dict(factors=(2, 1, 2)), "2 steps of iterator 0, which is parallel"),
+    (dict(factors=(1, 0, 2)), "block_factors=[1, 0, 2]"),
     (dict(factors=(1, 1, 3)), "which 3 cores cannot share"),
     (dict(extra=[idle]), "has one compute thread"),
 ]

@@ -440,8 +440,16 @@ def _moves(call: Call) -> DictionaryAttr:
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
             "written": BoolAttr.from_bool(call.is_written_back),
             "taken": BoolAttr.from_bool(bool(call.takers)),
+            "blocks": ArrayAttr([IntegerAttr(n, i64) for n in _blocks(call)]),
         }
     )
+
+
+def _blocks(call: Call) -> list[int]:
+    """Of the output on each core, by dimension."""
+    if call.iteration is None:
+        return [1] * len(call.grid)
+    return [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
 
 
 def _name_blocks(regions: list[Region], kinds: list[str]) -> None:

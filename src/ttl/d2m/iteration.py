@@ -1,8 +1,9 @@
 """The affine form: `indexing_maps` say which blocks of the tensors each iteration works on.
 
 The program then has one compute thread. Its body runs for every iteration, and the blocks of the
-inputs are moved for it. A parallel iterator goes over cores, a reduction over `block_factors` steps
-on each core; its dimension of a tensor is divided into as many blocks.
+inputs are moved for it. A parallel iterator goes over cores and over `block_factors` blocks of the
+output on each of them, a reduction over `block_factors` steps for each of these; its dimension of a
+tensor is divided into as many blocks.
 """
 
 from __future__ import annotations
@@ -37,18 +38,30 @@ class Iteration:
         return tuple(1 if d is None else self._count(d, grid) for d in self.maps[position])
 
     def _count(self, iterator: int, grid: Shape) -> int:
+        factor: int = self.factors[iterator]
         if self.iterators[iterator] == REDUCTION:
-            return self.factors[iterator]
-        return grid[self.maps[-1].index(iterator)]
+            return factor
+        return grid[self.maps[-1].index(iterator)] * factor
 
     def block(self, position: int, core: Shape, counters: Shape) -> Shape:
         """The block of a tensor that an iteration works on."""
         return tuple(
             0 if d is None
             else counters[d] if self.iterators[d] == REDUCTION
-            else core[self.maps[-1].index(d)]
+            else core[self.maps[-1].index(d)] * self.factors[d] + counters[d]
             for d in self.maps[position]
         )  # fmt: skip
+
+    def outputs(self) -> list[list[Shape]]:
+        """For each block of a core's output the counters of its steps, in their order."""
+        reduced = [d for d, kind in enumerate(self.iterators) if kind == REDUCTION]
+        order = [*(d for d in self.maps[-1] if d is not None), *reduced]
+        steps = list(product(*(range(self.factors[d]) for d in reduced)))
+        found = []
+        for block in product(*(range(self.factors[d]) for d in order[: len(self.maps[-1])])):
+            counters = [dict(zip(order, (*block, *step), strict=True)) for step in steps]
+            found.append([tuple(each[d] for d in range(len(order))) for each in counters])
+        return found
 
     def with_factors(self, factors: Any, tensors: int, span: Span | None) -> Iteration:
         """For a call; WrongValue if it does not fit the number of tensors."""
@@ -63,16 +76,10 @@ class Iteration:
         if not is_listed or not all(type(factor) is int and factor > 0 for factor in factors):
             raise wrong_value(
                 f"block_factors={factors!r} for {len(self.iterators)} iterators",
-                "write one positive integer for each: the steps of a reduction, 1 for the others",
+                "write one positive integer for each: the steps of a reduction, blocks of a core "
+                "for the others",
                 span,
             )
-        for number, (kind, factor) in enumerate(zip(self.iterators, factors, strict=True)):
-            if kind == PARALLEL and factor != 1:
-                raise wrong_value(
-                    f"block_factors: {factor} steps of iterator {number}, which is parallel",
-                    "a core has one block of the output: write 1, and a larger grid",
-                    span,
-                )
         return Iteration(self.iterators, self.maps, tuple(factors))
 
 
@@ -144,33 +151,41 @@ _COUNTERS: dict[int, Shape] = {}
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """What the body of the compute thread is run for."""
+    """What the body of the compute thread is run for; each block of the output is pushed."""
 
-    factors: Shape
+    iteration: Iteration
+    output: CircularBuffer
 
     def __iter__(self) -> Iterator[Shape]:
         running = engine("iter_index()")
         try:
-            for counters in product(*map(range, self.factors)):
-                _COUNTERS[id(running)] = counters
-                yield counters
+            for steps in self.iteration.outputs():
+                for counters in steps:
+                    _COUNTERS[id(running)] = counters
+                    yield counters
+                self.output.push_shard()
         finally:
             _COUNTERS.pop(id(running), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Fills the buffers of the inputs, block by block."""
+class Mover:
+    """Fills the buffers of the inputs, block by block; empties that of the output."""
 
     iteration: Iteration
-    inputs: tuple[CircularBuffer, ...]
+    buffers: tuple[CircularBuffer, ...]
 
-    def run(self) -> None:
-        running = engine("read_blocks()")
-        core = running.node()[::-1]
-        for counters in product(*map(range, self.iteration.factors)):
-            for position, cb in enumerate(self.inputs):
-                cb.fill(self.iteration.block(position, core, counters))
+    def read(self) -> None:
+        core = engine("read_blocks()").node()[::-1]
+        for steps in self.iteration.outputs():
+            for counters in steps:
+                for position, cb in enumerate(self.buffers[:-1]):
+                    cb.fill(self.iteration.block(position, core, counters))
+
+    def write(self) -> None:
+        core = engine("write_shards()").node()[::-1]
+        for steps in self.iteration.outputs():
+            self.buffers[-1].empty(self.iteration.block(-1, core, steps[0]))
 
 
 def counter(dim: Any, running: Engine) -> int:

@@ -214,11 +214,16 @@ class CircularBuffer:
 
     def write_to_shard(self) -> None:
         """The output's buffer is the core's shard."""
-        running = engine("write_to_shard()")
-        self._write(running, running.wait(self.buffer))
+        self.empty(engine("write_to_shard()").node()[::-1])
 
-    def _write(self, running: Engine, block: Any) -> None:
-        running.copy(block, self.shard.part(running, running.node()[::-1])).wait()
+    def empty(self, index: Shape) -> None:
+        """The next block goes to that of the tensor at `index`."""
+        running = engine("empty()")
+        self._write(running, running.wait(self.buffer), index)
+
+    def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
+        place = running.node()[::-1] if index is None else index
+        running.copy(block, self.shard.part(running, place)).wait()
         block.pop()
 
 

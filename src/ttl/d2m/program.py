@@ -19,7 +19,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
-from .iteration import Iteration, Iterations, Reader
+from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import CircularBuffer, Semaphore, Stream, require_output_unstreamed
 from .threads import (
@@ -236,29 +236,37 @@ class Body:
         objects = self._declare()
         call = self.call
         computes = [(thread,) for thread in call.program.threads if thread.is_compute]
-        iterations = None if call.iteration is None else Iterations(call.iteration.factors)
+        iterations = None
         if call.iteration is not None:
-            inputs = tuple(objects[: len(call.operands) - 1])
-            collected.kernels.append(self._reader(Reader(call.iteration, inputs)))
+            buffers = tuple(objects[: len(call.operands)])
+            iterations = Iterations(call.iteration, buffers[-1])
+            collected.kernels += self._movers(Mover(call.iteration, buffers))
         for threads in (*call.movers, *computes):
             functions = [
                 running(t, _by_parameter(t, objects), call.moves(t), iterations) for t in threads
             ]
             function = one_after_the_other(threads, functions)
             collected.kernels.append(KernelFunction(threads[0].kind, function, call.uses(threads)))
-        if call.extra is not None:
+        if call.extra is not None and call.iteration is None:
             first = call.program.threads[-1]
             name = "write_shards" if call.extra.writes else "read_shards"
             function = mover(first, name, _by_parameter(first, objects), call.extra)
             collected.kernels.append(KernelFunction(KernelKind.DATAMOVEMENT, function))
 
-    def _reader(self, reader: Reader) -> KernelFunction:
-        """The kernel that moves what the maps name; it stands where the thread stands."""
+    def _movers(self, mover: Mover) -> list[KernelFunction]:
+        """The kernels that move what the maps name; they stand where the thread stands."""
         (thread,) = self.call.program.threads
-        names = self.call.program.names("cb")[:-1]
-        uses = frozenset(("reserve", name) for name in names)
-        function = calling(thread, "read_blocks", reader, "run")
-        return KernelFunction(KernelKind.DATAMOVEMENT, function, uses)
+        *inputs, output = self.call.program.names("cb")
+        found = []
+        if inputs:
+            uses = frozenset(("reserve", name) for name in inputs)
+            function = calling(thread, "read_blocks", mover, "read")
+            found.append(KernelFunction(KernelKind.DATAMOVEMENT, function, uses))
+        if self.call.is_written_back:
+            uses = frozenset({("wait", output)})
+            function = calling(thread, "write_shards", mover, "write")
+            found.append(KernelFunction(KernelKind.DATAMOVEMENT, function, uses))
+        return found
 
     def _declare(self) -> list[Any]:
         call = self.call

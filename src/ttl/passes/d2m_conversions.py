@@ -24,7 +24,7 @@ from ttl.dialects.linalg_math import block_math_of
 
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
 from .kernel_calls import add
-from .module_pass import UNREAD, Maker, branch_end, erase
+from .module_pass import OVER_BLOCKS, UNREAD, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
 from .node_calls import minus
 
@@ -40,7 +40,8 @@ def convert_ops(kernel: Kernel) -> None:
     for scope in [op for op in kernel.body.ops if isinstance(op, scf.ExecuteRegionOp)]:
         _dissolve(scope)
     if kernel.held is not None and not kernel.program.is_taken:
-        make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
+        assert isinstance(kernel.held.owner, Operation)
+        make = Maker(InsertPoint.before(branch_end(kernel.held.owner)), kernel.origin)
         output = kernel.program.operands[-1]
         push = make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
         push.location = kernel.body.args[output.position].location
@@ -92,8 +93,16 @@ def _hold(self: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> S
     """rule SHARD"""
     if self.held is None:
         assert not is_wait, "a thread that takes the output"
-        self.held = self.acquire(Maker(InsertPoint.before(self.first), op), ttl.ReserveOp, operand)
+        make = Maker(InsertPoint.before(_first(self, op)), op)
+        self.held = self.acquire(make, ttl.ReserveOp, operand)
     return self.held
+
+
+def _first(self: Kernel, op: Operation) -> Operation:
+    """Of the kernel, or of the loop over the core's blocks of the output."""
+    loop = next((each for each in _and_around(op) if OVER_BLOCKS in each.attributes), None)
+    first = None if loop is None else loop.regions[0].block.first_op
+    return first or self.first
 
 
 def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:

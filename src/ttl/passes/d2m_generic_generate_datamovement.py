@@ -1,18 +1,20 @@
 """d2m-generic-generate-datamovement: in affine form a thread that reads what the maps name.
 
-For each iteration it fills the buffer of every input with the block that the input's map gives: at
-the core's coordinate where an iterator is parallel, at the step where it is a reduction.
+For each iteration it fills the buffer of every input with the block that the input's map gives: one
+of the core's where an iterator is parallel, that of the step where it is a reduction.
 """
 
 from __future__ import annotations
 
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
+from .kernel_calls import add
 from .module_pass import Maker
 
 
@@ -51,9 +53,14 @@ def _reader_of(body: Block, position: int) -> Operation | None:
 def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
     if iterator is None:
         return make.index(0)
-    if affine.iterators[iterator] == "parallel":
-        return make.value(d2m.CoreIndexOp.of(affine.maps[-1].index(iterator)))
-    return make.value(d2m.IterIndexOp.of(iterator))
+    factor = affine.factors[iterator]
+    step = make.value(d2m.IterIndexOp.of(iterator)) if factor > 1 else None
+    if affine.iterators[iterator] == "reduction":
+        return step or make.index(0)
+    core = make.value(d2m.CoreIndexOp.of(affine.maps[-1].index(iterator)))
+    if step is None:
+        return core
+    return add(make, make.value(arith.MuliOp(core, make.index(factor))), step)
 
 
 def _read(make: Maker, tensor: SSAValue, index: list[SSAValue], cb: SSAValue) -> None:

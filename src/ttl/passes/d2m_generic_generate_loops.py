@@ -1,5 +1,6 @@
 """d2m-generic-generate-loops: the iterators of the affine form become loops in the threads.
 
+Loops over blocks of the output are marked: what is held, is held for one of them.
 Behind it the generic is in explicit form: `block_factors`, `indexing_maps` and `iterator_types` are
 empty, and `d2m.iter_index` is the variable of a loop.
 """
@@ -8,13 +9,13 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
-from .module_pass import Maker, erase
+from .module_pass import OVER_BLOCKS, Maker, erase
 
 
 class D2mGenericGenerateLoops(ModulePass):
@@ -31,16 +32,21 @@ class D2mGenericGenerateLoops(ModulePass):
 def _loops(body: Block, generic: d2m.GenericOp) -> None:
     inside = list(body.ops)
     origin = inside[0] if inside else generic
-    place = body
-    counters: list[SSAValue | None] = []  # None: an iterator of one step
+    place, affine = body, generic.iteration
+    counters: list[SSAValue | None] = [None] * len(affine.factors)  # None: one step
     for op in inside:
         op.detach()
-    for factor in generic.iteration.factors:
-        if factor == 1:
-            counters.append(None)
-            continue
-        place, counter = _loop(Maker.at_end(place, origin), factor)
-        counters.append(counter)
+    # Blocks of the output outside, row by row; their steps inside.
+    parallel = [iterator for iterator in affine.maps[-1] if iterator is not None]
+    reduced = [iterator for iterator in range(len(counters)) if iterator not in parallel]
+    for iterator in (*parallel, *reduced):
+        if affine.factors[iterator] > 1:
+            make = Maker.at_end(place, origin)
+            place, counters[iterator] = _loop(make, affine.factors[iterator])
+            if iterator in parallel:
+                loop = place.parent_op()
+                assert loop is not None
+                loop.attributes[OVER_BLOCKS] = UnitAttr()
     _fill(place, inside, counters)
 
 
