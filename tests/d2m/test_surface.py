@@ -37,7 +37,13 @@ WRONG_DECORATORS = [
     (dict(grid=(1, 1), indexing_maps=[lambda i: (i,)]), ValueError, "something else"),
     (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, 1)]), ValueError, "something else"),
     (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i + j, j)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i.x, j)]), ValueError, "something else"),
     (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, 0)]), ValueError, "of the output"),
+    (
+        dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, j)], iterator_types=3),
+        ValueError,
+        "iterator_types=3",
+    ),
     (
         dict(grid=(1, 1), indexing_maps=[lambda i, j, k: (i, k), lambda i, j: (i, j)]),
         ValueError,

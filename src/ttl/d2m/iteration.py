@@ -113,9 +113,11 @@ def make_iteration(maps: Any, iterators: Any, span: Span | None) -> Iteration | 
             span,
         )
     kinds = tuple(PARALLEL if number in output else REDUCTION for number in range(count))
-    if iterators is not None and tuple(iterators) != kinds:
+    if iterators is not None and (
+        not isinstance(iterators, (tuple, list)) or tuple(iterators) != kinds
+    ):
         raise wrong_value(
-            f"iterator_types={list(iterators)!r}",
+            f"iterator_types={iterators!r}",
             f"write {list(kinds)!r}: those of the output's map are parallel, others reductions",
             span,
         )
@@ -125,7 +127,7 @@ def make_iteration(maps: Any, iterators: Any, span: Span | None) -> Iteration | 
 def _map(given: Callable[..., Any], count: int, span: Span | None) -> Map:
     try:
         results = given(*(_Dim(number) for number in range(count)))
-    except TypeError:  # arithmetic
+    except Exception:  # of the user's: arithmetic, attributes, whatever a map may not have
         results = None
     is_zero = [type(each) is int and each == 0 for each in _items(results)]
     is_dim = [isinstance(each, _Dim) for each in _items(results)]
