@@ -82,6 +82,7 @@ GRAPHS = [
     # repeated along some of the leading dimensions
     ("add", "", [(2, 40, 64), (40, 64), (2, 40, 64)], np.add),
     ("multiply", "", [(2, 1, 64), (2, 40, 1), (2, 40, 64)], np.multiply),
+    ("logical_not", "", [(64, 32), (64, 32)], lambda x: (x == 0).astype(np.float32)),
     # only moved
     ("permute", "{permutation = array<i64: 1, 0>}", [(40, 64), (64, 40)], np.transpose),
     # products: not square, batches, one matrix for all of them
@@ -100,6 +101,8 @@ def test_shapes(call, attributes, shapes, meaning):
     rng = np.random.default_rng(4)
     sign = -1 if call == "max" else 1  # what tensors are padded with must not win
     arrays = [sign * rng.uniform(1, 2, shape).astype(np.float32) for shape in shapes[:-1]]
+    if call == "logical_not":
+        arrays[0][::2] = 0
     (found,) = run_ttir(parse(one(call, attributes, shapes)), arrays)
     np.testing.assert_allclose(found, meaning(*arrays), rtol=1e-5)
 
