@@ -40,10 +40,34 @@ def lambda_of(code: CodeType) -> ast.Lambda | None:
     return None
 
 
+# The source of each function when it was first asked for, and the function, which stays with it.
+_SOURCES: dict[int, tuple[CodeType, str]] = {}
+
+
 def _source(code: CodeType) -> str:
-    """As the file is now: a module may have been edited and loaded again."""
-    linecache.checkcache(code.co_filename)
-    return "".join(linecache.getlines(code.co_filename))
+    """A file may be edited while its functions run; loaded again it has others."""
+    if id(code) not in _SOURCES:
+        source = "".join(linecache.getlines(code.co_filename))
+        if code not in _codes(source):
+            linecache.checkcache(code.co_filename)
+            source = "".join(linecache.getlines(code.co_filename))
+        _SOURCES[id(code)] = code, source
+    return _SOURCES[id(code)][1]
+
+
+@lru_cache(maxsize=32)
+def _codes(source: str) -> frozenset[CodeType]:
+    """What the functions of a file are compiled to."""
+    try:
+        left = [compile(source, "", "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return frozenset()
+    found = set()
+    while left:
+        inside = [each for each in left.pop().co_consts if isinstance(each, CodeType)]
+        found.update(inside)
+        left += inside
+    return frozenset(found)
 
 
 def _definitions(source: str) -> tuple[ast.FunctionDef, ...]:
