@@ -15,6 +15,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from . import fast_paths
 from .executable import Executable
 
+torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 aten = torch.ops.aten
 BACKEND = "tt"
 
@@ -99,6 +100,6 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
 
 
 def register() -> None:
-    """Make the backend known to torch.compile."""
+    """Make the backend known to torch.compile where it is no entry point of an installed package."""
     if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
         torch._dynamo.register_backend(Compiled, name=BACKEND)

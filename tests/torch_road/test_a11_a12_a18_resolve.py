@@ -79,18 +79,26 @@ def test_a11_second_resolve_gives_the_same_bytes():
     assert resolve(shapes=[[128, 32]] * 3) != resolve()
 
 
-def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_device():
+def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_device(tmp_path):
+    """Nor is what captures models loaded, where the backend is an entry point."""
+    installed = tmp_path / "pyttl-0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Name: pyttl\nVersion: 0\n")
+    entry_point = "[torch_dynamo_backends]\ntt = tt_torch.capture:Compiled\n"
+    (installed / "entry_points.txt").write_text(entry_point)
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from ttl.ttnn import device\n"
         "device.open_device = None\n"
         "from test_a11_a12_a18_resolve import resolve\n"
         "sys.stdout.buffer.write(resolve())\n"
-        "assert 'ttnn' not in sys.modules"
+        "assert not {'ttnn', 'torch._dynamo', 'torch._functorch.aot_autograd'} & set(sys.modules)"
     )
     here = os.path.dirname(__file__)
     environment = os.environ | {"PYTHONHASHSEED": "7"}
-    environment["PYTHONPATH"] = os.pathsep.join([os.path.dirname(here), *sys.path])
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [str(tmp_path), os.path.dirname(here), *sys.path]
+    )
     command = [sys.executable, "-P", "-c", program, here]
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert done.stdout == resolve()
