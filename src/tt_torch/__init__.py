@@ -41,7 +41,7 @@ def _register_backend() -> None:
     try:
         found = _metadata.distribution("pyttl").entry_points.select(group="torch_dynamo_backends")
     except _metadata.PackageNotFoundError:
-        found = ()
+        found = _metadata.EntryPoints()
     if not found:
         from . import capture
 

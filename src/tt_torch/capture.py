@@ -100,6 +100,6 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
 
 
 def register() -> None:
-    """Make the backend known to torch.compile where it is no entry point of an installed package."""
+    """Make the backend known to torch.compile, which has not found it as an entry point."""
     if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
         torch._dynamo.register_backend(Compiled, name=BACKEND)
