@@ -36,6 +36,10 @@ def __getattr__(name: str) -> _Any:
     return getattr(exported, name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def _register_backend() -> None:
     """torch.compile finds an entry point by itself; a folder on the path has none."""
     try:
