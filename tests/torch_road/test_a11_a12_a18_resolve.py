@@ -134,6 +134,21 @@ def test_a11_environment_is_restored_and_errors_come_through(monkeypatch):
     assert "TTLANG_COMPILE_ONLY" not in os.environ
 
 
+def test_a11_under_ttl_check(monkeypatch):
+    """A model cannot go on without the artifact: it is compiled, and what is wrong is raised."""
+    expected = resolve()
+    monkeypatch.setenv("TTL_CHECK", "1")
+    assert resolve() == expected
+
+    @tt_lang_operation(operation_id="tests.empty", arg_roles=["in", "in", "out"])
+    @ttl.operation(grid=(1, 1))
+    def empty(a, b, y):
+        pass
+
+    with pytest.raises(ttl.TTLError, match="0 compute and 0 data movement kernels"):
+        resolve(empty)
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
