@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from .executable import Executable
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 aten = torch.ops.aten
 BACKEND = "tt"
+TRACING = RLock()  # torch traces in one thread at a time
 
 
 @cache
@@ -82,7 +84,7 @@ class Compiled:
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    with constants_on_cpu():
+    with TRACING, constants_on_cpu():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )

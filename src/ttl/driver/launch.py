@@ -132,7 +132,7 @@ class Driver:
             compiled = with_sources(compiled, Path(program.operation.kernel_folder or "."))
         if compiled is not None and captured is not None:
             captured.append((compiled, list(program.tensors.values())))
-            self.checks.errors.setdefault(program.operation, 0)  # else it had not been compiled
+            self.checks.errors.setdefault(id(program.operation), 0)  # else it had not been compiled
         if not config.compile_only:
             artifact = compiled if config.backend != "sim" or loads_kernels else None
             self._run(program, artifact, target, config)
