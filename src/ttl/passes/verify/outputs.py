@@ -81,10 +81,13 @@ def _add_unreached(outputs: dict[int, Output], walked: WalkedModule) -> None:
     """Tensors that kernels would write, if any node came to it."""
     for kernel in walked.kernels:
         for op in kernel.function.walk():
-            if isinstance(op, ttl.TensorSliceOp) and (copy := _copy(op, "destination")) is not None:
-                position, name = tensor_of(kernel, op)
-                touch = Touch(Access(kernel.name, walked.nodes[0], True), span_of(copy.location))
-                outputs.setdefault(position, Output(name, _shape(op.tensor), [touch]))
+            if not isinstance(op, ttl.TensorSliceOp) or (copy := _copy(op, "destination")) is None:
+                continue
+            position, name = tensor_of(kernel, op)
+            touch = Touch(Access(kernel.name, walked.nodes[0], True), span_of(copy.location))
+            is_tiled = block_type(op.tensor.type).layout is TILE_LAYOUT
+            made = Output(name, _shape(op.tensor), [touch], are_writes_known=is_tiled)
+            outputs.setdefault(position, made)
 
 
 def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget) -> None:
