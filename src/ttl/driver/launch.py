@@ -122,9 +122,9 @@ class Driver:
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
         captured = CAPTURED.get()  # of a model: without the artifact there is nothing to go on with
-        if config.check and captured is None:
-            if self.checks.refuse(program, target, config) or config.compile_only:
-                return
+        checks = config.check and captured is None
+        if checks and (self.checks.refuse(program, target, config) or config.compile_only):
+            return
         wants_artifact = config.wants_artifact or program.operation.kernel_folder is not None
         compiled = self.compile(program, target, config) if wants_artifact else None
         loads_kernels = program.operation.loads_kernels

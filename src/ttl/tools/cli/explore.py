@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     """Compare the results of all seeds with those of the schedule without one."""
     expected = _calls(options, None)
     if not expected:
-        print(f"ttl: {options.file} calls no operation on the simulator; nothing was explored", file=sys.stderr)
+        message = f"{options.file} calls no operation on the simulator; nothing was explored"
+        print(f"ttl: {message}", file=sys.stderr)
         return 1
     for seed in range(options.schedules):
         found = _calls(options, seed)
