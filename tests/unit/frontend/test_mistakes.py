@@ -181,11 +181,6 @@ CASES = {
     "false assertion": Case(
         "TTL1003", "this assertion is false", read="[[assert SIZE == 3]]"
     ),
-    "assertion at run time": Case(
-        "TTL7003",
-        "`assert` of a run-time condition",
-        read="for i in range(2):\n                [[assert i == 0]]",
-    ),
     "number too large": Case(
         "TTL7003",
         "4294967296 does not fit in the 32 bits that kernels calculate integers with",

@@ -1,4 +1,8 @@
-// api/debug/assert.h: does nothing unless the watcher is on.
+// api/debug/assert.h: as with the watcher on.
 #pragma once
 
-#define ASSERT(condition, ...) ((void)0)
+namespace ttl_assert {
+[[noreturn]] void failed(int line);
+}
+
+#define ASSERT(condition, ...) ((condition) ? (void)0 : ttl_assert::failed(__LINE__))
