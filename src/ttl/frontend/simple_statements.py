@@ -103,7 +103,7 @@ def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
     if not isinstance(condition, SSAValue) and not condition and not builder.facts:
         raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
-    text = node.msg.value if isinstance(node.msg, ast.Constant) else ""
+    text = str(node.msg.value) if isinstance(node.msg, ast.Constant) else ""
     check(builder, condition, f"raised AssertionError: {text}".removesuffix(": "))
 
 
