@@ -152,6 +152,18 @@ CASES = {
         read="kind = None\n            for i in range(3000):\n                "
         'kind = "a" if (i + row) % 2 else 3\n            other = 1 if [[kind]] is None else 2',
     ),
+    "kind that a loop in a loop decides": Case(
+        "TTL7001",
+        "a loop that changes `kind`, which is the str 'a' at its start",
+        read='kind = "a"\n            for i in range(row):\n                for j in range(row):\n'
+        '                    kind = "b"\n            other = 1 if [[kind]] == "a" else 2',
+    ),
+    "kind that a branch in a loop decides": Case(
+        "TTL7001",
+        "a loop that changes `kind`, which is the str 'a' at its start",
+        read='kind = "a"\n            for i in range(row + 3):\n                if i > row:\n'
+        '                    kind = "b"\n            other = 1 if [[kind]] == "a" else 2',
+    ),
     "int becomes float": Case(
         "TTL7003",
         "`count` is a tuple before the loop and a float in it",
