@@ -84,7 +84,7 @@ class Carried:
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
         for variable in sorted(variables):
             value = self.before.get(variable, MISSING)
-            if isinstance(value, Unusable):
+            if isinstance(value, Unusable) and variable[1].isidentifier():
                 self.refused[variable] = value
             if value is MISSING or isinstance(value, Unusable):
                 continue

@@ -74,11 +74,7 @@ void zone(const char* name, bool is_end, int line) {
 
 }  // namespace ttl_profile
 
-namespace ttl_assert {
-
-void failed(int line) { fault(line, "an assertion of the kernel is false"); }
-
-}  // namespace ttl_assert
+void assert_and_hang(int line) { fault(line, "an assertion of the kernel is false"); }
 
 namespace ttl_print {
 

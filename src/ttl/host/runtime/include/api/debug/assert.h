@@ -1,8 +1,6 @@
 // api/debug/assert.h: as with the watcher on.
 #pragma once
 
-namespace ttl_assert {
-[[noreturn]] void failed(int line);
-}
+[[noreturn]] void assert_and_hang(int line);
 
-#define ASSERT(condition, ...) ((condition) ? (void)0 : ttl_assert::failed(__LINE__))
+#define ASSERT(condition, ...) ((condition) ? (void)0 : assert_and_hang(__LINE__))
