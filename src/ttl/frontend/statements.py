@@ -319,6 +319,9 @@ def _join_or_split(
             return rest[count:]
         count += needed
         jumps = jumps_out([step for step in rest[:count] if isinstance(step, ast.stmt)])
+        for step in rest[:count]:
+            if isinstance(step, Iteration):  # the end of an iteration comes with it
+                jumps |= jumps_out(step.body) - {ast.Continue}
         count = max(count, len(_up_to_jumps(rest, jumps)[0]))
         builder.go_back(mark)
         builder.count_path()
