@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import ttl
 from differential.moves import COLUMNS, agree, mover, run
-from ttl.diagnostics import KernelFault
+from golden.example_programs import load_file
+from ttl.diagnostics import CompileError, KernelFault
 
 SIZE = 3
 TABLE = (5, 2, 7)
@@ -493,6 +496,95 @@ def test_an_int_beyond_32_bits_is_a_fault_and_not_another_number(monkeypatch) ->
     monkeypatch.setenv("TTL_BACKEND", "host")
     with pytest.raises(KernelFault, match="leaves its 32 bits"):
         run(mover(read, 1), 1)
+
+
+FAILING = {
+    "an item behind the end": ("TABLE[n + 2]", "IndexError: tuple index out of range"),
+    "an item before the start": ("TABLE[-n - 3]", "IndexError: tuple index out of range"),
+    "a changed item": ("put(n + 2)", "IndexError: list assignment index out of range"),
+    "a false assertion": ("claim(n < 1)", "AssertionError: too many"),
+    "a division by zero": ("8 / (n - 1)", "ZeroDivisionError: division by zero"),
+    "a float divided": ("8.0 // (n - 1)", "ZeroDivisionError: float floor division by zero"),
+    "a shift by less than nothing": ("1 << (0 - n)", "ValueError: negative shift count"),
+}
+
+
+@pytest.mark.parametrize("backend", ["sim", "host"])
+@pytest.mark.parametrize("case", FAILING)
+def test_what_python_raises_fails_compiled_too(case: str, backend: str, tmp_path, monkeypatch):
+    """On one of two nodes."""
+    text, error = FAILING[case]
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    with pytest.raises((KernelFault, CompileError), match=re.escape(error)):
+        run(mover(kernel_of(text, tmp_path), 1, (2, 1)), 1, 2)
+
+
+BEYOND = {
+    "a shift": ("1 << (n + 31)", "shifts a 32-bit integer by 31 or more"),
+    "a float": ("int((n + 1) * 1e10)", "makes an int of a float that 32 bits do not hold"),
+    "what only the executor sees": ("TABLE[math.floor((n + 3) * 1.0)]", "assertion of the kernel"),
+}
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_what_32_bits_do_not_hold_fails(case: str, tmp_path, monkeypatch) -> None:
+    text, error = BEYOND[case]
+    monkeypatch.setenv("TTL_BACKEND", "host")
+    with pytest.raises((KernelFault, CompileError), match=error):
+        run(mover(kernel_of(text, tmp_path), 1, (2, 1)), 1, 2)
+
+
+def kernel_of(text: str, folder):
+    """A kernel that calculates `text` with the number n of its node."""
+    path = folder / "kernel.py"
+    path.write_text(KERNEL.replace("TEXT", text))
+    return load_file(path).read
+
+
+KERNEL = """
+import math
+import ttl
+
+TABLE = (5, 2, 7)
+
+def claim(condition):
+    assert condition, "too many"
+    return 1
+
+def read(a, dfb):
+    def kernel():
+        n = ttl.node(dims=1)
+
+        def put(place):
+            items = [1, 2, 3]
+            items[place] = 4
+            return items[0]
+
+        number = TEXT
+        with dfb.reserve() as block:
+            ttl.copy(a[0, 1 if number > 3 else 0], block).wait()
+
+    return kernel
+"""
+
+
+def test_shifts_and_assertions_that_hold() -> None:
+    def read(a, dfb):
+        def kernel():
+            n = ttl.node(dims=1)
+            places = [0, 0, 0]
+            for i in range(n + 3):
+                assert i < 5, "as far as it goes"
+                places[i % 3 - 3] += 1 << (i + 1)
+                send(dfb, a, (100 >> (i * 10)) % 64)
+                if n > 4:
+                    assert SIZE < 0, "not reached"
+            send(dfb, a, places[0])
+            send(dfb, a, places[-2 + n])
+
+        return kernel
+
+    assert numbers(read, 5) == [36, 0, 0, 2, 4]
 
 
 def test_the_variable_of_a_loop_behind_it() -> None:

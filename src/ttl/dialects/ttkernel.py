@@ -39,6 +39,7 @@ from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, TILE_OPS, TileC
 DATAFLOW = "api/dataflow/dataflow_api.h"
 PROFILER = "api/debug/kernel_profiler.hpp"
 DPRINT = "api/debug/dprint.h"
+ASSERT = "api/debug/assert.h"
 COMPUTE = "api/compute/"
 
 # Not functions of the chip's: a method of the accessor, and one that the kernel's text defines.

@@ -485,6 +485,15 @@ class PrintOp(IRDLOperation):
     values = var_operand_def()
 
 
+@irdl_op_definition
+class AssertOp(IRDLOperation):
+    """Where the condition is false the kernel fails: it `error`, as in "raised IndexError"."""
+
+    name = "ttl.assert"
+    condition = operand_def(i1)
+    error = prop_def(StringAttr)
+
+
 # Scalars: what arith has not ----------------------------------------------------------------------
 
 
@@ -757,6 +766,7 @@ _OPERATIONS: list[type[IRDLOperation]] = [
     GroupWaitOp,
     SignpostOp,
     PrintOp,
+    AssertOp,
     FloorDivideOp,
     RemainderOp,
     FillOp,

@@ -186,12 +186,12 @@ class _Join:
 
     def variable(self, name: str, one: Value, other: Value) -> Any:
         """A template for the value after the branch."""
+        is_hidden = not name.isidentifier()  # the value of an expression or of a function
         for value in (one, other):
-            if isinstance(value, Unusable):
-                return value
+            if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
+                return value if one is other or is_hidden else Unusable(value.broken)
         if one is MISSING or other is MISSING:
             return on_some_paths(name)
-        is_hidden = not name.isidentifier()  # the value of an expression or of a function
         template = self.value(one, other, is_hidden)
         if template is not MISSING:
             return template

@@ -340,7 +340,7 @@ class KernelBuilder:
             return self._around(name)
         value = self.values.get(variable, MISSING)
         if value is MISSING:
-            raise RuleBroken(
+            raise FlowBroken(  # an iteration before may have given it one
                 codes.NOT_IN_KERNELS,
                 f"`{name}` has no value here",
                 helps=("assign it before, on every path",),

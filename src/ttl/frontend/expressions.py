@@ -21,7 +21,7 @@ from .data_movement import tensor_slice
 from .decided import as_constant, is_reached, known_number, needs_constant, node_object
 from .environment import NodeObjects
 from .functions import local_function
-from .items import comprehension, new, unpacked
+from .items import comprehension, from_start, new, unpacked
 from .operators import binary, compare, folded, unary
 from .scalars import is_run_time
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
@@ -207,10 +207,7 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         message = f"IndexError: {type(owner).__name__} index out of range"
         raise RuleBroken(codes.WRONG_ARGUMENT, message)
 
-    is_before = scalars.compare(builder, ast.Lt(), index, 0)
-    if index not in builder.naturals and is_before is not False:  # Python counts from the end then
-        from_end = scalars.arithmetic(builder, ast.Add(), index, len(owner))
-        index = choose(builder, is_before, lambda: from_end, lambda: given)
+    index = from_start(builder, owner, index)
 
     def item(position: int) -> Value:
         if position == len(owner) - 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -82,11 +82,10 @@ def _is_list_of_scalars(container: Value) -> bool:
 
 def _set_scalar(builder: KernelBuilder, items: list[Value], index: Value, value: Value) -> None:
     """A number in a list, at a place that may be known only at run time: each is it or is not."""
-    is_negative = scalars.compare(builder, ast.Lt(), index, 0) if is_run_time(index) else False
-    if not is_run_time(index) or is_negative is not False:
-        where = _constant(builder, index)
-        changed(builder, items, lambda: items.__setitem__(where, value))
+    if not is_run_time(index):
+        changed(builder, items, lambda: items.__setitem__(index, value))
         return
+    index = from_start(builder, items, index, "assignment ")
 
     def chosen(position: int) -> Value:
         is_here = scalars.compare(builder, ast.Eq(), index, position)
@@ -94,6 +93,25 @@ def _set_scalar(builder: KernelBuilder, items: list[Value], index: Value, value:
 
     new_items = [chosen(position) for position in range(len(items))]
     changed(builder, items, lambda: items.__setitem__(slice(None), new_items))
+
+
+def from_start(
+    builder: KernelBuilder, items: Sequence[Value], index: SSAValue, what: str = ""
+) -> Value:
+    """The place of an item whose index is a run-time value; it may count from the end."""
+    size, given = len(items), index
+    is_before = scalars.compare(builder, ast.Lt(), index, 0)
+    if index not in builder.naturals and is_before is not False:
+        from_end = scalars.arithmetic(builder, ast.Add(), index, size)
+        index = choose(builder, is_before, lambda: from_end, lambda: given)
+        scalars.check(builder, scalars.compare(builder, ast.GtE(), index, 0), _error(items, what))
+    scalars.check(builder, scalars.compare(builder, ast.Lt(), index, size), _error(items, what))
+    return index
+
+
+def _error(items: Sequence[Value], what: str) -> str:
+    kind = "range object" if isinstance(items, range) else type(items).__name__
+    return f"raised IndexError: {kind} {what}index out of range"
 
 
 def delete_item(builder: KernelBuilder, container: Value, index: Value) -> None:

@@ -79,10 +79,13 @@ class Carried:
         self.start: list[SSAValue] = []
         self.templates: dict[Variable, Any] = {}
         self.fixed: dict[Variable, _Changing] = {}
+        self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
         self.handed = HandedOn(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
         for variable in sorted(variables):
             value = self.before.get(variable, MISSING)
+            if isinstance(value, Unusable) and variable[1].isidentifier():
+                self.refused[variable] = value
             if value is MISSING or isinstance(value, Unusable):
                 continue
             mark, handed_mark = len(self.start), len(self.handed.start)
@@ -169,6 +172,9 @@ class Carried:
         for variable, fixed in self.fixed.items():
             if ends[variable] is not fixed:
                 unusable[variable] = fixed
+        for variable, refused in self.refused.items():
+            if ends[variable] is not refused:  # a loop around sees that it has changed
+                unusable[variable] = Unusable(refused.broken)
         for variable in ends:
             if variable not in self.before:
                 unusable[variable] = on_some_paths(variable[1])

@@ -12,7 +12,7 @@ from operator import eq, ne
 from typing import Any
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f64, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -102,8 +102,8 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
         return builder.value(BITWISE[sign](*operands))
     if sign == "/" or (float in kinds and sign in FLOAT_OPS):
         operands = [as_kind(builder, value, float) for value in (left, right)]
-        if sign == "/" and not isinstance(right, SSAValue) and right == 0:
-            raise _division_by_zero(sign)
+        if sign == "/":
+            _check_divisor(builder, sign, right)
         return builder.value(FLOAT_OPS[sign](*operands))
     if float in kinds and sign in ("//", "%"):
         return _divide_floats(builder, sign, left, right)
@@ -114,9 +114,31 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     one, other = (as_kind(builder, value, int) for value in (left, right))
     if sign in ("//", "%"):
         return _divide(builder, sign, one, other, right)
-    if sign in ("<<", ">>") and not isinstance(right, SSAValue) and not 0 <= right < 32:
-        raise RuleBroken(codes.NOT_IN_KERNELS, f"a shift of a 32-bit integer by {right}")
+    if sign in ("<<", ">>"):
+        return _shift(builder, sign, one, right)
     return integer(builder, INDEX_OPS[sign], one, other)
+
+
+MOST_SHIFTED = 31  # C++ shifts less than the 32 bits of an int
+
+
+def _shift(builder: KernelBuilder, sign: str, one: SSAValue, count: Value) -> SSAValue:
+    """To the left as a product: one that leaves the 32 bits is noticed then."""
+    if not isinstance(count, SSAValue) and not 0 <= count <= MOST_SHIFTED:
+        raise RuleBroken(codes.NOT_IN_KERNELS, f"a shift of a 32-bit integer by {count}")
+    if isinstance(count, SSAValue) and count not in builder.naturals:
+        is_natural = compare(builder, ast.GtE(), count, 0)
+        check(builder, is_natural, "raised ValueError: negative shift count")
+    if sign == ">>":
+        if isinstance(count, SSAValue):
+            count = extreme(builder, min, (count, MOST_SHIFTED))
+        return integer(builder, arith.ShRSIOp, one, as_kind(builder, count, int))
+    if not isinstance(count, SSAValue) and count < MOST_SHIFTED:
+        return integer(builder, arith.MuliOp, one, builder.index(1 << count))
+    fits = compare(builder, ast.Lt(), count, MOST_SHIFTED)
+    check(builder, fits, f"shifts a 32-bit integer by {MOST_SHIFTED} or more")
+    power = integer(builder, arith.ShLIOp, builder.index(1), as_kind(builder, count, int))
+    return integer(builder, arith.MuliOp, one, power)
 
 
 def integer(
@@ -147,11 +169,26 @@ def _divide(
 
 def _divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> SSAValue:
     """As Python does it, so that the rest has the divisor's sign."""
-    if not isinstance(right, SSAValue) and right == 0:
-        raise _division_by_zero(sign)
+    _check_divisor(builder, sign, right)
     one, other = (as_kind(builder, value, float) for value in (left, right))
     kind = ttl.FloorDivideOp if sign == "//" else ttl.RemainderOp
     return builder.value(kind.of(one, other))
+
+
+def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
+    if not isinstance(divisor, SSAValue) and divisor == 0:
+        raise _division_by_zero(sign)
+    error = {"/": "division", "//": "float floor division", "%": "float modulo"}[sign]
+    is_nonzero = compare(builder, ast.NotEq(), divisor, 0)
+    check(builder, is_nonzero, f"raised ZeroDivisionError: {error} by zero")
+
+
+def check(builder: KernelBuilder, condition: Value, error: str) -> None:
+    """The kernel fails where the condition is false: it `error`, as in "raised IndexError"."""
+    if isinstance(condition, SSAValue) or not condition:
+        properties = {"error": StringAttr(error)}
+        operand = as_kind(builder, condition, bool)
+        builder.emit(ttl.AssertOp.create(operands=[operand], properties=properties))
 
 
 def _division_by_zero(sign: str) -> RuleBroken:
@@ -380,8 +417,8 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
     (kind,) = scalar_kinds("abs()", value)
     if kind is bool or value in builder.naturals:
         return as_kind(builder, value, int)
-    positive = negate(builder, value)
-    is_negative = compare(builder, ast.Lt(), value, 0)
+    positive = arithmetic(builder, ast.Sub(), 0, value)  # of zero it is zero, not -0.0
+    is_negative = compare(builder, ast.Lt() if kind is int else ast.LtE(), value, 0)
     if not isinstance(is_negative, SSAValue):
         return positive if is_negative else value
     result = builder.value(arith.SelectOp(is_negative, positive, value))
@@ -393,6 +430,9 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
 def to_int(builder: KernelBuilder, value: Value) -> Value:
     (kind,) = scalar_kinds("int()", value)
     if kind is float:
+        for sign, end in ((ast.Gt(), -(2.0**31) - 1), (ast.Lt(), 2.0**31)):
+            fits = compare(builder, sign, value, end)
+            check(builder, fits, "makes an int of a float that 32 bits do not hold")
         return builder.value(arith.IndexCastOp(builder.value(arith.FPToSIOp(value, i32)), INDEX))
     return as_kind(builder, value, int)
 

@@ -21,7 +21,7 @@ from .expressions import expression, subscript
 from .functions import local_function
 from .items import bind, changed, delete_item, unpacked
 from .operators import binary
-from .scalars import SIGNS, truth
+from .scalars import SIGNS, check, truth
 
 
 def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
@@ -101,10 +101,10 @@ def _module(name: str) -> ModuleType:
 
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
-    if isinstance(condition, SSAValue):
-        raise not_in_kernels("`assert` of a run-time condition")
-    if not condition:
+    if not isinstance(condition, SSAValue) and not condition and not builder.facts:
         raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
+    text = str(node.msg.value) if isinstance(node.msg, ast.Constant) else ""
+    check(builder, condition, f"raised AssertionError: {text}".removesuffix(": "))
 
 
 def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
@@ -41,6 +42,7 @@ from .items import iterated
 from .loops import (
     EndlessLoop,
     FlowLoop,
+    RangeValue,
     assigned,
     endless_loop,
     loop_over,
@@ -49,9 +51,10 @@ from .loops import (
     steps_of,
     stored_names,
 )
+from .operators import binary
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
-from .scalars import as_kind, common_kind, kind_of, truth
+from .scalars import as_kind, common_kind, is_run_time, kind_of, truth
 from .simple_statements import STATEMENTS, bind_target, expression_statement
 from .source import kernel_tree
 from .steps import (
@@ -316,6 +319,9 @@ def _join_or_split(
             return rest[count:]
         count += needed
         jumps = jumps_out([step for step in rest[:count] if isinstance(step, ast.stmt)])
+        for step in rest[:count]:
+            if isinstance(step, Iteration):  # the end of an iteration comes with it
+                jumps |= jumps_out(step.body) - {ast.Continue}
         count = max(count, len(_up_to_jumps(rest, jumps)[0]))
         builder.go_back(mark)
         builder.count_path()
@@ -361,24 +367,40 @@ def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
         body: Steps = (*node.body, End(lambda: None, ast.Continue))
         loop_over(builder, steps, node, loop, lambda: sequence(builder, body))
 
+    def attempt() -> tuple[bool, CannotCompile | FlowBroken | None]:
+        return _try_loop(builder, tuple(node.body), jumps, translate, rest)
+
     mark = builder.mark()
     outer = builder.may_be_unrolled
     builder.may_be_unrolled = count is not None and builder.has_room(count)
-    is_loop, error = _try_loop(builder, tuple(node.body), jumps, translate, rest)
+    is_loop, error = attempt()
     builder.may_be_unrolled = outer
     if not is_loop and count is not None and builder.may_unroll(count):
         builder.go_back(mark)
         return unrolled(builder, node, iterated(over), rest)
-    if not is_loop and count is not None and not jumps and not is_middle(node):
-        tried = tuple(builder.diagnostics)
+    if not is_loop and not is_middle(node):
         builder.go_back(mark)
-        if (left := _with_ends_apart(builder, node, iterated(over), rest)) is not None:
+        if (left := _partly_unrolled(builder, node, steps, rest)) is not None:
             return left
         builder.go_back(mark)
-        builder.diagnostics[:] = tried
+        _, error = attempt()  # for what is wrong with it
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
+
+
+def _partly_unrolled(
+    builder: KernelBuilder, node: ast.For, steps: RangeValue, rest: Steps
+) -> Steps | None:
+    """With the first or last iterations apart from the loop; None if that does not help."""
+    if steps.count is not None:
+        if jumps_out(node.body) & {ast.Break, ast.Return}:
+            return None
+        return _with_ends_apart(builder, node, iterated(steps), rest)
+    if is_run_time(steps.step):
+        return None
+    apart = partial(_first_of_for, builder, node, steps)
+    return _with_first_apart(builder, node, apart, rest)
 
 
 def _try_loop(
@@ -447,6 +469,38 @@ def _with_ends_apart(
     return None
 
 
+class OtherIterations(ast.While):
+    """A `while` whose first iteration stands before it."""
+
+
+def _with_first_apart(
+    builder: KernelBuilder,
+    node: ast.For | ast.While,
+    apart: Callable[[], ast.If],
+    rest: Steps,
+) -> Steps | None:
+    """A loop whose first iteration gives variables the values that the others go on with."""
+    if jumps_out(node.body):
+        return None
+    mistakes = len(builder.diagnostics)
+    left = statement(builder, ast.fix_missing_locations(ast.copy_location(apart(), node)), rest)
+    return left if len(builder.diagnostics) == mistakes else None
+
+
+def _first_of_for(builder: KernelBuilder, node: ast.For, steps: RangeValue) -> ast.If:
+    sign = ast.Lt() if steps.step > 0 else ast.Gt()
+    test = ast.Compare(_value(steps.start), [sign], [_value(steps.stop)])
+    second = binary(builder, ast.Add(), steps.start, steps.step)
+    others = ast.For(node.target, _value(RangeValue(second, steps.stop, steps.step)), node.body, [])
+    first = ast.Assign([node.target], _value(steps.start))
+    return ast.If(test, [first, *node.body, ast.copy_location(others, node)], [])
+
+
+def _first_of_while(node: ast.While) -> ast.If:
+    others = OtherIterations(node.test, node.body, [])
+    return ast.If(node.test, [*node.body, ast.copy_location(others, node)], [])
+
+
 def unrolled(
     builder: KernelBuilder, node: ast.For, items: list[Value], rest: Steps
 ) -> Steps:
@@ -482,14 +536,24 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
             lambda: sequence(builder, body),
         )
 
+    def attempt() -> tuple[bool, CannotCompile | FlowBroken | None]:
+        return _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+
     mark = builder.mark()
     try:
-        _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+        is_loop, error = attempt()
     except EndlessLoop:
         if isinstance(node.test, ast.Constant):
             raise
         builder.go_back(mark)
         return unrolled_while(builder, node, rest)
+    if not is_loop and not isinstance(node, OtherIterations):
+        builder.go_back(mark)
+        apart = partial(_first_of_while, node)
+        if (left := _with_first_apart(builder, node, apart, rest)) is not None:
+            return left
+        builder.go_back(mark)
+        _, error = attempt()  # for what is wrong with it
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
@@ -669,6 +733,7 @@ FLOW: dict[type[ast.stmt], Callable[[KernelBuilder, Any, Steps], Steps]] = {
     ast.If: if_statement,
     ast.For: for_loop,
     ast.While: while_loop,
+    OtherIterations: while_loop,
     ast.Match: match_statement,
     ast.Break: break_loop,
     ast.Continue: continue_loop,

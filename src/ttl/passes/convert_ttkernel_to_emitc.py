@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ttl.dialects import emitc, ttkernel
+from ttl.dialects import emitc, ttkernel, ttl
 
 from .cpp_expressions import (
     ARITHMETIC,
@@ -563,6 +563,18 @@ def dprint(self: _FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
     )
 
 
+def check(self: _FileMaker, op: ttl.AssertOp, make: Maker) -> None:
+    """On the chip it costs nothing unless the watcher is on."""
+    self.includes.add(ttkernel.ASSERT)
+    make.add(
+        emitc.CallOpaqueOp.create(
+            operands=[self.values[op.condition]],
+            properties={"callee": StringAttr("ASSERT")},
+            result_types=[],
+        )
+    )
+
+
 def _cpp_string(text: str) -> str:
     """In octal escapes what is not printable ASCII: they end after three digits."""
     shown = {"\n": "\\n", '"': '\\"', "\\": "\\\\", "?": "\\?"}
@@ -602,6 +614,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttkernel.TensorAccessorOp: tensor_accessor,
     ttkernel.SignpostOp: signpost,
     ttkernel.DprintOp: dprint,
+    ttl.AssertOp: check,
     ttkernel.CommonArgOp: common_arg,
     ttkernel.TableOp: table,
     ttkernel.ArrayOp: array,

@@ -31,7 +31,7 @@ def helper(block):
     return block + block
 
 
-@ttl.operation(grid=(1, 1))
+@ttl.operation(grid=(1, 2))
 def operation(a, y):
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
     w_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 2))
@@ -146,6 +146,24 @@ CASES = {
     "before its value": Case(
         "TTL7003", "`late` has no value here", read="x = [[late]]\n            late = 1"
     ),
+    "kind that a long loop decides": Case(
+        "TTL7001",
+        "a loop that changes `kind`, which is None at its start",
+        read="kind = None\n            for i in range(3000):\n                "
+        'kind = "a" if (i + row) % 2 else 3\n            other = 1 if [[kind]] is None else 2',
+    ),
+    "kind that a loop in a loop decides": Case(
+        "TTL7001",
+        "a loop that changes `kind`, which is the str 'a' at its start",
+        read='kind = "a"\n            for i in range(row):\n                for j in range(row):\n'
+        '                    kind = "b"\n            other = 1 if [[kind]] == "a" else 2',
+    ),
+    "kind that a branch in a loop decides": Case(
+        "TTL7001",
+        "a loop that changes `kind`, which is the str 'a' at its start",
+        read='kind = "a"\n            for i in range(row + 3):\n                if i > row:\n'
+        '                    kind = "b"\n            other = 1 if [[kind]] == "a" else 2',
+    ),
     "int becomes float": Case(
         "TTL7003",
         "`count` is a tuple before the loop and a float in it",
@@ -156,7 +174,8 @@ CASES = {
         "TTL7001",
         "a loop that changes `blk`, which is a block at its start",
         read="blk = a_blk\n            for i in range(row):\n                [[blk]].push()\n"
-        "                blk = a_dfb.reserve()",
+        "                blk = a_dfb.reserve()\n                if i > 3:\n"
+        "                    break",
     ),
     "store into a block with another name": Case(
         "TTL7001",
@@ -180,11 +199,6 @@ CASES = {
     ),
     "false assertion": Case(
         "TTL1003", "this assertion is false", read="[[assert SIZE == 3]]"
-    ),
-    "assertion at run time": Case(
-        "TTL7003",
-        "`assert` of a run-time condition",
-        read="for i in range(2):\n                [[assert i == 0]]",
     ),
     "number too large": Case(
         "TTL7003",

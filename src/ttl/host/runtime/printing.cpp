@@ -1,8 +1,10 @@
-// Signposts, and what kernels print, one record behind the other, for the launcher to read: a tag, then its data.
+// Signposts, assertions, and what kernels print, one record behind the other, for the launcher to
+// read: a tag, then its data.
 #include <cstring>
 
 #include "machine.h"
 
+#include "api/debug/assert.h"
 #include "api/debug/dprint.h"
 #include "api/debug/kernel_profiler.hpp"
 
@@ -71,6 +73,8 @@ void zone(const char* name, bool is_end, int line) {
 }
 
 }  // namespace ttl_profile
+
+void assert_and_hang(int line) { fault(line, "an assertion of the kernel is false"); }
 
 namespace ttl_print {
 

@@ -1,7 +1,7 @@
 """A kernel without its data: control flow, synchronization, and the scalars they depend on.
 
 rule NEEDED    kept are the operations that synchronize or slice tensors, divisions that may be by
-               zero, the control flow around them, and the scalars that these use
+               zero, assertions, the control flow around them, and the scalars that these use
 rule ALIKE     a loop does the same in every iteration if no condition, bound or synchronization in
                it depends on its variable, and it carries nothing that is needed: it is walked once
 """
@@ -27,6 +27,7 @@ from .statements import (
     Budget,
     Calculate,
     CannotEvaluate,
+    Check,
     Loop,
     NodeArgument,
     NodeIndex,
@@ -174,6 +175,8 @@ class Builder:
         if isinstance(op, arith.ConstantOp):
             self.constants[self.register(op.result)] = _constant(op)
             return None
+        if isinstance(op, ttl.AssertOp):
+            return Check(op, self.register(op.condition))
         if isinstance(op, ttl.NodeIndexOp):
             return NodeIndex(op.dimension.value.data, self.register(op.result))
         if isinstance(op, ttl.RuntimeArgOp):
@@ -273,7 +276,9 @@ class Builder:
 
 
 def _may_fail(op: Operation) -> bool:
-    """A division whose divisor may be zero."""
+    """A division whose divisor may be zero, or an assertion."""
+    if isinstance(op, ttl.AssertOp):
+        return True
     if not isinstance(op, DIVISIONS):
         return False
     divisor = op.rhs.owner

@@ -75,7 +75,8 @@ class Walk:
     def fail(self, op: Operation, error: Exception) -> None:
         """The program fails here when it runs."""
         if not self.is_guessing:
-            self.faults.append((op, raised(kernel_name(op), error)))
+            text = f"raised {type(error).__name__}: {error}"
+            self.faults.append((op, failed(op, text)))
 
 
 def kernel_name(op: Operation) -> str:
@@ -86,10 +87,8 @@ def kernel_name(op: Operation) -> str:
     return parent.sym_name.data
 
 
-def raised(kernel: str, error: Exception) -> RuleBroken:
-    return RuleBroken(
-        codes.KERNEL_EXCEPTION, f"kernel `{kernel}` raised {type(error).__name__}: {error}"
-    )
+def failed(op: Operation, error: str) -> RuleBroken:
+    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel_name(op)}` {error}")
 
 
 class Statement:
@@ -136,6 +135,22 @@ class Calculate(Statement):
             low, high = divisor.extremes() if divisor.count <= MOST_DIVISORS else (1, 1)
             if low <= 0 <= high and 0 in divisor.all_values():
                 walk.fail(self.op, ZeroDivisionError("integer division or modulo by zero"))
+
+
+@dataclass(slots=True)
+class Check(Statement):
+    op: ttl.AssertOp
+    condition: int
+
+    def run(self, walk: Walk) -> None:
+        condition = walk.values[self.condition]
+        if isinstance(condition, Expression):
+            is_small = condition.count <= MOST_DIVISORS
+            holds = not is_small or all(condition.all_values())
+        else:
+            holds = condition is UNKNOWN or bool(condition)
+        if not holds and not walk.is_guessing:
+            walk.faults.append((self.op, failed(self.op, self.op.error.data)))
 
 
 @dataclass(slots=True)

@@ -1,4 +1,6 @@
-// api/debug/assert.h: does nothing unless the watcher is on.
+// api/debug/assert.h: as with the watcher on.
 #pragma once
 
-#define ASSERT(condition, ...) ((void)0)
+[[noreturn]] void assert_and_hang(int line);
+
+#define ASSERT(condition, ...) ((condition) ? (void)0 : assert_and_hang(__LINE__))
