@@ -15,6 +15,7 @@ from ttl.trace.events import RawEvent
 
 from .buffer_ends import consumers, producers
 from .leftovers import leftover_diagnostics
+from .marks import BY_MARK, subject_of
 from .program import (
     AWAIT_AT_LEAST,
     AWAIT_SPACE,
@@ -47,6 +48,13 @@ _EVENT_KINDS = (
     EventKind.COPY_END,
     EventKind.SIGNPOST_BEGIN,
     EventKind.SIGNPOST_END,
+    EventKind.PIPE_SEND,
+    EventKind.PIPE_SEND_END,
+    EventKind.PIPE_RECEIVE,
+    EventKind.PIPE_RECEIVE_END,
+    EventKind.SEMAPHORE_SET,
+    EventKind.SEMAPHORE_INC,
+    EventKind.SEMAPHORE_WAIT,
 )
 _COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
 _SIGNPOST_EVENTS = (EventKind.SIGNPOST_BEGIN, EventKind.SIGNPOST_END)
@@ -92,13 +100,18 @@ def _event(
     compiled: CompiledOperation, event: EventStruct, nodes: list[tuple[int, int]]
 ) -> RawEvent:
     kind, kernel, value = _EVENT_KINDS[event.kind], compiled.kernels[event.kernel], event.value
+    node = nodes[event.node]
+    if event.subject & BY_MARK:
+        mark = kernel.marks[event.line]
+        subject = subject_of(compiled, mark, event.subject, node)
+        return kind, node, kernel.name, subject, value, None, mark.line, None
     if kind in _SIGNPOST_EVENTS:
         subject, value = _signpost(kernel, value), 0
     else:
         subject = _subject(compiled, kind, event.subject)
     span = kernel.span_of(event.line) if event.line else None
     line = span.line if span is not None else 0
-    return kind, nodes[event.node], kernel.name, subject, value, None, line, None
+    return kind, node, kernel.name, subject, value, None, line, None
 
 
 def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:

@@ -77,6 +77,17 @@ enum TtlEventKind : uint32_t {
   TTL_COPY_END,
   TTL_SIGNPOST_BEGIN,  // value: the address of its name
   TTL_SIGNPOST_END,
+  TTL_PIPE_SEND,  // in these: marks.cpp says what subject and line are
+  TTL_PIPE_SEND_END,
+  TTL_PIPE_RECEIVE,
+  TTL_PIPE_RECEIVE_END,
+  TTL_SEMAPHORE_SET,
+  TTL_SEMAPHORE_INC,
+  TTL_SEMAPHORE_WAIT,
+  // No events of their own.
+  TTL_MARK_AWAIT,
+  TTL_MARK_SEND_ENDS,
+  TTL_MARK_RECEIVE_ENDS,
 };
 
 struct TtlEvent {
