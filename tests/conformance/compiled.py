@@ -7,17 +7,13 @@ rule OBSERVE   the test looks at the simulator by Python objects that its kernel
                language.md forbids in compiled kernels
 rule RAISE     the kernel raises a Python exception on purpose, which C++ has not
 rule DEVICES   a grid of more than two dimensions, which language.md leaves to the simulator
-rule OPEN      not compiled yet
 """
 
 from __future__ import annotations
 
-UNCOMPILED_FOLDERS = ("multi_device",)
-
 OBSERVE = "its kernels write Python objects around them"
 RAISE = "its kernel raises a Python exception"
 DEVICES = "a grid of more than two dimensions runs on the simulator"
-OPEN = "not compiled yet"
 
 EXCEPTIONS: dict[str, str] = {
     # It keeps a fill alive in a list around the kernel.
@@ -38,11 +34,14 @@ EXCEPTIONS: dict[str, str] = {
     "test_callbacks_come_once_for_each_pipe_in_declaration_order": OBSERVE,
     "test_the_source_may_be_changed_after_the_wait_of_the_send": OBSERVE,
     "test_one_to_many_barrier[grid2]": DEVICES,
+    "test_entries_after_the_second_are_mesh_dimensions": DEVICES,
+    "test_the_rest_is_flattened_into_the_last_coordinate": DEVICES,
+    "test_a_coordinate_with_fewer_entries_is_flattened": DEVICES,
+    "test_a_range_with_fewer_entries_is_flattened": DEVICES,
+    "test_every_node_of_a_three_dimensional_grid_computes": DEVICES,
 }
 
 
-def reason_not_compiled(folder: str, name: str) -> str | None:
+def reason_not_compiled(name: str) -> str | None:
     """Why a test runs on the simulator only; None if it runs compiled too."""
-    if folder in UNCOMPILED_FOLDERS:
-        return "several devices"
     return EXCEPTIONS.get(name) or EXCEPTIONS.get(name.partition("[")[0])

@@ -54,4 +54,4 @@ def _reason_not_compiled(item: pytest.Item) -> str | None:
     if call is None or call.params.get("way") != "compiled":
         return None
     name = item.name.replace("compiled-", "", 1).replace("[compiled]", "")
-    return reason_not_compiled(item.path.parent.name, name)
+    return reason_not_compiled(name)

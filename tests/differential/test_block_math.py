@@ -55,7 +55,8 @@ ELSEWHERE = {"acosh": (1.1, 4.0)}
 
 
 def compiled_operations() -> list[BlockOp]:
-    """On every element; those of shapes are in test_shape_operations.py."""
+    """On every element; those of shapes are in test_every_operation.py and, with what goes around
+    them, in test_shape_operations.py."""
     views = ("squeeze", "unsqueeze")
     ops = [op for op in BLOCK_OPS.values() if op.elementwise and op.name not in views]
     return [op for op in ops if op.tile]

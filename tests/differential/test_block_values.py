@@ -176,6 +176,52 @@ for i in range(2):
     2,
 )
 
+EXACT["values that stay in registers when their blocks are popped"] = (
+    """
+a_blk = a_dfb.wait()
+b_blk = b_dfb.wait()
+t = a_blk * 0.5 + b_blk
+u = a_blk + a_blk
+a_blk.pop()
+v = b_blk - t
+with y_dfb.reserve() as y_blk:
+    y_blk.store(u)
+b_blk.pop()
+with y_dfb.reserve() as y_blk:
+    y_blk.store(v)
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    w = ttl.math.max(t, a_blk) - b_blk
+    x = w * t
+with y_dfb.reserve() as y_blk:
+    y_blk.store(x + u)
+with a_dfb.wait() as a_blk:
+    e = ttl.math.relu(a_blk)
+with b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
+    y_blk.store(e * b_blk)
+with y_dfb.reserve() as y_blk:
+    y_blk.store(e - w)
+""",
+    3,
+    5,
+)
+EXACT["more such values than registers"] = (
+    """
+with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk:
+    t1 = a_blk * 0.5 + b_blk
+    t2 = ttl.math.max(t1, a_blk) - t1
+    t3 = t2 * a_blk
+    t4 = b_blk - t3
+for i in range(2):
+    t1 = t1 * 0.5 + t4
+with y_dfb.reserve() as y_blk:
+    y_blk.store((t1 + t2) * (t3 - t4))
+with y_dfb.reserve() as y_blk:
+    y_blk.store(t2 * t1)
+""",
+    1,
+    2,
+)
+
 
 @ALL_SHAPES
 @ALL_WIDTHS

@@ -1,19 +1,22 @@
-"""Both examples on their four inputs: simulator, compiled on the host, and a reference.
+"""The examples on their four inputs: simulator, compiled on the host, and a reference.
 
 Program 1 with exp replaced by its argument is the same on both roads bit for bit; exp itself may be
 off by the bound in the op table, which the addition behind it carries on. Program 2 may be off by
-the op table's bound of a float32 sum of 256 products, and by the rounding of the output.
+the op table's bound of a float32 sum of 256 products, and by the rounding of the output. The
+others only move blocks and add them up, which is the same on both roads bit for bit, or are
+compared with a bound that stands beside their reference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from golden.example_programs import EXAMPLES, load_file, operation_of, sample_inputs
+from golden.example_programs import EXAMPLES, OPERATIONS, load_file, operation_of, sample_inputs
 from property.expressions import Approximate, Expression, evaluate
 from ttl import ttnn
 from ttl.language import Operation
@@ -97,3 +100,75 @@ def test_the_reference_notices_swapped_tiles() -> None:
     other = reference(("+", ("@", ("a",)), ("c",)), "awc", swapped, "float32")
     with pytest.raises(AssertionError, match="too far off"):
         assert_within(other.values, expected)
+
+
+# The other examples -------------------------------------------------------------------------------
+
+Reference = Callable[..., tuple[np.ndarray, Any]]  # what is right, and how far a result may be off
+UNIT = 2.0**-8  # the largest relative error of a rounding to bfloat16
+
+
+def rotated_rows(x: np.ndarray) -> tuple[np.ndarray, Any]:
+    return np.roll(x, -64, axis=0), 0
+
+
+def product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, Any]:
+    """In float32, rounded once."""
+    exact = a @ b
+    return exact, UNIT * np.abs(exact) + 256 * 2.0**-23 * (np.abs(a) @ np.abs(b))
+
+
+def sum_of_groups(x: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Rounded after each of four additions."""
+    groups = x.reshape(4, 64, 256)
+    magnitude = np.abs(groups).sum(axis=0)
+    return np.tile(groups.sum(axis=0), (4, 1)), np.tile(4 * UNIT * magnitude, (4, 1))
+
+
+def row_softmax(x: np.ndarray) -> tuple[np.ndarray, Any]:
+    """An error of the difference is a relative one of its power; five roundings more, and exp."""
+    difference = x - x.max(axis=1, keepdims=True)
+    powers = np.exp(difference)
+    exact = powers / powers.sum(axis=1, keepdims=True)
+    return exact, UNIT * (np.abs(difference) + 8) * exact
+
+
+def sum_of_column_blocks(a: np.ndarray) -> tuple[np.ndarray, Any]:
+    blocks = a.reshape(256, 4, 64)
+    return blocks.sum(axis=1), 5 * UNIT * np.abs(blocks).sum(axis=1)
+
+
+# The other tensors, the last of them the result.
+OTHERS: dict[str, tuple[Reference, list[tuple[int, int]], bool]] = {
+    # and whether both roads agree in every bit
+    "barrier": (rotated_rows, [(256, 256)] * 2, True),
+    "multicast_matmul": (product, [(256, 256)], False),
+    "ring_all_reduce": (sum_of_groups, [(256, 256)], True),
+    "softmax": (row_softmax, [(256, 256)], False),
+    "split_sum": (sum_of_column_blocks, [(256, 256), (256, 64)], True),
+}
+
+
+def test_every_example_is_run() -> None:
+    assert set(OTHERS) | {"elementwise", "matmul_bias_relu"} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_example(name: str, inputs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, shapes, is_exact = OTHERS[name]
+    operation = operation_of(name)
+    count = len(operation.signature.parameters) - len(shapes)
+    given = [
+        ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE)
+        for array in INPUTS[inputs][:count]
+    ]
+    expected, allowed = right(*(ttnn.to_numpy(tensor).astype(np.float64) for tensor in given))
+    results = []
+    for backend in ("sim", "host"):
+        monkeypatch.setenv("TTL_BACKEND", backend)
+        more = [ttnn.full(shape, float("nan"), ttnn.bfloat16, device=DEVICE) for shape in shapes]
+        operation(*given, *more)
+        results.append(ttnn.to_numpy(more[-1]))
+        assert (np.abs(results[-1].astype(np.float64) - expected) <= allowed).all(), backend
+    assert not is_exact or results[0].tobytes() == results[1].tobytes()

@@ -390,3 +390,96 @@ def test_a_dict_by_the_other_end_of_a_pipe() -> None:
                         ttl.copy(block, y[0:1, 2 * i : 2 * i + 2]).wait()
 
     agree_on(operation)
+
+
+def test_lists_that_loops_change_item_by_item() -> None:
+    """Numbers at places known at run time, behind branches; lists that a `while` empties."""
+
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        def read():
+            counts, order = [0] * 3, list(range(6))
+            for i in range(600):
+                counts[i % 3] += 1 + i % 2
+            if counts[0] > 5:
+                order[1] = 3
+            order.append(counts[2] % 6)
+            pending = []
+            while order:
+                block = x_dfb.reserve()
+                pending.append((block, ttl.copy(x[1, order.pop()], block)))
+                while len(pending) > 1:
+                    oldest, transfer = pending.pop(0)
+                    transfer.wait()
+                    oldest.push()
+            while pending:
+                oldest, transfer = pending.pop(0)
+                transfer.wait()
+                oldest.push()
+
+        def compute():
+            for _ in range(7):
+                with x_dfb.wait() as a, y_dfb.reserve() as out:
+                    out.store(a + a)
+
+        return compute, read, writer(y, y_dfb, 7)
+
+    agree(kernels)
+
+
+def test_an_item_behind_the_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        def read():
+            places = (4, 2, 0)
+            for i in range(6):
+                with x_dfb.reserve() as block:
+                    ttl.copy(x[0, places[i]], block).wait()
+
+        def compute():
+            for _ in range(6):
+                with x_dfb.wait() as a, y_dfb.reserve() as out:
+                    out.store(a + a)
+
+        return compute, read, writer(y, y_dfb)
+
+    monkeypatch.setenv("TTL_BACKEND", "host")
+    with pytest.raises(TTLError, match="IndexError: tuple index out of range"):
+        agree(kernels)
+
+
+def test_lists_that_branches_make_and_change() -> None:
+    """Item by item where both have as many; lists of one iteration end with it."""
+
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        def send(place):
+            with x_dfb.reserve() as block:
+                ttl.copy(x[1, place % 6], block).wait()
+
+        def read():
+            turning, by_name = [0, 1, 2, 3, 4, 5], {"a": 1, "b": 2}
+            for i in range(300):
+                turning.append(turning.pop(0))
+                if i % 2:
+                    turning.reverse()
+                elif i > 200:
+                    continue
+                if i % 7 == 3:
+                    turning[i % 6] += 1
+            if turning[0] > 2:
+                made = [5, 4]
+                made[0] = turning[1]
+                by_name["a"] = 3
+            else:
+                made = [1, 2]
+                made.reverse()
+                by_name["b"] = by_name["a"] + 4
+            for place in (*turning[:2], *made, *by_name.values()):
+                send(place)
+
+        def compute():
+            for _ in range(6):
+                with x_dfb.wait() as a, y_dfb.reserve() as out:
+                    out.store(a + a)
+
+        return compute, read, writer(y, y_dfb)
+
+    agree(kernels)

@@ -31,12 +31,15 @@ DEVICE = ttnn.open_device(device_id=0)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OPERATIONS = {
+    "barrier": "rotate_rows",
     "elementwise": "multiply_add_exp",
     "matmul_bias_relu": "matmul_bias_relu",
     "multicast_matmul": "multicast_matmul",
+    "ring_all_reduce": "ring_all_reduce",
+    "softmax": "softmax",
     "split_sum": "split_sum",
 }
-ON_NODES_ALONE = ("elementwise", "matmul_bias_relu")  # neither pipes nor semaphores
+ON_NODES_ALONE = ("elementwise", "matmul_bias_relu")  # without pipes and semaphores; two of them
 TARGET = load("wormhole_b0")
 
 

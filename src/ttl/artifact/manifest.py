@@ -7,12 +7,13 @@ knows stands under `pyttl`. docs/reference/artifact.md describes every key.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable
-from ttl.target import TARGETS
+from ttl.target import TARGETS, load
 
 from .operation import (
     PAGE_BYTES,
@@ -250,6 +251,7 @@ def from_json(manifest: Any) -> CompiledOperation:
         raise _not_an_artifact(f"format_version is {version!r}, and not 1 or 2")
     try:
         compiled = _operation(manifest)
+        _check_types(compiled, CompiledOperation, "the operation")
         _check_names(compiled)
         return compiled
     except KeyError as missing:
@@ -258,8 +260,34 @@ def from_json(manifest: Any) -> CompiledOperation:
         raise _not_an_artifact(f"its parts do not fit together: {error}") from None
 
 
+def _check_types(value: Any, hint: Any, where: str) -> None:
+    """ValueError if a value is not of the type that is declared for it, or has parts that are not.
+
+    JSON says nothing about types, and a folder may have been edited.
+    """
+    parts = get_args(hint)
+    if isinstance(hint, UnionType):
+        hint = next((part for part in parts if isinstance(value, _class_of(part))), parts[0])
+        parts = get_args(hint)
+    if not isinstance(value, _class_of(hint)) or (hint is int and isinstance(value, bool)):
+        raise ValueError(f"{where} cannot be {value!r}")
+    if is_dataclass(value):
+        hints = get_type_hints(type(value))
+        for field in fields(value):
+            _check_types(getattr(value, field.name), hints[field.name], field.name)
+    elif isinstance(value, tuple):
+        each = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
+        for part, part_hint in zip(value, each, strict=True):
+            _check_types(part, part_hint, where)
+
+
+def _class_of(hint: Any) -> type:
+    found: type = get_origin(hint) or hint
+    return found
+
+
 def _check_names(compiled: CompiledOperation) -> None:
-    """ValueError if the operation speaks of a chip, a type or a format that nobody knows."""
+    """ValueError if a chip, a type, a format or a buffer is one that nobody knows."""
     known = {
         "target": (TARGETS, {compiled.target}),
         "data format": (PAGE_BYTES, {buffer.data_format for buffer in compiled.buffers}),
@@ -269,6 +297,10 @@ def _check_names(compiled: CompiledOperation) -> None:
     for kind, (names, used) in known.items():
         if unknown := sorted(used - set(names)):
             raise ValueError(f"there is no {kind} {unknown[0]!r}")
+    limit = load(compiled.target).dataflow_buffers
+    for number, index in enumerate(compiled.buffer_indices):
+        if index not in range(limit) or index in compiled.buffer_indices[:number]:
+            raise ValueError(f"buffer {number} cannot have the index {index}")
 
 
 def _operation(manifest: dict[str, Any]) -> CompiledOperation:

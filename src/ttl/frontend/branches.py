@@ -55,6 +55,7 @@ class Joined:
 
     op: scf.IfOp
     containers_agree: bool  # have lists, dicts and sets the same items behind both?
+    are_local: bool  # else: do only those differ that no later iteration of a loop has?
 
 
 def conditional(
@@ -90,15 +91,24 @@ def conditional(
         variable: join.variable(variable[1], *(end.get(variable, MISSING) for end in ends))
         for variable in (*ends[0], *(v for v in ends[1] if v not in ends[0]))
     }
+    is_alike = _is_alike(*contents)
+    items = None if is_alike else _joined_items(builder, before, join, *contents)
     branch = _emit_if(builder, condition, blocks, join)
     results: list[SSAValue] = list(branch.results)
     builder.popped |= {results[number] for number in join.values_of_blocks}
     builder.released = released[0] | released[1]
     join.resumed = join.handed.resume()
+    if items is not None:
+        builder.containers.go_back(before.mutations)
+        for key, items_of_one in items.items():
+            builder.containers.replace(key, join.finished(items_of_one, results))
     for variable, template in builder.values.items():
-        builder.values[variable] = join.finished(template, results)
+        builder.values[variable] = value = join.finished(template, results)
+        if isinstance(value, list) and value is not template:
+            builder.containers.made(value, builder.loops[-1] if builder.loops else None)
         name_value(builder.values[variable], variable[1])
-    return Joined(branch, _is_alike(*contents))
+    agree = is_alike or items is not None
+    return Joined(branch, agree, agree or _are_local(builder, *contents))
 
 
 def _copied(unfinished: tuple[Unfinished, ...]) -> tuple[Unfinished, ...]:
@@ -118,6 +128,29 @@ def _is_alike(one: Contents, other: Contents) -> bool:
     if one.keys() != other.keys():
         return False
     return all(is_same(one[key], other[key]) for key in one)
+
+
+def _joined_items(
+    builder: KernelBuilder, before: Mark, join: _Join, one: Contents, other: Contents
+) -> dict[int, list[Any]] | None:
+    """What containers hold behind a branch that changes them; None if that cannot be joined."""
+    found: dict[int, list[Any]] = {}
+    for key in dict.fromkeys((*one, *other)):
+        start = builder.containers.contents_at(key, before.mutations)
+        template = join.value(one.get(key, start), other.get(key, start), False)
+        if template is MISSING:
+            return None
+        found[key] = template
+    return found
+
+
+def _are_local(builder: KernelBuilder, one: Contents, other: Contents) -> bool:
+    loop = builder.loops[-1] if builder.loops else None
+    if loop is None or loop.frame is not builder.frame:
+        return False
+    kept = [value for variable, value in builder.values.items() if variable in loop.variables]
+    changed = [builder.containers.with_id(key) for key in {*one, *other}]
+    return not any(value is each or has(value, each) for value in kept for each in changed)
 
 
 def not_joined(builder: KernelBuilder, before: Mark) -> set[str]:
@@ -222,7 +255,7 @@ class _Join:
             for variable, value in self.ends[0].items()
             if isinstance(self.ends[1].get(variable), SSAValue) and isinstance(value, SSAValue)
         ) or any(
-            _has(value, one) or _has(value, other)
+            has(value, one) or has(value, other)
             for variable, value in self.ends[0].items()
             if value is self.ends[1].get(variable)
         )
@@ -288,12 +321,12 @@ class _Join:
         return made
 
 
-def _has(container: Value, value: SSAValue) -> bool:
+def has(container: Value, value: Value) -> bool:
     """Is it one of the items of a list, tuple or dict?"""
     if not isinstance(container, (list, tuple, dict)):
         return False
     items = container.values() if isinstance(container, dict) else container
-    return any(item is value or _has(item, value) for item in items)
+    return any(item is value or has(item, value) for item in items)
 
 
 def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:

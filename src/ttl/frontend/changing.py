@@ -58,7 +58,9 @@ def filled(
     if isinstance(template, HandedSlot):
         return handed[template.number]
     if isinstance(template, (tuple, list)):
-        return type(template)(filled(item, results, handed) for item in template)
+        items = [filled(item, results, handed) for item in template]
+        is_itself = all(one is other for one, other in zip(items, template, strict=True))
+        return template if is_itself else type(template)(items)
     if isinstance(template, slice):
         return slice(*(filled(part, results) for part in parts_of(template)))
     return template

@@ -25,18 +25,21 @@ class Containers:
 
     def __init__(self) -> None:
         # The containers are kept too: an id is one object's only as long as it lives.
-        self._made: dict[int, tuple[Container, Any, int]] = {}
+        self._made: dict[int, tuple[Container, Any]] = {}
         self._changes: list[tuple[Container, Container | None]] = []  # None: it was made
 
     def made(self, value: Any, loop: Any) -> Any:
         """`value` is new, made inside `loop`."""
         self._changes.append((value, None))
-        self._made[id(value)] = (value, loop, len(self._changes))
+        self._made[id(value)] = (value, loop)
         return value
+
+    def with_id(self, key: int) -> Container:
+        return self._made[key][0]
 
     def loop_of(self, value: Any, default: Any) -> Any:
         """The loop inside which it was made; the default if it is not a kernel's own."""
-        return self._made.get(id(value), (value, default, 0))[1]
+        return self._made.get(id(value), (value, default))[1]
 
     def change(self, value: Container, how: Callable[[], Any]) -> Any:
         before = value.copy()
@@ -49,16 +52,29 @@ class Containers:
 
     def contents(self, mark: int) -> Contents:
         """What the containers hold that were changed since, and made before."""
-        return {
-            id(value): _plain(value)
-            for value, _ in self._changes[mark:]
-            if self._made[id(value)][2] <= mark
-        }
+        new = self._new(mark)
+        return {id(v): _plain(v) for v, _ in self._changes[mark:] if id(v) not in new}
+
+    def _new(self, mark: int) -> set[int]:
+        """Made since."""
+        return {id(value) for value, before in self._changes[mark:] if before is None}
+
+    def contents_at(self, key: int, mark: int) -> list[Any]:
+        """What a container held then."""
+        value = self._made[key][0]
+        changes = (before for each, before in self._changes[mark:] if each is value)
+        return _plain(next((before for before in changes if before is not None), value))
+
+    def replace(self, key: int, items: list[Any]) -> None:
+        value = self._made[key][0]
+        self.change(value, lambda: _restore(value, items))
 
     def go_back(self, mark: int) -> None:
+        """Those made since stay as they are: a branch that was translated may end with them."""
+        new = self._new(mark)
         while len(self._changes) > mark:
             value, before = self._changes.pop()
-            if before is not None:
+            if before is not None and id(value) not in new:
                 _restore(value, before)
 
 

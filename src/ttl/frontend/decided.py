@@ -140,6 +140,17 @@ def known_constant(value: SSAValue) -> int | float | bool | None:
     return number if isinstance(value.type, IndexType) else bool(number)
 
 
+def is_reached(builder: KernelBuilder, index: SSAValue, size: int) -> bool:
+    """Does the counter of the loop around, which gets here in each iteration, lead behind?"""
+    counters = [term.value for term in linear(index)[0]]
+    if len(counters) != 1 or counters[0] not in builder.ranges:
+        return False
+    if counters[0].owner is not builder.block or builder.facts != builder.loops[-1].facts:
+        return False
+    found = interval(builder, index)
+    return found is not None and (found[1] >= size or found[0] < -size)
+
+
 # Comparisons --------------------------------------------------------------------------------------
 
 
@@ -154,15 +165,11 @@ def known_comparison(
     if isinstance(sign, (ast.Eq, ast.NotEq)):
         is_equal = True if low == high == 0 else False if low > 0 or high < 0 else None
         return is_equal if is_equal is None or isinstance(sign, ast.Eq) else not is_equal
-    holds = {operator_of(sign)(end, 0) for end in (low, high)}
+    holds = {ORDERS[type(sign)](end, 0) for end in (low, high)}
     return holds.pop() if len(holds) == 1 else None
 
 
-def operator_of(sign: ast.cmpop) -> Callable[[Any, Any], bool]:
-    return SIGNS[type(sign)]
-
-
-SIGNS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,

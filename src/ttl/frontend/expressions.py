@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
@@ -17,7 +18,7 @@ from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels
 from .calling import call, handled
 from .calls import SUBSCRIPTS
 from .data_movement import tensor_slice
-from .decided import as_constant, known_number, needs_constant, node_object
+from .decided import as_constant, is_reached, known_number, needs_constant, node_object
 from .environment import NodeObjects
 from .functions import local_function
 from .items import comprehension, new, unpacked
@@ -31,7 +32,8 @@ def expression(builder: KernelBuilder, node: ast.expr) -> Value:
     with builder.at(node):
         if handler is None:
             raise not_in_kernels(f"`{type(node).__name__}` expressions")
-        return handler(builder, node)
+        value = handler(builder, node)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def constant(builder: KernelBuilder, node: ast.Constant) -> Value:
@@ -201,6 +203,9 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         raise needs_constant(builder, index, what)
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
+    if is_reached(builder, index, len(owner)):
+        message = f"IndexError: {type(owner).__name__} index out of range"
+        raise RuleBroken(codes.WRONG_ARGUMENT, message)
 
     is_before = scalars.compare(builder, ast.Lt(), index, 0)
     if index not in builder.naturals and is_before is not False:  # Python counts from the end then

@@ -10,11 +10,13 @@ from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 
+from . import scalars
+from .branches import choose
 from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels, not_yet
 from .containers import CHANGING
 from .decided import as_constant
 from .loops import RangeValue
-from .scalars import is_run_time
+from .scalars import is_run_time, kind_of
 
 
 def iterated(value: Value) -> list[Value]:
@@ -67,8 +69,31 @@ def set_item(builder: KernelBuilder, container: Value, index: Value, value: Valu
     def put() -> None:
         container[index] = value
 
+    if _is_list_of_scalars(container) and kind_of(value) is not None and kind_of(index) is int:
+        _set_scalar(builder, container, index, value)
+        return
     index = _constant(builder, index)
     changed(builder, container, put)
+
+
+def _is_list_of_scalars(container: Value) -> bool:
+    return isinstance(container, list) and all(kind_of(item) is not None for item in container)
+
+
+def _set_scalar(builder: KernelBuilder, items: list[Value], index: Value, value: Value) -> None:
+    """A number in a list, at a place that may be known only at run time: each is it or is not."""
+    is_negative = scalars.compare(builder, ast.Lt(), index, 0) if is_run_time(index) else False
+    if not is_run_time(index) or is_negative is not False:
+        where = _constant(builder, index)
+        changed(builder, items, lambda: items.__setitem__(where, value))
+        return
+
+    def chosen(position: int) -> Value:
+        is_here = scalars.compare(builder, ast.Eq(), index, position)
+        return choose(builder, is_here, lambda: value, lambda: items[position])
+
+    new_items = [chosen(position) for position in range(len(items))]
+    changed(builder, items, lambda: items.__setitem__(slice(None), new_items))
 
 
 def delete_item(builder: KernelBuilder, container: Value, index: Value) -> None:

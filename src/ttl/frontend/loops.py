@@ -15,10 +15,11 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.conditions import Facts
 from ttl.dialects.ttcore import block_type
 
 from .block_math import Fill, block_operand
-from .branches import choose
+from .branches import choose, has
 from .builder import (
     FlowBroken,
     Frame,
@@ -28,7 +29,6 @@ from .builder import (
     Variable,
     describe,
     flow_broken,
-    not_in_kernels,
     value_name,
 )
 from .changing import (
@@ -132,6 +132,7 @@ class Carried:
     def _bind(self, values: Sequence[SSAValue], handed: Sequence[SSAValue]) -> None:
         for variable, template in self.templates.items():
             value = filled(template, values, handed)
+            value = list(value) if value is template else value  # a list that nothing is in
             name_value(value, variable[1])
             self._make_lists(value)
             self.builder.values[variable] = value
@@ -288,14 +289,7 @@ def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
     if not isinstance(value, list) or builder.containers.loop_of(value, MISSING) is MISSING:
         return False
     others = [other for each, other in builder.values.items() if each != variable]
-    return not any(_holds(other, value) for other in others)
-
-
-def _holds(value: Value, what: list[Any]) -> bool:
-    if value is what:
-        return True
-    items = value.values() if isinstance(value, dict) else value
-    return isinstance(value, (list, tuple, dict)) and any(_holds(item, what) for item in items)
+    return not any(other is value or has(other, value) for other in others)
 
 
 def _summed_blocks(builder: KernelBuilder, nodes: list[ast.AST]) -> set[Variable]:
@@ -406,6 +400,8 @@ class FlowLoop:
     going_on: Variable
     hidden: frozenset[Variable]
     hands_on: bool  # blocks and transfers too
+    facts: Facts  # what its path knows
+    variables: frozenset[Variable]  # that have values before it
     returned: list[Value] = field(default_factory=list)
 
 
@@ -421,7 +417,8 @@ def new_loop(
     hidden = {going_on} if jumps else set()
     if ast.Return in jumps:
         hidden |= {(frame.number, name) for name in of_returns}
-    return FlowLoop(frame, nodes, going_on, frozenset(hidden), hands_on)
+    return FlowLoop(frame, nodes, going_on, frozenset(hidden), hands_on, builder.facts,
+                    frozenset(builder.values))  # fmt: skip
 
 
 @contextmanager
@@ -568,6 +565,18 @@ def _counted(
     return builder.value(arith.AddiOp(start, way), hint)
 
 
+class EndlessLoop(RuleBroken):
+    """A `while` whose condition is true whatever its body does at run time."""
+
+
+def endless_loop() -> EndlessLoop:
+    return EndlessLoop(
+        codes.NOT_IN_KERNELS,
+        "a loop without end: not part of the language of kernels",
+        helps=("give the `while` a condition",),
+    )
+
+
 def loop_while(
     builder: KernelBuilder,
     changed: set[Variable],
@@ -577,6 +586,7 @@ def loop_while(
 ) -> None:
     """`while condition:`"""
     settle_fills(builder, changed, loop, body)
+    mark = builder.mark()
     if loop.hidden:
         builder.values[loop.going_on] = True
     carried = Carried(builder, changed | loop.hidden, loop)
@@ -584,12 +594,13 @@ def loop_while(
     carried.enter(list(test.args), is_test=True)
     with builder.inside(test):
         decided = truth(builder, _goes_on(builder, loop, condition))
-        if not isinstance(decided, SSAValue):
-            builder.values = carried.before
-            if decided:
-                raise not_in_kernels("a loop without end", "give the `while` a condition")
-            return
-        builder.emit(scf.ConditionOp(decided, *test.args))
+        if isinstance(decided, SSAValue):
+            builder.emit(scf.ConditionOp(decided, *test.args))
+    if not isinstance(decided, SSAValue):
+        builder.go_back(mark)  # nothing is handed on
+        if decided:
+            raise endless_loop()
+        return
     block = Block(arg_types=carried.types)
     arguments = list(block.args)
     with inside(builder, loop, block):

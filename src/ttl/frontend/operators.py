@@ -18,6 +18,7 @@ from . import scalars
 from .block_math import block_math, is_block
 from .branches import choose
 from .builder import KernelBuilder, Value, describe, not_in_kernels
+from .items import new
 from .loops import RangeValue
 from .scalars import is_run_time
 from .texts import known_text
@@ -37,7 +38,8 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, SSAValue) or isinstance(right, SSAValue):
         return scalars.arithmetic(builder, operator, left, right)
-    return folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
+    found = folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
+    return new(builder, found) if isinstance(found, (list, dict, set)) else found
 
 
 FOLDED: dict[str, Callable[[Any, Any], Any]] = {

@@ -35,11 +35,16 @@ def is_pure(function: Value) -> bool:
         return True
     if isinstance(function, BuiltinFunctionType):
         owner = function.__self__
-        return owner is math or isinstance(owner, (int, float, *READ_ONLY))
+        is_module = getattr(owner, "__name__", None) in PURE_MODULES
+        return is_module or isinstance(owner, (int, float, *READ_ONLY))
+    if isinstance(function, type) and function.__module__ in PURE_MODULES:
+        return True
     if isinstance(function, type) and issubclass(function, (np.generic, BaseException)):
         return True
     return isinstance(function, MethodType) and isinstance(function.__self__, (int, float, str))
 
+
+PURE_MODULES = ("math", "_operator", "itertools")
 
 # Their methods that change them are found before.
 READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))

@@ -20,7 +20,7 @@ from ttl.dialects.conditions import decided
 from ttl.language import PipeNet, signpost
 
 from .block_math import is_block, refuse_shapeless
-from .branches import conditional, not_joined
+from .branches import Joined, conditional, not_joined
 from .builder import (
     MISTAKEN,
     CannotCompile,
@@ -38,7 +38,17 @@ from .decided import Undecided, repeated
 from .expressions import expression
 from .functions import RETURNED, BoundMethod, Definition, inline, shared_names
 from .items import iterated
-from .loops import FlowLoop, assigned, loop_over, loop_while, new_loop, steps_of, stored_names
+from .loops import (
+    EndlessLoop,
+    FlowLoop,
+    assigned,
+    endless_loop,
+    loop_over,
+    loop_while,
+    new_loop,
+    steps_of,
+    stored_names,
+)
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .rewritten import as_branches, without_assignment, without_else
 from .scalars import as_kind, common_kind, kind_of, truth
@@ -280,7 +290,9 @@ def if_statement(builder: KernelBuilder, node: ast.If, rest: Steps) -> Steps:
         return (*(node.body if condition else node.orelse), *rest)
     if jumps := jumps_out([node]):
         taken, behind = _up_to_jumps(rest, jumps)
-        _branches(builder, condition, node, taken)
+        joined = _branches(builder, condition, node, taken)
+        if not joined.containers_agree and not joined.are_local and behind:
+            builder.report(flow_broken("a list, dict or set that a condition changes"))
         return behind
     return _join_or_split(builder, condition, node, rest)
 
@@ -291,13 +303,14 @@ def _join_or_split(
     """Take along as little of what follows as will do."""
     mark, count = builder.mark(), 0
     while True:
-        is_joined = _branches(builder, condition, node, rest[:count])
+        joined = _branches(builder, condition, node, rest[:count])
+        is_joined = joined.containers_agree
         if len(builder.diagnostics) > len(mark.mistakes):
             return rest[count:]
         needed = _still_needed(builder, mark, rest[count:]) if is_joined else len(rest) - count
         if needed == 0:
             is_end = builder.frame.caller is None and not builder.loops
-            if not is_joined and not is_end:
+            if not is_joined and not is_end and not joined.are_local:
                 builder.undecided = DECIDING.get(node)  # where it is called, it may be decided
                 builder.report(flow_broken("a list, dict or set that a condition changes"))
             return rest[count:]
@@ -323,14 +336,13 @@ def _up_to_jumps(rest: Steps, jumps: set[Jump]) -> tuple[Steps, Steps]:
 
 def _branches(
     builder: KernelBuilder, condition: SSAValue, node: ast.If, taken: Steps
-) -> bool:
-    joined = conditional(
+) -> Joined:
+    return conditional(
         builder,
         condition,
         lambda: sequence(builder, (*node.body, *taken)),
         lambda: sequence(builder, (*node.orelse, *taken)),
     )
-    return joined.containers_agree
 
 
 def for_loop(builder: KernelBuilder, node: ast.For, rest: Steps) -> Steps:
@@ -440,17 +452,12 @@ def unrolled(
 ) -> Steps:
     """The body once for each item."""
 
-    def leave_iteration() -> None:
-        *outer, unfinished = builder.unfinished
-        finish(builder, unfinished or [])
-        builder.unfinished = tuple(outer)
-
     def iteration(position: int) -> Steps:
         def enter() -> Steps:
             with builder.at(node.target):
                 bind_target(builder, node.target, items[position])
             builder.unfinished = (*builder.unfinished, [])
-            end = End(leave_iteration, ast.Continue)
+            end = End(lambda: _leave_iteration(builder), ast.Continue)
             return (*node.body, end, *iteration(position + 1))
 
         return (Iteration(node.body, enter),) if position < len(items) else ()
@@ -475,10 +482,42 @@ def while_loop(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
             lambda: sequence(builder, body),
         )
 
-    _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+    mark = builder.mark()
+    try:
+        _, error = _try_loop(builder, (node.test, *node.body), jumps, translate, rest)
+    except EndlessLoop:
+        if isinstance(node.test, ast.Constant):
+            raise
+        builder.go_back(mark)
+        return unrolled_while(builder, node, rest)
     if error is not None:
         raise error
     return _behind_loop(builder, jumps, rest)
+
+
+def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+    """`while pending:` on a list: the body as often as the condition is true."""
+
+    def enter() -> Steps:
+        with builder.at(node):
+            condition = truth(builder, expression(builder, node.test))
+            if isinstance(condition, SSAValue):
+                raise flow_broken("a `while` whose condition a list and the run decide")
+            if condition and not builder.may_unroll(1):
+                raise endless_loop()
+        if not condition:
+            return ()
+        builder.unfinished = (*builder.unfinished, [])
+        end = End(lambda: _leave_iteration(builder), ast.Continue)
+        return (*node.body, end, Iteration(node.body, enter))
+
+    return (Iteration(node.body, enter), End(lambda: None, ast.Break), *rest)
+
+
+def _leave_iteration(builder: KernelBuilder) -> None:
+    *outer, unfinished = builder.unfinished
+    finish(builder, unfinished or [])
+    builder.unfinished = tuple(outer)
 
 
 def match_statement(builder: KernelBuilder, node: ast.Match, rest: Steps) -> Steps:

@@ -10,6 +10,8 @@ rule KEEP    a value that is needed again when its section has ended, when the b
 rule MASK    a reduction goes to a block before anything is computed with it: the packer clears
              what is not part of the result.
 rule SCALER  the scalers of reductions are made once, before all loops.
+rule OPEN    a section whose values are all that is needed behind a pop does not end there, but at
+             the next operation that forces values, if whole blocks of them fit in registers.
 rule LOOP    values that a loop carries stay in registers if they and all the loop computes fit;
              the section then spans the loop. Otherwise see rule SUM and rule RING.
 rule SUM     a loop-carried value that is only added to stands in a buffer, and the packer adds.
@@ -95,8 +97,9 @@ class _Placer:
         self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
         self.copied = copied_buffers(kernel)
         self.done: set[Operation] = set()  # what needs its operands no more
-        self.open: SectionBuilder | None = None  # a section that spans a loop, and goes on
+        self.open: SectionBuilder | None = None  # a section that goes on
         self.open_results: list[SSAValue] = []
+        self.open_size = 0  # the registers it may have
         self.scopes: list[Scope] = []
 
     def place(self) -> None:
@@ -135,7 +138,7 @@ class _Placer:
         elif isinstance(op, ttl.PrintOp):
             self.show(op)
         else:
-            if self.forces_values(op):
+            if self.forces_values(op) and not self.goes_on_behind(op):
                 self.flush(op, self.read_by_popped(op))
             self.move_into_open(op)
 
@@ -147,6 +150,41 @@ class _Placer:
             users = self.pending_users(op)
             return bool(self.read_by_popped(op)) or any(s in users for s in self.scope.stores)
         return isinstance(op, ttl.AcquireOp) and self.open is not None and self.outlives(op)
+
+    def goes_on_behind(self, op: Operation) -> bool:
+        """rule OPEN; if the section must end, nothing has changed."""
+        if not isinstance(op, ttl.PopOp) or self.open is not None or self.scope.stores:
+            return False
+        roots = [Root(value) for value in self.read_by_popped(op)]
+        computed = self.computed_by(roots)
+        made: list[SSAValue] = [each.result for each in computed]
+        if not self.can_stay_open(made) or self.missing_factors(roots):
+            return False
+        needed = [Root(value) for value in made if self.later_users(value, computed, {})]
+        trial = self.section_of(roots, op)
+        self.store(needed, {root: stand_in(root.value) for root in needed}, trial)
+        does_fit = self.fits(trial, shape_of(made[0]), self.usual_registers())
+        erase(trial.section)
+        if does_fit:
+            self.open, self.open_size = self.section_of(roots, op), self.usual_registers()
+            self.open_results = made
+        return does_fit
+
+    def section_of(self, roots: list[Root], before: Operation) -> SectionBuilder:
+        owners = [root.value.owner for root in roots]
+        builder = self.new_section(before, owners[0])  # type: ignore[arg-type]
+        for root, owner in zip(roots, owners, strict=True):
+            builder.compute(root.value, owner)  # type: ignore[arg-type]
+        return builder
+
+    def can_stay_open(self, values: list[SSAValue]) -> bool:
+        """Only what a section can do for whole blocks, and pack as it is."""
+        return len({shape_of(value) for value in values}) == 1 and all(
+            self.buffers.dtype_of(value).is_float
+            and not (is_rounding(value.owner) or is_view(value.owner) or is_arranged(value.owner))
+            and not (reads_by_matrix_unit(value.owner) and prod(shape_of(value)[:-2]) > 1)
+            for value in values
+        )
 
     def show(self, op: ttl.PrintOp) -> None:
         """What is printed is in a buffer: its stores are carried out, a computed value is kept."""
@@ -219,10 +257,13 @@ class _Placer:
                     continue
                 if isinstance(user, ttl.StoreOp):
                     found[user] = None
-                elif isinstance(user, ttl.BlockMathOp) and not self.is_kept(user.result):
+                elif isinstance(user, ttl.BlockMathOp) and not self.is_made(user.result):
                     found[user] = None
                     todo.append(user.result)
         return found
+
+    def is_made(self, value: SSAValue) -> bool:
+        return self.is_kept(value) or self.is_open(value)
 
     def end_of_block(self, end: Operation, yields: list[SSAValue | None]) -> None:
         """Values that the block hands on go to their buffers; what was kept is released."""
@@ -321,12 +362,13 @@ class _Placer:
             self.evaluate(missing, loop)
         builder = self.new_section(loop, loop)
         builder.loop(loop)
-        if not self.fits(builder, shape):
+        if not self.fits(builder, shape, self.most_registers()):
             erase(builder.section)
             return False
         self.done |= set(loop.walk())
         loop.detach()
-        self.open, self.open_results = builder, [v for v in loop.results if is_block(v)]
+        self.open, self.open_size = builder, self.most_registers()
+        self.open_results = [v for v in loop.results if is_block(v)]
         return True
 
     def most_registers(self) -> int:
@@ -334,11 +376,14 @@ class _Placer:
         full_sync = explicit is None or bool(explicit)
         return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
 
-    def fits(self, builder: SectionBuilder, shape: tuple[int, ...]) -> bool:
+    def usual_registers(self) -> int:
+        """Those that there are unless a loop needs more."""
+        full_sync = bool(self.kernel.attributes.get(FULL_SYNC, False))
+        return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
+
+    def fits(self, builder: SectionBuilder, shape: tuple[int, ...], registers: int) -> bool:
         allocation = allocate(builder.section, self.target.device_api)
-        return (
-            not allocation.is_tangled and allocation.size * prod(shape) <= self.most_registers()
-        )
+        return not allocation.is_tangled and allocation.size * prod(shape) <= registers
 
     def block_to_sum_in(self, loop: scf.ForOp, result: SSAValue) -> SSAValue:
         """The user's block if it has the format of the registers, or a compiler buffer."""
@@ -553,7 +598,7 @@ class _Placer:
             return False
         if not isinstance(user, ttl.BlockMathOp):
             return True
-        if user in computed or self.is_kept(user.result) or self.is_open(user.result):
+        if user in computed or self.is_made(user.result):
             return False
         if user.result not in memo:
             memo[user.result] = bool(self.later_users(user.result, computed, memo))
@@ -646,16 +691,23 @@ class _Placer:
             mine += self.keep(result, users) if users else []
         others = [root for root in roots if root not in mine]
         if not self.end_open(builder, mine, before):
-            kept = [root for result in self.open_results for root in self.keep_result(result)]
+            kept = self.keep_results(mine)
             done = self.end_open(builder, kept, before)
-            assert done, "a loop that fits, with its results stored, does not fit"
+            assert done, "a section that fits, with its results stored, does not fit"
             homes = {root.value for root in kept}
             return [r for r in mine if r.store or r.buffer or r.value not in homes] + others
         return others
 
-    def keep_result(self, result: SSAValue) -> list[Root]:
-        users = [use.operation for use in result.uses]
-        return self.keep(result, users) if users else []
+    def keep_results(self, roots: list[Root]) -> list[Root]:
+        """What keeps the values of the open section that the roots, or later ones, need."""
+        needed = {root.value for root in roots}
+        needed |= {operand for op in self.computed_by(roots) for operand in op.inputs}
+        return [
+            root
+            for result in self.open_results
+            if result in needed or self.later_users(result, {}, {})
+            for root in self.keep(result, [use.operation for use in result.uses])
+        ]
 
     def end_open(self, builder: SectionBuilder, roots: list[Root], before: Operation) -> bool:
         """False if the section does not fit with these roots; then nothing has changed."""
@@ -663,7 +715,7 @@ class _Placer:
         last, values = block.last_op, dict(builder.values)
         stand_ins = {root: stand_in(root.value) for root in roots}
         self.store(roots, stand_ins, builder)
-        if not self.fits(builder, shape_of(self.open_results[0])):
+        if not self.fits(builder, shape_of(self.open_results[0]), self.open_size):
             while (op := block.last_op) is not last and op is not None:
                 erase(op)
             builder.values = values

@@ -65,8 +65,10 @@ def section_shape(section: ttl.ComputeOp) -> Shape:
     return (1,)
 
 
-def has_loop(section: ttl.ComputeOp) -> bool:
-    return any(isinstance(op, scf.ForOp) for op in section.body.block.ops)
+def is_whole(section: ttl.ComputeOp) -> bool:
+    """Does it span a loop or the end of a block, and so cannot be done part by part?"""
+    others = (scf.ForOp, ttl.AcquireOp, ttl.ReleaseOp)
+    return any(isinstance(op, others) for op in section.body.block.ops)
 
 
 LastUses = dict[SSAValue, Operation | None]

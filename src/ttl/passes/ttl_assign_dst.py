@@ -5,7 +5,8 @@ The attribute `dst_slot` of an operation has one entry for each of its results. 
 and columns of tiles where a matrix product, a reduction, a broadcast or a transposition asks for
 both; what is left over is a smaller sub-block.
 A register is slot * (tiles of the sub-block) + tile.
-rule WHOLE   a section with a loop in it works on whole blocks: its inputs pass by once.
+rule WHOLE   a section with a loop or the end of a block in it works on whole blocks: its inputs
+             pass by once.
 rule SPILL   a section that needs more slots than there are registers is cut in two; what the second
              half needs goes through compiler buffers.
 rule EVEN    of the sub-blocks that fit, those that make the fewest sections, then those that leave
@@ -28,7 +29,7 @@ from ttl.target import Target
 
 from .arranged_tiles import is_arranged, is_broadcasting
 from .compiler_buffers import FP32, CompilerBuffers
-from .dst_allocation import Allocation, allocate, has_loop, section_shape
+from .dst_allocation import Allocation, allocate, is_whole, section_shape
 from .dst_spilling import spill
 from .module_pass import kernels, not_yet, target_of
 from .ttl_set_compute_kernel_config import FULL_SYNC
@@ -62,7 +63,7 @@ def _assign(
 ) -> None:
     allocation = allocate(section, api)
     shape = section_shape(section)
-    if has_loop(section):
+    if is_whole(section):
         needed = allocation.size * prod(shape)
         if needed > capacity or allocation.is_tangled:  # rule WHOLE
             raise not_yet(

@@ -7,6 +7,7 @@ where the user has such: the other way loses bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -16,13 +17,14 @@ from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
-from ttl.semantics.dtypes import float32
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import needs_fp32_dest
 from ttl.semantics.ops import MATMUL
 
 from .arranged_tiles import is_arranged, is_masked
 from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
-from .dst_allocation import allocate, has_loop, section_shape
+from .dst_allocation import allocate, is_whole, section_shape
 from .module_pass import kernels, not_yet, target_of
 
 FULL_SYNC = "dst_full_sync_en"
@@ -51,9 +53,17 @@ def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
     fp32 = needs_fp32_dest(
         _explicit(option, kernel, FP32),
         any(_is_matmul(o) for o in kernel.walk()),
-        buffer_dtypes(kernel),
+        (*buffer_dtypes(kernel), *_cast_integers(kernel)),
     )
     kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
+
+
+def _cast_integers(kernel: func.FuncOp) -> Iterator[DType]:
+    for op in kernel.walk():
+        if isinstance(op, ttl.BlockMathOp) and op.ENTRY.name == "typecast":
+            dtype = block_type(op.result.type).dtype
+            if dtype is not None and not dtype.is_float:
+                yield dtype
 
 
 def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | None:
@@ -72,7 +82,7 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
     sizes = [
         allocate(o, target.device_api).size * prod(section_shape(o))
         for o in kernel.walk()
-        if isinstance(o, ttl.ComputeOp) and has_loop(o)
+        if isinstance(o, ttl.ComputeOp) and is_whole(o)
     ]
     return max(sizes, default=0) > target.dst_capacity(fp32=fp32, full_sync=False)
 

@@ -13,12 +13,13 @@ MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 
 # An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
 # registers of the chip's own functions, which are bfloat16, would lose.
-WIDE = (float32, float16, int32, uint32, uint16, uint8)
+INTEGERS = (int32, uint32, uint16, uint8)
+WIDE = (float32, float16, *INTEGERS)
 
 
 def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:
-    """An explicit choice wins; a matmul, and any buffer of f32, float16 or integers, asks for 32
-    bits."""
+    """An explicit choice wins; a matmul, and f32, float16 or integers among the `dtypes` of the
+    buffers and of casts to integers, ask for 32 bits."""
     if explicit is not None:
         return explicit
     return uses_matmul or not set(dtypes).isdisjoint(WIDE)
@@ -42,16 +43,30 @@ def _fits_bfloat16(dtype: DType) -> bool:
 
 def uses_matmul(function: Callable[[], None]) -> bool:
     """Does the kernel, or a Python function it can reach by name, contain `@`?"""
-    return _reaches_matmul(function, set())
+    return any(_has_matmul(reached.__code__) for reached in _reached(function))
 
 
-def _reaches_matmul(function: Callable[..., object], seen: set[CodeType]) -> bool:
-    if not isinstance(function, FunctionType) or function.__code__ in seen:
-        return False
-    seen.add(function.__code__)
-    return _has_matmul(function.__code__) or any(
-        _reaches_matmul(callee, seen) for callee in _reachable_functions(function)
-    )
+def named_integers(function: Callable[[], None]) -> list[DType]:
+    """The integer types that the kernel, or a Python function it can reach by name, mentions."""
+    reached = _reached(function)
+    names = {name for each in reached for name in _names(each.__code__)}  # `ttnn.int32`
+    values = [value for each in reached for value in _named_values(each)]
+    return [
+        dtype
+        for dtype in INTEGERS
+        if dtype.name in names or any(value is dtype for value in values)
+    ]
+
+
+def _reached(function: Callable[..., object]) -> list[FunctionType]:
+    found: dict[CodeType, FunctionType] = {}
+    todo: list[object] = [function]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, FunctionType) and value.__code__ not in found:
+            found[value.__code__] = value
+            todo += _named_values(value)
+    return list(found.values())
 
 
 @lru_cache(maxsize=1024)
@@ -62,10 +77,16 @@ def _has_matmul(code: CodeType) -> bool:
     return any(_has_matmul(const) for const in code.co_consts if isinstance(const, CodeType))
 
 
-def _reachable_functions(function: FunctionType) -> list[Callable[..., object]]:
-    named = [function.__globals__.get(name) for name in function.__code__.co_names]
-    captured = [_cell_value(cell) for cell in function.__closure__ or ()]
-    return [value for value in named + captured if isinstance(value, FunctionType)]
+@lru_cache(maxsize=1024)
+def _names(code: CodeType) -> frozenset[str]:
+    """Also in the functions and comprehensions inside."""
+    inner = [_names(const) for const in code.co_consts if isinstance(const, CodeType)]
+    return frozenset(code.co_names).union(*inner)
+
+
+def _named_values(function: FunctionType) -> list[object]:
+    named = [function.__globals__.get(name) for name in sorted(_names(function.__code__))]
+    return named + [_cell_value(cell) for cell in function.__closure__ or ()]
 
 
 def _cell_value(cell: object) -> object:

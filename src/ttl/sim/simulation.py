@@ -15,7 +15,12 @@ from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, DType, float32
-from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest, uses_matmul
+from ttl.semantics.kernel_config import (
+    dest_dtype,
+    named_integers,
+    needs_fp32_dest,
+    uses_matmul,
+)
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.semantics.types import Shape
@@ -291,5 +296,6 @@ def _dest(program: Program, kernel: KernelFunction) -> DType:
         return dest_dtype(False)
     captured = [buffer.dtype for buffer in kernel.buffers()]
     explicit = program.operation.fp32_dest_acc_en
-    wide = needs_fp32_dest(explicit, uses_matmul(kernel.function), captured)
+    dtypes = (*captured, *named_integers(kernel.function))
+    wide = needs_fp32_dest(explicit, uses_matmul(kernel.function), dtypes)
     return dest_dtype(wide, captured)

@@ -6,54 +6,36 @@
 #include "api/compute/eltwise_unary/fill.h"
 #include "api/compute/pack.h"
 #include "api/compute/reg_api.h"
-#include "api/compute/tile_move_copy.h"
 
 void kernel_main() {
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
   constexpr uint32_t sum_dfb = get_compile_time_arg_val(1);
   constexpr uint32_t part_dfb = get_compile_time_arg_val(2);
   constexpr uint32_t y_dfb = get_compile_time_arg_val(3);
-  constexpr uint32_t total_kept = get_compile_time_arg_val(4);
-  compute_kernel_hw_startup(a_dfb, a_dfb, total_kept);  // line 30
+  compute_kernel_hw_startup(a_dfb, a_dfb, sum_dfb);  // line 30
   int32_t node = get_absolute_logical_x();  // line 28
   fill_tile_init();  // line 30
+  add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(a_dfb);  // line 33
   for (int32_t i = 0; i < 4; i += 1) {  // line 29
     cb_wait_front(a_dfb, 4);  // line 32
-    cb_reserve_back(total_kept, 4);
     tile_regs_acquire();  // line 33
     for (int32_t tile = 0; tile < 4; tile += 1) {  // line 30
       fill_tile(tile, 0.0f);
     }
-    add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(a_dfb);  // line 33
-    for (int32_t tile = 0; tile < 4; tile += 1) {
+    for (int32_t tile = 0; tile < 4; tile += 1) {  // line 33
       add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(a_dfb, tile, tile);
     }
-    tile_regs_commit();
-    tile_regs_wait();
-    for (int32_t tile = 0; tile < 4; tile += 1) {
-      pack_tile<true>(tile, total_kept, tile);
-    }
-    tile_regs_release();
-    cb_push_back(total_kept, 4);  // line 32
-    cb_wait_front(total_kept, 4);
-    cb_pop_front(a_dfb, 4);
+    cb_pop_front(a_dfb, 4);  // line 32
     cb_reserve_back(sum_dfb, 4);  // line 34
-    tile_regs_acquire();  // line 35
-    copy_init(total_kept);  // line 33
-    for (int32_t tile = 0; tile < 4; tile += 1) {
-      copy_tile(total_kept, tile, tile);
-    }
-    tile_regs_commit();  // line 35
+    tile_regs_commit();  // line 33
     tile_regs_wait();
-    for (int32_t tile = 0; tile < 4; tile += 1) {
+    for (int32_t tile = 0; tile < 4; tile += 1) {  // line 35
       pack_tile<true>(tile, sum_dfb, tile);
     }
-    tile_regs_release();
-    cb_pop_front(total_kept, 4);  // line 34
-    cb_push_back(sum_dfb, 4);
+    tile_regs_release();  // line 33
+    cb_push_back(sum_dfb, 4);  // line 34
   }
   if (node == 0) {  // line 36
-    add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(part_dfb);  // line 41
     for (int32_t i = 0; i < 4; i += 1) {  // line 37
       tile_regs_acquire();  // line 39
       for (int32_t tile = 0; tile < 4; tile += 1) {  // line 38

@@ -3,7 +3,7 @@
 
 void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
-  constexpr auto a_args = TensorAccessorArgs<5>();
+  constexpr auto a_args = TensorAccessorArgs<4>();
   const auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
   constexpr auto partial_args = TensorAccessorArgs<a_args.next_compile_time_args_offset()>();
   const auto partial_accessor = TensorAccessor(partial_args, get_common_arg_val<uint32_t>(1));

@@ -2,7 +2,7 @@
 #include "api/dataflow/dataflow_api.h"
 
 void kernel_main() {
-  constexpr auto a_args = TensorAccessorArgs<5>();
+  constexpr auto a_args = TensorAccessorArgs<4>();
   constexpr auto partial_args = TensorAccessorArgs<a_args.next_compile_time_args_offset()>();
   const auto partial_accessor = TensorAccessor(partial_args, get_common_arg_val<uint32_t>(0));
   constexpr auto y_args = TensorAccessorArgs<partial_args.next_compile_time_args_offset()>();

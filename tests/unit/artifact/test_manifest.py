@@ -93,6 +93,36 @@ def test_what_is_no_artifact_is_refused(change: Any, message: str, tmp_path: Pat
     assert caught.value.diagnostics[0].code is codes.NOT_AN_ARTIFACT
 
 
+TAMPERED: list[tuple[tuple[str | int, ...], Any]] = [
+    (("core_range", "end", 0), "x"),
+    (("core_range", "end", 0), True),
+    (("cb_configs", 0, "num_tiles"), 1.5),
+    (("cb_configs", 0, "buffer_index"), 2**40),
+    (("cb_configs", 1, "buffer_index"), -1),
+    (("cb_configs", 1, "buffer_index"), EVERYTHING.buffers[0].index),
+    (("kernels", 0, "tensor_indices"), [{}]),
+    (("kernels", 0, "cpp_source"), None),
+    (("kernels", 0, "kernel_config", "math_fidelity"), 4),
+    (("pyttl", "buffers", 0, "unpack_to_dest_fp32"), "no"),
+    (("pyttl", "buffers", 0, "name"), -1),
+    (("pyttl", "buffers", 0, "span"), [1, 2, 3, 4, 5]),
+    (("pyttl", "semaphores"), [{"id": "a", "initial_value": 0}]),
+    (("operand_metadata", "shapes", 0), ["wide", 64]),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), TAMPERED, ids=str)
+def test_a_part_of_another_type_is_refused(place: tuple[Any, ...], value: Any) -> None:
+    manifest = json.loads(json.dumps(to_json(EVERYTHING)))
+    part = manifest
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = value
+    with pytest.raises(UsageError, match="its parts do not fit together") as caught:
+        from_json(manifest)
+    assert caught.value.diagnostics[0].code is codes.NOT_AN_ARTIFACT
+
+
 def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"TTL6003.*manifest\.json: No such file"):
         read_folder(tmp_path)

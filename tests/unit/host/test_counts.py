@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+
 import pytest
 
 from ttl.artifact import ThreadKind
 from ttl.host import CallCounts, counts_table, launch
 from ttl.host.counts import BARRIERS, INIT, MATH, NOC, PACK, SECTIONS, UNPACK, columns_of
+from ttl.semantics.ops import BLOCK_OPS, TileCall
 
 HEAD = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
 
@@ -19,6 +22,7 @@ HEAD = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
         ("copy_tile", (UNPACK, MATH)),
         ("add_tiles", (UNPACK, MATH)),
         ("mul_tiles_bcast", (UNPACK, MATH)),
+        ("add_reuse_dest_tiles", (UNPACK, MATH)),
         ("matmul_block", (UNPACK, MATH)),
         ("reduce_tile", (UNPACK, MATH)),
         ("exp_tile", (MATH,)),
@@ -45,6 +49,25 @@ HEAD = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
 )
 def test_what_a_call_is(call, columns):
     assert columns_of(call) == columns
+
+
+def tile_calls(value):
+    """Those that stand anywhere in a column of the op table."""
+    if isinstance(value, TileCall):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
+    if is_dataclass(value):
+        parts = [getattr(value, each.name) for each in fields(value)]
+    for part in parts:
+        yield from tile_calls(part)
+
+
+def test_every_call_of_the_op_table_is_counted():
+    calls = [call for op in BLOCK_OPS.values() for call in tile_calls(op.tile)]
+    assert len(calls) > 100
+    for call in calls:
+        assert MATH in columns_of(call.call.split("<")[0]), call.call
+        assert columns_of(call.init.split("<")[0]) in ((INIT,), ()), call.init
 
 
 def operation(tiny, body):

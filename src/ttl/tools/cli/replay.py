@@ -51,7 +51,11 @@ def run(options: argparse.Namespace) -> int:
     compiled = read_folder(Path(options.folder))
     check_includes(compiled)
     given = _read_arrays(options.inputs, compiled) if options.inputs else {}
-    tensors = _tensors(compiled, given, options.seed)
+    try:
+        tensors = _tensors(compiled, given, options.seed)
+    except MemoryError as error:
+        message = f"this is no compiled operation: its tensors do not fit in memory: {error}"
+        raise UsageError(RuleBroken(codes.NOT_AN_ARTIFACT, message).at(None)) from None
     counts = CallCounts() if options.counts else None
     launch(
         compiled,
