@@ -84,7 +84,7 @@ def _run(runtime: Runtime, arrays: list[Any]) -> list[Any]:
     try:
         return runtime.run(arrays, recorder=recorder)
     finally:
-        append_events(file, recorder.raw)
+        append_events(file, recorder)
 
 
 # Elements -----------------------------------------------------------------------------------------

@@ -152,8 +152,8 @@ class Driver:
             if recorder is not None and config.trace is not None:
                 recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
                 tick = self.ticks.get(config.trace, 0)
-                append_events(Path(config.trace), recorder.raw, tick)
-                self.ticks[config.trace] = tick + len(recorder.raw)
+                append_events(Path(config.trace), recorder, tick)
+                self.ticks[config.trace] = tick + recorder.size
                 if config.trace_results:
                     from ttl.trace.results import append_results
 

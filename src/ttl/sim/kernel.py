@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
-from types import CodeType, FrameType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
@@ -25,7 +25,7 @@ from ttl.semantics.ops.rules import shapeless_value
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
-from ttl.trace.events import Part
+from ttl.trace.events import NO_CODE, Part
 
 from . import expressions
 from .block import SimBlock, SimExpression
@@ -116,6 +116,7 @@ class KernelRun(Engine):
         "simulation",
         "steps",
         "times_ended",
+        "track",
         "transfers",
         "types",
         "waiting",
@@ -136,6 +137,7 @@ class KernelRun(Engine):
         is_followed = simulation.padding is not None or simulation.marks_reads
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
+        self.track = 0 if self.recorder is None else self.recorder.track(coordinate, plan.name)
         self.function = plan.function
         self.kind = plan.kind
         self.is_compute = plan.is_compute
@@ -481,12 +483,12 @@ class KernelRun(Engine):
         buffer, recorder = end.buffer, self.recorder
         assert recorder is not None
         if kind in recorder.kinds:  # as _record() does, for the most common case
-            code, at = place or (None, 0)
-            if code is None or not _IS_USERS.get(code.co_filename):
-                code, at = _calling_place()
             filled = buffer.producer.released - buffer.consumer.released
-            name = buffer.declared.name
-            recorder.raw.append((kind, self.coordinate, self.name, name, filled, code, at, None))
+            if place is not None and (code := id(place[0])) in recorder.codes:
+                at = place[1]
+            else:
+                code, at = _calling_place(recorder, place)
+            recorder.raw.append((kind, self.track, buffer.declared.name, filled, code, at))
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
         if self.races is not None:
@@ -513,29 +515,34 @@ class KernelRun(Engine):
         recorder = self.recorder
         assert recorder is not None
         if kind in recorder.kinds:
-            code, at = place or (None, 0)
-            if code is None or not _IS_USERS.get(code.co_filename):
-                code, at = _calling_place()
-            recorder.raw.append(
-                (kind, self.coordinate, self.name, subject, value, code, at, part)
-            )
+            if place is not None and (code := id(place[0])) in recorder.codes:
+                at = place[1]
+            else:
+                code, at = _calling_place(recorder, place)
+            if part is None:
+                recorder.raw.append((kind, self.track, subject, value, code, at))
+            else:
+                recorder.raw.append((kind, self.track, subject, value, code, at, part))
 
 
-_IS_USERS: dict[str, bool] = {}  # files: a dict is read faster than a function is called
-
-
-def _calling_place() -> tuple[CodeType | None, int]:
+def _calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
     """Of the program's call; a recorded event comes through two functions of ours at least."""
+    codes = recorder.codes
+    if place is not None and is_user_file(place[0].co_filename):
+        codes[id(place[0])] = place[0]
+        return id(place[0]), place[1]
     frame: FrameType | None = getframe(BEHIND_RECORDER)
     while frame is not None:
         code = frame.f_code
-        is_users = _IS_USERS.get(code.co_filename)
-        if is_users is None:
-            is_users = _IS_USERS[code.co_filename] = is_user_file(code.co_filename)
-        if is_users:
-            return code, frame.f_lasti
+        if id(code) in codes:
+            return id(code), frame.f_lasti
+        if id(code) not in recorder.passed:
+            if is_user_file(code.co_filename):
+                codes[id(code)] = code
+                return id(code), frame.f_lasti
+            recorder.passed[id(code)] = code
         frame = frame.f_back
-    return None, 0
+    return NO_CODE, 0
 
 
 def _notice(broken: RuleBroken) -> None:

@@ -77,7 +77,7 @@ def _random(program: Program, seed: int) -> list[Any]:
 def _write_trace(recorder: Recorder, file: str) -> None:
     try:
         Path(file).write_text("")
-        append_events(Path(file), recorder.raw)
+        append_events(Path(file), recorder)
     except OSError as error:
         raise file_not_usable(file, error) from None
 
