@@ -9,9 +9,9 @@ from ctypes import POINTER, c_char_p, c_uint32, c_uint64, c_void_p
 from ttl.artifact import CompiledOperation, Kernel
 from ttl.trace import EventKind
 from ttl.trace.events import Event, Recorder
-from ttl.trace.texts import Form, Slot, Template
+from ttl.trace.texts import Form, Slot, Template, channel
 
-from .marks import BY_MARK, subject_of
+from .marks import BY_MARK, Subjects
 from .program import EventStruct, ReportStruct, nodes_of
 
 # The order of TtlEventKind in runtime/program.h.
@@ -106,6 +106,7 @@ class CompiledEvents:
     def __init__(self, runtime: ctypes.CDLL, compiled: CompiledOperation, data: bytes):
         self.runtime, self.compiled, self.data = runtime, compiled, data
         self.nodes = nodes_of(compiled)
+        self.subjects = Subjects(compiled)
         self.count = len(data) // ctypes.sizeof(EventStruct)
         self.numbers = (c_uint32 * self.count)()
         firsts = (c_uint32 * self.count)()
@@ -125,7 +126,7 @@ class CompiledEvents:
         kind, kernel = _EVENT_KINDS[event.kind], self.compiled.kernels[event.kernel]
         if event.subject & BY_MARK:
             mark = kernel.marks[event.line]
-            subject = subject_of(self.compiled, mark, event.subject, self.nodes[event.node])
+            subject = self.subjects.of(mark, event.subject, self.nodes[event.node])
             return kind, kernel.name, subject, mark.line
         span = kernel.span_of(event.line) if event.line else None
         subject = _subject(self.compiled, kernel, kind, event)
@@ -156,13 +157,17 @@ class CompiledEvents:
     def _texts(self, form: Form) -> tuple[TextsStruct, object]:
         """What the runtime puts together, and what has to live as long."""
         channels: dict[tuple[str, str], int] = {}
-        structs, pieces = [], []
-        for kind, kernel, subject, line in self.said:
+        known: dict[object, TemplateStruct] = {}
+        pieces: list[PieceStruct] = []
+        for said in self.said:
+            if said in known:  # on several nodes
+                continue
+            kind, kernel, subject, line = said
             template = form.template(kind, kernel, subject, line)
-            role = kind.text.removesuffix("_end").removesuffix("_start")
-            channel = channels.setdefault((role, subject), len(channels))
-            structs.append(_template(template, kind, len(pieces), channel))
+            number = channels.setdefault((channel(kind), subject), len(channels))
+            known[said] = _template(template, kind, len(pieces), number)
             pieces += [_piece(text, slot) for text, slot in template.pieces]
+        structs = [known[said] for said in self.said]
         kernels = [kernel.name for kernel in self.compiled.kernels]
         tracks = [_piece(form.track(node, name)) for node in self.nodes for name in kernels]
         processes = [_piece(form.process(node)) for node in self.nodes]
@@ -183,10 +188,10 @@ def _piece(text: str, slot: Slot = Slot.NOTHING) -> PieceStruct:
     return PieceStruct(data, len(data), slot)
 
 
-def _template(template: Template, kind: EventKind, first: int, channel: int) -> TemplateStruct:
+def _template(template: Template, kind: EventKind, first: int, number: int) -> TemplateStruct:
     size = sum(len(text.encode()) + _NUMBER_BYTES for text, _ in template.pieces)
     count, has_value = len(template.pieces), kind not in _SIGNPOST_EVENTS
-    return TemplateStruct(first, count, size, template.transfer, channel, has_value)
+    return TemplateStruct(first, count, size, template.transfer, number, has_value)
 
 
 def _subject(

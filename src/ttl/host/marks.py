@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ttl.artifact import CompiledOperation, Kernel, Mark, Pipe
 
@@ -39,17 +38,32 @@ def marked_lines(compiled: CompiledOperation, kernel: Kernel) -> Iterator[str]:
         yield calls.get(number, "") + line
 
 
-def subject_of(
-    compiled: CompiledOperation, mark: Mark, subject: int, node: tuple[int, int]
-) -> str:
-    """The pipe or the semaphore of an event."""
-    name = _subjects(compiled)[subject >> 16 & NO_SUBJECT]
-    pipes = [pipe for pipe in compiled.pipes if pipe.net == name]
-    if not pipes:
-        return name
-    is_send = mark.kind in SENDS
-    own = [pipe for pipe in pipes if (pipe.source == node if is_send else _ends_at(pipe, node))]
-    return f"pipe {own[subject & 0xFFFF].name}"
+class Subjects:
+    """The pipes and semaphores of events."""
+
+    def __init__(self, compiled: CompiledOperation):
+        self.names = _subjects(compiled)
+        self.nets: dict[str, list[Pipe]] = {}
+        for pipe in compiled.pipes:
+            self.nets.setdefault(pipe.net, []).append(pipe)
+        self.known: dict[tuple[str, bool, tuple[int, int]], list[str]] = {}
+
+    def of(self, mark: Mark, subject: int, node: tuple[int, int]) -> str:
+        name = self.names[subject >> 16 & NO_SUBJECT]
+        if name not in self.nets:
+            return name
+        return self._pipes(name, mark.kind in SENDS, node)[subject & 0xFFFF]
+
+    def _pipes(self, net: str, is_send: bool, node: tuple[int, int]) -> list[str]:
+        """Those of the node."""
+        found = self.known.get((net, is_send, node))
+        if found is None:
+            found = self.known[net, is_send, node] = [
+                f"pipe {pipe.name}"
+                for pipe in self.nets[net]
+                if (pipe.source == node if is_send else _ends_at(pipe, node))
+            ]
+        return found
 
 
 def _ends_at(pipe: Pipe, node: tuple[int, int]) -> bool:
@@ -57,7 +71,6 @@ def _ends_at(pipe: Pipe, node: tuple[int, int]) -> bool:
     return all(first <= own <= last for first, own, last in bounds)
 
 
-@lru_cache(maxsize=64)
 def _subjects(compiled: CompiledOperation) -> list[str]:
     """The nets and semaphores of all marks, in one order."""
     names = (mark.subject for kernel in compiled.kernels for mark in kernel.marks)

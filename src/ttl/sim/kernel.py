@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
 from ttl.diagnostics.buffer_ends import second_kernel
-from ttl.diagnostics.frames import is_user_file
 from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
@@ -527,20 +526,14 @@ class KernelRun(Engine):
 
 def _calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
     """Of the program's call; a recorded event comes through two functions of ours at least."""
-    codes = recorder.codes
-    if place is not None and is_user_file(place[0].co_filename):
-        codes[id(place[0])] = place[0]
+    if place is not None and recorder.is_programs(place[0]):
         return id(place[0]), place[1]
+    passed, codes = recorder.passed, recorder.codes
     frame: FrameType | None = getframe(BEHIND_RECORDER)
     while frame is not None:
-        code = frame.f_code
-        if id(code) in codes:
-            return id(code), frame.f_lasti
-        if id(code) not in recorder.passed:
-            if is_user_file(code.co_filename):
-                codes[id(code)] = code
-                return id(code), frame.f_lasti
-            recorder.passed[id(code)] = code
+        code = id(frame.f_code)
+        if code not in passed and (code in codes or recorder.is_programs(frame.f_code)):
+            return code, frame.f_lasti
         frame = frame.f_back
     return NO_CODE, 0
 

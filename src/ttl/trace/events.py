@@ -7,6 +7,8 @@ from enum import Enum
 from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ttl.diagnostics.frames import is_user_file
+
 if TYPE_CHECKING:
     from .texts import Form
 
@@ -118,6 +120,14 @@ class Recorder:
         if number == len(self.tracks):
             self.tracks.append((node, kernel))
         return number
+
+    def is_programs(self, code: CodeType) -> bool:
+        """Is it code of the program, not of pyttl?"""
+        if id(code) in self.passed:
+            return False
+        is_programs = is_user_file(code.co_filename)
+        (self.codes if is_programs else self.passed)[id(code)] = code
+        return is_programs
 
     def record(
         self,

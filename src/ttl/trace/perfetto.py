@@ -112,12 +112,11 @@ def _names(node: Node, kernel: str, named: set[Node]) -> Iterator[str]:
     if node not in named:
         named.add(node)
         name = f"node {node}" if node else "operations"
-        args: dict[str, object] = {"name": name, "node": list(node)}
-        yield dumps({"ph": "M", "pid": process, "name": "process_name", "args": args})
-        sort = {"sort_index": process}
-        yield dumps({"ph": "M", "pid": process, "name": "process_sort_index", "args": sort})
-    args = {"name": kernel or "operations", "kernel": kernel}
-    yield dumps({"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": args})
+        head = f'{{"ph": "M", "pid": {process}, "name": '
+        yield f'{head}"process_name", "args": {{"name": "{name}", "node": {list(node)}}}}}'
+        yield f'{head}"process_sort_index", "args": {{"sort_index": {process}}}}}'
+    head = f'{{"ph": "M", "pid": {process}, "tid": {thread}, "name": "thread_name", "args": '
+    yield f'{head}{{"name": "{kernel or "operations"}", "kernel": "{kernel}"}}}}'
 
 
 def records_of(trace: Any) -> list[dict[str, Any]]:

@@ -64,6 +64,11 @@ def part_text(part: Part) -> str:
     return f', "part": [{list(starts)}, {list(sizes)}]'
 
 
+def channel(kind: EventKind) -> str:
+    """The same for the start of a transfer and its end."""
+    return kind.text.removesuffix("_end").removesuffix("_start")
+
+
 def text_of(recorder: Recorder, form: Form, first_tick: int = 0) -> bytes:
     """All events, each with the separator of the form behind it."""
     texts = [form.separator.join((*form.names(recorder.tracks), "")).encode()]
@@ -76,81 +81,72 @@ def text_of(recorder: Recorder, form: Form, first_tick: int = 0) -> bytes:
     return b"".join(texts)
 
 
-class _Filled(NamedTuple):
-    """A template with all but ticks and parts: the texts around these."""
+class _Shapes(dict[object, "_Shape"]):
+    """How events are told that differ in node, value and tick only."""
 
-    transfer: Transfer
-    slots: tuple[Slot, ...]
-    texts: tuple[str, ...]
-    under_way: deque[str]  # transfers, by the tick of their start
-
-
-class _Templates(dict[RawEvent, _Filled]):
     def __init__(self, recorder: Recorder, form: Form):
         super().__init__()
-        self.recorder, self.form = recorder, form
+        self.form = form
         self.lines = Lines(recorder.codes)
-        self.known: dict[object, Template] = {}
-        self.under_way: dict[object, deque[str]] = defaultdict(deque)
 
-    def __missing__(self, event: RawEvent) -> _Filled:
-        kind, track, subject, value, code, at = event[:6]
-        node, kernel = self.recorder.tracks[track]
-        key = (kind, kernel, subject, code, at)
-        template = self.known.get(key)
-        if template is None:
-            line = self.lines.of(code, at)
-            template = self.known[key] = self.form.template(kind, kernel, subject, line)
-        fixed = {
-            Slot.TRACK: self.form.track(node, kernel),
-            Slot.PROCESS: self.form.process(node),
-            Slot.VALUE: str(value),
-            Slot.NOTHING: "",
-        }
-        slots, texts = _joined(template.pieces, fixed)
-        role = kind.text.removesuffix("_end").removesuffix("_start")
-        filled = self[event] = _Filled(
-            template.transfer, slots, texts, self.under_way[track, role, subject]
-        )
-        return filled
+    def __missing__(self, key: tuple[EventKind, str, int, int, str]) -> _Shape:
+        kind, subject, code, at, kernel = key
+        template = self.form.template(kind, kernel, subject, self.lines.of(code, at))
+        slots = tuple(slot for _, slot in template.pieces if slot is not Slot.NOTHING)
+        texts = [""]
+        for text, slot in template.pieces:
+            texts[-1] += text
+            if slot is not Slot.NOTHING:
+                texts.append("")
+        found = self[key] = (_ORDERS[slots], tuple(texts), channel(kind))
+        return found
 
 
-def _joined(
-    pieces: Sequence[Piece], fixed: dict[Slot, str]
-) -> tuple[tuple[Slot, ...], tuple[str, ...]]:
-    """The slots that are left, and the texts around them."""
-    slots, texts = [], [""]
-    for text, slot in pieces:
-        texts[-1] += text + fixed.get(slot, "")
-        if slot not in fixed:
-            slots.append(slot)
-            texts.append("")
-    return tuple(slots), tuple(texts)
-
-
-PLAIN, COUNTED = (Slot.TICK,), (Slot.TICK, Slot.TICK)
+# What stands between the texts of an event, in the forms that there are.
+_TRACK, _VALUE, _TICK = Slot.TRACK, Slot.VALUE, Slot.TICK
+_PERFETTO = (_TRACK, _TICK, _VALUE)
+_COUNTED = (*_PERFETTO, Slot.PROCESS, _TICK, _VALUE)
+_BEGIN = (_TRACK, _TICK, Slot.TRANSFER, _VALUE, Slot.PART)
+_END = _BEGIN[:-1]
+_LINE = (_TICK, Slot.PROCESS, _VALUE)
+_LINE_WITH_PART = (*_LINE, Slot.PART)
+_ORDERS = {
+    order: number
+    for number, order in enumerate((_PERFETTO, _COUNTED, _BEGIN, _END, _LINE, _LINE_WITH_PART))
+}
+_Shape = tuple[int, tuple[str, ...], str]  # number in _ORDERS, texts, channel
 
 
 def _text(recorder: Recorder, raw: Sequence[RawEvent], form: Form, first_tick: int) -> bytes:
-    templates = _Templates(recorder, form)
+    shapes = _Shapes(recorder, form)
+    kernels = [kernel for _, kernel in recorder.tracks]
+    tracks = [form.track(*track) for track in recorder.tracks]
+    processes = [form.process(node) for node, _ in recorder.tracks]
+    under_way: dict[object, deque[str]] = defaultdict(deque)
     found: list[str] = []
     for tick, event in zip(map(str, count(first_tick)), raw, strict=False):
-        part = ""
-        if len(event) == 7:
-            part, event = part_text(event[6]), event[:6]
-        transfer, slots, texts, under_way = templates[event]
-        if slots == PLAIN:
-            found += (texts[0], tick, texts[1])
-        elif slots == COUNTED:
-            found += (texts[0], tick, texts[1], tick, texts[2])
+        kind, track, subject, number, code, at = event[:6]
+        order, texts, transfers = shapes[kind, subject, code, at, kernels[track]]
+        value = str(number)
+        if order == 0:
+            found += (texts[0], tracks[track], texts[1], tick, texts[2], value, texts[3])
+        elif order == 1:
+            a, b, c, d, e, f, g = texts
+            process = processes[track]
+            found += (a, tracks[track], b, tick, c, value, d, process, e, tick, f, value, g)
+        elif order == 2:
+            a, b, c, d, e, f = texts
+            under_way[track, transfers, subject].append(tick)
+            part = part_text(event[6]) if len(event) == 7 else ""
+            found += (a, tracks[track], b, tick, c, tick, d, value, e, part, f)
+        elif order == 3:
+            a, b, c, d, e = texts
+            queue = under_way[track, transfers, subject]
+            begin = queue.popleft() if queue else tick
+            found += (a, tracks[track], b, tick, c, begin, d, value, e)
         else:
-            begin = tick
-            if transfer is Transfer.BEGIN:
-                under_way.append(tick)
-            elif transfer is Transfer.END and under_way:
-                begin = under_way.popleft()
-            values = {Slot.TICK: tick, Slot.TRANSFER: begin, Slot.PART: part}
-            found.append(texts[0])
-            for slot, text in zip(slots, texts[1:], strict=True):
-                found += (values[slot], text)
+            a, b, c, d, *rest = texts
+            found += (a, tick, b, processes[track], c, value, d)
+            if rest:
+                found += (part_text(event[6]) if len(event) == 7 else "", rest[0])
     return "".join(found).encode()
