@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from ctypes import POINTER, c_char_p, c_uint32, c_uint64, c_void_p
+from typing import BinaryIO
 
 from ttl.artifact import CompiledOperation, Kernel
 from ttl.trace import EventKind
@@ -140,7 +141,7 @@ class CompiledEvents:
             node = self.nodes[event.node]
             yield Event(first_tick + position, kind, node, kernel, subject, value, line)
 
-    def text(self, form: Form, first_tick: int) -> bytes:
+    def write(self, out: BinaryIO, form: Form, first_tick: int) -> None:
         texts, kept = self._texts(form)
         size = c_uint64()
         text = self.runtime.ttl_event_texts(
@@ -150,7 +151,7 @@ class CompiledEvents:
         if not text:
             raise MemoryError("the host has no memory left for the trace")
         try:
-            return ctypes.string_at(text, size.value)
+            out.write((ctypes.c_char * size.value).from_address(text))
         finally:
             self.runtime.ttl_free_text(text)
 

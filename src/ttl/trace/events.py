@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from types import CodeType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from ttl.diagnostics.frames import is_user_file
 
@@ -95,7 +95,7 @@ class Bulk(Protocol):
 
     def events(self, first_tick: int) -> Iterator[Event]: ...
 
-    def text(self, form: Form, first_tick: int) -> bytes: ...
+    def write(self, out: BinaryIO, form: Form, first_tick: int) -> None: ...
 
 
 class Recorder:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .events import EventKind, Node, Recorder
 from .perfetto import PerfettoForm, records_of
-from .texts import Slot, Template, Transfer, text_of
+from .texts import Slot, Template, Transfer, write_events
 
 PERFETTO_SUFFIX = ".json"
 HEAD = '{"displayTimeUnit": "ns", "traceEvents": [\n'
@@ -25,10 +25,9 @@ def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
     """Add the events of an operation. Ticks go on where the operation before it has stopped."""
     if file.suffix != PERFETTO_SUFFIX:
         with file.open("ab") as out:
-            out.write(text_of(recorder, JsonLines(), first_tick))
+            write_events(out, recorder, JsonLines(), first_tick)
         return
     form = PerfettoForm()
-    text = text_of(recorder, form, first_tick).removesuffix(form.separator.encode())
     is_new = not file.exists() or not file.stat().st_size
     with file.open("wb" if is_new else "r+b") as out:
         if is_new:
@@ -36,7 +35,10 @@ def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
         else:
             out.seek(-len(TAIL), 2)
             out.write(form.separator.encode())
-        out.write(text)
+        start = out.tell()
+        write_events(out, recorder, form, first_tick)
+        if not is_new or out.tell() > start:  # the last separator
+            out.seek(-len(form.separator), 1)
         out.write(TAIL.encode())
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from .events import EventKind, Lines, Node, Part, RawEvent, Recorder
 
@@ -69,16 +69,15 @@ def channel(kind: EventKind) -> str:
     return kind.text.removesuffix("_end").removesuffix("_start")
 
 
-def text_of(recorder: Recorder, form: Form, first_tick: int = 0) -> bytes:
+def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int = 0) -> None:
     """All events, each with the separator of the form behind it."""
-    texts = [form.separator.join((*form.names(recorder.tracks), "")).encode()]
+    out.write(form.separator.join((*form.names(recorder.tracks), "")).encode())
     for section in recorder.sections():
         if isinstance(section, list):
-            texts.append(_text(recorder, section, form, first_tick))
+            out.write(_text(recorder, section, form, first_tick))
         else:
-            texts.append(section.text(form, first_tick))
+            section.write(out, form, first_tick)
         first_tick += len(section)
-    return b"".join(texts)
 
 
 class _Shapes(dict[object, "_Shape"]):
@@ -125,7 +124,7 @@ def _text(recorder: Recorder, raw: Sequence[RawEvent], form: Form, first_tick: i
     under_way: dict[object, deque[str]] = defaultdict(deque)
     found: list[str] = []
     for tick, event in zip(map(str, count(first_tick)), raw, strict=False):
-        kind, track, subject, number, code, at = event[:6]
+        kind, track, subject, number, code, at = event if len(event) == 6 else event[:6]
         order, texts, transfers = shapes[kind, subject, code, at, kernels[track]]
         value = str(number)
         if order == 0:
