@@ -120,6 +120,7 @@ class KernelRun(Engine):
         "types",
         "waiting",
         "waiting_for",
+        "waiting_place",
         "written",
     )
 
@@ -136,6 +137,7 @@ class KernelRun(Engine):
         is_followed = simulation.padding is not None or simulation.marks_reads
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
+        self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
         self.track = 0 if self.recorder is None else self.recorder.track(coordinate, plan.name)
         self.function = plan.function
         self.kind = plan.kind
@@ -290,14 +292,16 @@ class KernelRun(Engine):
         self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
     ) -> None:
         """Let others run until one of them wakes this kernel."""
-        if self.recorder is not None:
-            self._record(EventKind.KERNEL_BLOCKED, subject, value)
+        recorder, place = self.recorder, None
+        if recorder is not None and EventKind.KERNEL_BLOCKED in recorder.kinds:
+            place = _calling_place(recorder, None)
+            recorder.raw.append((EventKind.KERNEL_BLOCKED, self.track, subject, value, *place))
         self.waiting_for = what
         self.simulation.switch_to_next()
         self.waiting_for = None
-        if self.recorder is not None:
+        if recorder is not None and place is not None:
             value = what.buffer.filled if isinstance(what, BufferEnd) else value
-            self._record(EventKind.KERNEL_RESUMED, subject, value)
+            recorder.raw.append((EventKind.KERNEL_RESUMED, self.track, subject, value, *place))
 
     def wake(self, sleeper: KernelRun) -> None:
         """It comes next, while the block is in the processor's cache.
@@ -495,8 +499,11 @@ class KernelRun(Engine):
         size = transfer.block.end.buffer.block_bytes
         if kind is EventKind.COPY_START:
             self._record(kind, transfer.subject, size, transfer.tensor_part, transfer.place)
+        elif kind is transfer.start_kind:
+            self._record(kind, transfer.subject, size, None, transfer.place)
         else:
-            self._record(kind, transfer.subject, size)
+            self._record(kind, transfer.subject, size, None, self.waiting_place)
+            self.waiting_place = None
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
