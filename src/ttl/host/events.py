@@ -203,8 +203,8 @@ def _subject(
     if kind in _SIGNPOST_EVENTS:
         return _signpost(kernel, event.value)
     if kind in _COPY_EVENTS:
-        return compiled.operands[event.subject].name
-    return compiled.buffers[event.subject].name
+        return compiled.operands[int(event.subject)].name
+    return compiled.buffers[int(event.subject)].name
 
 
 def _signpost(kernel: Kernel, address: int) -> str:

@@ -1,7 +1,7 @@
 """Events of pipes and semaphores for the executor's trace: they leave no C++ behind.
 
-What is marked must not make a difference to the C++ either. So a place is an operand only where it is
-the variable of a loop; a value of a semaphore is used by the call beside its mark anyway.
+What is marked must not make a difference to the C++ either. So a place is an operand only where it
+is the variable of a loop; a value of a semaphore is used by the call beside its mark anyway.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def mark_pipe(
     make: Maker, kind: str, net: str = "", place: SSAValue | None = None, size: int = 0
 ) -> None:
     known = None if place is None else constant_of(place)
-    operands = [place] if isinstance(place, BlockArgument) else []
+    operands: list[SSAValue] = [place] if isinstance(place, BlockArgument) else []
     _mark(make, kind, net, operands, UNKNOWN if known is None else known, size)
 
 

@@ -80,11 +80,13 @@ class Event(NamedTuple):
     part: Part | None = None  # of the tensor, where a copy of it starts and that is known
 
 
-# Kind, track, subject, value, the number of a code and the offset of an instruction in it, or 0 and a
-# line; then, where a copy of a tensor starts and that is known, its part of the tensor. Recording is
-# what a traced run pays for each event: what can be made later is made later, and once for all
+# Kind, track, subject, value, the number of a code and the offset of an instruction in it, or 0 and
+# a line; then, where a copy of a tensor starts and that is known, its part of the tensor. Recording
+# is what a traced run pays for each event: what can be made later is made later, and once for all
 # events that say the same.
-RawEvent = tuple[EventKind, int, str, int, int, int] | tuple[EventKind, int, str, int, int, int, Part]
+RawEvent = (
+    tuple[EventKind, int, str, int, int, int] | tuple[EventKind, int, str, int, int, int, Part]
+)
 NO_CODE = 0
 
 
