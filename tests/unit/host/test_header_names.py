@@ -28,7 +28,7 @@ HEADERS = sorted(path.relative_to(INCLUDE) for path in INCLUDE.rglob("*.h"))
 ELSEWHERE = {
     "get_virtual_coord_from_worker_logical_coord", "invalidate_l1_cache", "get_noc_addr",
     "get_noc_multicast_addr", "is_uint32_format", "is_bfp8_b_format", "is_bfp4_b_format",
-    "page_address", "get_threshold",
+    "page_address", "get_threshold", "reg_read",
 }  # fmt: skip
 
 
