@@ -4,6 +4,10 @@
 the kernels of its operations, and `tt_torch.export(model, args)` gives StableHLO and a flatbuffer.
 """
 
+from importlib import metadata as _metadata
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 try:
     import torch as _torch  # noqa: F401
 except ModuleNotFoundError as error:
@@ -13,12 +17,39 @@ except ModuleNotFoundError as error:
         "tt_torch needs torch, which is not installed: pip install 'pyttl[torch]'", name="torch"
     ) from None
 
-from . import capture
 from .decorator import tt_lang_operation
-from .exported import Exported, export
 from .registry import TTLangError
 from .resolve import resolve_operation
 
-capture.register()
+if TYPE_CHECKING:
+    from .exported import Exported, export
 
 __all__ = ["Exported", "TTLangError", "export", "resolve_operation", "tt_lang_operation"]
+
+
+def __getattr__(name: str) -> _Any:
+    """Operations are declared and resolved without what captures models, which loads slowly."""
+    if name not in ("Exported", "export"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import exported
+
+    return getattr(exported, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _register_backend() -> None:
+    """torch.compile finds an entry point by itself; a folder on the path has none."""
+    try:
+        found = _metadata.distribution("pyttl").entry_points.select(group="torch_dynamo_backends")
+    except _metadata.PackageNotFoundError:
+        found = _metadata.EntryPoints()
+    if not found:
+        from . import capture
+
+        capture.register()
+
+
+_register_backend()

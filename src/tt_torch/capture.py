@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import torch
@@ -15,8 +16,10 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from . import fast_paths
 from .executable import Executable
 
+torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 aten = torch.ops.aten
 BACKEND = "tt"
+TRACING = RLock()  # torch traces in one thread at a time
 
 
 @cache
@@ -81,7 +84,7 @@ class Compiled:
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    with constants_on_cpu():
+    with TRACING, constants_on_cpu():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )
@@ -99,6 +102,6 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
 
 
 def register() -> None:
-    """Make the backend known to torch.compile."""
+    """Make the backend known to torch.compile, which has not found it as an entry point."""
     if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
         torch._dynamo.register_backend(Compiled, name=BACKEND)

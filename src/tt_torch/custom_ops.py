@@ -148,4 +148,3 @@ def _gradients(
 
 
 tt_lang_op.register_autograd(_backward, setup_context=_setup_context)
-torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-from .capture import decompositions
+from .capture import TRACING, decompositions
 from .device import NAME
 from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported
@@ -117,7 +117,8 @@ def _call(
     # Samples, not the tensors: of these two may be one, and of those of the next call not.
     samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
     try:
-        traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
+        with TRACING:
+            traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
     except AssertionError:  # of torch, which knows no shapes for such an operation
         raise unsupported(f"no lowering for {op}") from None
     return Executable(traced), structure

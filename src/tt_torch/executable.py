@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -14,11 +13,8 @@ import torch
 from torch import Tensor, fx
 
 from ttl.config import Config
-from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
-from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.trace import Recorder
-from ttl.trace.files import append_events
+from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 
 from .device import NAME, on_host, on_tt
 from .lowering import Drawn, emit_module
@@ -49,7 +45,7 @@ class Executable:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
         arrays += [_draw(each) for each in self.drawn]
-        found = iter(_run(self.runtime, arrays))
+        found = iter(run_traced(self.runtime, arrays, Config.from_environment()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 
 
@@ -69,22 +65,6 @@ def _content(text: str, config: Config) -> Any:
     ids = sorted(set(_KERNEL_ID.findall(text)))
     options = replace(config, trace=None, trace_events=None)
     return text, tuple(get_registered_operation(each) for each in ids), options
-
-
-def _run(runtime: Runtime, arrays: list[Any]) -> list[Any]:
-    config = Config.from_environment()
-    if config.trace is None:
-        return runtime.run(arrays)
-    file = Path(config.trace)
-    try:
-        file.open("a").close()  # before the run: its events would be lost otherwise
-    except OSError as error:
-        raise file_not_usable(file, error) from None
-    recorder = Recorder(config.trace_events)
-    try:
-        return runtime.run(arrays, recorder=recorder)
-    finally:
-        append_events(file, recorder)
 
 
 # Elements -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
 
-from .capture import constants_on_cpu, decompositions
+from .capture import TRACING, constants_on_cpu, decompositions
 from .device import NAME
 from .executable import to_numpy
 from .lowering import emit_module
@@ -89,7 +89,7 @@ def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -
         raise TypeError("export takes a torch.nn.Module and a tuple of its arguments")
     placed = copy.deepcopy(model).to(NAME)
     moved = pytree.tree_map_only(Tensor, lambda each: each.to(NAME), tuple(args))
-    with torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
+    with TRACING, torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # about torch itself
         program = torch.export.export(placed, moved, strict=False)
         return Exported(program.run_decompositions(decompositions()), functional)

@@ -9,55 +9,22 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from kernels_d2m import elementwise, every_dma, loopback, repeated
 from pykernel.d2m_api import *
+from stages_d2m import BLOCK, DEVICE, array, initial, lowered, parse
 from ttl.codegen import print_file
 from ttl.diagnostics import CompileError, RuleBroken, UsageError
 from ttl.dialects import emitc, make_context, print_module
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.integrations.metal_program import run_metal
 from ttl.passes import find_pass
-from ttl.passes.pipelines import D2M, PIPELINE, PIPELINES
+from ttl.passes.pipelines import D2M, D2M_FRONTEND, D2M_MIDDLEEND, PIPELINE, PIPELINES
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.tools.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "pykernel"
-
-
-def array(*shape):
-    return np.ones(shape, np.float32)
-
-
-def initial(kernel, monkeypatch, tmp_path, shape=(64, 64), count=3):
-    """The text of the initial IR."""
-    file = tmp_path / "initial.mlir"
-    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
-    monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(file))
-    kernel(*(array(*shape) for _ in range(count)))
-    return file.read_text()
-
-
-def parse(text):
-    module = Parser(make_context(), text).parse_module()
-    module.verify()
-    return module
-
-
-def lowered(text, until=None):
-    """The text of each stage, by the name of its pass; each is read back as it was printed."""
-    module = parse(text)
-    found = {}
-    for name in (*D2M, *PIPELINE):
-        find_pass(name)().apply(make_context(), module)
-        module.verify()
-        found[name] = print_module(module)
-        assert print_module(parse(found[name])) == found[name], name
-        if name == until:
-            break
-    return found
 
 
 # C-3, C-4 -----------------------------------------------------------------------------------------
@@ -140,6 +107,31 @@ def test_c5_initial_ir(monkeypatch, tmp_path):
     assert print_module(parse(text)) == text
 
 
+def test_c5_streams_only(monkeypatch, tmp_path):
+    """What is not streamed has no stream_layout and no global, and says so at the function."""
+
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, y, out):
+        y_stream = Stream(y)
+
+        @compute()
+        def add(x_cb: CircularBuffer, y_cb: CircularBuffer, out_cb: CircularBuffer):
+            out_cb.reserve().store(x_cb.pop() + y_cb.pop())
+
+        @datamovement()
+        def read(x_cb: CircularBuffer, y_cb: CircularBuffer, out_cb: CircularBuffer):
+            dma(y_stream[0, 0], y_cb.reserve()).wait()
+
+        return Program(add, read)(x, y, out)
+
+    text = initial(kernel, monkeypatch, tmp_path, (32, 32))
+    assert text.count("d2m.stream_layout(") == text.count("ttcore.global @") == 1
+    assert re.findall(r"%(\w+): tensor<32x32xf32> \{d2m.stream = (\w+)\}", text) == [
+        ("x", "false"), ("y", "true"), ("out", "false")
+    ]  # fmt: skip
+    assert text.count("d2m.to_layout(") == 3
+
+
 IDENTITY = "affine_map<(d0, d1) -> (d0, d1)>"
 BODIES = {
     "+": ("tile_add", [IDENTITY] * 3, ["parallel"] * 2),
@@ -220,12 +212,6 @@ def test_c8_semaphores_in_cpp(monkeypatch, tmp_path):
         place = cpp.index(part, place) + 1
 
 
-BLOCK = "tensor<1x1x!ttcore.tile<32x32, f32>>"
-DEVICE = (
-    "tensor<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.metal_layout<logical_shape = 32x32, "
-    "dim_alignments = 32x32, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, "
-    "undef, l1>>"
-)
 REFUSED = {
     f"%t = d2m.dma %d[%i, %i], %d[%i, %i] : {DEVICE}, {DEVICE} -> !d2m.mem_tx": "one end",
     f"%t = d2m.dma %d[%i, %i], %b core[%i, %i] mcast[%i, %i] : {DEVICE}, {BLOCK} -> "
@@ -428,7 +414,7 @@ def test_c12_host_program(shape, grid, dtype, space, monkeypatch, tmp_path):
     lhs, rhs, out = (rng.uniform(1, 2, shape).astype(dtype) for _ in range(3))
     elementwise("+", grid=grid, memory_space=space)(lhs, rhs, out)
     text = (tmp_path / "final.mlir").read_text()
-    assert "add_binary_tile" in text or "add_tiles" in text
+    assert ("add_binary_tile" if dtype is np.float32 else "add_tiles") in text
     place = 0
     for part in FINAL:
         found = re.compile(part).search(text, place)
@@ -504,9 +490,47 @@ def test_c17_ttl_check():
 def test_c17_pipelines_of_ttl_opt(pipeline, monkeypatch, tmp_path, capsys):
     file = tmp_path / "test.mlir"
     file.write_text(initial(elementwise("+"), monkeypatch, tmp_path))
-    if pipeline == "ttir-to-ttmetal-middleend":
-        pipeline = f"ttir-to-ttmetal-frontend,{pipeline}"
+    before = ["ttir-to-ttmetal-frontend", "ttir-to-ttmetal-middleend"]
+    steps = {before[1]: before[:1], "linalg-to-loops": before}
+    steps["d2m-to-ttkernel"] = [*before, "linalg-to-loops"]
+    pipeline = ",".join([*steps.get(pipeline, []), pipeline])
     assert main(["opt", str(file), "-p", pipeline, "--print-ir-after-all"]) == 0
     shown = capsys.readouterr()
     assert "IR after d2m-generic-replace-globals" in shown.err
     assert ("emitc.file" in shown.out) == ("backend" in pipeline)
+
+
+def applied(pipeline, text):
+    module = parse(text)
+    for name in pipeline:
+        find_pass(name)().apply(make_context(), module)
+    return print_module(module)
+
+
+@pytest.mark.parametrize(("dtype", "registers"), [(np.float32, 4), (ml_dtypes.bfloat16, 8)])
+def test_c11_linalg_to_loops_within_dst(dtype, registers, monkeypatch, tmp_path):
+    """Loops over the tiles of a block, by as many as there are registers; then TTKernel."""
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(tmp_path / "initial.mlir"))
+    elementwise("+")(*(np.ones((128, 128), dtype) for _ in range(3)))
+    text = (tmp_path / "initial.mlir").read_text()
+    functions = applied((*D2M_FRONTEND, *D2M_MIDDLEEND), text)
+    assert "linalg.generic" in functions and "ttl.tile_call" not in functions
+    loops = applied(PIPELINES["linalg-to-loops"], functions)
+    assert "linalg.generic" not in loops and "affine.for" in loops
+    kernel = loops[loops.index("@compute_kernel0") : loops.index("@write_shards")]
+    sections = kernel.split('"ttl.tile_regs"() <{step = "acquire"}>')[1:]
+    stored = [section.count('action = "store"') for section in sections]
+    assert sections and 0 < max(stored) <= registers
+    calls = applied(PIPELINES["d2m-to-ttkernel"], loops)
+    assert "ttkernel.cb_wait_front" in calls and "ttl.tile_call" not in calls
+
+
+def test_c17_pipelines_are_named_where_a_pass_is_unknown(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "test.mlir"
+    file.write_text(initial(elementwise("+"), monkeypatch, tmp_path))
+    assert main(["opt", str(file), "-p", "linalg-to-loop"]) != 0
+    shown = capsys.readouterr().err
+    assert "did you mean linalg-to-loops" in shown and "pipelines: linalg-to-loops" in shown
+    assert main(["opt", str(file), "-p", "linalg-to-loops"]) != 0
+    assert "the pipeline: d2m-generic-replace-globals, " in capsys.readouterr().err

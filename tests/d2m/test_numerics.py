@@ -111,7 +111,7 @@ def test_c16_flash_attention(backend, load):
     np.testing.assert_allclose(out, example.reference(Q, K, V), atol=2e-6)
 
 
-def test_c11_bfloat16_of_torch(backend):
+def test_c13_bfloat16_of_torch(backend):
     torch = pytest.importorskip("torch")
     lhs, rhs = (torch.full((32, 32), value, dtype=torch.bfloat16) for value in (2, 3))
     out = torch.zeros(32, 32, dtype=torch.bfloat16)

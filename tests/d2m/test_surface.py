@@ -33,7 +33,27 @@ WRONG_DECORATORS = [
     (dict(grid=(1, 1), memory_space="L2"), ValueError, "memory_space='L2'"),
     (dict(grid=(1, 1), tiled=1), TypeError, "tiled=1"),
     (dict(grid=(1, 1), iterator_types=["parallel"]), ValueError, "iterator_types"),
-    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, j)]), NotImplementedError, "indexing_maps"),
+    (dict(grid=(1, 1), indexing_maps=3), TypeError, "indexing_maps=3"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i: (i,)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, 1)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i + j, j)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i.x, j)]), ValueError, "something else"),
+    (dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, 0)]), ValueError, "of the output"),
+    (
+        dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, j)], iterator_types=3),
+        ValueError,
+        "iterator_types=3",
+    ),
+    (
+        dict(grid=(1, 1), indexing_maps=[lambda i, j, k: (i, k), lambda i, j: (i, j)]),
+        ValueError,
+        "different numbers of iterators",
+    ),
+    (
+        dict(grid=(1, 1), indexing_maps=[lambda i, j: (i, j)], iterator_types=["reduction"] * 2),
+        ValueError,
+        "iterator_types",
+    ),
     (dict(grid=(1, 1), tiled=False), NotImplementedError, "tiled=False"),
     (dict(grid=(1, 1), kernel_source_mode="keep"), ValueError, "keep"),
 ]
@@ -162,6 +182,27 @@ def test_c2_buffers_are_not_handed_on():
         kernel(ones(), ones())
 
 
+def test_c2_verbose_threads_show_their_ir(monkeypatch, capsys):
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, out):
+        @compute(verbose=True)
+        def loud(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            out_cb.reserve().store(x_cb.pop())
+
+        @datamovement()
+        def quiet(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            pass
+
+        return Program(loud, quiet)(x, out)
+
+    kernel(ones(), ones())
+    shown = capsys.readouterr().err
+    assert "thread `loud`:" in shown and "d2m.reserve %out_cb" in shown
+    assert "quiet" not in shown
+
+
 def test_c2_a_tensor_may_be_given_twice(backend):
     @pykernel_gen(grid=(1, 1))
     def kernel(x, y, out):
@@ -233,6 +274,29 @@ def test_c2_arguments(make, kind, text):
     with pytest.raises(kind, match=text) as error:
         pykernel_gen(grid=(1, 1))(identity())(*make())
     assert isinstance(error.value, TTLError)
+
+
+def test_c2_a_file_that_was_edited_and_run_again(backend, run_file):
+    """Threads are read from the file, as it is now."""
+    text = """
+from pykernel.d2m_api import *
+
+@pykernel_gen(grid=(1, 1))
+def kernel(x, out):
+    @compute()
+    def multiply(x_cb: CircularBuffer, out_cb: CircularBuffer):
+        out_cb.reserve().store(x_cb.pop() * FACTOR)
+
+    return Program(multiply)(x, out)
+"""
+    kernels = []
+    for factor in (2, 300):
+        out = np.zeros((32, 32), np.float32)
+        kernels.append(run_file(text.replace("FACTOR", str(factor)))["kernel"])
+        kernels[-1](ones(32, 32), out)
+        assert (out == factor).all()
+    kernels[0](ones(32, 32), out)  # what runs is not what was edited
+    assert (out == 2).all()
 
 
 # C-14, C-16: the guide as printed -----------------------------------------------------------------

@@ -11,7 +11,7 @@ def uniform(*shape):
     return np.random.default_rng(9).uniform(1, 2, shape).astype(np.float32)
 
 
-def test_c3_a_store_replaces_the_last(backend):
+def test_semantics_a_store_replaces_the_last(backend):
     @pykernel_gen(grid=(1, 1))
     def kernel(x, out):
         @compute()
@@ -58,7 +58,7 @@ def squares(x, y, out):
     return Program(square, read, take)(x, y, out)
 
 
-def test_c3_data_movement_takes_the_output(backend):
+def test_semantics_data_movement_takes_the_output(backend):
     x, y, out = uniform(32, 64), np.zeros((32, 64), np.float32), np.zeros((32, 64), np.float32)
     squares(x, y, out)
     np.testing.assert_array_equal(out, np.tile(x[:, 32:] ** 2, 2))
@@ -92,7 +92,7 @@ def sharing(column):
     return kernel
 
 
-def test_c3_threads_share_a_processor(backend):
+def test_semantics_threads_share_a_processor(backend):
     """Each captures a number of its own: what was compiled for another is not used again."""
     x, y, out = uniform(32, 64), uniform(32, 64), np.zeros((32, 64), np.float32)
     for column in range(2):
@@ -101,7 +101,7 @@ def test_c3_threads_share_a_processor(backend):
         np.testing.assert_array_equal(out, x - np.tile(part, 2))
 
 
-def test_c3_a_block_may_be_left_unread(backend):
+def test_semantics_a_block_may_be_left_unread(backend):
     """Core 0 sends its own shard to both cores; the other's is only popped."""
 
     @pykernel_gen(grid=(1, 2))
@@ -141,7 +141,7 @@ def test_c3_a_block_may_be_left_unread(backend):
     np.testing.assert_array_equal(out, np.tile(x[:, :32], 2))
 
 
-def test_c3_one_dimension(backend):
+def test_semantics_one_dimension(backend):
     @pykernel_gen(grid=(1, 1))
     def kernel(x, out):
         @compute()
@@ -153,6 +153,53 @@ def test_c3_one_dimension(backend):
 
     x, out = uniform(50), np.zeros(50, np.float32)
     kernel(x, out)
+    np.testing.assert_array_equal(out, x + x)
+
+
+def in_bodies(is_taken):
+    """Blocks in bodies that do not become regions: loops of one step, branches that are known."""
+
+    @pykernel_gen(grid=(1, 1))
+    def kernel(x, out):
+        x_stream = Stream(x)
+        ONE = 1
+
+        @compute()
+        def store(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            for _ in range(ONE):
+                out_cb.reserve().store(x_cb.pop())
+            if ONE == 1:
+                block = x_cb.pop()
+                out_cb.reserve().store(block)
+                out_cb.pop()
+            for _ in range(ONE):
+                for _ in range(2):
+                    block = x_cb.pop()
+                    out_cb.reserve().store(block + block)
+
+        @datamovement()
+        def read(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            for _ in range(4):
+                dma(x_stream[0, 0], x_cb.reserve()).wait()
+
+        @datamovement()
+        def take(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            for _ in range(ONE):
+                out_cb.pop()
+            if ONE == 1:
+                out_cb.pop()
+            for _ in range(2):
+                out_cb.pop()
+
+        return Program(store, read, *([take] if is_taken else []))(x, out)
+
+    return kernel
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_c11_released_at_the_end_of_every_body(is_taken, backend):
+    x, out = uniform(32, 32), np.zeros((32, 32), np.float32)
+    in_bodies(is_taken)(x, out)
     np.testing.assert_array_equal(out, x + x)
 
 
@@ -184,6 +231,21 @@ WRONG = [
      "datamovement", TTLError, "TTL1003", "dma() moves blocks, not", 8),
     (["i = 0", "dma(x_stream[0, 0], x_cb.reserve()).wait()", "y_cb.reserve()"], "datamovement",
      TTLError, "TTL3001", "nothing has been written", 9),
+    (["x_cb.pop()", "out_cb.reserve()"], "compute", TTLError, "TTL3001",
+     "nothing has been written", 6),
+    (["a = out_cb.reserve()", "a += x_cb.pop()"], "compute", TTLError, "TTL3001",
+     "nothing has been written", 8),
+    (["out_cb.reserve().store(3)", "x_cb.pop()"], "compute", TTLError, "TTL1003",
+     "block", 7),
+    (["a = x_cb.wait()"], "compute", TTLError, "TTL1004", "a circular buffer has no `wait`", 7),
+    (["a = x_stream.shape"], "datamovement", TTLError, "TTL1004", "a stream has no `shape`", 7),
+    (["a = x_cb.reserve()", "dma(x_stream[0, 0], a).wait()",
+      "dma(a, a, core=(0, 5), mcast=(1, 1)).wait()"], "datamovement", TTLError, "TTL1008",
+     "is not in the grid", 9),
+    (["for i in range(1):", "    a = x_cb.pop()", "out_cb.reserve().store(a)"], "compute",
+     TTLError, "TTL3001", "it was released", 9),
+    (["if core_index(0) == 0:", "    a = x_cb.pop()", "else:", "    a = x_cb.pop()",
+      "out_cb.reserve().store(a)"], "compute", TTLError, "TTL3001", "it was released", 11),
     (["out_cb.reserve().store(transpose(x_cb.pop()) @ y_cb.pop())"], "compute", ValueError,
      "TTL2003", "rows", 7),
 ]  # fmt: skip

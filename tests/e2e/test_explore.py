@@ -124,7 +124,37 @@ def test_a_program_that_fails_is_not_explored(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_program_without_operations_is_not_explored(run: Run, tmp_path: Path) -> None:
+    """Nor one whose operations are only compiled, as those of models are."""
     (tmp_path / "program.py").write_text("import sys\nsys.exit(0)\n")
     done = run("ttl", "explore", "program.py")
     assert done.returncode == 1
-    assert "calls no operation; nothing was explored" in done.stderr
+    assert "calls no operation on the simulator; nothing was explored" in done.stderr
+    (tmp_path / "program.py").write_text(COMPILED)
+    done = run("ttl", "explore", "program.py")
+    assert done.returncode == 1
+    assert "calls no operation on the simulator; nothing was explored" in done.stderr
+
+
+COMPILED = """
+import ttl
+from ttl.driver import TensorSpec, compile_from_spec
+from ttl.semantics.dtypes import bfloat16
+
+
+@ttl.operation(grid=(1, 1))
+def move(a, y):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+    @ttl.datamovement()
+    def read():
+        with dfb.reserve() as block:
+            ttl.copy(a[0, 0], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        with dfb.wait() as block:
+            ttl.copy(block, y[0, 0]).wait()
+
+
+compile_from_spec(move, [TensorSpec((32, 32), bfloat16)] * 2)
+"""

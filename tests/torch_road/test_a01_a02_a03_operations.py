@@ -129,7 +129,7 @@ def test_a2_unreadable_source():
     names: dict = {}
     exec("def hidden(a, b, y): pass", names)
     with pytest.raises(TypeError, match="version_tag"):
-        decorate(fn=names["hidden"])
+        decorate(["out", "in"], fn=names["hidden"])  # before the roles are looked at
     decorate(fn=names["hidden"], version_tag="v1")
 
 

@@ -69,6 +69,8 @@ def test_a4_is_registered_for_both_devices():
 def test_a4_is_allowed_in_graphs():
     from torch._dynamo import trace_rules
 
+    import tt_torch.capture  # the backend  # noqa: F401
+
     assert trace_rules.is_callable_allowed(torch.ops.tt.tt_lang_op)
 
 

@@ -79,18 +79,26 @@ def test_a11_second_resolve_gives_the_same_bytes():
     assert resolve(shapes=[[128, 32]] * 3) != resolve()
 
 
-def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_device():
+def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_device(tmp_path):
+    """Nor is what captures models loaded, where the backend is an entry point."""
+    installed = tmp_path / "pyttl-0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Name: pyttl\nVersion: 0\n")
+    entry_point = "[torch_dynamo_backends]\ntt = tt_torch.capture:Compiled\n"
+    (installed / "entry_points.txt").write_text(entry_point)
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from ttl.ttnn import device\n"
         "device.open_device = None\n"
         "from test_a11_a12_a18_resolve import resolve\n"
         "sys.stdout.buffer.write(resolve())\n"
-        "assert 'ttnn' not in sys.modules"
+        "assert not {'ttnn', 'torch._dynamo', 'torch._functorch.aot_autograd'} & set(sys.modules)"
     )
     here = os.path.dirname(__file__)
     environment = os.environ | {"PYTHONHASHSEED": "7"}
-    environment["PYTHONPATH"] = os.pathsep.join([os.path.dirname(here), *sys.path])
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [str(tmp_path), os.path.dirname(here), *sys.path]
+    )
     command = [sys.executable, "-P", "-c", program, here]
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert done.stdout == resolve()
@@ -124,6 +132,21 @@ def test_a11_environment_is_restored_and_errors_come_through(monkeypatch):
     with pytest.raises(ZeroDivisionError, match="mine"):
         resolve(wrapped)
     assert "TTLANG_COMPILE_ONLY" not in os.environ
+
+
+def test_a11_under_ttl_check(monkeypatch):
+    """A model cannot go on without the artifact: it is compiled, and what is wrong is raised."""
+    expected = resolve()
+    monkeypatch.setenv("TTL_CHECK", "1")
+    assert resolve() == expected
+
+    @tt_lang_operation(operation_id="tests.empty", arg_roles=["in", "in", "out"])
+    @ttl.operation(grid=(1, 1))
+    def empty(a, b, y):
+        pass
+
+    with pytest.raises(ttl.TTLError, match="0 compute and 0 data movement kernels"):
+        resolve(empty)
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,9 @@ def test_a16_the_trace_holds_the_buffers_of_the_kernels(compiled, monkeypatch, t
     events = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
     pushed = [event["subject"] for event in events if event["kind"] == "buffer_push"]
     assert sorted(pushed) == ["a_dfb", "a_dfb", "b_dfb", "b_dfb", "y_dfb", "y_dfb"]
+    run(*inputs)
+    again = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
+    assert [event["tick"] for event in again] == list(range(2 * len(events)))
     monkeypatch.setenv("TTL_TRACE", str(tmp_path / "nowhere" / "trace.jsonl"))
     with pytest.raises(ttl.UsageError, match="nowhere"):
         run(*inputs)

@@ -7,13 +7,14 @@ import gc
 import io
 import pickle
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 import torch.utils.checkpoint
 from torch import nn
 
-import tt_torch  # noqa: F401
+import tt_torch
 
 
 @pytest.fixture(autouse=True)
@@ -172,3 +173,16 @@ def test_random_and_filled():
     assert set(weight.grad.tolist()) == {0.0, torch.tensor(1 / 0.75).item()}
     assert torch.equal(torch.ones(2, 2, device="tt").cpu(), torch.ones(2, 2))
     assert torch.equal(torch.arange(5, device="tt").cpu(), torch.arange(5))
+
+
+def test_threads_compute_and_export():
+    """torch traces in one thread at a time."""
+
+    def work(number):
+        x = torch.arange(float(number * 7)).reshape(number, 7)
+        found = (x.to("tt") * number - x.to("tt").sum(0)).cpu()
+        exported = tt_torch.export(nn.Softplus(), (x,))
+        return torch.equal(found, x * number - x.sum(0)) and "chlo" not in exported.stablehlo
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(1, 9)))

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,10 @@ def test_example(name, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in trace.read_text().splitlines()]
-    pushed = {event["subject"] for event in events if event["kind"] == "buffer_push"}
-    assert pushed >= BUFFERS[name]
+    pushed = [event["subject"] for event in events if event["kind"] == "buffer_push"]
+    assert set(pushed) >= BUFFERS[name]
+    half = len(pushed) // 2
+    assert Counter(pushed[:half]) == Counter(pushed[half:])  # compiled; in the other process
     lines = re.findall(r"PCC (\S+), largest error (\S+) of at most (\S+)", done.stdout)
     assert len(lines) == 2
     for pcc, error, bound in lines:

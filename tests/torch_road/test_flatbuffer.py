@@ -13,7 +13,17 @@ import pytest
 import ttl
 from graph_texts import TWO_OUTPUTS, binary, parsed, stitched
 from ttl.integrations.flatbuffer import Runtime, compile_module, emit_flatbuffer
-from ttl.integrations.flatbuffer.schema import OWN_TAGS, TABLES, UNIONS, UPSTREAM, slots
+from ttl.integrations.flatbuffer.reader import read_binary
+from ttl.integrations.flatbuffer.schema import (
+    ENUMS,
+    OWN_TAGS,
+    STRUCTS,
+    TABLES,
+    UNIONS,
+    UPSTREAM,
+    slots,
+)
+from ttl.integrations.flatbuffer.writer import write_binary
 
 
 class Table:
@@ -243,7 +253,34 @@ def test_slots_of_the_public_tables() -> None:
 
 
 def test_tags_of_the_public_unions() -> None:
-    assert {tag for name, tag in UNIONS["OpType"].items() if tag < OWN_TAGS} == {
-        29, 36, 40, 43, 49, 52, 62, 111, 114, 128,
+    assert {name: tag for name, tag in UNIONS["OpType"].items() if tag < OWN_TAGS} == {
+        "DeallocateOp": 29, "EltwiseBinaryOp": 36, "EltwiseUnaryOp": 40, "EmptyOp": 43,
+        "FromDeviceOp": 48, "FullOp": 49, "GenericOp": 52, "GetDeviceOp": 53, "MatmulOp": 62,
+        "ToDeviceOp": 110, "ToLayoutOp": 111, "ToMemoryConfigOp": 112, "TypecastOp": 114,
+        "CreateGlobalSemaphoreOp": 128,
     }  # fmt: skip
-    assert list(UNIONS["KernelArgType"].values()) == list(range(1, 9))
+    arguments = (
+        "CBBufferIndex BufferAddress BufferAddressOfTensor SemaphoreAt NamedArgument "
+        "GlobalSemaphore Scalar TensorAccessorArgs"
+    )
+    assert UNIONS["KernelArgType"] == {
+        f"KernelArg{name}": tag for tag, name in enumerate(arguments.split(), 1)
+    }
+    assert list(UNIONS["KernelConfig"]) == [
+        f"{kind}KernelConfig" for kind in ("Compute", "DataMovement", "Reader", "Writer")
+    ]
+    types = (
+        "Float32 Float16 BFloat16 BFP_Float8 BFP_BFloat8 BFP_Float4 BFP_BFloat4 BFP_Float2 "
+        "BFP_BFloat2 UInt32 UInt16 UInt8 Int32"
+    )
+    assert ENUMS["DataType"] == ("ushort", {n: i for i, n in enumerate(types.split())})
+    assert ENUMS["SourceType"][1] == {"FILE_PATH": 0, "SOURCE_CODE": 1}
+    assert STRUCTS["CoreRange"] == (("start_coord", "CoreCoord"), ("end_coord", "CoreCoord"))
+    assert STRUCTS["CoreCoord"] == (("x", "ulong"), ("y", "ulong"))
+
+
+def test_a_call_that_is_only_named_is_refused() -> None:
+    value = read_binary(binary(stitched(64, 32)))
+    value["programs"][0]["operations"][0]["type"] = {"GetDeviceOp": {}}
+    with pytest.raises(ttl.UsageError, match="operation 0: GetDeviceOp is a call of tt-mlir"):
+        Runtime(write_binary(value))

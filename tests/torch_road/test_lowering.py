@@ -288,6 +288,28 @@ def test_a10_arguments_of_the_resolver() -> None:
     }
 
 
+@pytest.mark.parametrize("spec", ["", "rows"])
+def test_a10_keywords_of_the_resolver(spec) -> None:
+    """All of them; shard_spec only if there is one."""
+    text = stitched(64, 32).replace('shard_spec = ""', f'shard_spec = "{spec}"')
+    module = lowered(text, "ttnn-deallocate")
+    apply(RESOLVE, module, python_module="graph_resolver", python_function="describe")
+    (op,) = operations(module, ttnn.TTLangOp)
+    asked = json.loads(op.text_of("kernel_artifact"))
+    layouts = asked.pop("layouts")
+    assert asked == {
+        "operation_id": "add",
+        "version_tag": "0123456789ab",
+        "shapes": [[64, 32]] * 3,
+        "dtypes": ["bf16"] * 3,
+        "mesh_shape": [1],
+        "arg_roles": "in,in,out",
+        **({"shard_spec": spec} if spec else {}),
+    }
+    assert len(layouts) == 3
+    assert all(each.startswith("#ttnn.ttnn_layout<") and "tile<32x32" in each for each in layouts)
+
+
 def test_a10_errors_of_the_kernel_are_shown_with_its_lines(monkeypatch) -> None:
     @ttl.operation(grid=(1, 1))
     def wrong(a, b, out):

@@ -307,6 +307,8 @@ def test_a17_the_command_runs_a_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert main(command) == 0
     assert capsys.readouterr().out.startswith("output 0 (64, 32) bfloat16:\n[[")
+    assert main([*command, "--inputs", files["model.ttnn"]]) == 1
+    assert "is no archive of arrays: numpy did not write it" in capsys.readouterr().err
     np.savez(files["in.npz"], arrays[0])
     assert main([*command, *given]) == 1
     assert "has arr_0, and not arr_0, arr_1, arr_2" in capsys.readouterr().err

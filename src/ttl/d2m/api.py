@@ -29,6 +29,15 @@ from .functions import (
     sqrt,
     transpose,
 )
+from .iteration import (
+    Iteration,
+    eltwise_fused_template,
+    eltwise_template,
+    explicit_template,
+    make_iteration,
+    matmul_fused_template,
+    matmul_template,
+)
 from .memory import check_memory
 from .mistakes import (
     NotImplementedYet,
@@ -55,9 +64,14 @@ __all__ = [
     "core_index",
     "datamovement",
     "dma",
+    "eltwise_fused_template",
+    "eltwise_template",
     "exp",
+    "explicit_template",
     "fill",
     "iter_index",
+    "matmul_fused_template",
+    "matmul_template",
     "maximum",
     "pykernel_gen",
     "recip",
@@ -73,13 +87,13 @@ Maker = Callable[[Any], Thread]
 
 
 def compute(verbose: bool = False) -> Maker:
-    """A thread that calculates."""
+    """A thread that calculates; `verbose` shows its IR when it is compiled."""
     span = calling_span()
     return lambda function: make_thread(KernelKind.COMPUTE, function, verbose, span)
 
 
 def datamovement(verbose: bool = False) -> Maker:
-    """A thread that moves data."""
+    """A thread that moves data; `verbose` shows its IR when it is compiled."""
     span = calling_span()
     return lambda function: make_thread(KernelKind.DATAMOVEMENT, function, verbose, span)
 
@@ -96,6 +110,7 @@ class PykernelFunction:
     kernel_folder: str | None
     loads_kernels: bool
     use_tile_matmul: bool
+    iteration: Iteration | None
 
     @property
     def __name__(self) -> str:
@@ -109,7 +124,7 @@ class PykernelFunction:
         self._inject(arguments, grid, args)
         self._check_complete(arguments)
         bound = self._threads(arguments, tensors)
-        self._run(bound, arguments, grid)
+        self._run(bound, arguments, grid, self._iteration(bound, args))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -131,9 +146,11 @@ class PykernelFunction:
         return tuple(grid)
 
     def _inject(self, arguments: dict[str, Any], grid: Shape, args: Sequence[Any]) -> None:
-        factors = self.block_factors(*args) if callable(self.block_factors) else self.block_factors
+        factors, rank = self._factors(args), len(grid)
+        if self.iteration is not None:
+            rank = len(self.iteration.iterators)
         values = {
-            "block_factors": [1] * len(grid) if factors is None else factors,
+            "block_factors": [1] * rank if factors is None else factors,
             "grid": grid,
             "memory_space": self.memory_space,
             "tiled": self.tiled,
@@ -141,6 +158,9 @@ class PykernelFunction:
         for name in inspect.signature(self.function).parameters:
             if name in INJECTED and arguments.get(name) is None:
                 arguments[name] = values[name]
+
+    def _factors(self, args: Sequence[Any]) -> Any:
+        return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
 
     def _check_complete(self, arguments: dict[str, Any]) -> None:
         parameters = inspect.signature(self.function).parameters
@@ -167,10 +187,23 @@ class PykernelFunction:
             self._span(),
         )
 
-    def _run(self, bound: BoundProgram, named: dict[str, Any], grid: Shape) -> None:
+    def _iteration(self, bound: BoundProgram, args: Sequence[Any]) -> Iteration | None:
+        if self.iteration is None:
+            return None
+        return self.iteration.with_factors(self._factors(args), len(bound.tensors), self._span())
+
+    def _run(
+        self,
+        bound: BoundProgram,
+        named: dict[str, Any],
+        grid: Shape,
+        iteration: Iteration | None,
+    ) -> None:
+        count = len(bound.tensors)
+        grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]
         try:
-            operands = make_operands(bound.tensors, named, grid, self.memory_space, self.__name__)
-            call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul)
+            operands = make_operands(bound.tensors, named, grids, self.memory_space, self.__name__)
+            call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul, iteration)
             call.bind_streams()
             check_call(call)
         except RuleBroken as broken:
@@ -209,6 +242,9 @@ def pykernel_gen(
 ) -> Callable[[Any], PykernelFunction]:
     """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
 
+    With `indexing_maps`, a lambda for each tensor, the blocks of one compute thread are moved by
+    them: its body runs for each of `block_factors` steps.
+
     `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`; "load" runs
     what is there, which may have been edited, on the host executor or a device.
     """
@@ -227,26 +263,20 @@ def pykernel_gen(
         raise wrong_type(f"tiled={tiled!r}", "write True or False", span)
     if iterator_types is not None and indexing_maps is None:
         raise wrong_value("iterator_types without indexing_maps", "give both or none", span)
-    _refuse_unbuilt(indexing_maps, tiled, span)
+    iteration = make_iteration(indexing_maps, iterator_types, span)
+    if not tiled:
+        text = "tiled=False: blocks of rows are not implemented, math needs tiles"
+        raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
     folder = _folder(kernel_source_dir, kernel_source_mode, span)
 
     def made(function: Any) -> PykernelFunction:
         return PykernelFunction(
             function, grid, block_factors, memory_space, tiled,
             folder if folder is None else f"{folder}/{function.__name__}",
-            kernel_source_mode == "load", use_tile_matmul,
+            kernel_source_mode == "load", use_tile_matmul, iteration,
         )  # fmt: skip
 
     return made
-
-
-def _refuse_unbuilt(indexing_maps: Any, tiled: bool, span: Span | None) -> None:
-    if indexing_maps:
-        text = "indexing_maps: threads that write their loops themselves are all there is"
-        raise NotImplementedYet(diagnostic(text, "write the loops in the threads", span))
-    if not tiled:
-        text = "tiled=False: blocks of rows are not implemented"
-        raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
 
 
 def _folder(folder: str | None, mode: str | None, span: Span | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,6 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DictionaryAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.printer import Printer
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Span, codes
 from ttl.dialects import d2m, ttl
@@ -42,6 +43,7 @@ from ttl.semantics.ops import BLOCK_OPS
 from ttl.target import Target
 
 from . import functions
+from .iteration import check_counter
 from .objects import (
     CircularBuffer,
     Semaphore,
@@ -53,8 +55,10 @@ from .objects import (
     check_set,
     checked_index,
     pair,
+    rectangle,
 )
 from .program import Call, Operand
+from .scopes import Bodies, with_bodies_marked
 from .threads import Thread
 
 
@@ -66,14 +70,21 @@ class ThreadBuilder(KernelBuilder):
         environment = Environment((thread.function,))
         nets = Nets((), program.grid)
         super().__init__(kernel, environment, program.grid, {}, target.device_api, nets)
-        self.call = call
+        self.call, self.thread = call, thread
         self.handles: dict[int, SSAValue] = {}
+        self.bodies = Bodies(self.entry)
 
     def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
         argument = self.entry.insert_arg(type, len(self.entry.args), location_of(span))
         argument.name_hint = name
         self.handles[id(handle)] = argument
         self.values[self.frame.number, name] = handle
+
+    def is_held(self, cb: CircularBuffer, is_wait: bool) -> bool:
+        """The output's block stays, or goes where the thread says pop() if another takes it."""
+        if self.handle(cb) is not self.entry.args[len(self.call.operands) - 1]:
+            return False
+        return not self.call.takers or (is_wait and self.thread in self.call.writers)
 
     def handle(self, of: object) -> SSAValue:
         return self.handles[id(of)]
@@ -91,9 +102,10 @@ def acquire(kind: type[d2m.AcquireOp]) -> Callable[..., Value]:
     def made(builder: ThreadBuilder, cb: CircularBuffer) -> Value:
         buffer = cb.buffer
         block = tensor_of(buffer.shape, buffer.dtype)
-        return builder.value(
-            kind.create(operands=[builder.handle(cb)], result_types=[block])
-        )
+        op = kind.create(operands=[builder.handle(cb)], result_types=[block])
+        if not builder.is_held(cb, kind is d2m.WaitOp):
+            builder.bodies.note(op)
+        return builder.value(op)
 
     return made
 
@@ -103,17 +115,30 @@ def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
 
 
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
+    _require_known("core_index", dim)
     functions.check_dim("core_index", dim)
-    op = d2m.CoreIndexOp.create(
-        properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()]
-    )
-    value = builder.value(op)
+    value = builder.value(d2m.CoreIndexOp.of(dim))
     builder.naturals.add(value)
     return value
 
 
+def _require_known(call: str, dim: Value) -> None:
+    if isinstance(dim, SSAValue):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call}() of a dimension that is known only when the kernel runs",
+            helps=(f"write it as a number: {call}(0)",),
+        )
+
+
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
-    raise functions.no_iterations()
+    assert isinstance(builder, ThreadBuilder)
+    _require_known("iter_index", dim)
+    iteration = builder.call.iteration
+    check_counter(dim, len(iteration.iterators) if iteration else 0)
+    value = builder.value(d2m.IterIndexOp.of(dim))
+    builder.naturals.add(value)
+    return value
 
 
 def dma(
@@ -122,6 +147,7 @@ def dma(
     thread = _require(builder, "dma()")
     check_cores(core, mcast)
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
+    _check_rectangle(thread, core, mcast)
     ends = [_end(thread, end) for end in (src, dst)]
     parts: list[list[SSAValue]] = [part for end in ends for part in end]
     op = d2m.DmaOp.build(
@@ -163,6 +189,14 @@ def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
         result_types=[stream_type(device_type(operand, call))],
     )
     return builder.value(op, operand.name)
+
+
+def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
+    """As far as it is known."""
+    if core is not None and mcast is not None:
+        known = [*pair(core, "core"), *pair(mcast, "mcast")]
+        if all(isinstance(each, int) for each in known):
+            rectangle(core, mcast, builder.call.grid[::-1])
 
 
 def _pair(builder: KernelBuilder, value: Value, what: str) -> list[SSAValue]:
@@ -207,6 +241,7 @@ def _change(
     mcast: Value,
 ) -> None:
     thread = _require(builder, call)
+    _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
     number = semaphore_number(builder, value, call)
     builder.emit(kind.build(operands=[thread.handle(semaphore), number, *places]))
@@ -266,7 +301,7 @@ CALLS[functions.bcast] = broadcast
 
 
 def device_type(operand: Operand, call: Call) -> TensorType[Any]:
-    shape = operand.layout.device_shape(call.grid)
+    shape = operand.layout.device_shape(operand.grid)
     element = TileType.of(dtype_of(operand.tensor))
     return TensorType(element, shape, MetalLayoutAttr.of(operand.layout))
 
@@ -319,13 +354,24 @@ def _region(
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.arg, handle, type, thread.span(argument))
-    build_body(builder, thread.tree)
+    build_body(builder, with_bodies_marked(thread.tree))
+    if call.iteration is not None:
+        builder.entry.add_op(d2m.YieldOp.create())
     found = [*builder.diagnostics, *_unbuilt(builder.entry)]
     mistakes += found
     if not found:
         remove_unused(builder.entry)
         block_math_to_linalg(builder.entry)
+    if thread.verbose:
+        _show(thread, builder.entry)
     return Region(builder.entry)
+
+
+def _show(thread: Thread, body: Block) -> None:
+    """What `verbose=True` asks for: the thread's operations, before any pass."""
+    print(f"thread `{thread.name}`:", file=sys.stderr)
+    Printer(stream=sys.stderr).print_block(body)
+    print(file=sys.stderr)
 
 
 def _unbuilt(body: Block) -> list[Diagnostic]:
@@ -338,7 +384,7 @@ def _unbuilt(body: Block) -> list[Diagnostic]:
 def _handles(call: Call, program: Program) -> list[Any]:
     """Objects for the parameters, made from what the operation's body declared."""
     buffers = [
-        CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
+        CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
         for buffer, operand in zip(program.buffers, call.operands, strict=True)
     ]
     return [*buffers, *(Semaphore(semaphore) for semaphore in program.semaphores)]
@@ -361,7 +407,7 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
     output = _empty(block, device_type(call.output, call))
     kinds = ["compute" if t.is_compute else "datamovement" for t in call.program.threads]
     _name_blocks(regions, kinds)
-    generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions)
+    generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions, _affine(call))
     block.add_op(generic)
     last = block.args[-1]
     result = _add(block, d2m.ToLayoutOp, [generic.ends[0], last], last.type)
@@ -377,6 +423,15 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
     return function
 
 
+def _affine(call: Call) -> d2m.Affine | None:
+    if call.iteration is None:
+        return None
+    iterators, maps, factors = (
+        call.iteration.iterators, call.iteration.maps, call.iteration.factors
+    )  # fmt: skip
+    return d2m.Affine(factors, maps, iterators)
+
+
 def _moves(call: Call) -> DictionaryAttr:
     """The operands that are a core's shard: filled at the start, written at the end."""
     filled = [n for n in range(len(call.operands)) if call.is_prefilled(n)]
@@ -385,8 +440,16 @@ def _moves(call: Call) -> DictionaryAttr:
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
             "written": BoolAttr.from_bool(call.is_written_back),
             "taken": BoolAttr.from_bool(bool(call.takers)),
+            "blocks": ArrayAttr([IntegerAttr(n, i64) for n in _blocks(call)]),
         }
     )
+
+
+def _blocks(call: Call) -> list[int]:
+    """Of the output on each core, by dimension."""
+    if call.iteration is None:
+        return [1] * len(call.grid)
+    return [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
 
 
 def _name_blocks(regions: list[Region], kinds: list[str]) -> None:

@@ -12,6 +12,7 @@ from ttl.language.described import described
 from ttl.language.engine import engine
 from ttl.semantics.ops import is_number
 
+from .iteration import counter
 from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
 
 
@@ -31,16 +32,8 @@ def check_dim(call: str, dim: Any) -> None:
 
 
 def iter_index(dim: int) -> int:
-    """Has no value: threads write their loops themselves."""
-    raise no_iterations()
-
-
-def no_iterations() -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        "iter_index() in a thread that writes its loops itself",
-        helps=("use the variable of the loop: for k in range(K)",),
-    )
+    """The counter of an iterator of `indexing_maps`: the step that the body is run for."""
+    return counter(dim, engine("iter_index()"))
 
 
 def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:

@@ -49,7 +49,7 @@ def _needs(call: Call) -> list[Need]:
     for position, operand in enumerate(call.operands):
         if operand.layout.memory_space != "l1":
             continue
-        tiles = operand.layout.shard_shape(call.grid)
+        tiles = operand.layout.shard_shape(operand.grid)
         size = prod(tiles) * dtype_of(operand.tensor).tile_bytes
         shape = "x".join(map(str, tiles))
         found.append((position, f"{shape} tiles", size))

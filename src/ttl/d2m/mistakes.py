@@ -41,6 +41,7 @@ WORDS = {
     "@ttl.datamovement() kernel": "@datamovement() thread",
     "@ttl.compute() kernel": "@compute() thread",
     "ttl.math.broadcast(x, dims=..., shape=...)": "bcast(x, block), if it has one column",
+    "ttl.math.fill(": "fill(",
     "ttl.grid_size()": "the grid's rows and columns",
     "use smaller blocks, or a smaller block_count": "use a larger grid, which divides the tensors",
     "move a tensor to ttnn.DRAM_MEMORY_CONFIG, or shard it over more cores":

@@ -15,6 +15,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import DataflowBuffer
 from ttl.language import Semaphore as LanguageSemaphore
 from ttl.language.block import Block as TensorBlock
+from ttl.language.described import PUBLIC_CLASSES, PublicClass
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
@@ -202,22 +203,32 @@ class CircularBuffer:
     def fill_from_shard(self) -> None:
         """An input that is not streamed: its buffer is the core's shard from the start."""
         running = engine("fill_from_shard()")
+        self.fill(running.node()[::-1])
+
+    def fill(self, index: Shape) -> None:
+        """The next block is that of the tensor at `index`."""
+        running = engine("fill()")
         block = running.reserve(self.buffer)
-        running.copy(self.shard.part(running), block).wait()
+        running.copy(self.shard.part(running, index), block).wait()
         block.push()
 
     def write_to_shard(self) -> None:
         """The output's buffer is the core's shard."""
-        running = engine("write_to_shard()")
-        self._write(running, running.wait(self.buffer))
+        self.empty(engine("write_to_shard()").node()[::-1])
 
-    def _write(self, running: Engine, block: Any) -> None:
-        running.copy(block, self.shard.part(running)).wait()
+    def empty(self, index: Shape) -> None:
+        """The next block goes to that of the tensor at `index`."""
+        running = engine("empty()")
+        self._write(running, running.wait(self.buffer), index)
+
+    def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
+        place = running.node()[::-1] if index is None else index
+        running.copy(block, self.shard.part(running, place)).wait()
         block.pop()
 
 
 class Shard:
-    """The part of a tensor that lies on the running core."""
+    """A tensor in parts: that of core (y, x) lies on it."""
 
     __slots__ = ("grid", "layout", "tensor")
 
@@ -226,10 +237,9 @@ class Shard:
         self.layout = layout
         self.grid = grid
 
-    def part(self, running: Engine) -> Any:
-        core = running.node()[::-1]
+    def part(self, running: Engine, index: Shape) -> Any:
         sizes = self.layout.shard_shape(self.grid)
-        pairs = zip(core, sizes, strict=True)
+        pairs = zip(index, sizes, strict=True)
         return running.slice(
             self.tensor, tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
         )
@@ -346,6 +356,25 @@ class Semaphore:
         running.semaphore_wait(self.semaphore, value, at_least=False)
         if reset is not None:
             running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")
+
+
+PUBLIC_CLASSES.extend(
+    [
+        PublicClass(
+            CircularBuffer,
+            "a circular buffer",
+            ("pop", "reserve"),
+            {
+                "wait": "write pop(), which waits for the next block",
+                "push": "leave it out: what was reserved is pushed at the end of its body",
+            },
+        ),
+        PublicClass(
+            Stream, "a stream", (), {"shape": "index it by a coordinate of the grid: stream[y, x]"}
+        ),
+        PublicClass(Semaphore, "a semaphore", ("inc", "set", "wait")),
+    ]
+)
 
 
 # What dma() and semaphores may be given -----------------------------------------------------------

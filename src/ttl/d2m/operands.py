@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -25,14 +26,18 @@ def is_tensor(value: Any) -> bool:
 
 
 def make_operands(
-    given: tuple[Any, ...], names: dict[str, Any], grid: Shape, memory_space: str, call: str
+    given: tuple[Any, ...],
+    names: dict[str, Any],
+    grids: Sequence[Shape],
+    memory_space: str,
+    call: str,
 ) -> tuple[Operand, ...]:
     found: list[Operand] = []
     for position, value in enumerate(given):
         taken = [operand.name for operand in found]
         free = {name: tensor for name, tensor in names.items() if name not in taken}
         name = _name(value, free, position)
-        found.append(_operand(value, name, grid, memory_space, call))
+        found.append(_operand(value, name, grids[position], memory_space, call))
     return tuple(found)
 
 
@@ -51,7 +56,7 @@ def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -
         )
     layout = MetalLayout(tuple(value.shape), "l1" if memory_space == "L1" else "dram")
     layout.check(grid)
-    return Operand(name, value, to_layout(value, name, layout), layout)
+    return Operand(name, value, to_layout(value, name, layout), layout, grid)
 
 
 def dtype_of(value: Any, name: str) -> DType:

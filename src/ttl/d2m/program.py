@@ -19,11 +19,13 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
+from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import CircularBuffer, Semaphore, Stream, require_output_unstreamed
 from .threads import (
     Moves,
     Thread,
+    calling,
     check_threads,
     kind_of,
     mover,
@@ -102,6 +104,7 @@ class Operand:
     argument: Any  # as the user gave it
     tensor: Any  # of ttnn, collapsed and padded
     layout: MetalLayout
+    grid: Shape  # the parts it is divided into
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +116,15 @@ class Call:
     operands: tuple[Operand, ...]
     grid: Shape  # rows, columns
     use_tile_matmul: bool = True
+    iteration: Iteration | None = None  # in affine form
 
     @property
     def output(self) -> Operand:
         return self.operands[-1]
 
     def is_streamed(self, position: int) -> bool:
+        if self.iteration is not None:
+            return position < len(self.operands) - 1
         argument = self.operands[position].argument
         return any(stream.argument is argument for stream in self.program.streams)
 
@@ -132,7 +138,9 @@ class Call:
                     "give it to the program: Program(...)(lhs, rhs, out)",
                     calling_span(),
                 )
-            stream.tensor, stream.layout, stream.grid = found[0].tensor, found[0].layout, self.grid
+            operand = found[0]
+            stream.tensor, stream.layout = operand.tensor, operand.layout
+            stream.grid = operand.grid
 
     # Who does what to which buffer ----------------------------------------------------------------
 
@@ -228,15 +236,37 @@ class Body:
         objects = self._declare()
         call = self.call
         computes = [(thread,) for thread in call.program.threads if thread.is_compute]
+        iterations = None
+        if call.iteration is not None:
+            buffers = tuple(objects[: len(call.operands)])
+            iterations = Iterations(call.iteration, buffers[-1])
+            collected.kernels += self._movers(Mover(call.iteration, buffers))
         for threads in (*call.movers, *computes):
-            functions = [running(t, _by_parameter(t, objects), call.moves(t)) for t in threads]
+            functions = [
+                running(t, _by_parameter(t, objects), call.moves(t), iterations) for t in threads
+            ]
             function = one_after_the_other(threads, functions)
             collected.kernels.append(KernelFunction(threads[0].kind, function, call.uses(threads)))
-        if call.extra is not None:
+        if call.extra is not None and call.iteration is None:
             first = call.program.threads[-1]
             name = "write_shards" if call.extra.writes else "read_shards"
             function = mover(first, name, _by_parameter(first, objects), call.extra)
             collected.kernels.append(KernelFunction(KernelKind.DATAMOVEMENT, function))
+
+    def _movers(self, mover: Mover) -> list[KernelFunction]:
+        """The kernels that move what the maps name; they stand where the thread stands."""
+        (thread,) = self.call.program.threads
+        *inputs, output = self.call.program.names("cb")
+        found = []
+        if inputs:
+            uses = frozenset(("reserve", name) for name in inputs)
+            function = calling(thread, "read_blocks", mover, "read")
+            found.append(KernelFunction(KernelKind.DATAMOVEMENT, function, uses))
+        if self.call.is_written_back:
+            uses = frozenset({("wait", output)})
+            function = calling(thread, "write_shards", mover, "write")
+            found.append(KernelFunction(KernelKind.DATAMOVEMENT, function, uses))
+        return found
 
     def _declare(self) -> list[Any]:
         call = self.call
@@ -244,11 +274,11 @@ class Body:
         for position, name in enumerate(call.program.names("cb")):
             operand = call.operands[position]
             blocks = STREAM_BLOCKS if call.is_streamed(position) else SHARD_BLOCKS
-            shape = operand.layout.shard_shape(call.grid)
+            shape = operand.layout.shard_shape(operand.grid)
             buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
             buffer.name = name
             buffer.span = parameter_span(call.program.threads[0], name)
-            cb = CircularBuffer(buffer, operand.tensor, operand.layout, call.grid)
+            cb = CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
             cb.is_aliased = position == len(call.operands) - 1
             cb.is_taken = cb.is_aliased and bool(call.takers)
             found.append(cb)
@@ -272,6 +302,8 @@ def parameter_span(thread: Thread, name: str) -> Span:
 
 def check_call(call: Call) -> None:
     """What can be said before anything runs; WrongValue if it is wrong."""
+    if call.iteration is not None:
+        _check_affine(call)
     for thread in call.takers:
         if thread.is_compute or not call.writers or len(call.takers) > 1:
             raise _wrong_end(
@@ -291,6 +323,22 @@ def check_call(call: Call) -> None:
                 call, makers[0], position, "writes `{}`, which nobody pops: a second output",
                 "a program has one output, its last tensor; write one program for each",
             )  # fmt: skip
+
+
+def _check_affine(call: Call) -> None:
+    threads = call.program.threads
+    if len(threads) != 1 or not threads[0].is_compute:
+        raise wrong_value(
+            "a program with indexing_maps has one compute thread: the maps move its blocks",
+            "leave the datamovement threads out, or leave out indexing_maps",
+            threads[0].span(threads[0].tree),
+        )
+    if call.program.streams:
+        raise wrong_value(
+            "a stream in a program with indexing_maps, which name the blocks",
+            "leave Stream() out",
+            threads[0].span(threads[0].tree),
+        )
 
 
 def _wrong_end(
@@ -318,7 +366,7 @@ class _Lowering:
         call = self.call
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
         places = tuple(each.layout.memory_space for each in call.operands)
-        return call.use_tile_matmul, call.grid, layouts, places
+        return call.use_tile_matmul, call.grid, layouts, places, call.iteration
 
     def __call__(self, program: LanguageProgram, target: Any) -> Any:
         from .frontend import build_module

@@ -28,7 +28,7 @@ from .mistakes import WrongType, diagnostic
 from .objects import Scope, Stream
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
-SCOPE = ".scope"
+SCOPE, COUNTERS, ITERATIONS, CALLED = ".scope", ".counters", ".iterations", ".called"
 ANNOTATIONS = {"CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore"}
 
 
@@ -293,6 +293,14 @@ class Recompiled(ast.NodeTransformer):
         node.orelse = self.visit_body(node.orelse) if node.orelse else []
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """A new value, as it is compiled; the language's blocks would be added to in place."""
+        again = deepcopy(node.target)
+        again.ctx = ast.Load()
+        value = self.visit(_at(ast.BinOp(again, node.op, node.value), node))
+        made: ast.AST = _at(ast.Assign([node.target], value), node)
+        return made
+
     def visit_Await(self, node: ast.Await) -> ast.AST:
         value: ast.AST = self.visit(node.value)
         return value
@@ -333,12 +341,20 @@ def _at(node: Any, place: ast.AST) -> Any:
     return node
 
 
-def running(thread: Thread, values: dict[str, Any], moves: Moves) -> FunctionType:
-    """The thread as a kernel of the language, its parameters bound to `values`."""
+def running(
+    thread: Thread, values: dict[str, Any], moves: Moves, iterations: Any = None
+) -> FunctionType:
+    """The thread as a kernel of the language, its parameters bound to `values`.
+
+    Its body is run for each of `iterations`, if there are any.
+    """
     tree = deepcopy(thread.tree)
     names = [argument.arg for argument in thread.parameters]
     places = {argument.arg: argument for argument in thread.parameters}
     body = Recompiled(frozenset(names)).visit_body(tree.body)
+    if iterations is not None:
+        loop = ast.For(_name(COUNTERS, ast.Store()), _name(ITERATIONS), body, [])
+        body, values = [_at(loop, body[0])], values | {ITERATIONS: iterations}
     before = [_at(_statement(name, "fill_from_shard"), places[name]) for name in moves.fills]
     after = [_at(_statement(name, "push_shard"), places[name]) for name in moves.pushes]
     after += [_at(_statement(name, "write_to_shard"), places[name]) for name in moves.writes]
@@ -366,6 +382,12 @@ def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> Fu
     calls += [(p, "write_to_shard") for p in moves.writes]
     body = [_at(_statement(p, method), places[p]) for p, method in calls]
     return _bound(thread, _definition(name, body, thread.tree), values)
+
+
+def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:
+    """A kernel that calls a method of ours; it stands where `thread` does."""
+    body = [_at(_statement(CALLED, method), thread.tree)]
+    return _bound(thread, _definition(name, body, thread.tree), {CALLED: owner})
 
 
 def _statement(parameter: str, method: str) -> ast.stmt:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from math import prod
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
     TensorType,
@@ -29,11 +31,9 @@ from xdsl.ir import (
     Attribute,
     Dialect,
     Operation,
-    Region,
     SSAValue,
 )
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -42,35 +42,38 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
-    var_region_def,
-    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import NoTerminator, Pure, SymbolOpInterface
+from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.ops import TILE_OPS, BlockOp
-from ttl.semantics.types import Shape
 
+from .d2m_generic import Affine as Affine
+from .d2m_generic import GenericOp as GenericOp
+from .d2m_generic import YieldOp as YieldOp
 from .d2m_movement import OPERATIONS as MOVEMENT
 from .d2m_movement import DmaOp as DmaOp
 from .d2m_movement import DmaReadOp as DmaReadOp
 from .d2m_movement import DmaWaitOp as DmaWaitOp
 from .d2m_movement import DmaWriteOp as DmaWriteOp
+from .d2m_movement import NullTxOp as NullTxOp
 from .d2m_movement import SemaphoreChangeOp as SemaphoreChangeOp
 from .d2m_movement import SemaphoreIncOp as SemaphoreIncOp
 from .d2m_movement import SemaphoreSetOp as SemaphoreSetOp
 from .d2m_movement import SemaphoreWaitOp as SemaphoreWaitOp
 from .d2m_movement import TransferOp as TransferOp
+from .d2m_registers import OPERATIONS as REGISTERS
 from .d2m_types import CBType as CBType
 from .d2m_types import MemTxType as MemTxType
 from .d2m_types import SemaphoreType as SemaphoreType
 from .d2m_types import ThreadAttr as ThreadAttr
+from .d2m_types import element_type as element_type
 from .d2m_types import is_remote as is_remote
 from .d2m_types import layout_of as layout_of
 from .d2m_types import shape_of as shape_of
-from .metal import GridAttr
+from .metal import sizes_of
 from .ttcore import TileType
 
 # Globals ------------------------------------------------------------------------------------------
@@ -170,6 +173,60 @@ class StreamLayoutOp(LayoutOp):
 
 
 @irdl_op_definition
+class ViewLayoutOp(IRDLOperation):
+    """The same elements, divided in another way; nothing is moved."""
+
+    name = "d2m.view_layout"
+    input = operand_def()
+    result = result_def()
+    assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        if element_type(self.input) != element_type(self.result):
+            raise VerifyException("d2m.view_layout keeps the elements")
+        if prod(shape_of(self.input)) != prod(shape_of(self.result)):
+            raise VerifyException("d2m.view_layout keeps the number of elements")
+
+
+@irdl_op_definition
+class MeshShardOp(IRDLOperation):
+    """The part of a tensor that each device of a mesh has, or all parts together."""
+
+    name = "d2m.mesh_shard"
+    input = operand_def(TensorType)
+    shard_type = prop_def(StringAttr)
+    shard_direction = prop_def(StringAttr)
+    shard_shape = prop_def(ArrayAttr[IntegerAttr])
+    shard_dims = prop_def(ArrayAttr[IntegerAttr])
+    result = result_def(TensorType)
+    assembly_format = (
+        "`(` $input `)` $shard_type $shard_direction `shape` $shard_shape `dims` $shard_dims "
+        "attr-dict `:` `(` type($input) `)` `->` type($result)"
+    )
+    traits = traits_def(Pure())
+
+    TYPES: ClassVar = ("identity", "replicate", "maximal", "devices")
+    DIRECTIONS: ClassVar = ("full_to_shard", "shard_to_full")
+
+    def verify_(self) -> None:
+        if self.shard_type.data not in self.TYPES:
+            raise VerifyException(f"d2m.mesh_shard: a type is one of {', '.join(self.TYPES)}")
+        if self.shard_direction.data not in self.DIRECTIONS:
+            raise VerifyException(f"d2m.mesh_shard: {' or '.join(self.DIRECTIONS)}")
+        if self.shard_type.data != "devices":
+            return
+        whole, part = shape_of(self.input), shape_of(self.result)
+        if self.shard_direction.data == "shard_to_full":
+            whole, part = part, whole
+        parts = sizes_of(self.shard_shape)
+        if len(parts) != len(whole) or any(
+            size != piece * count for size, piece, count in zip(whole, part, parts, strict=True)
+        ):
+            raise VerifyException("d2m.mesh_shard: shape times the part is not the whole")
+
+
+@irdl_op_definition
 class CallOp(IRDLOperation):
     """Runs a program, which is a module of its own; the last argument is for its result."""
 
@@ -183,118 +240,6 @@ class CallOp(IRDLOperation):
 
 
 # Threads ------------------------------------------------------------------------------------------
-
-
-@irdl_op_definition
-class GenericOp(IRDLOperation):
-    """The threads that every core of the grid runs."""
-
-    name = "d2m.generic"
-    inputs = var_operand_def()
-    outputs = var_operand_def()
-    grid = prop_def(GridAttr)
-    threads = prop_def(ArrayAttr[ThreadAttr])
-    block_factors = prop_def(ArrayAttr)
-    indexing_maps = prop_def(ArrayAttr)
-    iterator_types = prop_def(ArrayAttr)
-    bodies = var_region_def()
-    ends = var_result_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(NoTerminator())
-
-    @classmethod
-    def of(
-        cls,
-        inputs: list[SSAValue],
-        output: SSAValue,
-        grid: Shape,
-        kinds: list[str],
-        regions: list[Region],
-    ) -> GenericOp:
-        return cls.build(
-            operands=[inputs, [output]],
-            properties={
-                "grid": GridAttr.of(grid),
-                "threads": ArrayAttr([ThreadAttr.of(kind) for kind in kinds]),
-                "block_factors": ArrayAttr([]),
-                "indexing_maps": ArrayAttr([]),
-                "iterator_types": ArrayAttr([]),
-            },
-            regions=[regions],
-            result_types=[[output.type]],
-        )
-
-    def verify_(self) -> None:
-        if len(self.outputs) != 1:
-            raise VerifyException("d2m.generic has exactly one output")
-        bodies = [body for body in self.bodies if body.blocks]
-        if bodies and len(bodies) != len(self.threads):
-            raise VerifyException("d2m.generic has one region for each thread")
-        types = [[argument.type for argument in body.block.args] for body in bodies]
-        if any(each != types[0] for each in types):
-            raise VerifyException("the regions of d2m.generic have the same arguments")
-        for type in types[0] if types else ():
-            if not isinstance(type, (CBType, SemaphoreType)):
-                raise VerifyException("the regions of d2m.generic take !d2m.cb and !d2m.semaphore")
-        if types and len(types[0]) < len(self.inputs) + 1:
-            raise VerifyException("a region of d2m.generic has a !d2m.cb for each operand")
-        self._verify_grid()
-
-    def _verify_grid(self) -> None:
-        output = shape_of(self.outputs[0])
-        rank = len(output) // 2
-        grid = self.grid.shape
-        if len(grid) != rank or any(n % g for n, g in zip(output[:rank], grid, strict=True)):
-            raise VerifyException("the output of d2m.generic is divided among its grid")
-
-    ATTRIBUTES: ClassVar = ("block_factors", "grid", "indexing_maps", "iterator_types", "threads")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" {")
-        named = [(name, self.properties[name]) for name in self.ATTRIBUTES]
-
-        def attribute(pair: tuple[str, Attribute]) -> None:
-            printer.print_string(f"{pair[0]} = ")
-            printer.print_attribute(pair[1])
-
-        printer.print_list(named, attribute)
-        printer.print_string("}")
-        for keyword, values in (("ins", self.inputs), ("outs", self.outputs)):
-            printer.print_string(f" {keyword}(")
-            printer.print_list(values, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list([value.type for value in values], printer.print_attribute)
-            printer.print_string(")")
-        printer.print_string(" ")
-        printer.print_list(self.bodies, printer.print_region)
-        if self.ends:
-            printer.print_string(" : ")
-            printer.print_list([value.type for value in self.ends], printer.print_attribute)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> GenericOp:
-        properties = parser.parse_optional_dictionary_attr_dict()
-        operands = []
-        for keyword in ("ins", "outs"):
-            parser.parse_keyword(keyword)
-            with parser.in_parens():
-                names = parser.parse_optional_undelimited_comma_separated_list(
-                    parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-                )
-                parser.parse_punctuation(":")
-                types = parser.parse_optional_undelimited_comma_separated_list(
-                    parser.parse_optional_type, parser.parse_type
-                )
-            operands.append(parser.resolve_operands(names or [], types or [], parser.pos))
-        regions = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_region, parser.parse_region
-        )
-        ends: list[Attribute] = []
-        if parser.parse_optional_punctuation(":"):
-            ends = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.build(
-            operands=operands, properties=properties, regions=[regions or []], result_types=[ends]
-        )
 
 
 class AcquireOp(IRDLOperation, ABC):
@@ -318,6 +263,19 @@ class WaitOp(AcquireOp):
 @irdl_op_definition
 class ReserveOp(AcquireOp):
     name = "d2m.reserve"
+
+
+@irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """Where a block is released, if that is not the end of the region that acquires it."""
+
+    name = "d2m.release"
+    block = operand_def()
+    assembly_format = "$block attr-dict `:` type($block)"
+
+    def verify_(self) -> None:
+        if not isinstance(self.block.owner, AcquireOp):
+            raise VerifyException("d2m.release is of a block that d2m.wait or d2m.reserve gave")
 
 
 @irdl_op_definition
@@ -346,26 +304,51 @@ class StoreOp(IRDLOperation):
     assembly_format = "$value `,` $block attr-dict `:` type($value) `,` type($block)"
 
 
+class IndexOp(IRDLOperation, ABC):
+    dim = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+    assembly_format = "`(` $dim `)` attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    @classmethod
+    def of(cls, dim: int) -> Self:
+        return cls.create(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
+
+
 @irdl_op_definition
-class CoreIndexOp(IRDLOperation):
+class CoreIndexOp(IndexOp):
     """0 is y, 1 is x."""
 
     name = "d2m.core_index"
-    dim = prop_def(IntegerAttr)
-    result = result_def(IndexType)
-    assembly_format = "`(` $dim `)` attr-dict `:` type($result)"
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
-class IterIndexOp(IRDLOperation):
-    """Of the loops around a generic in affine form, which is not built here."""
+class IterIndexOp(IndexOp):
+    """The step of an iterator of the generic around it, in affine form."""
 
     name = "d2m.iter_index"
-    dim = prop_def(IntegerAttr)
-    result = result_def(IndexType)
-    assembly_format = "`(` $dim `)` attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        while parent is not None and not isinstance(parent, GenericOp):
+            parent = parent.parent_op()
+        if parent is not None and not 0 <= self.dim.value.data < len(parent.iterator_types):
+            raise VerifyException("d2m.iter_index counts an iterator of its d2m.generic")
+
+
+@irdl_op_definition
+class GetGlobalOperandOp(IRDLOperation):
+    """An operand of the generic, by its number."""
+
+    name = "d2m.get_global_operand"
+    index = prop_def(IntegerAttr)
+    result = result_def()
+    assembly_format = "`(` $index `)` attr-dict `:` type($result)"
     traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        if self.index.value.data < 0:
+            raise VerifyException("d2m.get_global_operand: operands are counted from 0")
 
 
 # Tiles, from the op table -------------------------------------------------------------------------
@@ -421,18 +404,23 @@ _OPERATIONS: list[type[Operation]] = [
     TilizeOp,
     UntilizeOp,
     StreamLayoutOp,
+    ViewLayoutOp,
+    MeshShardOp,
     CallOp,
     GenericOp,
+    YieldOp,
     WaitOp,
     ReserveOp,
+    ReleaseOp,
     ToTensorOp,
     StoreOp,
     CoreIndexOp,
     IterIndexOp,
+    GetGlobalOperandOp,
 ]
 
 
 def make_dialect() -> Dialect:
     tiles = [TILES[name] for name, op in TILE_OPS.items() if op.tile]
     types: list[type[Attribute]] = [CBType, MemTxType, SemaphoreType, ThreadAttr]
-    return Dialect("d2m", [*_OPERATIONS, *MOVEMENT, *tiles], types)
+    return Dialect("d2m", [*_OPERATIONS, *MOVEMENT, *REGISTERS, *tiles], types)

@@ -14,8 +14,10 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.types import Shape
@@ -101,6 +103,16 @@ class DmaWaitOp(IRDLOperation):
     assembly_format = "$tx attr-dict"
 
 
+@irdl_op_definition
+class NullTxOp(IRDLOperation):
+    """A transfer of nothing: waiting for it is at once over."""
+
+    name = "d2m.null_tx"
+    tx = result_def(MemTxType)
+    assembly_format = "attr-dict `:` type($tx)"
+    traits = traits_def(Pure())
+
+
 class SemaphoreChangeOp(IRDLOperation, ABC):
     semaphore = operand_def(SemaphoreType)
     value = operand_def(IndexType)
@@ -147,6 +159,7 @@ OPERATIONS: list[type[Operation]] = [
     DmaReadOp,
     DmaWriteOp,
     DmaWaitOp,
+    NullTxOp,
     SemaphoreSetOp,
     SemaphoreIncOp,
     SemaphoreWaitOp,

@@ -74,6 +74,12 @@ def is_remote(type: Attribute) -> bool:
     return layout_of(type) is not None
 
 
+def element_type(value: SSAValue) -> Attribute:
+    assert isinstance(value.type, (TensorType, MemRefType))
+    found: Attribute = value.type.element_type
+    return found
+
+
 def shape_of(value: SSAValue) -> Shape:
     assert isinstance(value.type, (TensorType, MemRefType))
     return tuple(value.type.get_shape())

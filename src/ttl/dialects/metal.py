@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
@@ -209,10 +210,35 @@ class GridAttr(ParametrizedAttribute):
             return [sizes_attr(parse_sizes(parser))]
 
 
+ITERATOR_TYPES = ("parallel", "reduction")
+
+
+@irdl_attr_definition
+class IteratorTypeAttr(ParametrizedAttribute):
+    """What an iterator of a generic goes over: cores, or steps on each of them."""
+
+    name = "ttcore.iterator_type"
+    kind: StringAttr = param_def()
+
+    def verify(self) -> None:
+        if self.kind.data not in ITERATOR_TYPES:
+            raise VerifyException(f"an iterator is {' or '.join(ITERATOR_TYPES)}")
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.kind.data)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            return [StringAttr(parser.parse_identifier())]
+
+
 ATTRIBUTES: list[type[Attribute]] = [
     MetalLayoutAttr,
     ViewAttr,
     ShardAttr,
     MemorySpaceAttr,
     GridAttr,
+    IteratorTypeAttr,
 ]

@@ -67,7 +67,7 @@ class Driver:
             raise
         except TTLError as error:
             config = Config.from_environment()
-            if not config.check:
+            if not config.check or CAPTURED.get() is not None:
                 raise
             self.checks.caught(error, config)  # other operations are looked at too
 
@@ -132,15 +132,18 @@ class Driver:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         self._supply(program, config)
-        if config.check and (self.checks.refuse(program, target, config) or config.compile_only):
+        captured = CAPTURED.get()  # of a model: without the artifact there is nothing to go on with
+        checks = config.check and captured is None
+        if checks and (self.checks.refuse(program, target, config) or config.compile_only):
             return
         wants_artifact = config.wants_artifact or program.operation.kernel_folder is not None
         compiled = self.compile(program, target, config) if wants_artifact else None
         loads_kernels = program.operation.loads_kernels
         if compiled is not None and loads_kernels:
             compiled = with_sources(compiled, Path(program.operation.kernel_folder or "."))
-        if compiled is not None and (captured := CAPTURED.get()) is not None:
+        if compiled is not None and captured is not None:
             captured.append((compiled, list(program.tensors.values())))
+            self.checks.errors.setdefault(id(program.operation), 0)  # else it had not been compiled
         if not config.compile_only:
             artifact = compiled if config.backend != "sim" or loads_kernels else None
             self._run(program, artifact, target, config)

@@ -280,11 +280,22 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
         else:
             given = {"properties": {"value": _number(operand.value, dtype)}}
         return builder.value(ttl.FillOp.create(result_types=[tensor_of(shape, dtype)], **given))
-    if not isinstance(operand, SSAValue) or not ttl.is_block_value(operand.type):
+    if not isinstance(operand, SSAValue):
+        raise _no_block(operand)
+    if not ttl.is_block_value(operand.type):
         raise not_yet(f"{describe(operand)} as a block value")
     if context.shape is not None and is_complete(context.shape):
         return completed(operand, context.shape)
     return operand
+
+
+def _no_block(operand: Value) -> RuleBroken:
+    is_plain = is_number(operand) and not isinstance(operand, bool)
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{describe(operand)} where a block or a block expression is needed",
+        helps=(f"write ttl.math.fill({operand})",) if is_plain else (),
+    )
 
 
 def _made_of_fills(

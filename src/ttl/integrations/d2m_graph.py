@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ttl.artifact import CompiledOperation, Operand
 from ttl.codegen import assemble
 from ttl.config import Config
 from ttl.dialects import d2m
-from ttl.dialects.graph import MathOp, shape_of
+from ttl.dialects.graph import MathOp
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes import find_pass, run_pipeline
@@ -42,10 +42,23 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
             program = programs[op.program.root_reference.data]
             values[op.result] = _run(program, inputs, op.result.type)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
-            values[op.result] = values[op.inputs[0]].reshape(shape_of(op.result))
+            inputs = [values[operand] for operand in op.inputs]
+            values[op.result] = _ON_HOST[op.ENTRY.name](inputs, op.values())
     last = main.body.block.last_op
     assert last is not None
     return [values[value] for value in last.operands]
+
+
+# What only moves elements.
+_ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
+    "reshape": lambda given, named: given[0].reshape(named["shape"]),
+    "expand": lambda given, named: np.broadcast_to(given[0], named["shape"]),
+    "permute": lambda given, named: given[0].transpose(named["permutation"]),
+    "concat": lambda given, named: np.concatenate(given, named["dim"]),
+    "slice": lambda given, named: given[0][
+        tuple(map(slice, named["begins"], named["ends"], named["step"]))
+    ],
+}
 
 
 def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:

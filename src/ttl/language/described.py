@@ -28,7 +28,7 @@ class PublicClass(NamedTuple):
     instead: dict[str, str] = {}  # noqa: RUF012 - what to write for those it might have had
 
 
-PUBLIC_CLASSES = (  # a class before its base
+PUBLIC_CLASSES = [  # a class before its base; the other DSL adds its own
     PublicClass(
         Block,
         "a block",
@@ -102,7 +102,7 @@ PUBLIC_CLASSES = (  # a class before its base
     PublicClass(TensorSlice, "a tensor slice", ("shape",)),
     PublicClass(Operation, "an operation", ()),
     PublicClass(signpost, "a signpost", ()),
-)
+]
 
 
 def public_class(value: object) -> PublicClass | None:

@@ -8,9 +8,17 @@ set apart.
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -50,16 +58,32 @@ class _Converter(Program):
 
     def _move_shards(self, movers: list[func.FuncOp]) -> None:
         fills = [self.operands[n] for n in self.filled]
-        output = self.operands[-1]
         if fills:
             self._fill(movers[0] if movers else self._new_kernel("read_shards", movers), fills)
         if self.is_written:
             last = movers[1] if len(movers) > 1 else self._new_kernel("write_shards", movers)
             kernel = Kernel(self, last, None)
             make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
-            block = kernel.acquire(make, ttl.WaitOp, output)
-            kernel.copy_shard(make, output, block, is_read=False)
-            make.add(ttl.PopOp.create(operands=[kernel.buffer(output)]))
+            self._write(kernel, make, [])
+
+    def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
+        """Each block of the core's part of the output, in the order that they are made."""
+        output = self.operands[-1]
+        if len(steps) < len(self.blocks):
+            count = self.blocks[len(steps)]
+            if count == 1:
+                self._write(kernel, make, [*steps, None])
+                return
+            body = Block(arg_types=[IndexType()])
+            inner = Maker.at_end(body, kernel.origin)
+            self._write(kernel, inner, [*steps, body.args[0]])
+            inner.add(scf.YieldOp())
+            first, last, step = (make.index(number) for number in (0, count, 1))
+            make.add(scf.ForOp(first, last, step, [], Region(body)))
+            return
+        block = kernel.acquire(make, ttl.WaitOp, output)
+        kernel.copy_shard(make, output, block, is_read=False, steps=steps)
+        make.add(ttl.PopOp.create(operands=[kernel.buffer(output)]))
 
     def _fill(self, function: func.FuncOp, operands: list[Operand]) -> None:
         kernel = Kernel(self, function, None)

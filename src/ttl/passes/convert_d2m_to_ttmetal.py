@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 from ttl.dialects import d2m, ttmetal
 from ttl.dialects.metal import GridAttr, MemorySpaceAttr
 from ttl.dialects.ttcore import TileType
-from ttl.semantics.types import TILE_SIZE
+from ttl.semantics.types import TILE_SIZE, Shape
 
 from .convert_d2m_to_ttl import HOST
 from .d2m_allocate import aligned, size_bytes, space_of
@@ -43,6 +43,17 @@ class ConvertD2mToTtmetal(ModulePass):
             if host.sym_name == StringAttr(HOST):
                 for function in [each for each in host.ops if isinstance(each, func.FuncOp)]:
                     _Host(op, function).convert()
+
+
+def _on_cores(shape: Shape, most: Shape) -> tuple[Shape, Shape]:
+    """A tensor's parts for cores: a reduction may have more of them than the chip has cores."""
+    sizes, parts = shape[: len(shape) // 2], shape[len(shape) // 2 :]
+    cores = tuple(
+        max(n for n in range(1, limit + 1) if size % n == 0)
+        for size, limit in zip(sizes, most, strict=True)
+    )
+    pairs = zip(sizes, parts, cores, strict=True)
+    return cores, tuple(size * part // count for size, part, count in pairs)
 
 
 class _Host:
@@ -78,8 +89,9 @@ class _Host:
     def run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
         tiles = result if to_tiles else source
         assert isinstance(tiles.type, MemRefType)
-        shape = tuple(tiles.type.get_shape())
-        grid, shard = shape[: len(shape) // 2], shape[len(shape) // 2 :]
+        grid, shard = _on_cores(
+            tuple(tiles.type.get_shape()), target_of(self.module).grid[::-1]
+        )
         program = LayoutProgram(to_tiles, grid, shard, tiles.type.element_type.dtype)
         name = self._program(program)
         kernels = [SymbolRefAttr(name, [kernel]) for kernel in KERNELS]

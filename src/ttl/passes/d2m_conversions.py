@@ -1,6 +1,7 @@
 """Operations of the d2m dialect as those of the language.
 
-rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in
+rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in,
+             or where `d2m.release` says so
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once and held to
              the end
 rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
@@ -10,12 +11,12 @@ rule SUM     a matrix product is made in the block that it is stored to, on top 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m, ttl
@@ -23,13 +24,14 @@ from ttl.dialects.linalg_math import block_math_of
 
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
 from .kernel_calls import add
-from .module_pass import UNREAD, Maker, branch_end, erase
+from .module_pass import OVER_BLOCKS, UNREAD, Maker, branch_end, erase
 from .module_pass import not_yet as not_yet_at
 from .node_calls import minus
 
 
 def convert_ops(kernel: Kernel) -> None:
     """All operations of the d2m dialect in it."""
+    _require_known(kernel)
     converted = [op for op in kernel.body.walk() if type(op) in CONVERSIONS]
     for op in converted:
         CONVERSIONS[type(op)](kernel, op, Maker.before(op))
@@ -38,9 +40,19 @@ def convert_ops(kernel: Kernel) -> None:
     for scope in [op for op in kernel.body.ops if isinstance(op, scf.ExecuteRegionOp)]:
         _dissolve(scope)
     if kernel.held is not None and not kernel.program.is_taken:
-        make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
+        assert isinstance(kernel.held.owner, Operation)
+        make = Maker(InsertPoint.before(branch_end(kernel.held.owner)), kernel.origin)
         output = kernel.program.operands[-1]
-        make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
+        push = make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
+        push.location = kernel.body.args[output.position].location
+
+
+def _require_known(kernel: Kernel) -> None:
+    """Threads that others made may have operations that our frontends do not make."""
+    for op in kernel.body.walk():
+        is_known = type(op) in CONVERSIONS or isinstance(op, d2m.TileOp)
+        if op.name.startswith("d2m.") and not is_known:
+            raise not_yet_at(f"`{op.name}` in a thread", op, "use blocks and linalg.generic")
 
 
 def _dissolve(scope: scf.ExecuteRegionOp) -> None:
@@ -72,21 +84,31 @@ def _until_the_end(
     value = self.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[self.buffer(operand)])
     release.attributes[UNREAD] = UnitAttr()
-    return value, Maker(InsertPoint.before(branch_end(op)), op).add(release)
+    named = (use.operation for use in op.block.uses)
+    place = next((each for each in named if isinstance(each, d2m.ReleaseOp)), branch_end(op))
+    return value, Maker(InsertPoint.before(place), op).add(release)
 
 
 def _hold(self: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
     """rule SHARD"""
     if self.held is None:
         assert not is_wait, "a thread that takes the output"
-        self.held = self.acquire(Maker(InsertPoint.before(self.first), op), ttl.ReserveOp, operand)
+        make = Maker(InsertPoint.before(_first(self, op)), op)
+        self.held = self.acquire(make, ttl.ReserveOp, operand)
     return self.held
+
+
+def _first(self: Kernel, op: Operation) -> Operation:
+    """Of the kernel, or of the loop over the core's blocks of the output."""
+    loop = next((each for each in _and_around(op) if OVER_BLOCKS in each.attributes), None)
+    first = None if loop is None else loop.regions[0].block.first_op
+    return first or self.first
 
 
 def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
     """rule TAKE"""
     body = None if self.push is None else self.push.parent_block()
-    if self.push is None or body is None or not _is_inside(op, body):
+    if self.push is None or body is None or not _is_before(op, self.push):
         value, release = _until_the_end(self, op, make, is_wait)
         if is_wait:
             self.taken.append((value, release))
@@ -104,11 +126,20 @@ def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAVal
     return self.held
 
 
-def _is_inside(op: Operation, body: Block) -> bool:
-    block = op.parent_block()
-    while block is not None and block is not body:
-        block = block.parent_block()
-    return block is body
+def _is_before(op: Operation, end: Operation) -> bool:
+    """Does `op` stand in the body that `end` ends?"""
+    before: Operation | None = end.prev_op
+    inside = {id(each) for each in _and_around(op)}
+    while before is not None and id(before) not in inside:
+        before = before.prev_op
+    return before is not None
+
+
+def _and_around(op: Operation) -> Iterator[Operation]:
+    outer: Operation | None = op
+    while outer is not None:
+        yield outer
+        outer = outer.parent_op()
 
 
 def store(self: Kernel, op: d2m.StoreOp, make: Maker) -> None:
@@ -183,6 +214,8 @@ def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[S
 
 
 def dma_wait(self: Kernel, op: d2m.DmaWaitOp, make: Maker) -> None:
+    if isinstance(op.tx.owner, d2m.NullTxOp):
+        return
     if not isinstance(op.tx.type, ttl.TransferType):
         raise not_yet_at("a transfer that a branch or a loop hands on", op, "wait for it at once")
     make.add(ttl.WaitTransferOp.create(operands=[op.tx]))
@@ -219,6 +252,8 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     LinalgOp: linalg,
     d2m.FullOp: full,
     d2m.EmptyOp: drop,
+    d2m.NullTxOp: drop,
+    d2m.ReleaseOp: drop,
     d2m.CoreIndexOp: core_index,
     d2m.DmaReadOp: dma,
     d2m.DmaWriteOp: dma,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import RuleBroken, codes
@@ -24,6 +25,8 @@ class D2mGenericReplaceGlobals(ModulePass):
         for generic in list(d2m.generics_of(op)):
             for get in [o for o in generic.walk() if isinstance(o, d2m.GetGlobalOp)]:
                 _replace(get, generic, declared)
+            for by_number in [o for o in generic.walk() if isinstance(o, d2m.GetGlobalOperandOp)]:
+                _use_operand(by_number, by_number.index.value.data, generic)
         for each in declared.values():
             erase(each)
 
@@ -35,6 +38,12 @@ def _replace(
     if found is None:
         raise _refused(f"Global symbol not found: {get.global_name}", get)
     index = None if found.index is None else found.index.value.data
+    _use_operand(get, index, generic)
+
+
+def _use_operand(
+    get: d2m.GetGlobalOp | d2m.GetGlobalOperandOp, index: int | None, generic: d2m.GenericOp
+) -> None:
     if index is None or not 0 <= index < len(generic.operands):
         raise _refused("Global must have a valid index attribute", get)
     operand = generic.operands[index]
@@ -44,5 +53,5 @@ def _replace(
     erase(get)
 
 
-def _refused(message: str, get: d2m.GetGlobalOp) -> Exception:
+def _refused(message: str, get: Operation) -> Exception:
     return cannot_compile(RuleBroken(codes.PASS_FAILED, message), get)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import arith, func
@@ -29,6 +30,7 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
 from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
+from .kernel_calls import add
 from .module_pass import D2M_MARK, TILE_MATMUL, Maker
 
 
@@ -95,6 +97,8 @@ class Program:
         self.filled = [n.value.data for n in filled]  # type: ignore[attr-defined]
         self.is_written = bool(moves.data.get("written"))
         self.is_taken = bool(moves.data.get("taken"))
+        blocks = moves.data.get("blocks", ArrayAttr([]))
+        self.blocks = [n.value.data for n in blocks] or [1] * len(self.operands[-1].grid)  # type: ignore[attr-defined]
 
     def attributes(self, thread: str, tensors: list[int]) -> dict[str, Any]:
         names = [StringAttr(operand.tensor) for operand in self.operands]
@@ -203,11 +207,21 @@ class Kernel:
         op = kind.create(operands=[buffer], result_types=[operand.block_type])
         return make.value(op, f"{operand.name}_block")
 
-    def copy_shard(self, make: Maker, operand: Operand, block: SSAValue, is_read: bool) -> None:
-        """Between a block and the core's part of a tensor."""
+    def copy_shard(
+        self,
+        make: Maker,
+        operand: Operand,
+        block: SSAValue,
+        is_read: bool,
+        steps: Sequence[SSAValue | None] = (None, None),
+    ) -> None:
+        """Between a block and the core's part of a tensor; `steps` if it has several blocks."""
         starts = []
         for dim, size in enumerate(operand.shard):
             index = make.value(node_index(1 - dim))
+            if (step := steps[dim]) is not None:
+                count = make.index(self.program.blocks[dim])
+                index = add(make, make.value(arith.MuliOp(index, count)), step)
             is_one = size == 1
             starts.append(
                 index if is_one else make.value(arith.MuliOp(index, make.index(size)))

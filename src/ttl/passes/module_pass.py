@@ -42,6 +42,7 @@ def kernel_of(op: Operation) -> func.FuncOp:
 
 
 D2M_MARK = "d2m.use_tile_matmul"  # on modules of the d2m dialect
+OVER_BLOCKS = "d2m.over_blocks"  # on a loop: each iteration makes a block of the output
 UNREAD = "d2m.unread"  # on a store or pop: what was there before need not have been read
 TILE_MATMUL = "ttl.tile_matmul"  # on a compute kernel: matrix products tile by tile
 

@@ -57,6 +57,8 @@ PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 D2M_FRONTEND = (
     "d2m-generic-replace-globals",
     "d2m-lower-to-layout",  # while tensors still say by their layout where they are
+    "d2m-generic-generate-datamovement",  # affine form to explicit form, which all the rest takes
+    "d2m-generic-generate-loops",
 )
 D2M_MIDDLEEND = (
     "one-shot-bufferize",
@@ -71,8 +73,15 @@ D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
 TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
+# Two steps of the guide that the language's passes do: behind d2m-generic-regions-to-funcs the math
+# of blocks becomes loops over tiles within the DST registers, then calls of the chip.
+LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
+D2M_TO_TTKERNEL = ("convert-ttl-to-ttkernel", "ttkernel-insert-inits")
+
 # What the command line knows under one name.
 PIPELINES = {
+    "linalg-to-loops": LINALG_TO_LOOPS,
+    "d2m-to-ttkernel": D2M_TO_TTKERNEL,
     "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,

@@ -7,6 +7,7 @@ rule BLOCKS a thread reads the blocks of the inputs that core (y, x) needs: its 
             is of an input that is repeated; of a product row y of the left and column x of the
             right, one after the other along the inner dimension
 rule KEEP   a reduction keeps its dimension; the host takes it away
+What is none of this is arranged by the host first: ttir_arrangements.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.semantics.dtypes import DType, bfloat16, float32
 from ttl.semantics.metal_layout import MetalLayout
-from ttl.semantics.ops import BLOCK_OPS
-from ttl.semantics.types import TILE_SIZE, Shape
+from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
+from ttl.semantics.types import Shape
 
 from .kernel_calls import add
 from .module_pass import D2M_MARK, Maker, cannot_compile, erase
+from .ttir_arrangements import OF_HOST, arrange
 
 MOST_CORES = 8  # along a side; all chips have as many
 ELEMENTS: dict[Any, DType] = {f32: float32, bf16: bfloat16}
@@ -59,6 +61,7 @@ NAMES = {
     "log1p": "logp1", "sum": "reduce_sum", "max": "reduce_max",
 }  # fmt: skip
 REDUCTIONS = ("reduce_sum", "reduce_max")
+OF_TILES_ONLY = ("logical_not",)  # not in the language
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,11 @@ class TtirToD2m(ModulePass):
     use_tile_matmul: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [each for each in op.walk() if isinstance(each, MathOp) and not _is_of_host(each)]
-        for number, each in enumerate(found):
-            self._replace(each, number, op)
+        math = [each for each in op.walk() if isinstance(each, MathOp)]
+        found = [each for each in math if each.ENTRY.name not in OF_HOST]
+        left = [part for each in found for part in arrange(each)]
+        for number, part in enumerate(left):
+            self._replace(part, number, op)
 
     def _replace(self, op: MathOp, number: int, module: ModuleOp) -> None:
         plan = _plan(op)
@@ -96,10 +101,6 @@ class TtirToD2m(ModulePass):
             result = make.value(_reshape(result, op.result.type))  # rule KEEP
         op.result.replace_all_uses_with(result)
         erase(op)
-
-
-def _is_of_host(op: MathOp) -> bool:
-    return op.ENTRY.name == "reshape"
 
 
 def _reshape(value: SSAValue, type: Any) -> Operation:
@@ -152,7 +153,7 @@ def _plan(op: MathOp) -> _Plan:
     types = [value.type for value in (*op.inputs, op.result)]
     assert all(isinstance(type, TensorType) for type in types)
     elements = {type.element_type for type in types}  # type: ignore[attr-defined]
-    entry = BLOCK_OPS.get(name)
+    entry = (TILE_OPS if name in OF_TILES_ONLY else BLOCK_OPS).get(name)
     is_simple = entry is not None and not [p for p in entry.parameters if name not in REDUCTIONS]
     if not is_simple or len(elements) != 1 or not elements <= ELEMENTS.keys():
         raise _refused(op, "there is no tile operation for it and these element types")
@@ -185,10 +186,6 @@ def _reduced(op: MathOp) -> Shape:
     shape, values = shape_of(op.inputs[0]), op.values()
     rank = len(shape)
     dims = tuple(sorted(dim % rank - rank for dim in values["dim_arg"] or range(rank)))
-    if min(dims) < -2 or (rank > 2 and dims != (-1,)):
-        raise _refused(op, "of more than two dimensions only the last is reduced")
-    if any(shape[dim] % TILE_SIZE for dim in dims) and op.ENTRY.name == "max":
-        raise _refused(op, "the largest element along a dimension that is not whole tiles")
     return dims
 
 
@@ -211,14 +208,12 @@ def _cores(size: int, most: int = MOST_CORES) -> int:
 def _elementwise(op: MathOp, layouts: list[MetalLayout]) -> tuple[_Part, ...]:
     result = layouts[-1]
     rows, columns = (_cores(size) for size in result.physical_shape)
-    return tuple(_operand(op, layout, result, (rows, columns)) for layout in layouts)
+    return tuple(_operand(layout, result, (rows, columns)) for layout in layouts)
 
 
-def _operand(op: MathOp, layout: MetalLayout, result: MetalLayout, grid: Shape) -> _Part:
+def _operand(layout: MetalLayout, result: MetalLayout, grid: Shape) -> _Part:
     whole, shape = result.matrix_shape, layout.matrix_shape
     shape = (1,) * (len(whole) - len(shape)) + shape
-    if shape[:-1] != whole[:-1] and set(shape[:-1]) != {1}:
-        raise _refused(op, "an input that is repeated along some of its leading dimensions only")
     repeats = (shape[:-1] != whole[:-1], shape[-1] != whole[-1])
     return _Part(
         layout,
@@ -239,8 +234,6 @@ def _product(op: MathOp, layouts: list[MetalLayout]) -> tuple[tuple[_Part, ...],
         raise _refused(op, "a product of vectors")
     batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
     most = batches[-1]
-    if most > MOST_CORES or not set(batches) <= {1, most}:
-        raise _refused(op, f"a batch of {most} products; rows of cores are {MOST_CORES}")
     (height, inner), (_, columns) = layouts[0].physical_shape, layouts[-1].physical_shape
     rows = _cores(height // batches[0], MOST_CORES // most)
     wide, steps = _cores(columns), _cores(inner)

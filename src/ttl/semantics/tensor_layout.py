@@ -103,10 +103,14 @@ def _map(sizes: Shape) -> str:
 # Reading ------------------------------------------------------------------------------------------
 
 
+_SPACES = {"l1_memory": "l1", "dram_memory": "dram"}
+
+
 def parse_layout(text: str) -> TensorLayout:
     """What str() gave, with or without `#ttnn.ttnn_layout<>`; ValueError for anything else.
 
-    The alias of a memory space, `#dram` or `#l1`, and a grid with its own map are read as well.
+    Other spellings of a memory space, `#dram`, `dram` or `#l1_memory`, and a grid with its own map
+    are read as well.
     """
     body = text.strip()
     if body.startswith("#ttnn.ttnn_layout<") and body.endswith(">"):
@@ -118,7 +122,7 @@ def parse_layout(text: str) -> TensorLayout:
     shard = scanner.take(r", *memref<((?:\d+x)+)")
     tile = scanner.take(r"(?:!ttcore\.tile<32x32, *(\w+)>)?")
     element = tile or scanner.take(r"(\w+)")
-    space = scanner.take(r", *#(ttnn\.buffer_type<\w+>|\w+)>")
+    space = scanner.take(r", *(#ttnn\.buffer_type<\w+>|#?\w+)>")
     memory_layout = scanner.take(r"(?:, *<(\w+)>)?") or "interleaved"
     ranges = scanner.take(r"(?:, *core_ranges = <\[(.*)\]>)?")
     scanner.end()
@@ -128,7 +132,7 @@ def parse_layout(text: str) -> TensorLayout:
         tuple(int(size) for size in shard.split("x") if size),
         bool(tile),
         element,
-        space.removeprefix("ttnn.buffer_type<").removesuffix(">"),
+        _SPACES.get(name := re.findall(r"\w+", space)[-1], name),
         memory_layout,
         tuple(_rectangles(ranges)),
     )

@@ -73,7 +73,8 @@ def combine_device_tensors(tensors: Any) -> Tensor:
 
 def checked_tensor(value: object, function: str) -> Tensor:
     if not isinstance(value, Tensor):
-        raise wrong(f"{function}() takes a ttnn tensor, not a {type(value).__name__}")
+        help_text = "an operation returns nothing: it writes its arguments" if value is None else ""
+        raise wrong(f"{function}() takes a ttnn tensor, not a {type(value).__name__}", help_text)
     return value
 
 

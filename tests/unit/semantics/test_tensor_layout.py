@@ -63,6 +63,8 @@ def test_the_short_names_of_memories_and_a_grid_with_a_map() -> None:
     layout = parse_layout(text)
     assert (layout.grid, layout.buffer_type, layout.element) == ((8, 8), "l1", "f32")
     assert parse_layout(f"{MAP}, <1x1>, memref<64x32xbf16, #dram>").memory_layout == "interleaved"
+    for space in ("#ttnn.buffer_type<l1>", "#l1", "l1", "#l1_memory"):
+        assert parse_layout(f"{MAP}, <1x1>, memref<64x32xbf16, {space}>").buffer_type == "l1"
 
 
 @pytest.mark.parametrize(

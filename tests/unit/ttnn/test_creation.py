@@ -79,6 +79,7 @@ def test_an_empty_tensor_shows_that_nobody_wrote_it() -> None:
         (lambda: ttnn.zeros((32, 32), layout="row"), "layout='row': not a layout"),
         (lambda: ttnn.from_numpy(np.zeros((32, 32), int)), "an array of int64 does not say"),
         (lambda: ttnn.to_numpy(np.zeros((32, 32))), "takes a ttnn tensor, not a ndarray"),
+        (lambda: ttnn.to_numpy(None), "an operation returns nothing: it writes its arguments"),
     ],
 )
 def test_wrong_arguments_point_at_the_call(make: Callable[[], Any], message: str) -> None:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from .emit import emit_flatbuffer
     from .operation import compile_operation
     from .runtime import Runtime
+    from .traced import run_traced
 
-__all__ = ["Runtime", "compile_module", "compile_operation", "emit_flatbuffer"]
+__all__ = ["Runtime", "compile_module", "compile_operation", "emit_flatbuffer", "run_traced"]
 
 _MODULES = {
     "compile_module": "compile",
     "compile_operation": "operation",
     "emit_flatbuffer": "emit",
     "Runtime": "runtime",
+    "run_traced": "traced",
 }
 
 

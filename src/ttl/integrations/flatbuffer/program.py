@@ -155,6 +155,8 @@ class _ProgramReader:
             return self._generic(fields, debug)
         if table == "CreateGlobalSemaphoreOp":
             return SemaphoreStep(_semaphore(fields["out"]))
+        if not fields:
+            raise Malformed(f"{table} is a call of tt-mlir that is not known here")
         output = self.tensor(fields["out"])
         if table == "ConstantOp":
             return self._constant(fields["data"], output)

@@ -149,7 +149,7 @@ def _machine_bytes() -> int:
 
 
 def _wrong(message: str) -> UsageError:
-    helps = ("write the file again: compile_module() of ttl.integrations.flatbuffer",)
+    helps = ("write the file again, with tt_torch.export(...).save(FILE) or ttl opt --flatbuffer",)
     return UsageError(RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None))
 
 

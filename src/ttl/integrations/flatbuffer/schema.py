@@ -70,10 +70,14 @@ UNIONS: dict[str, dict[str, int]] = {
         "EltwiseBinaryOp": 36,
         "EltwiseUnaryOp": 40,
         "EmptyOp": 43,
+        "FromDeviceOp": 48,
         "FullOp": 49,
         "GenericOp": 52,
+        "GetDeviceOp": 53,
         "MatmulOp": 62,
+        "ToDeviceOp": 110,
         "ToLayoutOp": 111,
+        "ToMemoryConfigOp": 112,
         "TypecastOp": 114,
         "CreateGlobalSemaphoreOp": 128,
         "WhereOp": OWN_TAGS,
@@ -221,7 +225,11 @@ TABLES: dict[str, tuple[Field, ...]] = {
         ("initial_value", "uint"),
         ("out", "GlobalSemaphoreRef"),
     ),
-    # Calls of ttnn
+    # Calls of ttnn; the first four are known only by their names, and not run
+    "FromDeviceOp": (),
+    "GetDeviceOp": (),
+    "ToDeviceOp": (),
+    "ToMemoryConfigOp": (),
     "DeallocateOp": (("in", "TensorRef"),),
     "EltwiseUnaryOp": (("type", "UnaryKind"), ("in", "TensorRef"), ("out", "TensorRef")),
     "EltwiseBinaryOp": (

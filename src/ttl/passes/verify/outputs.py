@@ -72,8 +72,22 @@ def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Out
             touch = Touch(Access(kernel.name, node, True), span_of(copy.location))
             output.writes.append(touch)
             output.are_writes_known &= _fill_in(touch, op, copy, starts, budget)
+    _add_unreached(found, walked)
     _add_reads(found, walked, budget)
     return [output for _, output in sorted(found.items())]
+
+
+def _add_unreached(outputs: dict[int, Output], walked: WalkedModule) -> None:
+    """Tensors that kernels would write, if any node came to it."""
+    for kernel in walked.kernels:
+        for op in kernel.function.walk():
+            if not isinstance(op, ttl.TensorSliceOp) or (copy := _copy(op, "destination")) is None:
+                continue
+            position, name = tensor_of(kernel, op)
+            touch = Touch(Access(kernel.name, walked.nodes[0], True), span_of(copy.location))
+            is_tiled = block_type(op.tensor.type).layout is TILE_LAYOUT
+            made = Output(name, _shape(op.tensor), [touch], are_writes_known=is_tiled)
+            outputs.setdefault(position, made)
 
 
 def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget) -> None:
@@ -258,7 +272,7 @@ def _uncovered(output: Output, node_count: int) -> Diagnostic | None:
         return None
     row, gap = next(iter(gaps.items()))
     left = sum(gap.bit_count() for gap in gaps.values()), prod(output.shape)
-    nodes = len({touch.access.node for touch in output.writes}), node_count
+    nodes = len({touch.access.node for touch in output.writes if touch.rows}), node_count
     first = output.writes[0]
     return not_covered(output.name, output.shape, left, (*row, _lowest(gap)), nodes).at(
         first.span, f"`{first.access.kernel}` writes `{output.name}` here"

@@ -1,4 +1,5 @@
-"""Operations of the chip that users cannot write: compositions and conversions are made of them.
+"""Operations of the chip that users cannot write: compositions, conversions and the tile
+operations of IR that others make are of them.
 
 They stand in registers only, so what they mean in arrays is nowhere needed.
 """
@@ -17,6 +18,7 @@ from .tiles import (
     COMPUTE_API,
     COPY,
     INTEGERS,
+    SIGNED,
     UNSIGNED,
     WRAP,
     Tiles,
@@ -56,6 +58,13 @@ def _comparison(name: str, sign: str) -> BlockOp:
     return _with_number(
         names[name], call, include, f"{call}_tile_init", f"1 where x {sign} value, else 0"
     )
+
+
+ZERO = {"eqz": "==", "nez": "!=", "gtz": ">", "gez": ">=", "ltz": "<", "lez": "<="}
+
+
+def _with_zero(name: str, sign: str) -> BlockOp:
+    return _step(name, 1, vector(name, "eltwise_unary/comp.h"), f"1 where x {sign} 0, else 0")
 
 
 def _conversion(name: str, source: str, target: str, dtype: DType) -> BlockOp:
@@ -131,6 +140,17 @@ STEPS: dict[str, BlockOp] = {
         _comparison("lt", "<"),
         _comparison("eq", "=="),
         _comparison("ne", "!="),
+        *(_with_zero(name, sign) for name, sign in ZERO.items()),
+        # Not logical_not_tile, which takes -0.0 for true.
+        _step("logical_not", 1, vector("eqz", "eltwise_unary/comp.h"), "1 where x is 0, else 0"),
+        _step(
+            "bitwise_not",
+            1,
+            with_integers(
+                {}, one_call((SIGNED,), "bitwise_not_tile", "eltwise_unary/bitwise_not.h")
+            ),
+            "the other bits",
+        ),
         _with_number(
             "scaled", "mul_unary", _SCALAR, "binop_with_scalar_tile_init", "x * factor"
         ),

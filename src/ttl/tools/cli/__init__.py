@@ -15,7 +15,7 @@ from .program import split_program_arguments
 
 VERBS = {
     "run": "run a program, on the simulator or compiled on this machine",
-    "check": "look for mistakes in the operations a program calls, without running them",
+    "check": "look for mistakes in the operations a program calls, before each is run",
     "compile": "compile the operations a program calls to C++ kernels",
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",

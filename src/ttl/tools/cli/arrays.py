@@ -28,6 +28,8 @@ def read_archive(file: str) -> dict[str, Any]:
             raise not_arrays(f"{file}: {error}") from None
         raise file_not_usable(file, error) from None
     except _DAMAGED as error:
+        if "allow_pickle" in str(error):  # numpy's advice for whatever it does not know
+            error = ValueError("numpy did not write it, or it holds other objects than numbers")
         raise not_arrays(f"{file} is no archive of arrays: {error}") from None
 
 

@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     """Compare the results of all seeds with those of the schedule without one."""
     expected = _calls(options, None)
     if not expected:
-        print(f"ttl: {options.file} calls no operation; nothing was explored", file=sys.stderr)
+        message = f"{options.file} calls no operation on the simulator; nothing was explored"
+        print(f"ttl: {message}", file=sys.stderr)
         return 1
     for seed in range(options.schedules):
         found = _calls(options, seed)
@@ -99,9 +100,10 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
         kept = {
             name: value.storage.logical.copy()
             for name, value in given.items()
-            if hasattr(value, "storage")
+            if hasattr(value, "storage") and value.is_allocated()
         }
-        calls.append(Call(operation.__name__, kept))
+        if kept:  # tensors of a model are only described here, and its kernels run compiled
+            calls.append(Call(operation.__name__, kept))
 
     LAUNCH_HOOK.launch = launch
     try:

@@ -100,12 +100,14 @@ def _print_times(times: list[tuple[str, float]]) -> None:
 
 def _pass_failed(name: str, error: BaseException) -> UsageError:
     from ttl.passes import PIPELINE
+    from ttl.passes.pipelines import D2M
 
+    pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
     broken = RuleBroken(
         codes.PASS_FAILED,
         f"pass `{name}` cannot work on this IR: {type(error).__name__}: {error}",
         helps=("run the passes that come before it first",),
-        notes=(f"the pipeline: {', '.join(PIPELINE)}",),
+        notes=(f"the pipeline: {', '.join(pipeline)}",),
     )
     return UsageError(broken.at(None))
 
@@ -148,12 +150,12 @@ def _unknown_pass(message: str, name: str = "") -> UsageError:
     from difflib import get_close_matches
 
     from ttl.passes import KNOWN
+    from ttl.passes.pipelines import PIPELINES
 
-    near = get_close_matches(name, KNOWN, n=2)
+    near = get_close_matches(name, (*KNOWN, *PIPELINES), n=2)
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
-    broken = RuleBroken(
-        codes.UNKNOWN_PASS, message, helps=helps, notes=(f"passes: {', '.join(KNOWN)}",)
-    )
+    notes = (f"passes: {', '.join(KNOWN)}", f"pipelines: {', '.join(PIPELINES)}")
+    broken = RuleBroken(codes.UNKNOWN_PASS, message, helps=helps, notes=notes)
     return UsageError(broken.at(None))
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ttl.config import Config
 from ttl.diagnostics import file_not_usable
-from ttl.integrations.flatbuffer import Runtime
+from ttl.integrations.flatbuffer import Runtime, run_traced
 from ttl.integrations.flatbuffer.program import Program, TensorDescription
 from ttl.semantics.printing import array_text
-from ttl.trace import Recorder
-from ttl.trace.files import append_events
 
 from .arrays import not_arrays, plain_type, read_archive, write_archive
 from .program import natural
@@ -46,10 +46,11 @@ def run(options: argparse.Namespace) -> int:
     runtime = Runtime.from_file(options.file)
     program = runtime.programs[0]
     inputs = _given(options.inputs, program) if options.inputs else _random(program, options.seed)
-    recorder = Recorder() if options.trace else None
-    outputs = runtime.run(inputs, recorder=recorder)
-    if recorder is not None:
-        _write_trace(recorder, options.trace)
+    config = Config.from_environment()
+    if options.trace is not None:
+        _clear(options.trace)
+        config = replace(config, trace=options.trace)
+    outputs = run_traced(runtime, inputs, config)
     _hand_over(program, outputs, options.outputs)
     return 0
 
@@ -74,10 +75,9 @@ def _random(program: Program, seed: int) -> list[Any]:
     return [drawn(tensor) for tensor in program.described(program.inputs)]
 
 
-def _write_trace(recorder: Recorder, file: str) -> None:
+def _clear(file: str) -> None:
     try:
         Path(file).write_text("")
-        append_events(Path(file), recorder)
     except OSError as error:
         raise file_not_usable(file, error) from None
 

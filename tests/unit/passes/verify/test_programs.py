@@ -739,6 +739,32 @@ def test_tiles_that_no_node_writes(check: Callable) -> None:
     )
 
 
+def test_an_output_that_no_node_comes_to(check: Callable) -> None:
+    """The simulator sees only what runs."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        rows = y.shape[0] // 32 // 2
+        dfb = ttl.make_dataflow_buffer_like(a, (1, 1))
+
+        @ttl.datamovement()
+        def read():
+            for _ in range(rows):
+                with dfb.reserve() as blk:
+                    ttl.copy(a[0, 0], blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            first = ttl.node(dims=1) * rows
+            for row in range(first, first + rows):
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[row, 0]).wait()
+
+    (warning,) = check(operation, (1, 1), (1, 1)).warnings
+    assert warning.message == "1 of 1 tiles of `y` were never written"
+    assert warning.notes[1] == "0 of 2 nodes wrote to it"
+
+
 def test_tiles_that_two_nodes_write(check: Callable) -> None:
     def overlapping(number, i):
         return 0, number * 2 + i

@@ -1,0 +1,241 @@
+"""The affine form: `indexing_maps` say which blocks of the tensors each iteration works on.
+
+The program then has one compute thread. Its body runs for every iteration, and the blocks of the
+inputs are moved for it. A parallel iterator goes over cores and over `block_factors` blocks of the
+output on each of them, a reduction over `block_factors` steps for each of these; its dimension of a
+tensor is divided into as many blocks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.language.engine import Engine, engine
+from ttl.semantics.types import Shape
+
+from .mistakes import wrong_type, wrong_value
+from .objects import CircularBuffer
+
+PARALLEL, REDUCTION = "parallel", "reduction"
+Map = tuple[int | None, ...]  # for each dimension of a tensor its iterator; None is block 0
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What the iterators do, and which of them name the block of each tensor, the output last."""
+
+    iterators: tuple[str, ...]
+    maps: tuple[Map, ...]
+    factors: Shape = ()
+
+    def grid_of(self, position: int, grid: Shape) -> Shape:
+        """The blocks that a tensor is divided into."""
+        return tuple(1 if d is None else self._count(d, grid) for d in self.maps[position])
+
+    def _count(self, iterator: int, grid: Shape) -> int:
+        factor: int = self.factors[iterator]
+        if self.iterators[iterator] == REDUCTION:
+            return factor
+        return grid[self.maps[-1].index(iterator)] * factor
+
+    def block(self, position: int, core: Shape, counters: Shape) -> Shape:
+        """The block of a tensor that an iteration works on."""
+        return tuple(
+            0 if d is None
+            else counters[d] if self.iterators[d] == REDUCTION
+            else core[self.maps[-1].index(d)] * self.factors[d] + counters[d]
+            for d in self.maps[position]
+        )  # fmt: skip
+
+    def outputs(self) -> list[list[Shape]]:
+        """For each block of a core's output the counters of its steps, in their order."""
+        reduced = [d for d, kind in enumerate(self.iterators) if kind == REDUCTION]
+        order = [*(d for d in self.maps[-1] if d is not None), *reduced]
+        steps = list(product(*(range(self.factors[d]) for d in reduced)))
+        found = []
+        for block in product(*(range(self.factors[d]) for d in order[: len(self.maps[-1])])):
+            counters = [dict(zip(order, (*block, *step), strict=True)) for step in steps]
+            found.append([tuple(each[d] for d in range(len(order))) for each in counters])
+        return found
+
+    def with_factors(self, factors: Any, tensors: int, span: Span | None) -> Iteration:
+        """For a call; WrongValue if it does not fit the number of tensors."""
+        if tensors != len(self.maps):
+            raise wrong_value(
+                f"{len(self.maps)} indexing_maps for {tensors} tensors",
+                "write a map for each tensor, the output last",
+                span,
+            )
+        factors = (1,) * len(self.iterators) if factors is None else factors
+        is_listed = isinstance(factors, (tuple, list)) and len(factors) == len(self.iterators)
+        if not is_listed or not all(type(factor) is int and factor > 0 for factor in factors):
+            raise wrong_value(
+                f"block_factors={factors!r} for {len(self.iterators)} iterators",
+                "write one positive integer for each: the steps of a reduction, blocks of a core "
+                "for the others",
+                span,
+            )
+        return Iteration(self.iterators, self.maps, tuple(factors))
+
+
+@dataclass(frozen=True, slots=True)
+class _Dim:
+    number: int
+
+
+def make_iteration(maps: Any, iterators: Any, span: Span | None) -> Iteration | None:
+    """From what @pykernel_gen was given; None for the explicit form."""
+    if not maps:
+        return None
+    if not isinstance(maps, (tuple, list)) or not all(callable(each) for each in maps):
+        raise wrong_type(
+            f"indexing_maps={maps!r}", "write one lambda for each tensor: lambda m, n: (m, n)", span
+        )
+    counts = {len(inspect.signature(each).parameters) for each in maps}
+    if len(counts) != 1:
+        raise wrong_value(
+            "indexing_maps with different numbers of iterators",
+            "give all maps the same parameters: lambda m, n, k: (m, k)",
+            span,
+        )
+    (count,) = counts
+    found = tuple(_map(each, count, span) for each in maps)
+    output = found[-1]
+    if None in output or len(set(output)) != len(output):
+        raise wrong_value(
+            "the map of the output names no block of its own for each core",
+            "write one parallel iterator for each dimension: lambda m, n, k: (m, n)",
+            span,
+        )
+    kinds = tuple(PARALLEL if number in output else REDUCTION for number in range(count))
+    if iterators is not None and (
+        not isinstance(iterators, (tuple, list)) or tuple(iterators) != kinds
+    ):
+        raise wrong_value(
+            f"iterator_types={iterators!r}",
+            f"write {list(kinds)!r}: those of the output's map are parallel, others reductions",
+            span,
+        )
+    return Iteration(kinds, found)
+
+
+def _map(given: Callable[..., Any], count: int, span: Span | None) -> Map:
+    try:
+        results = given(*(_Dim(number) for number in range(count)))
+    except Exception:  # of the user's: arithmetic, attributes, whatever a map may not have
+        results = None
+    is_zero = [type(each) is int and each == 0 for each in _items(results)]
+    is_dim = [isinstance(each, _Dim) for each in _items(results)]
+    known = [zero or dim for zero, dim in zip(is_zero, is_dim, strict=True)]
+    if len(known) != 2 or not all(known):
+        raise wrong_value(
+            "an indexing map gives something else than iterators and 0",
+            "write two results, each a parameter or 0: lambda m, n: (m, 0)",
+            span,
+        )
+    return tuple(each.number if isinstance(each, _Dim) else None for each in results)
+
+
+def _items(results: Any) -> Sequence[Any]:
+    return results if isinstance(results, (tuple, list)) else ()
+
+
+# Running ------------------------------------------------------------------------------------------
+
+# The counters of the iteration that a kernel is in, by its engine.
+_COUNTERS: dict[int, Shape] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Iterations:
+    """What the body of the compute thread is run for; each block of the output is pushed."""
+
+    iteration: Iteration
+    output: CircularBuffer
+
+    def __iter__(self) -> Iterator[Shape]:
+        running = engine("iter_index()")
+        try:
+            for steps in self.iteration.outputs():
+                for counters in steps:
+                    _COUNTERS[id(running)] = counters
+                    yield counters
+                self.output.push_shard()
+        finally:
+            _COUNTERS.pop(id(running), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """Fills the buffers of the inputs, block by block; empties that of the output."""
+
+    iteration: Iteration
+    buffers: tuple[CircularBuffer, ...]
+
+    def read(self) -> None:
+        core = engine("read_blocks()").node()[::-1]
+        for steps in self.iteration.outputs():
+            for counters in steps:
+                for position, cb in enumerate(self.buffers[:-1]):
+                    cb.fill(self.iteration.block(position, core, counters))
+
+    def write(self) -> None:
+        core = engine("write_shards()").node()[::-1]
+        for steps in self.iteration.outputs():
+            self.buffers[-1].empty(self.iteration.block(-1, core, steps[0]))
+
+
+def counter(dim: Any, running: Engine) -> int:
+    """Of the iteration that the calling kernel is in."""
+    counters = _COUNTERS.get(id(running), ())
+    check_counter(dim, len(counters))
+    step: int = counters[dim]
+    return step
+
+
+def check_counter(dim: Any, count: int) -> None:
+    if not count:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            "iter_index() in a thread that writes its loops itself",
+            helps=("use the variable of the loop: for k in range(K); or give @pykernel_gen "
+                   "indexing_maps, whose iterators it counts",),
+        )  # fmt: skip
+    if type(dim) is not int or not 0 <= dim < count:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"iter_index({dim!r})",
+            helps=(f"write an iterator, 0 to {count - 1}",),
+        )
+
+
+# Maps by name -------------------------------------------------------------------------------------
+
+
+def eltwise_fused_template(args: Any) -> dict[str, Any]:
+    """Of as many tensors, the output among them, whose blocks belong together one by one."""
+    count = args if isinstance(args, int) else len(args)
+    return {
+        "indexing_maps": [lambda m, n: (m, n)] * count,
+        "iterator_types": [PARALLEL, PARALLEL],
+    }
+
+
+def matmul_fused_template(args: Any) -> dict[str, Any]:
+    """A product of the first two of as many tensors; the others are shaped as it."""
+    count = args if isinstance(args, int) else len(args)
+    result = [lambda m, n, k: (m, n)] * (count - 2)
+    return {
+        "indexing_maps": [lambda m, n, k: (m, k), lambda m, n, k: (k, n), *result],
+        "iterator_types": [PARALLEL, PARALLEL, REDUCTION],
+    }
+
+
+eltwise_template = eltwise_fused_template(3)
+matmul_template = matmul_fused_template(3)
+explicit_template: dict[str, Any] = {"indexing_maps": None, "iterator_types": None}

@@ -1,0 +1,48 @@
+"""The IR of pykernel programs, stage by stage."""
+
+import numpy as np
+from xdsl.parser import Parser
+
+from ttl.dialects import make_context, print_module
+from ttl.passes import find_pass
+from ttl.passes.pipelines import D2M, PIPELINE
+
+BLOCK = "tensor<1x1x!ttcore.tile<32x32, f32>>"
+DEVICE = (
+    "tensor<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.metal_layout<logical_shape = 32x32, "
+    "dim_alignments = 32x32, collapsed_intervals = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, "
+    "undef, l1>>"
+)
+
+
+def array(*shape):
+    return np.ones(shape, np.float32)
+
+
+def initial(kernel, monkeypatch, tmp_path, shape=(64, 64), count=3):
+    """The text of the initial IR."""
+    file = tmp_path / "initial.mlir"
+    monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
+    monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(file))
+    kernel(*(array(*shape) for _ in range(count)))
+    return file.read_text()
+
+
+def parse(text):
+    module = Parser(make_context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def lowered(text, until=None):
+    """The text of each stage, by the name of its pass; each is read back as it was printed."""
+    module = parse(text)
+    found = {}
+    for name in (*D2M, *PIPELINE):
+        find_pass(name)().apply(make_context(), module)
+        module.verify()
+        found[name] = print_module(module)
+        assert print_module(parse(found[name])) == found[name], name
+        if name == until:
+            break
+    return found
