@@ -22,8 +22,10 @@ from .operation import (
     ComputeConfig,
     CoreArguments,
     Kernel,
+    Mark,
     Memory,
     Operand,
+    Pipe,
     Semaphore,
     ThreadKind,
 )
@@ -80,7 +82,8 @@ def _with_text_of_file(kernel: Kernel, folder: Path) -> Kernel:
     if not kernel.name.isidentifier():  # it could lead out of the folder
         raise _not_an_artifact(f"{kernel.name!r} is not the name of a kernel")
     text = (folder / _kernel_file(kernel)).read_text(encoding="utf-8")
-    return replace(kernel, cpp_source=text)
+    marks = kernel.marks if text == kernel.cpp_source else ()  # they count lines
+    return replace(kernel, cpp_source=text, marks=marks)
 
 
 def _parse(text: str) -> Any:
@@ -207,6 +210,7 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
             for semaphore in compiled.semaphores
         ],
         "pipe_net_count": compiled.pipe_net_count,
+        "pipes": [_pipe_to_json(pipe) for pipe in compiled.pipes],
     }
 
 
@@ -224,8 +228,15 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
             for arguments in kernel.runtime_args
         ],
         "signposts": [list(pair) for pair in kernel.signposts],
+        "marks": [asdict(mark) for mark in kernel.marks],
         "source_map": [[line, _span_to_json(span)] for line, span in kernel.source_map],
     }
+
+
+def _pipe_to_json(pipe: Pipe) -> dict[str, Any]:
+    corners = {"source": pipe.source, "first": pipe.first, "last": pipe.last}
+    named = {key: list(node) for key, node in corners.items()}
+    return {"net": pipe.net, "name": pipe.name, **named}
 
 
 def _span_to_json(span: Span) -> list[Any]:
@@ -311,8 +322,14 @@ def _operation(manifest: dict[str, Any]) -> CompiledOperation:
         core_range=(_coordinate(core_range["start"]), _coordinate(core_range["end"])),
         semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in own["semaphores"]),
         pipe_net_count=own.get("pipe_net_count", 0),
+        pipes=tuple(_pipe(pipe) for pipe in own.get("pipes", ())),
         pipe_scratch_bytes=manifest["pipe_sram_scratch_bytes"],
     )
+
+
+def _pipe(own: dict[str, Any]) -> Pipe:
+    corners = (_coordinate(own[key]) for key in ("source", "first", "last"))
+    return Pipe(own["net"], own["name"], *corners)
 
 
 def _operands(metadata: dict[str, Any], own: dict[str, Any]) -> tuple[Operand, ...]:
@@ -338,6 +355,7 @@ def _kernel(kernel: dict[str, Any], own: dict[str, Any]) -> Kernel:
         runtime_arg_names=tuple(own["runtime_arg_names"]),
         signposts=tuple((zone, name) for zone, name in own.get("signposts", ())),
         uses_pipe_scratch=own.get("uses_pipe_scratch", False),
+        marks=tuple(Mark(**mark) for mark in own.get("marks", ())),
         runtime_args=tuple(
             CoreArguments(_coordinate(arguments["core"]), tuple(arguments["args"]))
             for arguments in own["runtime_args"]

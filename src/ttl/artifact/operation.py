@@ -44,6 +44,33 @@ class CoreArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """An event of a pipe or a semaphore that the executor records before a line of a kernel.
+
+    `place` and `value` are C++. The place of a pipe is among those of the node that begin there, or
+    end there; -1 if it is not known: then the oldest transfer ends that has not ended yet.
+    """
+
+    cpp_line: int
+    kind: str  # of ttl.trace.EventKind; `await`: what follows waits; `..._ends`: of all that began
+    subject: str  # the net or the semaphore; empty if it is not known
+    place: str
+    value: str
+    line: int  # the program's
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """As the program names it."""
+
+    net: str
+    name: str
+    source: Coordinate
+    first: Coordinate
+    last: Coordinate
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One C++ string for one kind of processor."""
 
@@ -57,6 +84,7 @@ class Kernel:
     runtime_args: tuple[CoreArguments, ...] = ()  # of every core, or of none
     signposts: tuple[tuple[str, str], ...] = ()  # (the profiler's name, the program's)
     uses_pipe_scratch: bool = False
+    marks: tuple[Mark, ...] = ()  # in the order of the C++
 
     @property
     def uses_tensor_accessors(self) -> bool:
@@ -140,6 +168,7 @@ class CompiledOperation:
     core_range: tuple[Coordinate, Coordinate]  # inclusive corners
     semaphores: tuple[Semaphore, ...] = ()
     pipe_net_count: int = 0
+    pipes: tuple[Pipe, ...] = ()  # in the order of their nets and in these; for traces
     pipe_scratch_bytes: int = 0  # of L1 on every node
 
     @property

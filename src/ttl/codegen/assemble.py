@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
@@ -15,6 +15,7 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
+    Pipe,
     Semaphore,
     ThreadKind,
 )
@@ -41,6 +42,7 @@ def assemble(name: str, module: ModuleOp, operands: tuple[Operand, ...]) -> Comp
         core_range=((0, 0), (columns - 1, rows - 1)),
         semaphores=_semaphores(module),
         pipe_net_count=len(list(ttl.nets_of(module))),
+        pipes=tuple(_pipes(module)),
         pipe_scratch_bytes=_number(module, "ttl.pipe_sram_scratch_bytes"),
     )
 
@@ -50,6 +52,13 @@ def _semaphores(module: ModuleOp) -> tuple[Semaphore, ...]:
     initial = [semaphore.initial.value.data for semaphore in ttl.semaphores_of(module)]
     initial += [0] * (_number(module, "ttl.semaphore_count") - len(initial))
     return tuple(Semaphore(index, value) for index, value in enumerate(initial))
+
+
+def _pipes(module: ModuleOp) -> Iterator[Pipe]:
+    for net in ttl.nets_of(module):
+        for number, nodes in enumerate(net.nodes):
+            name = net.name_of(number)
+            yield Pipe(net.sym_name.data, name, nodes.source, nodes.first, nodes.last)
 
 
 def _number(op: Operation, name: str) -> int:
@@ -74,6 +83,7 @@ def _kernel(file: emitc.FileOp, cores: Sequence[Coordinate]) -> Kernel:
         runtime_arg_names=names,
         runtime_args=arguments,
         signposts=_signposts(file),
+        marks=printed.marks,
         uses_pipe_scratch=bool(_number(file, "ttl.uses_pipe_scratch")),
     )
 

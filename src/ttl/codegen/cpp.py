@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import Float64Type, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ttl.artifact import Mark
 from ttl.diagnostics import Span
 from ttl.dialects import emitc, ttkernel
 from ttl.dialects.locations import span_of
@@ -22,12 +23,13 @@ from ttl.dialects.locations import span_of
 class CppFile:
     text: str
     source_map: tuple[tuple[int, Span], ...]  # (line of the text, Python span), ascending
+    marks: tuple[Mark, ...]
 
 
 def print_file(file: emitc.FileOp) -> CppFile:
     printer = _Printer(names=_foreign_names(file))
     printer.block(file.body.block)
-    return CppFile("\n".join(printer.lines) + "\n", tuple(printer.source_map))
+    return CppFile("\n".join(printer.lines) + "\n", tuple(printer.source_map), tuple(printer.marks))
 
 
 def _foreign_names(file: emitc.FileOp) -> set[str]:
@@ -45,6 +47,7 @@ def _foreign_names(file: emitc.FileOp) -> set[str]:
 class _Printer:
     lines: list[str] = field(default_factory=list)
     source_map: list[tuple[int, Span]] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
     texts: dict[SSAValue, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     file: str = ""  # the kernel's own
@@ -284,6 +287,22 @@ def function_end(self: _Printer, op: emitc.ReturnOp) -> None:
     self.line("return;", op)
 
 
+def mark(self: _Printer, op: ttkernel.MarkOp) -> None:
+    """Nothing in the text; it stands before the next line."""
+    place, value = str(op.place.value.data), str(op.size.value.data)
+    if op.values and op.kind.data in SEMAPHORE_KINDS:
+        value = self.texts[op.values[0]]
+    elif op.values:
+        place = self.texts[op.values[0]]
+    span = span_of(op.location)
+    line = 0 if span is None else span.line
+    next_line = len(self.lines) + 1
+    self.marks.append(Mark(next_line, op.kind.data, op.subject.data, place, value, line))
+
+
+SEMAPHORE_KINDS = ("semaphore_set", "semaphore_inc", "semaphore_wait")
+
+
 def cpp_type(value: SSAValue) -> str:
     type = value.type.value if isinstance(value.type, emitc.LValueType) else value.type
     if isinstance(type, emitc.OpaqueType):
@@ -309,6 +328,7 @@ PRINTERS: dict[type[Operation], Callable[..., None]] = {
     emitc.IfOp: branch,
     emitc.ForOp: loop,
     emitc.WhileOp: while_loop,
+    ttkernel.MarkOp: mark,
     emitc.YieldOp: loop_end,
     emitc.ReturnOp: function_end,
 }

@@ -143,15 +143,20 @@ class DeclarePipeNetOp(IRDLOperation):
         names = [name.data for name in self.written_names]
         return list(zip(names, places, strict=True))
 
+    def name_of(self, number: int) -> str:
+        if self.written_names is None:
+            return f"{self.sym_name.data}[{number}]"
+        return self.written_names.data[number].data
+
     def write(self, pipes: list[tuple[str, Span | None]]) -> None:
-        """Remember how the program has them, if it makes them in the file of the net."""
+        """Remember their names, and where the program makes them if that is the net's file."""
+        self.properties["written_names"] = ArrayAttr([StringAttr(name) for name, _ in pipes])
         own = span_of(self.location)
         spans = [span for _, span in pipes if span is not None and own is not None
                  and span.file == own.file]  # fmt: skip
         if len(spans) < len(pipes):
             return
         rows = [(span.line, span.column, span.end_line, span.end_column) for span in spans]
-        self.properties["written_names"] = ArrayAttr([StringAttr(name) for name, _ in pipes])
         self.properties["written_spans"] = ArrayAttr(
             [DenseArrayBase.from_list(i64, row) for row in rows]
         )

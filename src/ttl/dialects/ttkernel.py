@@ -172,6 +172,20 @@ class SignpostOp(IRDLOperation):
 
 
 @irdl_op_definition
+class MarkOp(IRDLOperation):
+    """An event of a pipe or a semaphore, for the trace of the executor: the chip's C++ has nothing
+    of it. The operand is the value of a semaphore, or the place of a pipe if it is not constant.
+    """
+
+    name = "ttkernel.mark"
+    kind = prop_def(StringAttr)  # of ttl.artifact.Mark
+    subject = prop_def(StringAttr)  # a net or a semaphore
+    place = prop_def(IntegerAttr)  # of the pipe among those of the node; -1 if it is not known
+    size = prop_def(IntegerAttr)
+    values = var_operand_def()
+
+
+@irdl_op_definition
 class DprintOp(IRDLOperation):
     """DPRINT on one processor; `literals` are arguments in C++, `%` in them is the buffer."""
 
@@ -376,6 +390,7 @@ def make_dialect() -> Dialect:
         RuntimeArgOp,
         SignpostOp,
         DprintOp,
+        MarkOp,
         TensorAccessorOp,
         TableOp,
         ArrayOp,

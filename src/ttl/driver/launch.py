@@ -62,7 +62,7 @@ class Driver:
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.checks.current = None
         try:
-            self._launch_on_devices(operation, args, kwargs)
+            self._launch_or_refuse(operation, args, kwargs)
         except InternalError:
             raise
         except TTLError as error:
@@ -70,6 +70,15 @@ class Driver:
             if not config.check or CAPTURED.get() is not None:
                 raise
             self.checks.caught(error, config)  # other operations are looked at too
+
+    def _launch_or_refuse(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        try:
+            self._launch_on_devices(operation, args, kwargs)
+        except RecursionError:
+            _refuse_deep(operation)
+            raise
 
     def _launch_on_devices(
         self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -113,6 +122,8 @@ class Driver:
         except Exception as error:
             if not raised_by_pyttl(error.__traceback__):
                 raise
+            if isinstance(error, RecursionError):
+                _refuse_deep(operation)
             from .crash import unexpected, with_bundle
 
             raise with_bundle(unexpected(program, error), program, target, config) from error
@@ -155,8 +166,8 @@ class Driver:
             if recorder is not None and config.trace is not None:
                 recorder.record(EventKind.OPERATION_END, (), "", program.operation.__name__)
                 tick = self.ticks.get(config.trace, 0)
-                append_events(Path(config.trace), recorder.raw, tick)
-                self.ticks[config.trace] = tick + len(recorder.raw)
+                append_events(Path(config.trace), recorder, tick)
+                self.ticks[config.trace] = tick + recorder.size
                 if config.trace_results:
                     from ttl.trace.results import append_results
 
@@ -259,6 +270,14 @@ class Driver:
         chosen = folder if owner == compiled.name else folder / compiled.name
         write_folder(compiled, chosen)
         print(f"ttl: `{compiled.name}` compiled into {chosen}", file=sys.stderr)
+
+
+def _refuse_deep(operation: Operation) -> None:
+    """UsageError if it has an expression that explains a RecursionError."""
+    from .nesting import too_deep
+
+    if (found := too_deep(operation.function.__code__)) is not None:
+        raise found from None
 
 
 def _check_trace(config: Config) -> None:

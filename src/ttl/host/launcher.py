@@ -16,6 +16,7 @@ from ttl.trace import Recorder
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
 from .counts import CallCounts, counted_calls
+from .events import declare, record_events
 from .execution import execute
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
 from .printed import printed_lines
@@ -28,7 +29,7 @@ from .program import (
     make_program,
     plan_tensor,
 )
-from .report import compiler_failure, raise_if_failed, record_events
+from .report import compiler_failure, raise_if_failed
 from .toolchain import Compiler, find_compiler
 from .translation_unit import translation_unit
 
@@ -125,6 +126,7 @@ def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
     library.ttl_stop.restype = None
     library.ttl_free_report.argtypes = [ctypes.POINTER(ReportStruct)]
     library.ttl_free_report.restype = None
+    declare(library)
     return compiler, path, library
 
 
@@ -145,7 +147,7 @@ def _run(
         for line in printed_lines(compiled, report) if report.printed_bytes else ():
             print(line)
         if recorder is not None:
-            record_events(compiled, report, recorder)
+            record_events(runtime, compiled, report, recorder)
         if interruption is not None:
             raise interruption
         raise_if_failed(compiled, report)

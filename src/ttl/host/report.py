@@ -1,8 +1,7 @@
-"""What the runtime reports, in the user's terms: diagnostics and trace events."""
+"""What the runtime reports, in the user's terms."""
 
 from __future__ import annotations
 
-import ctypes
 import re
 
 from ttl.artifact import CompiledOperation, Kernel, ThreadKind
@@ -10,8 +9,6 @@ from ttl.diagnostics import Diagnostic, InternalError, KernelFault, Label, Span,
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
-from ttl.trace import EventKind, Recorder
-from ttl.trace.events import RawEvent
 
 from .buffer_ends import consumers, producers
 from .leftovers import leftover_diagnostics
@@ -25,7 +22,6 @@ from .program import (
     NOT_RESERVED,
     SPINNING,
     UNKNOWN_FORMAT,
-    EventStruct,
     ReportStruct,
     WaitingStruct,
     nodes_of,
@@ -33,24 +29,6 @@ from .program import (
 from .translation_unit import kernel_file
 
 _COMPILER_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
-# The order of TtlEventKind in runtime/program.h.
-_EVENT_KINDS = (
-    EventKind.KERNEL_START,
-    EventKind.KERNEL_END,
-    EventKind.KERNEL_BLOCKED,
-    EventKind.KERNEL_RESUMED,
-    EventKind.BUFFER_RESERVE,
-    EventKind.BUFFER_PUSH,
-    EventKind.BUFFER_WAIT,
-    EventKind.BUFFER_POP,
-    EventKind.COPY_START,
-    EventKind.COPY_END,
-    EventKind.SIGNPOST_BEGIN,
-    EventKind.SIGNPOST_END,
-)
-_COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
-_SIGNPOST_EVENTS = (EventKind.SIGNPOST_BEGIN, EventKind.SIGNPOST_END)
-_KERNEL_EVENTS = (EventKind.KERNEL_START, EventKind.KERNEL_END)
 
 
 def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
@@ -73,34 +51,6 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
         raise KernelFault(*leftover_diagnostics(compiled, report))
 
 
-def record_events(compiled: CompiledOperation, report: ReportStruct, recorder: Recorder) -> None:
-    """Adds the run's events to the recorder; most of them are the same as one before."""
-    size = ctypes.sizeof(EventStruct)
-    data = ctypes.string_at(report.events, report.event_count * size) if report.event_count else b""
-    nodes = nodes_of(compiled)
-    known: dict[bytes, RawEvent] = {}
-    for start in range(0, len(data), size):
-        words = data[start : start + size]
-        event = known.get(words)
-        if event is None:
-            event = known[words] = _event(compiled, EventStruct.from_buffer_copy(words), nodes)
-        if event[0] in recorder.kinds:
-            recorder.raw.append(event)
-
-
-def _event(
-    compiled: CompiledOperation, event: EventStruct, nodes: list[tuple[int, int]]
-) -> RawEvent:
-    kind, kernel, value = _EVENT_KINDS[event.kind], compiled.kernels[event.kernel], event.value
-    if kind in _SIGNPOST_EVENTS:
-        subject, value = _signpost(kernel, value), 0
-    else:
-        subject = _subject(compiled, kind, event.subject)
-    span = kernel.span_of(event.line) if event.line else None
-    line = span.line if span is not None else 0
-    return kind, nodes[event.node], kernel.name, subject, value, None, line, None
-
-
 def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
     """The compiler's first complaint, with the Python line that the C++ came from."""
     match = _COMPILER_ERROR.search(output)
@@ -120,20 +70,6 @@ def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
             facts={"compiler_output": output},
         )
     )
-
-
-def _signpost(kernel: Kernel, address: int) -> str:
-    """The program's name; of a kernel from elsewhere, the profiler's."""
-    zone = ctypes.string_at(address).decode(errors="replace")
-    return dict(kernel.signposts).get(zone, zone)
-
-
-def _subject(compiled: CompiledOperation, kind: EventKind, subject: int) -> str:
-    if kind in _KERNEL_EVENTS:
-        return ""
-    if kind in _COPY_EVENTS:
-        return compiled.operands[subject].name
-    return compiled.buffers[subject].name
 
 
 def _fault(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:

@@ -1,7 +1,8 @@
 """All kernels of an operation as one translation unit.
 
 The text of a kernel is not changed, except that its include lines are moved to the top: inside
-the kernel's namespace they would declare the device functions once more. `#line` keeps the
+the kernel's namespace they would declare the device functions once more; and that pipes and
+semaphores are marked for traces. `#line` keeps the
 kernel's own line numbers, in compiler messages and in __builtin_LINE().
 """
 
@@ -14,6 +15,7 @@ from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, ThreadKind
 from ttl.target import load as load_target
 
 from .counts import counting_lines
+from .marks import DECLARATION, marked_lines
 from .program import TensorPlan
 
 _BURST_BYTES = {"wormhole_b0": 8192, "blackhole": 16384}
@@ -34,7 +36,7 @@ def translation_unit(
         lines += counting_lines(counted)
     for position, kernel in enumerate(compiled.kernels):
         arguments = compile_time_arguments(compiled, kernel, tensors)
-        lines += _kernel_scope(kernel, position, arguments)
+        lines += _kernel_scope(compiled, kernel, position, arguments)
     return "\n".join(lines) + "\n"
 
 
@@ -67,6 +69,7 @@ def _prelude(compiled: CompiledOperation) -> Iterator[str]:
     yield f"constexpr uint32_t dram_alignment = {alignment};"
     yield "}"
     yield '#include "api/compile_time_args.h"'
+    yield DECLARATION
     # A kernel that includes nothing then fails on the names it lacks, not on these.
     yield "namespace ckernel {} namespace ttl_dataflow {}"
 
@@ -84,7 +87,9 @@ def _hoisted_includes(kernel: Kernel) -> Iterator[str]:
             yield line
 
 
-def _kernel_scope(kernel: Kernel, position: int, arguments: Sequence[int]) -> Iterator[str]:
+def _kernel_scope(
+    compiled: CompiledOperation, kernel: Kernel, position: int, arguments: Sequence[int]
+) -> Iterator[str]:
     is_compute = kernel.thread is ThreadKind.COMPUTE
     words = "".join(f", {word}u" for word in arguments)
     yield f"namespace ttl_kernel_scope_{position} {{"
@@ -94,7 +99,7 @@ def _kernel_scope(kernel: Kernel, position: int, arguments: Sequence[int]) -> It
         yield from ("#ifdef TTL_DATAFLOW_SCOPE", "TTL_DATAFLOW_SCOPE", "#endif")
         yield f"constexpr uint8_t noc_index = {0 if kernel.thread is ThreadKind.READER else 1};"
     yield f'#line 1 "{kernel_file(kernel)}"'
-    for line in kernel.cpp_source.splitlines():
+    for line in marked_lines(compiled, kernel):
         yield "" if _INCLUDE.match(line) else line
     yield "}"
     yield 'extern "C" __attribute__((visibility("default")))'

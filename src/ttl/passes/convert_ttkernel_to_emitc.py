@@ -539,6 +539,11 @@ def signpost(self: _FileMaker, op: ttkernel.SignpostOp, make: Maker) -> None:
     verbatim(make, f'DeviceZoneScopedN("{self.zone(op.region_name.data)}");')
 
 
+def mark(self: _FileMaker, op: ttkernel.MarkOp, make: Maker) -> None:
+    operands = [self.values[value] for value in op.values]
+    make.add(ttkernel.MarkOp.create(operands=operands, properties=dict(op.properties)))
+
+
 def dprint(self: _FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
     """The format is a C++ string, the rest are scalars or C++ texts about a buffer."""
     self.includes.add(ttkernel.DPRINT)
@@ -613,6 +618,7 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttkernel.RuntimeArgOp: runtime_arg,
     ttkernel.TensorAccessorOp: tensor_accessor,
     ttkernel.SignpostOp: signpost,
+    ttkernel.MarkOp: mark,
     ttkernel.DprintOp: dprint,
     ttl.AssertOp: check,
     ttkernel.CommonArgOp: common_arg,

@@ -28,7 +28,7 @@ from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
 from .module_pass import Maker, branch_end, erase, kernels, target_of, thread_of
 from .node_calls import Corners, minus, node_count
-from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives
+from .pipe_conversions import PIPE_CONVERSIONS, copy_pipe, wait_receive, wait_receives, wait_send
 from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
 from .semaphore_calls import SEMAPHORE_CONVERSIONS
@@ -285,6 +285,8 @@ def _copy_tiles(
 def wait_transfer(self: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
     if _kind(op.transfer) in ("read", "write"):
         _barrier(op, [op.transfer], make)
+    elif _kind(op.transfer) == "send":
+        wait_send(self, op.transfer, make)
     else:
         wait_receive(self, op.transfer, make)
 

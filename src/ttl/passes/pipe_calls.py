@@ -79,6 +79,7 @@ class PipeCalls:
     nets: dict[SymbolRefAttr, NetCalls] = field(default_factory=dict)
     pipes: dict[SSAValue, LocalPipe] = field(default_factory=dict)
     receives: dict[SSAValue, Receive] = field(default_factory=dict)
+    sends: dict[SSAValue, LocalPipe] = field(default_factory=dict)
     groups: dict[tuple[SSAValue, NetCalls], SSAValue] = field(default_factory=dict)
     tables: dict[tuple[int, ...], SSAValue] = field(default_factory=dict)
 

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttkernel, ttl
 
 from .kernel_calls import KernelConverter
+from .marks import mark_pipe
 from .module_pass import Maker
 from .node_calls import loop
 from .pipe_calls import NetCalls, PipeCalls, Receive
@@ -54,9 +55,13 @@ def copy_pipe(
     calls = pipes_of(self)
     assert op.pipe is not None
     pipe = calls.pipes[op.pipe]
+    net, place = pipe.net.name, pipe.place
     if op.pipe is op.destination:
+        mark_pipe(make, "pipe_send", net, place, size)
         pipe.net.send(make, pipe, address, size)
+        calls.sends[op.transfer] = pipe
         return
+    mark_pipe(make, "pipe_receive", net, place, size)
     number = pipe.net.post(make, pipe, address)
     calls.receives[op.transfer] = Receive(pipe.net, pipe.place, number)
 
@@ -75,7 +80,19 @@ def transfer_of(self: KernelConverter, op: ttl.TransferOfOp, make: Maker) -> Non
 def wait_receive(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
     receive = pipes_of(self).receives.get(transfer)
     if receive is not None:  # else there is none
-        receive.net.wait(make, receive.place, receive.number)
+        name, place = receive.net.name, receive.place
+        mark_pipe(make, "await", name, place)
+        receive.net.wait(make, place, receive.number)
+        mark_pipe(make, "pipe_receive_end", name, place)
+
+
+def wait_send(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
+    """It was through where it began."""
+    pipe = pipes_of(self).sends.get(transfer)
+    if pipe is None:  # it comes from a loop or a branch
+        mark_pipe(make, "pipe_send_end")
+    else:
+        mark_pipe(make, "pipe_send_end", pipe.net.name, pipe.place)
 
 
 def make_group(self: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
@@ -115,12 +132,18 @@ def wait_receives(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> No
     for (group, net), array in calls.groups.items():
         if group is op.group:
             _wait_all(net, array, make)
+    adds = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    sends = [calls.sends[add.transfer] for add in adds if add.transfer in calls.sends]
+    for name in dict.fromkeys(pipe.net.name for pipe in sends):
+        mark_pipe(make, "pipe_send_ends", name)
 
 
 def _wait_all(net: NetCalls, array: SSAValue, make: Maker) -> None:
     def wait(inner: Maker, place: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
         load = ttkernel.ArrayLoadOp.create(operands=[array, place], result_types=[IndexType()])
+        mark_pipe(inner, "await", net.name, place)
         net.wait(inner, place, inner.value(load, "post"))
+        mark_pipe(inner, "pipe_receive_ends", net.name, place)
         return []
 
     loop(make, 0, net.count("dst"), "place", wait)

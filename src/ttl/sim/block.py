@@ -15,7 +15,7 @@ from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
-from .place import CALLER, Place, getframe, labels, with_statement
+from .place import CALLER, DIRECT_CALLER, Place, getframe, labels, with_statement
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -196,7 +196,10 @@ class SimBlock(Block):
             self._release_after_older()
         elif kernel.exiting:
             self._release_with_younger()
-        elif kernel.recorder is not None or self.running_sum is not None:
+        elif kernel.recorder is not None:
+            frame = getframe(DIRECT_CALLER)
+            self._give_back((frame.f_code, frame.f_lasti))
+        elif self.running_sum is not None:
             self._give_back()
         else:  # what _give_back() does, for by far the most common end of a block
             if self.carried is not None:
@@ -226,7 +229,7 @@ class SimBlock(Block):
             self.kernel.refuse_nested_exit()
         self._give_back()
 
-    def _give_back(self) -> None:
+    def _give_back(self, place: Place | None = None) -> None:
         if self.running_sum is not None:
             self.settle()
         end = self.end
@@ -240,7 +243,7 @@ class SimBlock(Block):
             self.kernel.wake(other.sleeper)
             other.sleeper = None
         if self.kernel.recorder is not None:
-            self.kernel.record_buffer(end.release_kind, end)
+            self.kernel.record_buffer(end.release_kind, end, place)
 
     def _release_after_older(self) -> None:
         """Legal if the older blocks are items of the same `with`; they show at their own end."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
-from types import CodeType, FrameType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
 from ttl.diagnostics.buffer_ends import second_kernel
-from ttl.diagnostics.frames import is_user_file
 from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
@@ -25,7 +24,7 @@ from ttl.semantics.ops.rules import shapeless_value
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
-from ttl.trace.events import Part
+from ttl.trace.events import NO_CODE, Part
 
 from . import expressions
 from .block import SimBlock, SimExpression
@@ -117,10 +116,12 @@ class KernelRun(Engine):
         "source_roles",
         "steps",
         "times_ended",
+        "track",
         "transfers",
         "types",
         "waiting",
         "waiting_for",
+        "waiting_place",
         "written",
     )
 
@@ -137,6 +138,8 @@ class KernelRun(Engine):
         is_followed = simulation.padding is not None or simulation.marks_reads
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
+        self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
+        self.track = 0 if self.recorder is None else self.recorder.track(coordinate, plan.name)
         self.function = plan.function
         self.kind = plan.kind
         self.is_compute = plan.is_compute
@@ -291,14 +294,16 @@ class KernelRun(Engine):
         self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
     ) -> None:
         """Let others run until one of them wakes this kernel."""
-        if self.recorder is not None:
-            self._record(EventKind.KERNEL_BLOCKED, subject, value)
+        recorder, place = self.recorder, None
+        if recorder is not None and EventKind.KERNEL_BLOCKED in recorder.kinds:
+            place = _calling_place(recorder, None)
+            recorder.raw.append((EventKind.KERNEL_BLOCKED, self.track, subject, value, *place))
         self.waiting_for = what
         self.simulation.switch_to_next()
         self.waiting_for = None
-        if self.recorder is not None:
+        if recorder is not None and place is not None:
             value = what.buffer.filled if isinstance(what, BufferEnd) else value
-            self._record(EventKind.KERNEL_RESUMED, subject, value)
+            recorder.raw.append((EventKind.KERNEL_RESUMED, self.track, subject, value, *place))
 
     def wake(self, sleeper: KernelRun) -> None:
         """It comes next, while the block is in the processor's cache.
@@ -490,12 +495,12 @@ class KernelRun(Engine):
         buffer, recorder = end.buffer, self.recorder
         assert recorder is not None
         if kind in recorder.kinds:  # as _record() does, for the most common case
-            code, at = place or (None, 0)
-            if code is None or not _IS_USERS.get(code.co_filename):
-                code, at = _calling_place()
             filled = buffer.producer.released - buffer.consumer.released
-            name = buffer.declared.name
-            recorder.raw.append((kind, self.coordinate, self.name, name, filled, code, at, None))
+            if place is not None and (code := id(place[0])) in recorder.codes:
+                at = place[1]
+            else:
+                code, at = _calling_place(recorder, place)
+            recorder.raw.append((kind, self.track, buffer.declared.name, filled, code, at))
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
         if self.races is not None:
@@ -503,8 +508,11 @@ class KernelRun(Engine):
         size = transfer.block.end.buffer.block_bytes
         if kind is EventKind.COPY_START:
             self._record(kind, transfer.subject, size, transfer.tensor_part, transfer.place)
+        elif kind is transfer.start_kind:
+            self._record(kind, transfer.subject, size, None, transfer.place)
         else:
-            self._record(kind, transfer.subject, size)
+            self._record(kind, transfer.subject, size, None, self.waiting_place)
+            self.waiting_place = None
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
@@ -522,29 +530,28 @@ class KernelRun(Engine):
         recorder = self.recorder
         assert recorder is not None
         if kind in recorder.kinds:
-            code, at = place or (None, 0)
-            if code is None or not _IS_USERS.get(code.co_filename):
-                code, at = _calling_place()
-            recorder.raw.append(
-                (kind, self.coordinate, self.name, subject, value, code, at, part)
-            )
+            if place is not None and (code := id(place[0])) in recorder.codes:
+                at = place[1]
+            else:
+                code, at = _calling_place(recorder, place)
+            if part is None:
+                recorder.raw.append((kind, self.track, subject, value, code, at))
+            else:
+                recorder.raw.append((kind, self.track, subject, value, code, at, part))
 
 
-_IS_USERS: dict[str, bool] = {}  # files: a dict is read faster than a function is called
-
-
-def _calling_place() -> tuple[CodeType | None, int]:
+def _calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
     """Of the program's call; a recorded event comes through two functions of ours at least."""
+    if place is not None and recorder.is_programs(place[0]):
+        return id(place[0]), place[1]
+    passed, codes = recorder.passed, recorder.codes
     frame: FrameType | None = getframe(BEHIND_RECORDER)
     while frame is not None:
-        code = frame.f_code
-        is_users = _IS_USERS.get(code.co_filename)
-        if is_users is None:
-            is_users = _IS_USERS[code.co_filename] = is_user_file(code.co_filename)
-        if is_users:
+        code = id(frame.f_code)
+        if code not in passed and (code in codes or recorder.is_programs(frame.f_code)):
             return code, frame.f_lasti
         frame = frame.f_back
-    return None, 0
+    return NO_CODE, 0
 
 
 def _notice(broken: RuleBroken) -> None:

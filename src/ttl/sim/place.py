@@ -27,6 +27,7 @@ getframe: Final = sys._getframe
 # The user's frame, for getframe(): in a function that a method has called, in a method that a
 # function of ttl.language, which is not compiled, has called, and in a function called by that.
 CALLER: Final = 0 if IS_COMPILED else 2
+DIRECT_CALLER: Final = 0 if IS_COMPILED else 1  # of a method
 BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2
 FURTHER_BEHIND: Final = 1 if IS_COMPILED else 3
 BEHIND_RECORDER: Final = 0 if IS_COMPILED else 2

@@ -11,7 +11,7 @@ from ttl.trace import EventKind
 from ttl.trace.events import Part
 
 from .block import SimBlock
-from .place import Place, labels
+from .place import DIRECT_CALLER, Place, getframe, labels
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -56,6 +56,9 @@ class SimTransfer(Transfer):
     def wait(self) -> None:
         if self.is_done or self.group is not None:
             raise self._refused()
+        if self.kernel.recorder is not None:
+            frame = getframe(DIRECT_CALLER)
+            self.kernel.waiting_place = (frame.f_code, frame.f_lasti)
         self.finish()
 
     def join(self, group: object) -> None:

@@ -1,9 +1,8 @@
 """The first difference between two runs of a program, of which one may be compiled.
 
-rule STREAM   what a kernel does on a node with one buffer, tensor, pipe or semaphore is compared in
-              its order; how different ones interleave, and who had to wait, may differ
-rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds,
-              pipes and semaphores where the executor does not record them
+rule STREAM   what a kernel does on a node with one buffer, tensor, semaphore or end of a pipe is
+              compared in its order; how different ones interleave, and who had to wait, may differ
+rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds
 rule CALL     the first call that differs is reported: its events, else what it left in its tensors
 rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
 """
@@ -22,7 +21,7 @@ from .events import EventKind
 from .results import Result
 
 Record = Mapping[str, Any]
-Stream = tuple[tuple[int, ...], str, str]  # node, kernel, subject
+Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
 TILE = 32
 
@@ -71,15 +70,21 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     streams: dict[Stream, list[Record]] = defaultdict(list)
     for record in records:
         if record["kind"] not in IGNORED:
-            key = (tuple(record["node"]), record["kernel"], record["subject"])
+            end = _end_of_pipe(record["kind"])
+            key = (tuple(record["node"]), record["kernel"], record["subject"], end)
             streams[key].append(record)
     return streams
+
+
+def _end_of_pipe(kind: str) -> str:
+    """A kernel that sends to itself may post before it sends, or behind it."""
+    return kind.removesuffix("_end") if kind.startswith("pipe_") else ""
 
 
 def _known_to_both(
     one: dict[Stream, list[Record]], other: dict[Stream, list[Record]]
 ) -> tuple[dict[Stream, list[Record]], dict[Stream, list[Record]]]:  # rule KNOWN
-    subjects = {subject for _, _, subject in one} & {subject for _, _, subject in other}
+    subjects = {key[2] for key in one} & {key[2] for key in other}
 
     def known(streams: dict[Stream, list[Record]]) -> dict[Stream, list[Record]]:
         return {key: records for key, records in streams.items() if key[2] in subjects}
@@ -92,7 +97,7 @@ def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> Difference
     found = sorted(_pairs(*streams), key=lambda pair: pair[0])
     if not found:
         return None
-    _, (node, kernel, subject), number, first, second = found[0]
+    _, (node, kernel, subject, _), number, first, second = found[0]
     where = f"kernel `{kernel}` on node {node}"
     what = f"`{subject}`" if subject else "itself"
     texts = [

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from types import CodeType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+
+from ttl.diagnostics.frames import is_user_file
+
+if TYPE_CHECKING:
+    from .texts import Form
 
 Node = tuple[int, ...]
 Part = tuple[tuple[int, ...], tuple[int, ...]]  # where a slice starts and its sizes, in shape units
@@ -75,10 +80,24 @@ class Event(NamedTuple):
     part: Part | None = None  # of the tensor, where a copy of it starts and that is known
 
 
-# Kind, node, kernel, subject, value, code and the offset of an instruction in it, or None and a
-# line, then the part of a tensor. Recording is what a traced run pays for each event: what can be
-# made later is made later.
-RawEvent = tuple[EventKind, Node, str, str, int, CodeType | None, int, Part | None]
+# Kind, track, subject, value, the number of a code and the offset of an instruction in it, or 0 and
+# a line; then, where a copy of a tensor starts and that is known, its part of the tensor. Recording
+# is what a traced run pays for each event: what can be made later is made later, and once for all
+# events that say the same.
+RawEvent = (
+    tuple[EventKind, int, str, int, int, int] | tuple[EventKind, int, str, int, int, int, Part]
+)
+NO_CODE = 0
+
+
+class Bulk(Protocol):
+    """Events of a compiled run, of which most are never looked at one by one."""
+
+    def __len__(self) -> int: ...
+
+    def events(self, first_tick: int) -> Iterator[Event]: ...
+
+    def write(self, out: BinaryIO, form: Form, first_tick: int) -> None: ...
 
 
 class Recorder:
@@ -89,9 +108,28 @@ class Recorder:
 
     def __init__(self, categories: Collection[str] | None = None) -> None:
         self.raw: list[RawEvent] = []
+        self.bulks: list[tuple[int, Bulk]] = []  # each with the number of raw events before it
+        self.tracks: list[tuple[Node, str]] = []  # kernels on nodes
+        self.codes: dict[int, CodeType] = {}  # the program's, by their identity
+        self.passed: dict[int, CodeType] = {}  # others
         self.kinds = frozenset(
             kind for kind in EventKind if categories is None or kind.category in categories
         )
+        self._numbers: dict[tuple[Node, str], int] = {}
+
+    def track(self, node: Node, kernel: str) -> int:
+        number = self._numbers.setdefault((node, kernel), len(self.tracks))
+        if number == len(self.tracks):
+            self.tracks.append((node, kernel))
+        return number
+
+    def is_programs(self, code: CodeType) -> bool:
+        """Is it code of the program, not of pyttl?"""
+        if id(code) in self.passed:
+            return False
+        is_programs = is_user_file(code.co_filename)
+        (self.codes if is_programs else self.passed)[id(code)] = code
+        return is_programs
 
     def record(
         self,
@@ -103,34 +141,51 @@ class Recorder:
         line: int = 0,
     ) -> None:
         if kind in self.kinds:
-            self.raw.append((kind, node, kernel, subject, value, None, line, None))
+            self.raw.append((kind, self.track(node, kernel), subject, value, NO_CODE, line))
+
+    @property
+    def size(self) -> int:
+        return len(self.raw) + sum(len(bulk) for _, bulk in self.bulks)
 
     @property
     def events(self) -> list[Event]:
-        return list(events_of(self.raw))
+        found: list[Event] = []
+        for section in self.sections():
+            if isinstance(section, list):
+                found += [self._event(tick, raw) for tick, raw in enumerate(section, len(found))]
+            else:
+                found += section.events(len(found))
+        return found
 
+    def sections(self) -> Iterator[list[RawEvent] | Bulk]:
+        """All events in their order."""
+        start = 0
+        for position, bulk in self.bulks:
+            yield self.raw[start:position]
+            yield bulk
+            start = position
+        yield self.raw[start:] if start else self.raw
 
-def events_of(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[Event]:
-    """The events with their ticks and lines."""
-    lines = Lines()
-    for tick, (kind, node, kernel, subject, value, code, at, part) in enumerate(raw, first_tick):
-        line = lines.of(code, at)
-        yield Event(tick, kind, node, kernel, subject, value, line, part)
+    def _event(self, tick: int, raw: RawEvent) -> Event:
+        kind, track, subject, value, code, at, *part = raw
+        line = Lines(self.codes).of(code, at)
+        return Event(tick, kind, *self.tracks[track], subject, value, line, *part)
 
 
 class Lines:
     """The lines of instructions."""
 
-    def __init__(self) -> None:
-        self.known: dict[int, list[int]] = {}  # by the identity of a code, which events keep alive
+    def __init__(self, codes: Mapping[int, CodeType]) -> None:
+        self.codes = codes
+        self.known: dict[int, list[int]] = {}
 
-    def of(self, code: CodeType | None, offset: int) -> int:
+    def of(self, code: int, offset: int) -> int:
         """`offset` itself is the line where there is no code."""
-        if code is None:
+        if code == NO_CODE:
             return offset
-        found = self.known.get(id(code))
+        found = self.known.get(code)
         if found is None:
-            found = self.known[id(code)] = _lines(code)
+            found = self.known[code] = _lines(self.codes[code])
         return found[offset >> 1]
 
 

@@ -6,12 +6,13 @@ Either file is complete after every operation: the next one adds to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from json import JSONDecodeError, loads
+from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 from typing import Any
 
-from .events import EventKind, Lines, RawEvent
-from .perfetto import Quoted, part_text, perfetto_lines, records_of
+from .events import EventKind, Node, Recorder
+from .perfetto import PerfettoForm, records_of
+from .texts import Slot, Template, Transfer, write_events
 
 PERFETTO_SUFFIX = ".json"
 HEAD = '{"displayTimeUnit": "ns", "traceEvents": [\n'
@@ -20,41 +21,50 @@ TAIL = "\n]}\n"
 Record = dict[str, Any]
 
 
-def append_events(file: Path, raw: Iterable[RawEvent], first_tick: int = 0) -> None:
+def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
     """Add the events of an operation. Ticks go on where the operation before it has stopped."""
     if file.suffix != PERFETTO_SUFFIX:
-        with file.open("a", encoding="utf-8") as out:
-            out.writelines(json_lines(raw, first_tick))
+        with file.open("ab") as out:
+            write_events(out, recorder, JsonLines(), first_tick)
         return
-    text = ",\n".join(perfetto_lines(raw, first_tick))
+    form = PerfettoForm()
     is_new = not file.exists() or not file.stat().st_size
     with file.open("wb" if is_new else "r+b") as out:
         if is_new:
             out.write(HEAD.encode())
         else:
             out.seek(-len(TAIL), 2)
-            out.write(b",\n")
-        out.write((text + TAIL).encode())
+            out.write(form.separator.encode())
+        start = out.tell()
+        write_events(out, recorder, form, first_tick)
+        if not is_new or out.tell() > start:  # the last separator
+            out.seek(-len(form.separator), 1)
+        out.write(TAIL.encode())
 
 
-def json_lines(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[str]:
-    """One JSON object a line, with the fields of Event. Put together by hand: dumps() takes longer
-    than the run itself, and most events say the same as one before.
-    """
-    texts: dict[object, str] = {}
-    lines, quoted = Lines(), Quoted()
-    for tick, (kind, node, kernel, subject, value, code, at, part) in enumerate(raw, first_tick):
-        key = (kind, node, kernel, subject, value, id(code), at)
-        text = texts.get(key)
-        if text is None:
-            text = texts[key] = (
-                f'"kind": "{kind.text}", "node": {quoted[node]}, "kernel": {quoted[kernel]}, '
-                f'"subject": {quoted[subject]}, "value": {value}, "line": {lines.of(code, at)}'
-            )
-        if part is None:
-            yield f'{{"tick": {tick}, {text}}}\n'
-        else:
-            yield f'{{"tick": {tick}, {text}{part_text(part)}}}\n'
+class JsonLines:
+    """One JSON object a line, with the fields of Event."""
+
+    separator = "\n"
+
+    def template(self, kind: EventKind, kernel: str, subject: str, line: int) -> Template:
+        pieces = (
+            ('{"tick": ', Slot.TICK),
+            (f', "kind": "{kind.text}", "node": ', Slot.PROCESS),
+            (f', "kernel": {dumps(kernel)}, "subject": {dumps(subject)}, "value": ', Slot.VALUE),
+            (f', "line": {line}', Slot.PART if kind is EventKind.COPY_START else Slot.NOTHING),
+            ("}" + self.separator, Slot.NOTHING),
+        )
+        return Template(Transfer.NONE, pieces)
+
+    def track(self, node: Node, kernel: str) -> str:
+        return ""
+
+    def process(self, node: Node) -> str:
+        return dumps(node)
+
+    def names(self, tracks: Iterable[tuple[Node, str]]) -> Iterator[str]:
+        return iter(())
 
 
 def read_trace(file: Path) -> list[Record]:

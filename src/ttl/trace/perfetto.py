@@ -10,35 +10,13 @@ rule WHOLE     `args` has what else the event says, so that the trace can be rea
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from json import dumps
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
-from .events import EventKind, Lines, Node, Part, RawEvent
-
-
-class _Form(NamedTuple):
-    """How a kind is shown: the phase of the Trace Event Format, and words before the subject."""
-
-    phase: str
-    words: str
-    before: str  # the texts around the track, the name, the tick and the subject
-    middle: str
-    behind: str
-
-
-def _form(kind: EventKind, phase: str, words: str = "") -> _Form:
-    scope = ', "s": "t"' if phase == INSTANT else ""
-    return _Form(
-        phase,
-        words,
-        f'{{"ph": "{phase}", "pid": ',
-        f', "cat": "{kind.category}"{scope}, "ts": ',
-        f', "args": {{"kind": "{kind.value}", "subject": ',
-    )
-
+from .events import EventKind, Node
+from .texts import Piece, Slot, Template, Transfer
 
 SLICE_BEGIN, SLICE_END, ASYNC_BEGIN, ASYNC_END, INSTANT = "B", "E", "b", "e", "i"
 _SHOWN = {
@@ -64,78 +42,54 @@ _SHOWN = {
     EventKind.SEMAPHORE_INC: (INSTANT, "inc "),
     EventKind.SEMAPHORE_WAIT: (INSTANT, "passed "),
 }
-FORMS = {kind: _form(kind, *shown) for kind, shown in _SHOWN.items()}
 BUFFER_KINDS = (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP)
 OPERATIONS = 0  # the process of the operations
+TRANSFERS = {ASYNC_BEGIN: Transfer.BEGIN, ASYNC_END: Transfer.END}
 
 
-class Quoted(dict[Any, str]):
-    """Strings and tuples of numbers in JSON."""
-
-    def __missing__(self, value: Any) -> str:
-        self[value] = text = dumps(value)
-        return text
-
-
-class _Texts(NamedTuple):
-    """Around the tick: what is the same for all events that say the same."""
-
-    phase: str
-    before: str
-    behind: str
-    counter: str  # the start of the counter that changes with it, if one does
-    under_way: deque[int]  # transfers, by the tick of their start
-
-
-def perfetto_lines(raw: Iterable[RawEvent], first_tick: int = 0) -> Iterator[str]:
+class PerfettoForm:
     """One object a line, tracks named before their first event."""
-    named: set[Node] = set()
-    tracks: dict[tuple[Node, str], str] = {}
-    texts: dict[tuple[object, ...], _Texts] = {}
-    under_way: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
-    lines, quoted = Lines(), Quoted()
-    for tick, (kind, node, kernel, subject, value, code, at, part) in enumerate(raw, first_tick):
-        key = (kind, node, kernel, subject, value, id(code), at)
-        text = texts.get(key)
-        if text is None:
-            track = tracks.get((node, kernel))
-            if track is None:
-                yield from _names(node, kernel, named)
-                track = tracks[node, kernel] = f'{_process(node)}, "tid": {_thread(kernel)}'
-            words = FORMS[kind].words
-            line = lines.of(code, at)
-            behind = f'{FORMS[kind].behind}{quoted[subject]}, "value": {value}, "line": {line}'
-            text = texts[key] = _Texts(
-                FORMS[kind].phase,
-                f"{FORMS[kind].before}{track}, "
-                f'"name": {quoted[words + (subject or kernel)]}{FORMS[kind].middle}',
-                behind,
-                _counter(node, quoted[subject]) if kind in BUFFER_KINDS else "",
-                under_way[node, kernel, words, subject],
-            )
-        phase, before, behind, counter, transfers = text
-        if phase == ASYNC_BEGIN:  # rule TRANSFER
-            transfers.append(tick)
-            where = "" if part is None else part_text(part)
-            yield f'{before}{tick}, "id": {tick}{behind}{where}}}}}'
-        elif phase == ASYNC_END:
-            first = transfers.popleft() if transfers else tick
-            yield f'{before}{tick}, "id": {first}{behind}}}}}'
-        else:
-            yield f"{before}{tick}{behind}}}}}"
-        if counter:  # rule COUNTER
-            yield f'{counter}{tick}, "args": {{"blocks": {value}}}}}'
 
+    separator = ",\n"
 
-def part_text(part: Part) -> str:
-    starts, sizes = part
-    if len(starts) == 2:  # by far the most common
-        return f', "part": [[{starts[0]}, {starts[1]}], [{sizes[0]}, {sizes[1]}]]'
-    return f', "part": [{list(starts)}, {list(sizes)}]'
+    def template(self, kind: EventKind, kernel: str, subject: str, line: int) -> Template:
+        phase, words = _SHOWN[kind]
+        scope = ', "s": "t"' if phase == INSTANT else ""
+        name = dumps(words + (subject or kernel))
+        pieces: list[Piece] = [
+            (f'{{"ph": "{phase}", "pid": ', Slot.TRACK),
+            (f', "name": {name}, "cat": "{kind.category}"{scope}, "ts": ', Slot.TICK),
+        ]
+        transfer = TRANSFERS.get(phase, Transfer.NONE)
+        if transfer is not Transfer.NONE:  # rule TRANSFER
+            pieces.append((', "id": ', Slot.TRANSFER))
+        said = f'"kind": "{kind.text}", "subject": {dumps(subject)}'
+        pieces.append((f', "args": {{{said}, "value": ', Slot.VALUE))
+        is_start = transfer is Transfer.BEGIN
+        pieces.append((f', "line": {line}', Slot.PART if is_start else Slot.NOTHING))
+        pieces.append(("}}" + self.separator, Slot.NOTHING))
+        if kind in BUFFER_KINDS:
+            pieces += self._counter(dumps(subject))
+        return Template(transfer, tuple(pieces))
 
+    def _counter(self, name: str) -> list[Piece]:  # rule COUNTER
+        return [
+            ('{"ph": "C", "pid": ', Slot.PROCESS),
+            (f', "name": {name}, "ts": ', Slot.TICK),
+            (', "args": {"blocks": ', Slot.VALUE),
+            ("}}" + self.separator, Slot.NOTHING),
+        ]
 
-def _counter(node: Node, name: str) -> str:
-    return f'{{"ph": "C", "pid": {_process(node)}, "name": {name}, "ts": '
+    def track(self, node: Node, kernel: str) -> str:
+        return f'{_process(node)}, "tid": {_thread(kernel)}'
+
+    def process(self, node: Node) -> str:
+        return str(_process(node))
+
+    def names(self, tracks: Iterable[tuple[Node, str]]) -> Iterator[str]:
+        named: set[Node] = set()
+        for node, kernel in tracks:
+            yield from _names(node, kernel, named)
 
 
 def _thread(kernel: str) -> int:
@@ -158,16 +112,15 @@ def _names(node: Node, kernel: str, named: set[Node]) -> Iterator[str]:
     if node not in named:
         named.add(node)
         name = f"node {node}" if node else "operations"
-        args: dict[str, object] = {"name": name, "node": list(node)}
-        yield dumps({"ph": "M", "pid": process, "name": "process_name", "args": args})
-        sort = {"sort_index": process}
-        yield dumps({"ph": "M", "pid": process, "name": "process_sort_index", "args": sort})
-    args = {"name": kernel or "operations", "kernel": kernel}
-    yield dumps({"ph": "M", "pid": process, "tid": thread, "name": "thread_name", "args": args})
+        head = f'{{"ph": "M", "pid": {process}, "name": '
+        yield f'{head}"process_name", "args": {{"name": "{name}", "node": {list(node)}}}}}'
+        yield f'{head}"process_sort_index", "args": {{"sort_index": {process}}}}}'
+    head = f'{{"ph": "M", "pid": {process}, "tid": {thread}, "name": "thread_name", "args": '
+    yield f'{head}{{"name": "{kernel or "operations"}", "kernel": "{kernel}"}}}}'
 
 
 def records_of(trace: Any) -> list[dict[str, Any]]:
-    """The events back from what perfetto_lines() made of them; ValueError if it did not."""
+    """The events back from what PerfettoForm made of them; ValueError if it did not."""
     nodes: dict[int, list[int]] = {}
     kernels: dict[tuple[int, int], str] = {}
     records = []

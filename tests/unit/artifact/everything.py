@@ -10,8 +10,10 @@ from ttl.artifact import (
     ComputeConfig,
     CoreArguments,
     Kernel,
+    Mark,
     Memory,
     Operand,
+    Pipe,
     Semaphore,
     ThreadKind,
 )
@@ -34,6 +36,7 @@ WRITE = Kernel(
     runtime_arg_names=("start", "scale"),
     runtime_args=(CoreArguments((1, 2), (0, 7)), CoreArguments((2, 2), (8, 0xFFFFFFFF))),
     signposts=(("a_b", "a b"), ("load", "load")),
+    marks=(Mark(3, "pipe_send", "net", "pipe", "2048", 17), Mark(4, "await", "done", "0", "1", 18)),
     uses_pipe_scratch=True,
 )
 SHARDED = Memory(
@@ -58,5 +61,6 @@ EVERYTHING = CompiledOperation(
     core_range=((1, 2), (2, 2)),
     semaphores=(Semaphore(0, 2), Semaphore(3)),
     pipe_net_count=2,
+    pipes=(Pipe("net", "(0, 0) -> (1, 0)", (0, 0), (1, 0), (1, 0)),),
     pipe_scratch_bytes=96,
 )

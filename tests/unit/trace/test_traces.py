@@ -44,9 +44,9 @@ EVENTS = (
 
 def perfetto(tmp_path: Path, calls: int = 1) -> list[dict]:
     file = tmp_path / "trace.json"
-    raw = recorder(*EVENTS).raw
+    found = recorder(*EVENTS)
     for call in range(calls):
-        append_events(file, raw, call * len(raw))
+        append_events(file, found, call * found.size)
     return json.loads(file.read_text())["traceEvents"]
 
 
@@ -97,12 +97,12 @@ def test_ticks_go_on_from_call_to_call(tmp_path) -> None:
 def test_both_forms_are_read_back(tmp_path, suffix) -> None:
     file = tmp_path / f"trace.{suffix}"
     found = recorder(*EVENTS)
-    append_events(file, found.raw)
-    append_events(file, found.raw, len(found.raw))
+    append_events(file, found)
+    append_events(file, found, found.size)
     expected = [
         {"tick": tick, "kind": kind.value, "node": list(node), "kernel": kernel,
          "subject": subject, "value": value, "line": line}
-        for tick, (kind, node, kernel, subject, value, _, line, _) in enumerate(found.raw * 2)
+        for tick, (_, kind, node, kernel, subject, value, line, _) in enumerate(found.events * 2)
     ]  # fmt: skip
     assert read_trace(file) == expected
 

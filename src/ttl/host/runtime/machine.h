@@ -143,6 +143,19 @@ struct OpenCopy {
   bool is_read;
 };
 
+// For tracing: a copy to a pipe or from one that is not waited for yet.
+struct OpenPipeCopy {
+  uint32_t subject;
+  bool is_send;
+  uint64_t bytes;
+};
+
+// For tracing: what a kernel waits for that waits for a word.
+struct AwaitedMark {
+  uint32_t subject, mark;
+  bool is_known, is_semaphore;
+};
+
 template <typename Item>
 struct List {
   Item* items;
@@ -169,6 +182,8 @@ struct Fiber {
   uint32_t read_state_bytes, write_state_bytes;
   List<Transfer> transfers;
   List<OpenCopy> copies;
+  List<OpenPipeCopy> pipe_copies;
+  AwaitedMark awaited_mark;
 };
 
 struct Run {

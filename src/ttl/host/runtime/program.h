@@ -77,6 +77,17 @@ enum TtlEventKind : uint32_t {
   TTL_COPY_END,
   TTL_SIGNPOST_BEGIN,  // value: the address of its name
   TTL_SIGNPOST_END,
+  TTL_PIPE_SEND,  // in these: marks.cpp says what subject and line are
+  TTL_PIPE_SEND_END,
+  TTL_PIPE_RECEIVE,
+  TTL_PIPE_RECEIVE_END,
+  TTL_SEMAPHORE_SET,
+  TTL_SEMAPHORE_INC,
+  TTL_SEMAPHORE_WAIT,
+  // No events of their own.
+  TTL_MARK_AWAIT,
+  TTL_MARK_SEND_ENDS,
+  TTL_MARK_RECEIVE_ENDS,
 };
 
 struct TtlEvent {
@@ -127,6 +138,48 @@ struct TtlReport {
   char message[512];
 };
 
+// Of a text of events (ttl.trace.texts): what follows a piece, in the order of Slot.
+enum TtlSlot : uint32_t {
+  TTL_SLOT_NOTHING,
+  TTL_SLOT_TRACK,
+  TTL_SLOT_PROCESS,
+  TTL_SLOT_TICK,
+  TTL_SLOT_TRANSFER,
+  TTL_SLOT_VALUE,
+  TTL_SLOT_PART,  // not known here: nothing
+};
+
+struct TtlPiece {
+  const char* text;
+  uint32_t bytes, slot;
+};
+
+struct TtlTemplate {
+  uint32_t first_piece, piece_count;
+  uint32_t bytes;  // the most that it takes, but for tracks
+  uint32_t transfer, channel;  // 1 begins one of this channel, 2 ends one
+  uint32_t has_value;
+};
+
+struct TtlTexts {
+  const TtlTemplate* templates;
+  const TtlPiece* pieces;
+  const TtlPiece* tracks;     // by node and kernel; these have no slots
+  const TtlPiece* processes;  // by node
+  uint32_t kernel_count, track_count, channel_count;
+  uint32_t track_bytes;  // the most that tracks and processes take in an event
+};
+
+// Keeps the events of these kinds, one bit each; returns how many.
+uint32_t ttl_keep_events(TtlEvent* events, uint32_t count, uint32_t kinds);
+// Numbers events by their templates; `firsts` are the first ones of each. Returns how many templates
+// there are, ~0 without memory.
+uint32_t ttl_number_events(const TtlEvent* events, uint32_t count, uint32_t* numbers,
+                           uint32_t* firsts);
+// Null without memory, else to be freed.
+char* ttl_event_texts(const TtlTexts* texts, const TtlEvent* events, const uint32_t* numbers,
+                      uint32_t count, uint64_t first_tick, uint64_t* bytes);
+void ttl_free_text(char* text);
 void ttl_run(TtlProgram* program, TtlReport* report);
 // From another thread: ends the run, also where a kernel calls nothing. To be asked again until the
 // run has ended.

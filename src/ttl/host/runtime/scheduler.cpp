@@ -247,7 +247,12 @@ void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted,
   if (can_go_on(fiber)) return;
   fiber.next = fiber.run->word_waiters;
   fiber.run->word_waiters = &fiber;
+  const AwaitedMark mark = fiber.awaited_mark;
+  const bool trace = fiber.run->program->trace && mark.is_known;
+  const uint32_t value = mark.is_semaphore ? *word : 0;
+  if (trace) record(fiber, TTL_KERNEL_BLOCKED, mark.subject, value, mark.mark);
   switch_context(fiber.context, fiber.run->scheduler);
+  if (trace) record(fiber, TTL_KERNEL_RESUMED, mark.subject, value, mark.mark);
 }
 
 bool wake_words(Run& run) { return wake_waiters(run, &run.word_waiters); }

@@ -149,6 +149,7 @@ void tear_down(Run& run) {
     discard_transfers(run.fibers[i]);
     free(run.fibers[i].transfers.items);
     free(run.fibers[i].copies.items);
+    free(run.fibers[i].pipe_copies.items);
   }
   for (uint32_t i = 0; run.nodes && i < run.node_count; ++i)
     if (run.nodes[i].compute) munmap(run.nodes[i].compute, sizeof(Compute));

@@ -32,5 +32,5 @@ def run_traced(runtime: Runtime, inputs: Sequence[Any], config: Config) -> list[
         return runtime.run(inputs, recorder=recorder)
     finally:
         tick = _TICKS.get(config.trace, 0) if file.stat().st_size else 0
-        append_events(file, recorder.raw, tick)
-        _TICKS[config.trace] = tick + len(recorder.raw)
+        append_events(file, recorder, tick)
+        _TICKS[config.trace] = tick + recorder.size

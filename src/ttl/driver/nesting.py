@@ -1,0 +1,49 @@
+"""Expressions that are nested more deeply than Python lets functions call each other.
+
+Whatever reads an expression calls itself for each of its parts. So a sum of some hundred terms,
+which Python itself runs, can end in a RecursionError of ours: it is said with the expression.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.semantics.function_source import definition_of
+
+DEEP = 100  # far below what ends in an error
+
+
+def too_deep(code: CodeType) -> UsageError | None:
+    """For the deepest expression of an operation; None if it has no deep one."""
+    definition = definition_of(code)
+    if definition is None:
+        return None
+    depth, found = _deepest(definition)
+    if depth < DEEP:
+        return None
+    broken = RuleBroken(
+        codes.NOT_IN_KERNELS,
+        f"an expression of {depth} operations inside each other is too deep",
+        helps=("add up in a loop, or store a part of it into a block",),
+    )
+    end_line, end_column = found.end_lineno or found.lineno, found.end_col_offset or 0
+    span = Span(code.co_filename, found.lineno, found.col_offset + 1, end_line, end_column + 1)
+    return UsageError(broken.at(span))
+
+
+def _deepest(definition: ast.AST) -> tuple[int, ast.expr]:
+    """The depth of the deepest expression, and that expression."""
+    deepest: tuple[int, ast.expr] = (0, ast.Constant(0))
+    left: list[tuple[ast.AST, int, ast.expr | None]] = [(definition, 0, None)]
+    while left:
+        node, depth, outermost = left.pop()
+        if isinstance(node, ast.expr):
+            depth, outermost = depth + 1, outermost or node
+            if depth > deepest[0]:
+                deepest = depth, outermost
+        else:
+            depth, outermost = 0, None
+        left += [(child, depth, outermost) for child in ast.iter_child_nodes(node)]
+    return deepest

@@ -1,0 +1,77 @@
+"""The marks of an artifact in the executor's own copy of the C++, and the events they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ttl.artifact import CompiledOperation, Kernel, Mark, Pipe
+
+DECLARATION = "namespace ttl_trace { void mark(uint32_t, uint32_t, uint32_t, int32_t, uint32_t); }"
+# Numbered as in TtlEventKind (runtime/program.h).
+KINDS = (
+    "pipe_send",
+    "pipe_send_end",
+    "pipe_receive",
+    "pipe_receive_end",
+    "semaphore_set",
+    "semaphore_inc",
+    "semaphore_wait",
+    "await",
+    "pipe_send_ends",
+    "pipe_receive_ends",
+)
+FIRST_KIND = 12
+BY_MARK, NO_SUBJECT = 1 << 31, 0x7FFF
+SENDS = ("pipe_send", "pipe_send_end", "pipe_send_ends")
+
+
+def marked_lines(compiled: CompiledOperation, kernel: Kernel) -> Iterator[str]:
+    """The C++ of a kernel with a call at each of its marks; the lines keep their numbers."""
+    calls: dict[int, str] = {}
+    numbers = {name: number for number, name in enumerate(_subjects(compiled))}
+    for position, mark in enumerate(kernel.marks):
+        kind = FIRST_KIND + KINDS.index(mark.kind)
+        number = numbers.get(mark.subject, NO_SUBJECT)
+        call = f"ttl_trace::mark({kind}, {position}, {number}, {mark.place}, {mark.value}); "
+        calls[mark.cpp_line] = calls.get(mark.cpp_line, "") + call
+    for number, line in enumerate(kernel.cpp_source.splitlines(), 1):
+        yield calls.get(number, "") + line
+
+
+class Subjects:
+    """The pipes and semaphores of events."""
+
+    def __init__(self, compiled: CompiledOperation):
+        self.names = _subjects(compiled)
+        self.nets: dict[str, list[Pipe]] = {}
+        for pipe in compiled.pipes:
+            self.nets.setdefault(pipe.net, []).append(pipe)
+        self.known: dict[tuple[str, bool, tuple[int, int]], list[str]] = {}
+
+    def of(self, mark: Mark, subject: int, node: tuple[int, int]) -> str:
+        name = self.names[subject >> 16 & NO_SUBJECT]
+        if name not in self.nets:
+            return name
+        return self._pipes(name, mark.kind in SENDS, node)[subject & 0xFFFF]
+
+    def _pipes(self, net: str, is_send: bool, node: tuple[int, int]) -> list[str]:
+        """Those of the node."""
+        found = self.known.get((net, is_send, node))
+        if found is None:
+            found = self.known[net, is_send, node] = [
+                f"pipe {pipe.name}"
+                for pipe in self.nets[net]
+                if (pipe.source == node if is_send else _ends_at(pipe, node))
+            ]
+        return found
+
+
+def _ends_at(pipe: Pipe, node: tuple[int, int]) -> bool:
+    bounds = zip(pipe.first, node, pipe.last, strict=True)
+    return all(first <= own <= last for first, own, last in bounds)
+
+
+def _subjects(compiled: CompiledOperation) -> list[str]:
+    """The nets and semaphores of all marks, in one order."""
+    names = (mark.subject for kernel in compiled.kernels for mark in kernel.marks)
+    return list(dict.fromkeys(name for name in names if name))

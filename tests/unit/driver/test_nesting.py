@@ -1,0 +1,52 @@
+"""Expressions that are too deep for what reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ttl.tools.cli import main
+
+PROGRAM = """
+import ttl
+from ttl import ttnn
+
+DEVICE = ttnn.open_device(device_id=0)
+
+
+@ttl.operation(grid=(1, 1))
+def deep(a, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        with a_dfb.wait() as x, y_dfb.reserve() as o:
+            o.store({terms})
+
+    @ttl.datamovement()
+    def read():
+        with a_dfb.reserve() as x:
+            ttl.copy(a[0, 0], x).wait()
+
+    @ttl.datamovement()
+    def write():
+        with y_dfb.wait() as x:
+            ttl.copy(x, y[0, 0]).wait()
+
+
+a = ttnn.full((32, 32), 1.0, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+y = ttnn.zeros((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+deep(a, y)
+"""
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--host"], ["check"]], ids=" ".join)
+def test_a_very_deep_expression_is_refused(command, tmp_path: Path, capsys) -> None:
+    file = tmp_path / "deep.py"
+    file.write_text(PROGRAM.format(terms=" + ".join(["x"] * 900)))
+    assert main([*command, str(file)]) == 1
+    shown = capsys.readouterr().err
+    assert "error[TTL7003]: an expression of 901 operations inside each other is too deep" in shown
+    assert f"{file}:16:13" in shown and "Traceback" not in shown
