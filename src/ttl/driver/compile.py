@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 Report = Callable[[Diagnostic], None]
+DEEPEST_CALLS = 20_000
 
 
 def compile_operation(
@@ -41,7 +42,7 @@ def compile_operation(
 ) -> CompiledOperation:
     """The artifact of a program; `report` gets warnings. Every compilation goes through here."""
     try:
-        with collection_paused():
+        with collection_paused(), long_chains():
             return _compile(program, target, config, report)
     except TTLError:
         raise
@@ -59,6 +60,19 @@ def collection_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def long_chains() -> Iterator[None]:
+    """What a value is computed of is followed by functions that call themselves, and a kernel of a
+    thousand statements is no mistake.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _compile(

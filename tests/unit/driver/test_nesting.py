@@ -50,3 +50,10 @@ def test_a_very_deep_expression_is_refused(command, tmp_path: Path, capsys) -> N
     shown = capsys.readouterr().err
     assert "error[TTL7003]: an expression of 901 operations inside each other is too deep" in shown
     assert f"{file}:16:13" in shown and "Traceback" not in shown
+
+
+def test_a_long_chain_of_statements_is_not_deep(tmp_path: Path) -> None:
+    lines = ["s = x", *["s = s + x"] * 300, "o.store(s)"]
+    file = tmp_path / "long.py"
+    file.write_text(PROGRAM.replace("o.store({terms})", "\n            ".join(lines)))
+    assert main(["compile", str(file), "-o", str(tmp_path / "out")]) == 0
