@@ -53,7 +53,7 @@ def test_a_very_deep_expression_is_refused(command, tmp_path: Path, capsys) -> N
 
 
 def test_a_long_chain_of_statements_is_not_deep(tmp_path: Path) -> None:
-    lines = ["s = x", *["s = s + x"] * 300, "o.store(s)"]
+    lines = ["s = x", *["s = s + x"] * 600, "o.store(s)"]
     file = tmp_path / "long.py"
     file.write_text(PROGRAM.replace("o.store({terms})", "\n            ".join(lines)))
     assert main(["compile", str(file), "-o", str(tmp_path / "out")]) == 0
