@@ -105,7 +105,7 @@ def deadlock_diagnostic(
             *(note for found in roots for note in _cause_notes(found)),
             _seen_note(waiting, node_count),
         ),
-        helps=(*_swapped_help(roots), *_helps(root, enough or {})),
+        helps=(*_swapped_help(roots), *_helps(root, waiting, enough or {})),
         facts=_facts(waiting, root, node_count),
     )
 
@@ -272,7 +272,9 @@ def _swapped_help(roots: Sequence[_Root]) -> tuple[str, ...]:
     return (f"should `{wait.kernel}` wait for `{reserve.subject}`, which no kernel pops?",)
 
 
-def _helps(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:
+def _helps(
+    root: _Root, waiting: Sequence[AnyWaiting], enough: Mapping[str, int | None]
+) -> tuple[str, ...]:
     entry = root.entry
     if root.cause is _Cause.NOBODY and entry.action == "wait":
         return (
@@ -288,12 +290,19 @@ def _helps(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:
         return (
             f"make `{entry.kernel}` and `{root.other_end}` agree on the number of blocks "
             f"that go through `{entry.buffer}`",
+            *_pipe_help(waiting),
         )
     if root.cause is _Cause.ENDED:
         return (_ended_help(entry),)
     if root.cause is _Cause.UNKNOWN and entry.action == "semaphore":
         return (_ended_help(entry), *_order_help(root))
     return _order_help(root) if _crosses_nodes(root) else _cycle_help(root, enough)
+
+
+def _pipe_help(waiting: Sequence[AnyWaiting]) -> tuple[str, ...]:
+    """For a pipe without a partner, which may be why the blocks do not come."""
+    pipes = (entry for entry in waiting if entry.action in ("send", "receive"))
+    return tuple(_ended_help(entry) for entry in pipes)[:1]
 
 
 def _ended_help(entry: AnyWaiting) -> str:

@@ -6,7 +6,7 @@ import json
 from typing import Literal
 
 from ttl.diagnostics import Span, codes, render_json, render_text
-from ttl.diagnostics.deadlock import Waiting, deadlock_diagnostic
+from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 
 
 def span(line: int) -> Span:
@@ -28,7 +28,7 @@ PRODUCERS = {"a_dfb": "read", "b_dfb": "read", "y_dfb": "compute"}
 CONSUMERS = {"a_dfb": "compute", "b_dfb": "compute", "y_dfb": "write"}
 
 
-def report(*entries: Waiting, producers=PRODUCERS, consumers=CONSUMERS, node_count: int = 1):
+def report(*entries: Waiting | WaitingForNodes, producers=PRODUCERS, consumers=CONSUMERS, node_count: int = 1):
     return deadlock_diagnostic(
         entries, producers=producers, consumers=consumers, node_count=node_count
     )
@@ -110,6 +110,13 @@ def test_the_other_end_has_ended():
         "deadlock: `compute` waits for space in `y_dfb`, but `write` has ended popping it"
     )
     assert "agree on the number of blocks" in consumed.helps[0]
+
+
+def test_a_pipe_that_is_waited_on_elsewhere_may_be_the_reason():
+    pipe, partners = "pipe (0, 0) -> (1, 0)", ((("read", (1, 0)),),)
+    send = WaitingForNodes("read", (0, 0), span(5), "send", pipe, "a post", partners)
+    found = report(waiting("write", "wait", "y_dfb", 0), send, node_count=2)
+    assert [pipe in text for text in found.helps] == [False, True]
 
 
 def test_a_kernel_that_waits_for_itself():
