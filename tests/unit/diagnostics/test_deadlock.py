@@ -7,6 +7,7 @@ from typing import Literal
 
 from ttl.diagnostics import Span, codes, render_json, render_text
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
+from ttl.diagnostics.waiting import AnyWaiting
 
 
 def span(line: int) -> Span:
@@ -28,7 +29,7 @@ PRODUCERS = {"a_dfb": "read", "b_dfb": "read", "y_dfb": "compute"}
 CONSUMERS = {"a_dfb": "compute", "b_dfb": "compute", "y_dfb": "write"}
 
 
-def report(*entries: Waiting | WaitingForNodes, producers=PRODUCERS, consumers=CONSUMERS, node_count: int = 1):
+def report(*entries: AnyWaiting, producers=PRODUCERS, consumers=CONSUMERS, node_count: int = 1):
     return deadlock_diagnostic(
         entries, producers=producers, consumers=consumers, node_count=node_count
     )
