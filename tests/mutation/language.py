@@ -254,19 +254,24 @@ MUTANTS = (
         "    def wait(self) -> None:\n        if self.is_done:\n",
     ),
     # Pipes
-    Mutant("rendezvous", PIPES, "self.missing = len(pipe.route.receivers) + 1", "self.missing = 2"),
-    Mutant("pipe-order", PIPES, "    run.posted[node] += 1\n", "    run.posted[node] += 0\n"),
+    Mutant("rendezvous", PIPES, "self.missing = len(pipe.counts)", "self.missing = 2"),
+    Mutant(
+        "pipe-order",
+        PIPES,
+        "    run.counts[end.index] = number + 1\n    meeting.posts",
+        "    run.counts[end.index] = number\n    meeting.posts",
+    ),
     Mutant(
         "pipe-roles",
         PIPES,
-        "    if role.kernel is kernel and role.open_calls:\n",
-        "    if role.kernel is kernel:\n",
+        "or not role.open_calls:\n        raise end.refused(kernel, \"if_dst\")",
+        ":\n        raise end.refused(kernel, \"if_dst\")",
     ),
     Mutant(
         "if-src-if-dst",
         "sim/nets.py",
-        "    for role in roles:\n        role.open_calls += 1\n",
-        "    for role in reversed(list(roles)):\n        role.open_calls += 1\n",
+        "for run, index in runs]",
+        "for run, index in runs[::-1]]",
     ),
     Mutant("pipe-inside-grid", NODES, "<= extent[-1] < size:", "<= extent[-1] <= size:"),
     Mutant(

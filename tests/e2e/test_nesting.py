@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ttl.tools.cli import main
+from e2e.conftest import Run
 
 PROGRAM = """
 import ttl
@@ -43,17 +43,18 @@ deep(a, y)
 
 
 @pytest.mark.parametrize("command", [["run"], ["run", "--host"], ["check"]], ids=" ".join)
-def test_a_very_deep_expression_is_refused(command, tmp_path: Path, capsys) -> None:
+def test_a_very_deep_expression_is_refused(run: Run, tmp_path: Path, command: list[str]) -> None:
     file = tmp_path / "deep.py"
     file.write_text(PROGRAM.format(terms=" + ".join(["x"] * 900)))
-    assert main([*command, str(file)]) == 1
-    shown = capsys.readouterr().err
-    assert "error[TTL7003]: an expression of 901 operations inside each other is too deep" in shown
-    assert f"{file}:16:13" in shown and "Traceback" not in shown
+    done = run("ttl", *command, file)
+    assert done.returncode == 1
+    assert "[TTL7003]: an expression of 901 operations inside each other is too deep" in done.stderr
+    assert "deep.py:16:13" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_long_chain_of_statements_is_not_deep(tmp_path: Path) -> None:
+def test_a_long_chain_of_statements_is_not_deep(run: Run, tmp_path: Path) -> None:
     lines = ["s = x", *["s = s + x"] * 600, "o.store(s)"]
     file = tmp_path / "long.py"
     file.write_text(PROGRAM.replace("o.store({terms})", "\n            ".join(lines)))
-    assert main(["compile", str(file), "-o", str(tmp_path / "out")]) == 0
+    done = run("ttl", "compile", "--compile-only", file, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
