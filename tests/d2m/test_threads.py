@@ -18,13 +18,14 @@ def test_semantics_a_store_replaces_the_last(backend):
         def twice(x_cb: CircularBuffer, out_cb: CircularBuffer):
             o = out_cb.reserve()
             block = x_cb.pop()
+            o.store(block @ block)  # a sum, not rounded yet
             o.store(block)
             o.store(block + block)
             out_cb.pop()
 
         return Program(twice)(x, out)
 
-    x, out = uniform(64, 32), np.zeros((64, 32), np.float32)
+    x, out = uniform(64, 64), np.zeros((64, 64), np.float32)
     kernel(x, out)
     np.testing.assert_array_equal(out, x + x)
 
