@@ -30,6 +30,40 @@ def test_semantics_a_store_replaces_the_last(backend):
     np.testing.assert_array_equal(out, x + x)
 
 
+def handing_on(lines):
+    """A program that stores x, then what a branch, a loop or a function hands on."""
+    body = ["a, b = x_cb.pop(), y_cb.pop()", "o = out_cb.reserve()", "o.store(a)", "v = a", *lines]
+    return "TIMES = 1\ndef times(a, b): return a @ b\n" + wrong([*body, "o.store(v)"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [["if TIMES == 1:", "    v = a @ b"], ["for _ in range(1):", "    v = a @ b"],
+     ["v = times(a, b)"]],
+)  # fmt: skip
+def test_semantics_a_product_adds_wherever_it_was_made(lines, backend, run_file):
+    x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
+    run_file(handing_on(lines))["kernel"](x, y, out)
+    np.testing.assert_allclose(out, x + x @ y, rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [["if core_index(0) == 0:", "    v = a @ b"], ["v = a @ b if core_index(0) == 0 else a"],
+     ["for _ in range(1 - core_index(0)):", "    v = a @ b"]],
+)  # fmt: skip
+def test_semantics_a_product_of_one_path(lines, backend, run_file):
+    """Compiled for adding or for replacing, the kernel would be wrong on a path."""
+    x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
+    kernel = run_file(handing_on(lines))["kernel"]
+    if backend == "host":
+        with pytest.raises(TTLError, match="of a product that a branch or loop hands on"):
+            kernel(x, y, out)
+    else:
+        kernel(x, y, out)
+        np.testing.assert_allclose(out, x + x @ y, rtol=2e-6)
+
+
 @pykernel_gen(grid=(1, 2))
 def squares(x, y, out):
     """Each block of x squared, by way of the output, into y; the last one stays in the output."""

@@ -57,6 +57,7 @@ from .objects import (
     pair,
     rectangle,
 )
+from .products import undecided_stores
 from .program import Call, Operand
 from .scopes import Bodies, with_bodies_marked
 from .threads import Thread
@@ -357,7 +358,7 @@ def _region(
     build_body(builder, with_bodies_marked(thread.tree))
     if call.iteration is not None:
         builder.entry.add_op(d2m.YieldOp.create())
-    found = [*builder.diagnostics, *_unbuilt(builder.entry)]
+    found = [*builder.diagnostics, *_unbuilt(builder.entry), *undecided_stores(builder.entry)]
     mistakes += found
     if not found:
         remove_unused(builder.entry)
