@@ -259,6 +259,7 @@ def wrong(body, kind="compute"):
 WRONG = [
     (["a = x_cb.pop()", "out_cb.reserve().store(a)", "y_cb.reserve().store(a)"], "compute",
      ValueError, "TTL3007", "a second output", 6),
+    (["a = y_cb.pop()"], "compute", ValueError, "TTL3007", "unwritten", 6),
     (["out_cb.reserve().store(x_cb.pop(2))"], "compute", TypeError, "TTL1003", "no argument", 7),
     (["dma(x_stream[0:1, 0], x_cb.reserve()).wait()"], "datamovement", ValueError, "TTL2004",
      "index slice", 7),

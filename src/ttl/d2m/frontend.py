@@ -184,7 +184,11 @@ def _end(builder: ThreadBuilder, end: Value) -> tuple[list[SSAValue], list[SSAVa
 
 def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
     call = builder.call
-    operand = next(each for each in call.operands if each.argument is stream.argument)
+    operand = next(
+        each
+        for position, each in enumerate(call.operands)
+        if each.argument is stream.argument and call.is_streamed(position)
+    )
     op = d2m.GetGlobalOp.create(
         properties={"global_name": SymbolRefAttr(operand.name)},
         result_types=[stream_type(device_type(operand, call))],
