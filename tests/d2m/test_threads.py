@@ -271,6 +271,8 @@ WRONG = [
      "nothing has been written", 6),
     (["a = out_cb.reserve()", "a += x_cb.pop()"], "compute", TTLError, "TTL3001",
      "nothing has been written", 8),
+    (["a = x_cb.pop()", "if core_index(0) == 1:", "    out_cb.reserve().store(a)"], "compute",
+     TTLError, "TTL3001", "nothing has been written", 6),
     (["out_cb.reserve().store(3)", "x_cb.pop()"], "compute", TTLError, "TTL1003",
      "block", 7),
     (["a = x_cb.wait()"], "compute", TTLError, "TTL1004", "a circular buffer has no `wait`", 7),

@@ -196,9 +196,15 @@ class CircularBuffer:
     def push_shard(self) -> None:
         """The thread that writes the output has ended."""
         held = self.stays.pop(id(engine("push_shard()")), None)
-        if held is not None:
-            _publish(held)
-            held.push()
+        if held is None:
+            raise RuleBroken(
+                codes.BLOCK_STATE,
+                f"the output's block of `{self.name}` cannot be pushed now: nothing has been "
+                "written to it on this core",
+                helps=("reserve the output and store into it on every core",),
+            )
+        _publish(held)
+        held.push()
 
     def fill_from_shard(self) -> None:
         """An input that is not streamed: its buffer is the core's shard from the start."""

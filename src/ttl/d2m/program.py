@@ -196,7 +196,7 @@ class Call:
         writes: tuple[str, ...] = ()
         if any(thread is each[0] for each in self.movers[:1]):
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
-        if thread in self.writers and self.is_written_back:
+        if thread in self.writers and self.is_written_back and self.iteration is None:
             pushes = (names[-1],)
         if self.is_written_back and any(thread is each[-1] for each in self.movers[1:]):
             writes = (names[-1],)
