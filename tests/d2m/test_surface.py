@@ -212,9 +212,24 @@ def test_c2_a_tensor_may_be_given_twice(backend):
 
         return Program(double)(x, y, out)
 
-    x, out = ones(), np.zeros((64, 64), np.float32)
-    kernel(x, x, out)
-    assert (out == 2).all()
+    @pykernel_gen(grid=(1, 1))
+    def one_streamed(x, y, out):
+        y_stream = Stream(y)
+
+        @compute()
+        def double(x_cb: CircularBuffer, y_cb: CircularBuffer, out_cb: CircularBuffer):
+            out_cb.reserve().store(x_cb.pop() + y_cb.pop())
+
+        @datamovement()
+        def read(x_cb: CircularBuffer, y_cb: CircularBuffer, out_cb: CircularBuffer):
+            dma(y_stream[0, 0], y_cb.reserve()).wait()
+
+        return Program(double, read)(x, y, out)
+
+    for each in (kernel, one_streamed):
+        x, out = ones(), np.zeros((64, 64), np.float32)
+        each(x, x, out)
+        assert (out == 2).all()
 
 
 STREAMS = [

@@ -18,15 +18,50 @@ def test_semantics_a_store_replaces_the_last(backend):
         def twice(x_cb: CircularBuffer, out_cb: CircularBuffer):
             o = out_cb.reserve()
             block = x_cb.pop()
+            o.store(block @ block)  # a sum, not rounded yet
             o.store(block)
             o.store(block + block)
             out_cb.pop()
 
         return Program(twice)(x, out)
 
-    x, out = uniform(64, 32), np.zeros((64, 32), np.float32)
+    x, out = uniform(64, 64), np.zeros((64, 64), np.float32)
     kernel(x, out)
     np.testing.assert_array_equal(out, x + x)
+
+
+def handing_on(lines):
+    """A program that stores x, then what a branch, a loop or a function hands on."""
+    body = ["a, b = x_cb.pop(), y_cb.pop()", "o = out_cb.reserve()", "o.store(a)", "v = a", *lines]
+    return "TIMES = 1\ndef times(a, b): return a @ b\n" + wrong([*body, "o.store(v)"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [["if TIMES == 1:", "    v = a @ b"], ["for _ in range(1):", "    v = a @ b"],
+     ["v = times(a, b)"]],
+)  # fmt: skip
+def test_semantics_a_product_adds_wherever_it_was_made(lines, backend, run_file):
+    x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
+    run_file(handing_on(lines))["kernel"](x, y, out)
+    np.testing.assert_allclose(out, x + x @ y, rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [["if core_index(0) == 0:", "    v = a @ b"], ["v = a @ b if core_index(0) == 0 else a"],
+     ["for _ in range(1 - core_index(0)):", "    v = a @ b"]],
+)  # fmt: skip
+def test_semantics_a_product_of_one_path(lines, backend, run_file):
+    """Compiled for adding or for replacing, the kernel would be wrong on a path."""
+    x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
+    kernel = run_file(handing_on(lines))["kernel"]
+    if backend == "host":
+        with pytest.raises(TTLError, match="of a product that a branch or loop hands on"):
+            kernel(x, y, out)
+    else:
+        kernel(x, y, out)
+        np.testing.assert_allclose(out, x + x @ y, rtol=2e-6)
 
 
 @pykernel_gen(grid=(1, 2))
@@ -224,6 +259,7 @@ def wrong(body, kind="compute"):
 WRONG = [
     (["a = x_cb.pop()", "out_cb.reserve().store(a)", "y_cb.reserve().store(a)"], "compute",
      ValueError, "TTL3007", "a second output", 6),
+    (["a = y_cb.pop()"], "compute", ValueError, "TTL3007", "unwritten", 6),
     (["out_cb.reserve().store(x_cb.pop(2))"], "compute", TypeError, "TTL1003", "no argument", 7),
     (["dma(x_stream[0:1, 0], x_cb.reserve()).wait()"], "datamovement", ValueError, "TTL2004",
      "index slice", 7),
@@ -235,6 +271,8 @@ WRONG = [
      "nothing has been written", 6),
     (["a = out_cb.reserve()", "a += x_cb.pop()"], "compute", TTLError, "TTL3001",
      "nothing has been written", 8),
+    (["a = x_cb.pop()", "if core_index(0) == 1:", "    out_cb.reserve().store(a)"], "compute",
+     TTLError, "TTL3001", "nothing has been written", 6),
     (["out_cb.reserve().store(3)", "x_cb.pop()"], "compute", TTLError, "TTL1003",
      "block", 7),
     (["a = x_cb.wait()"], "compute", TTLError, "TTL1004", "a circular buffer has no `wait`", 7),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context, print_module
@@ -162,3 +163,26 @@ def test_what_is_refused(operation):
     }}"""
     with pytest.raises(CompileError, match=REFUSED[operation]):
         find_pass("ttir-to-d2m")().apply(make_context(), parse(text))
+
+
+GENERIC = """
+func.func @main(%0: tensor<32x64xf32>) -> tensor<32xf32> {
+  %1 = "ttir.matmul"(%0, %0) <{transpose_a = true, transpose_b = false}>
+    : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %2 = "ttir.max"(%0) <{dim_arg = [1 : i32], keep_dim = false}>
+    : (tensor<32x64xf32>) -> tensor<32xf32>
+  func.return %2 : tensor<32xf32>
+}
+"""
+
+
+def test_generic_text_with_properties():
+    x = np.random.default_rng(4).uniform(0, 1, (32, 64)).astype(np.float32)
+    lines = GENERIC.splitlines()
+    (found,) = run_ttir(parse("\n".join([*lines[:2], *lines[4:]])), [x])
+    np.testing.assert_array_equal(found, x.max(1))
+
+
+def test_properties_that_would_change_the_result_are_refused():
+    with pytest.raises(VerifyException, match="`transpose_a = true` is not supported"):
+        parse(GENERIC).verify()

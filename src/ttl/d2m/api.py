@@ -49,7 +49,7 @@ from .mistakes import (
 )
 from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
-from .program import BoundProgram, Call, Program, check_call, make_operation
+from .program import BoundProgram, Call, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
 
 __all__ = [
@@ -219,6 +219,8 @@ class PykernelFunction:
             raise
         except TTLError as error:
             raise in_words_of_pykernel(error) from error.__cause__
+        if not config.compile_only:
+            check_written(call)
         copy_back(call.output)
         if config.flatbuffer is not None and not config.compile_only:
             write_flatbuffer(self, operands, config.flatbuffer)

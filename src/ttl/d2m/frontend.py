@@ -57,6 +57,7 @@ from .objects import (
     pair,
     rectangle,
 )
+from .products import undecided_stores
 from .program import Call, Operand
 from .scopes import Bodies, with_bodies_marked
 from .threads import Thread
@@ -183,7 +184,11 @@ def _end(builder: ThreadBuilder, end: Value) -> tuple[list[SSAValue], list[SSAVa
 
 def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
     call = builder.call
-    operand = next(each for each in call.operands if each.argument is stream.argument)
+    operand = next(
+        each
+        for position, each in enumerate(call.operands)
+        if each.argument is stream.argument and call.is_streamed(position)
+    )
     op = d2m.GetGlobalOp.create(
         properties={"global_name": SymbolRefAttr(operand.name)},
         result_types=[stream_type(device_type(operand, call))],
@@ -357,7 +362,7 @@ def _region(
     build_body(builder, with_bodies_marked(thread.tree))
     if call.iteration is not None:
         builder.entry.add_op(d2m.YieldOp.create())
-    found = [*builder.diagnostics, *_unbuilt(builder.entry)]
+    found = [*builder.diagnostics, *_unbuilt(builder.entry), *undecided_stores(builder.entry)]
     mistakes += found
     if not found:
         remove_unused(builder.entry)

@@ -196,9 +196,15 @@ class CircularBuffer:
     def push_shard(self) -> None:
         """The thread that writes the output has ended."""
         held = self.stays.pop(id(engine("push_shard()")), None)
-        if held is not None:
-            _publish(held)
-            held.push()
+        if held is None:
+            raise RuleBroken(
+                codes.BLOCK_STATE,
+                f"the output's block of `{self.name}` cannot be pushed now: nothing has been "
+                "written to it on this core",
+                helps=("reserve the output and store into it on every core",),
+            )
+        _publish(held)
+        held.push()
 
     def fill_from_shard(self) -> None:
         """An input that is not streamed: its buffer is the core's shard from the start."""
@@ -280,12 +286,10 @@ def _released(block: Any, release: Callable[[], object]) -> None:
 class Scope:
     """The body of a thread, of a loop or of a branch: its blocks are released at its end."""
 
-    __slots__ = ("held", "parent", "products")
+    __slots__ = ("held",)
 
-    def __init__(self, parent: Scope | None = None):
-        self.parent = parent
+    def __init__(self) -> None:
         self.held: list[tuple[Any, Callable[[], object]]] = []
-        self.products: list[Any] = []
 
     def __enter__(self) -> Scope:
         return self
@@ -301,23 +305,14 @@ class Scope:
                 _publish(block)
                 _released(block, release)
 
-    def product(self, value: Any) -> Any:
-        """Notes the value of `a @ b`."""
-        self.products.append(value)
-        return value
-
     def store(self, block: Any, value: Any) -> None:
         """A matrix product is made where it is stored, on top of what is there."""
-        if self._is_product(value):
+        if getattr(value, "is_product", False):
             engine("store()").accumulate(block, value)
             return
         if isinstance(block, TensorBlock):
             _publish(block)  # what was stored before is replaced
         block.store(value)
-
-    def _is_product(self, value: Any) -> bool:
-        here = any(value is each for each in self.products)
-        return here or (self.parent is not None and self.parent._is_product(value))
 
 
 class Semaphore:

@@ -126,7 +126,14 @@ class Call:
         if self.iteration is not None:
             return position < len(self.operands) - 1
         argument = self.operands[position].argument
-        return any(stream.argument is argument for stream in self.program.streams)
+        if not any(stream.argument is argument for stream in self.program.streams):
+            return False
+        # A tensor that is given twice may be streamed once: then its buffer is the one filled.
+        same = [n for n, each in enumerate(self.operands) if each.argument is argument]
+        return position in ([n for n in same if self._is_filled(n)] or same)
+
+    def _is_filled(self, position: int) -> bool:
+        return any("reserve" in self.calls_on(position, each) for each in self.program.threads)
 
     def bind_streams(self) -> None:
         for stream in self.program.streams:
@@ -150,10 +157,10 @@ class Call:
     def is_prefilled(self, position: int) -> bool:
         """An input that nobody fills and that is not streamed: it is the core's shard."""
         calls = [self.calls_on(position, thread) for thread in self.program.threads]
-        is_filled = any("reserve" in each for each in calls)
         is_read = any("pop" in each for each in calls)
         is_input = position < len(self.operands) - 1
-        return is_input and is_read and not is_filled and not self.is_streamed(position)
+        is_there = not self._is_filled(position) and not self.is_streamed(position)
+        return is_input and is_read and is_there
 
     @property
     def writers(self) -> list[Thread]:
@@ -189,7 +196,7 @@ class Call:
         writes: tuple[str, ...] = ()
         if any(thread is each[0] for each in self.movers[:1]):
             fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
-        if thread in self.writers and self.is_written_back:
+        if thread in self.writers and self.is_written_back and self.iteration is None:
             pushes = (names[-1],)
         if self.is_written_back and any(thread is each[-1] for each in self.movers[1:]):
             writes = (names[-1],)
@@ -323,6 +330,15 @@ def check_call(call: Call) -> None:
                 call, makers[0], position, "writes `{}`, which nobody pops: a second output",
                 "a program has one output, its last tensor; write one program for each",
             )  # fmt: skip
+
+
+def check_written(call: Call) -> None:
+    """After a run, so that it hides no mistake in a thread which is not written to its end yet."""
+    if not call.writers:
+        raise _wrong_end(
+            call, call.program.threads[-1], -1, "and all others leave `{}`, the output, unwritten",
+            "store into a block of it: out_cb.reserve().store(value)",
+        )  # fmt: skip
 
 
 def _check_affine(call: Call) -> None:

@@ -3,7 +3,7 @@
 A thread is run recompiled:
 rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
              pop() and reserve() acquired in it
-rule PRODUCT `a @ b` is noted, and `block.store(value)` adds if its value is such a product
+rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
 rule MOVE    the thread fills and empties the buffers that are a core's part of a tensor
 All of it has the lines of the user's code; the names it needs start with a dot.
 """
@@ -272,10 +272,8 @@ class Recompiled(ast.NodeTransformer):
     def visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:  # rule SCOPE
         self.depth += 1
         inside = [self.visit(statement) for statement in body]
-        outer = [_name(self._scope(self.depth - 1))] if self.depth > 1 else []
-        entered = ast.withitem(
-            ast.Call(_name(SCOPE), list(outer), []), _name(self._scope(self.depth), ast.Store())
-        )
+        scope = _name(self._scope(self.depth), ast.Store())
+        entered = ast.withitem(ast.Call(_name(SCOPE), [], []), scope)
         self.depth -= 1
         return [_at(ast.With([entered], inside), body[0])]
 
@@ -305,19 +303,13 @@ class Recompiled(ast.NodeTransformer):
         value: ast.AST = self.visit(node.value)
         return value
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.MatMult):
-            return node
-        return self._call("product", [node], node)  # rule PRODUCT
-
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if not isinstance(node.func, ast.Attribute):
             return node
         owner, method = node.func.value, node.func.attr
         if method == "store" and len(node.args) == 1 and not node.keywords:
-            return self._call("store", [owner, *node.args], node)
+            return self._call("store", [owner, *node.args], node)  # rule PRODUCT
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
         if is_parameter and method in ACQUIRING:
             node.args = [_at(_name(self._scope(self.depth)), node)]

@@ -44,6 +44,7 @@ from ttl.semantics.graph_ops import GRAPH_OPS, GraphOp
 from ttl.semantics.types import Shape
 
 Tensor = TensorType[Any]
+_NONE: Mapping[str, Attribute] = {}
 
 
 def as_text(attribute: Attribute) -> Attribute:
@@ -61,6 +62,17 @@ def shape_of(value: SSAValue) -> Shape:
 
 class CallOp(IRDLOperation, ABC):
     """The text of all operations here. Attributes stand in the order of their names."""
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        properties: Mapping[str, Attribute] = _NONE,
+        attributes: Mapping[str, Attribute] = _NONE,
+        **others: Any,
+    ) -> Any:
+        """tt-mlir's generic text, `"ttir.sum"(%0) <{keep_dim = true}>`, has them as properties."""
+        return super().create(attributes={**properties, **attributes}, **others)
 
     def printed_attributes(self) -> dict[str, Attribute]:
         return dict(sorted(self.attributes.items()))
@@ -174,6 +186,10 @@ class MathOp(CallOp, ABC):
         }
 
     def verify_(self) -> None:
+        known = {name for name, _ in self.ENTRY.attributes}
+        for name, attribute in self.attributes.items():  # those with a dot are notes of others
+            if name not in known and "." not in name and attribute != BoolAttr.from_bool(False):
+                raise VerifyException(f"{self.name} with `{name} = {attribute}` is not supported")
         try:
             shape = self.ENTRY.result_shape([shape_of(each) for each in self.inputs], self.values())
         except (ValueError, TypeError) as error:

@@ -38,10 +38,18 @@ def _binary(sign: str, op: BlockOp, left: Any, right: Any) -> BlockExpression:
     return running.binary(op, left, right)
 
 
+def _product(left: Any, right: Any) -> BlockExpression:
+    made = _binary("@", MATMUL, left, right)
+    made.is_product = True
+    return made
+
+
 class BlockExpression:
     """A value made of tiles: a block that is read, or the result of an operator or function."""
 
-    __slots__ = ("type",)
+    __slots__ = ("is_product", "type")
+
+    is_product: bool  # set on the value of `a @ b` only
 
     def __init__(self, type: BlockType):
         self.type = type
@@ -97,10 +105,10 @@ class BlockExpression:
         return _binary("^", XOR, other, self)
 
     def __matmul__(self, other: Any) -> BlockExpression:
-        return _binary("@", MATMUL, self, other)
+        return _product(self, other)
 
     def __rmatmul__(self, other: Any) -> BlockExpression:
-        return _binary("@", MATMUL, other, self)
+        return _product(other, self)
 
     def __lt__(self, other: Any) -> BlockExpression:
         return _binary("<", LT, self, other)

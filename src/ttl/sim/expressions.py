@@ -296,7 +296,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
         block.array = np.empty_like(block.array)
         block.words = block.array.view(block.words.dtype)
-    block.values = None
+    block.values = block.running_sum = None  # a sum from before is replaced
     buffer = block.end.buffer
     if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
         block.array[...] = stored
