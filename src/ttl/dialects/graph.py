@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -70,7 +70,7 @@ class CallOp(IRDLOperation, ABC):
         properties: Mapping[str, Attribute] = _NONE,
         attributes: Mapping[str, Attribute] = _NONE,
         **others: Any,
-    ) -> Any:
+    ) -> Self:
         """tt-mlir's generic text, `"ttir.sum"(%0) <{keep_dim = true}>`, has them as properties."""
         return super().create(attributes={**properties, **attributes}, **others)
 
