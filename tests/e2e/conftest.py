@@ -1,12 +1,13 @@
-"""The installed `ttl` command in a process of its own."""
+"""The `ttl` command: installed, in a process of its own, or called in this one."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -37,3 +38,13 @@ def run(tmp_path: Path) -> Run:
         )
 
     return command
+
+
+@pytest.fixture
+def put_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a command that is called in this process leaves behind."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    with patch.dict(os.environ):
+        yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -68,13 +67,12 @@ RACE = GOOD.replace("y[0, ttl.node(dims=1)]", "y[0, 0]")
 
 
 @pytest.fixture
-def explore(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def explore(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, put_back
+):
     monkeypatch.chdir(tmp_path)
-    for variable in ("TTL_SEED", "TTL_STRICT"):  # what the verb leaves behind is put back
+    for variable in ("TTL_SEED", "TTL_STRICT"):
         monkeypatch.setenv(variable, "")
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(sys, "path", sys.path.copy())
 
     def run(source: str, *arguments: str, verb: str = "explore"):
         Path("program.py").write_text(HEAD + source)

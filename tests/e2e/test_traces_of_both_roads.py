@@ -11,6 +11,8 @@ from ttl.tools.cli import main
 from ttl.trace.difference import first_difference
 from ttl.trace.files import read_trace
 
+pytestmark = pytest.mark.usefixtures("put_back")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NODES_TALK = ("multicast_matmul", "split_sum", "ring_all_reduce", "barrier")
 KINDS = ("pipe_", "semaphore_")
