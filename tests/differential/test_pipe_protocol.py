@@ -17,11 +17,12 @@ from differential.pipe_programs import PATTERNS
 from differential.test_pipes import arrays_of, run_on
 from ttl.diagnostics import TTLError
 from ttl.driver.launch import Driver
-from ttl.passes import convert_ttl_to_ttkernel, pipe_calls, semaphore_calls
-from ttl.passes.kernel_calls import call
-from ttl.passes.node_calls import NodeCalls
-from ttl.passes.pipe_calls import NetCalls
-from ttl.passes.pipe_resources import NetResources
+from ttl.passes.kernel import convert_ttl_to_ttkernel
+from ttl.passes.kernel.kernel_calls import call
+from ttl.passes.node_to_node import pipe_calls, semaphore_calls
+from ttl.passes.node_to_node.node_calls import NodeCalls
+from ttl.passes.node_to_node.pipe_calls import NetCalls
+from ttl.passes.node_to_node.pipe_resources import NetResources
 
 SEEDS = (None, *range(1, 9))
 

@@ -14,7 +14,7 @@ import ttl
 from graph_texts import lowered, parsed, stitched
 from ttl.dialects import make_context, print_module, ttir, ttnn
 from ttl.passes import find_pass, run_passes
-from ttl.passes.kernel_artifact import read_artifact
+from ttl.passes.graph.kernel_artifact import read_artifact
 
 TYPE = "tensor<64x32xbf16>"
 

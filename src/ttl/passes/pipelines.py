@@ -14,7 +14,6 @@ from ttl.diagnostics import Diagnostic
 
 from .module_pass import D2M_MARK
 
-# Where each pass lives. Ours are named as their files.
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
 }
@@ -115,6 +114,17 @@ KNOWN = (
     *(name for name in _XDSL if name not in PIPELINE),
 )
 
+# Where each pass lives: a folder for each part of the pipeline, files named as the passes.
+ROOMS = {
+    "sync": SYNCHRONIZE,
+    "node_to_node": NODE_TO_NODE,
+    "compute": COMPUTE,
+    "kernel": KERNEL,
+    "verify": VERIFY,
+    "d2m": TTIR_TO_D2M + D2M,
+    "graph": GRAPH,
+}
+
 
 def find_passes(name: str) -> tuple[str, ...]:
     """The passes that a name on the command line stands for."""
@@ -125,11 +135,12 @@ def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none."""
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    elif name in (*PIPELINE, *VERIFY, *TTIR_TO_D2M, *D2M, *GRAPH):
-        module = f"{__package__}.{name.replace('-', '_')}"
-        class_name = "".join(part.capitalize() for part in name.split("-"))
     else:
-        raise KeyError(name)
+        room = next((room for room, names in ROOMS.items() if name in names), None)
+        if room is None:
+            raise KeyError(name)
+        module = f"{__package__}.{room}.{name.replace('-', '_')}"
+        class_name = "".join(part.capitalize() for part in name.split("-"))
     found: type[ModulePass] = getattr(import_module(module), class_name)
     return found
 

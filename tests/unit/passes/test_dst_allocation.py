@@ -8,8 +8,8 @@ from xdsl.parser import Parser
 
 from ttl.dialects import make_context, ttl
 from ttl.passes import find_pass
-from ttl.passes.dst_allocation import Allocation, allocate
-from ttl.passes.ttl_assign_dst import best_rectangle, even_part
+from ttl.passes.compute.dst_allocation import Allocation, allocate
+from ttl.passes.compute.ttl_assign_dst import best_rectangle, even_part
 
 HEAD = """
 !tile = !ttcore.tile<32x32, bf16>

@@ -1,0 +1,1 @@
+"""Block math to tiles, registers and loops."""

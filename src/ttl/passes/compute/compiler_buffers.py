@@ -1,0 +1,152 @@
+"""Dataflow buffers that the compiler adds, for values that do not stay in the registers.
+
+A value in such a buffer has the format of the registers, so keeping it there changes no bit of it.
+The kernel that computes it is the producer and the consumer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import NARROW, DType, float32, int32
+from ttl.semantics.kernel_config import dest_dtype
+from ttl.semantics.types import Shape
+
+from ..module_pass import Maker
+
+FP32 = "fp32_dest_acc_en"
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerBuffers:
+    """Makes them for one kernel."""
+
+    module: ModuleOp
+    kernel: func.FuncOp
+
+    @property
+    def dtype(self) -> DType:
+        return dest_dtype(bool(self.kernel.attributes[FP32]), buffer_dtypes(self.kernel))
+
+    @property
+    def unpacks_to_dst(self) -> bool:
+        """Are f32 buffers unpacked straight to the registers? Through the sources 10 digits are
+        left of a mantissa: more than the user sees where all of his buffers have 16-bit floats.
+        """
+        declarations = (op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp))
+        compilers = {op.sym_name for op in declarations if op.compiler_allocated is not None}
+        dtypes = {
+            op.result.type.tile.dtype
+            for op in self.kernel.body.block.ops
+            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference not in compilers
+        }
+        is_wide = any(dtype == float32 or not dtype.is_float for dtype in dtypes)
+        return is_wide and bool(self.kernel.attributes[FP32])
+
+    def dtype_of(self, value: SSAValue) -> DType:
+        """What a value is in the registers: integers keep their type, but for their width."""
+        dtype = block_type(value.type.block if isinstance(value.type, ttl.DstType) else value.type)
+        found = dtype.dtype
+        if found is None or found.is_float:
+            return self.dtype
+        return int32 if found in NARROW else found
+
+    def make(
+        self,
+        shape: Shape,
+        hint: str | None,
+        block_count: int = 1,
+        dtype: DType | None = None,
+        is_copied: bool = False,
+    ) -> SSAValue:
+        """The kernel's handle of a new buffer of blocks of `shape`, named after a value.
+
+        Once ttl-set-compute-kernel-config is over, it must be said that a buffer `is_copied`.
+        """
+        declarations = [op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp)]
+        name = _unused(hint, {declaration.sym_name.data for declaration in declarations})
+        type = ttl.DataflowBufferType.of(shape, dtype or self.dtype, block_count)
+        declaration = ttl.DeclareBufferOp.create(
+            properties={
+                "sym_name": StringAttr(name),
+                "type": type,
+                "compiler_allocated": UnitAttr(),
+            }
+        )
+        if is_copied and type.tile.dtype == float32 and self.unpacks_to_dst:
+            declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
+        body = self.module.body.block
+        if declarations:
+            body.insert_op_after(declaration, declarations[-1])
+        else:
+            body.insert_op_before(declaration, body.first_op)  # type: ignore[arg-type]
+        return self._bind(name, type)
+
+    def _bind(self, name: str, type: ttl.DataflowBufferType) -> SSAValue:
+        bind = ttl.BindBufferOp.create(
+            properties={"buffer": SymbolRefAttr(name)}, result_types=[type]
+        )
+        bind.location = self.kernel.location
+        bind.result.name_hint = name
+        following = self.kernel.body.block.first_op
+        while isinstance(following, ttl.BindBufferOp):
+            following = following.next_op
+        assert following is not None
+        self.kernel.body.block.insert_op_before(bind, following)
+        return bind.result
+
+
+def buffer_dtypes(kernel: func.FuncOp) -> set[DType]:
+    """Of the user's buffers; the compiler's have the format that follows from these."""
+    return {
+        op.result.type.tile.dtype
+        for op in kernel.body.block.ops
+        if isinstance(op, ttl.BindBufferOp)
+    }
+
+
+def _unused(hint: str | None, names: set[str]) -> str:
+    base = f"{(hint or 'value').removesuffix('_dfb')}_kept"
+    name, number = base, 2
+    while name in names:
+        name, number = f"{base}_{number}", number + 1
+    return name
+
+
+def reserve(buffer: SSAValue, make: Maker) -> SSAValue:
+    return make.value(_acquire(ttl.ReserveOp, buffer), buffer.name_hint)
+
+
+def wait(buffer: SSAValue, make: Maker) -> SSAValue:
+    return make.value(_acquire(ttl.WaitOp, buffer), buffer.name_hint)
+
+
+def _acquire(kind: type[ttl.AcquireOp], buffer: SSAValue) -> Operation:
+    assert isinstance(buffer.type, ttl.DataflowBufferType)
+    block: TensorType = buffer.type.block
+    return kind.create(operands=[buffer], result_types=[block])
+
+
+def push(buffer: SSAValue, make: Maker) -> None:
+    make.add(ttl.PushOp.create(operands=[buffer]))
+
+
+def pop(buffer: SSAValue, make: Maker) -> None:
+    make.add(ttl.PopOp.create(operands=[buffer]))
+
+
+def shape_of(value: SSAValue) -> Shape:
+    return block_type(value.type).shape or ()

@@ -1,0 +1,175 @@
+"""A section that needs too many slots, cut into sections that do not.
+
+The first part stores the values that the second needs into compiler buffers. Copies from buffers
+and fills are not kept: the second part makes them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+
+from ..module_pass import Maker, erase, not_yet
+from .compiler_buffers import CompilerBuffers, pop, push, reserve, wait
+from .dst_allocation import allocate, is_register_value
+
+
+def spill(
+    section: ttl.ComputeOp, api: str, capacity: int, buffers: CompilerBuffers
+) -> list[ttl.ComputeOp]:
+    """The two sections that stand for `section`, which is erased."""
+    ops = list(section.body.block.ops)
+    position = _best_cut(ops, api, capacity)
+    if position is None:
+        raise not_yet("an operation that needs more DST registers than there are", section, "")
+    first, second = _new_section(section), _new_section(section)
+    kept = _kept_values(ops, position)
+    homes = {
+        value: buffers.make(
+            _shape(value), value.name_hint, dtype=buffers.dtype_of(value), is_copied=True
+        )
+        for value in kept
+    }
+    make = Maker.before(section)
+    views = {value: reserve(homes[value], make) for value in kept}
+    make.add(first)
+    values = _clone(_used(ops[:position], kept), first.body.block)
+    for value in kept:
+        store = ttl.TileStoreOp.create(operands=[values[value], views[value]])
+        Maker.at_end(first.body.block, section).add(store)
+    for value in kept:
+        push(homes[value], make)
+    loaded = {value: wait(homes[value], make) for value in kept}
+    make.add(second)
+    _clone(ops[position:], second.body.block, loaded, _remade(ops, position))
+    for value in kept:
+        pop(homes[value], make)
+    erase(section)
+    return [first, second]
+
+
+def _new_section(section: ttl.ComputeOp) -> ttl.ComputeOp:
+    made = ttl.ComputeOp.create(regions=[Region(Block())])
+    made.location = section.location
+    return made
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    assert isinstance(value.type, ttl.DstType)
+    return block_type(value.type.block).shape or ()
+
+
+def _is_cheap(value: SSAValue) -> bool:
+    return isinstance(value.owner, (ttl.TileCopyOp, ttl.TileFillOp))
+
+
+def _crossing(ops: Sequence[Operation], position: int) -> list[SSAValue]:
+    """The values made before `position` and used from there on, in order."""
+    made = {result for op in ops[:position] for result in op.results}
+    used: dict[SSAValue, None] = {}
+    for op in ops[position:]:
+        used |= dict.fromkeys(v for v in op.operands if v in made and is_register_value(v))
+    return list(used)
+
+
+def _kept_values(ops: Sequence[Operation], position: int) -> list[SSAValue]:
+    return [value for value in _crossing(ops, position) if not _is_cheap(value)]
+
+
+def _remade(ops: Sequence[Operation], position: int) -> set[SSAValue]:
+    return {value for value in _crossing(ops, position) if _is_cheap(value)}
+
+
+def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:
+    """The cut with the fewest values to keep, of those that leave a first part that fits.
+
+    One in the first third of the section is taken only if there is no other: it gains little.
+    """
+    crossing = {p: len(_kept_values(ops, p)) for p in range(1, len(ops))}
+    order = sorted(crossing, key=lambda p: (p * 3 < len(ops), crossing[p], -p))
+    for position in order:
+        if (
+            not _is_in_pieces(ops, position)
+            and _pressure(ops, position) <= capacity
+            and _slots(ops, position, api) <= capacity
+        ):
+            return position
+    return None
+
+
+def _pressure(ops: Sequence[Operation], position: int) -> int:
+    """About how many slots the first part needs: allocating them takes longer than counting."""
+    kept = set(_kept_values(ops, position))
+    first_part = ops[:position]
+    last = {value: i for i, op in enumerate(first_part) for value in op.operands}
+    live: set[SSAValue] = set()
+    most = 0
+    for i, op in enumerate(first_part):
+        live -= {value for value in op.operands if last[value] == i and value not in kept}
+        live |= {value for value in op.results if value in last or value in kept}
+        most = max(most, len(live))
+    return most
+
+
+def _used(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]:
+    """Without the copies and fills that only the second part uses, which makes its own."""
+    inside = set(ops)
+
+    def is_used(op: Operation) -> bool:
+        return not _is_cheap(op.results[0]) or any(
+            use.operation in inside for use in op.results[0].uses
+        )
+
+    return [op for op in ops if not op.results or op.results[0] in kept or is_used(op)]
+
+
+def _is_in_pieces(ops: Sequence[Operation], position: int) -> bool:
+    """A first part of copies and fills alone computes nothing."""
+    return all(isinstance(op, (ttl.TileCopyOp, ttl.TileFillOp)) for op in ops[:position])
+
+
+def _slots(ops: Sequence[Operation], position: int, api: str) -> int:
+    """How many slots the first part needs, what it keeps included."""
+    trial = ttl.ComputeOp.create(regions=[Region(Block())])
+    values = _clone(ops[:position], trial.body.block)
+    for value in _kept_values(ops, position):
+        store = ttl.TileStoreOp.create(operands=[values[value], _any_block(ops)])
+        trial.body.block.add_op(store)
+    size = allocate(trial, api).size
+    trial.erase(safe_erase=False)
+    return size
+
+
+def _any_block(ops: Sequence[Operation]) -> SSAValue:
+    return next(op.view for op in ops if isinstance(op, ttl.TileStoreOp))
+
+
+def _clone(
+    ops: Sequence[Operation],
+    block: Block,
+    loaded: dict[SSAValue, SSAValue] | None = None,
+    remade: set[SSAValue] = frozenset(),  # type: ignore[assignment]
+) -> dict[SSAValue, SSAValue]:
+    """The operations again, with fresh copies of what is loaded or made again at every use."""
+    values: dict[SSAValue, SSAValue] = {}
+    for op in ops:
+        make = Maker.at_end(block, op)
+        mapper = dict(values)
+        for operand in op.operands:
+            if loaded and operand in loaded:
+                copy = ttl.TileCopyOp.create(
+                    operands=[loaded[operand]], result_types=[operand.type]
+                )
+                mapper[operand] = make.value(copy, operand.name_hint)
+            elif operand in remade:
+                assert isinstance(operand.owner, Operation)
+                mapper[operand] = make.value(operand.owner.clone(), operand.name_hint)
+        cloned = make.add(op.clone(mapper))
+        values |= zip(op.results, cloned.results, strict=True)
+        for old, new in zip(op.results, cloned.results, strict=True):
+            new.name_hint = old.name_hint
+    return values

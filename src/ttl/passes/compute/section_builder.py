@@ -1,0 +1,390 @@
+"""The tile operations of one DST section.
+
+Every operand of an operation has a place, a buffer or a register:
+rule BUFFER   both operands in 16-bit buffers: the matrix unit reads them there. 32-bit floats would
+              lose bits on that way.
+rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
+              section cannot give it, and which cost a slot each time: one call a section.
+rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
+              expands it as it reads it.
+rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
+              bits: the matrix unit reads both, and no register is needed for the first.
+rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
+rule WHOLE    a uint16 or uint8 is an int32 in a register: the first is converted when it is copied
+              there (the unpacker widens the second), and both before they are packed.
+rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
+rule ORDER    of two operands the one that needs more registers is computed first (Sethi, Ullman).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, TensorType, f32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import NARROW, DType, bfloat16, float32, uint16
+from ttl.semantics.ops import MATMUL, TileCall
+
+from ..module_pass import Maker
+from .arranged_tiles import (
+    COMBINING,
+    arrangements,
+    inner_dims,
+    is_arranged,
+    is_view,
+    operands_in_buffers,
+    reads_by_matrix_unit,
+)
+
+# The block in a buffer that holds a value, for the matrix unit or for the other ways; or None.
+Places = Callable[[SSAValue, bool], SSAValue | None]
+
+
+COMMUTATIVE = ("add", "mul")
+
+
+class SectionBuilder:
+    """Fills a section; `values` maps block values to their register values."""
+
+    def __init__(self, section: ttl.ComputeOp, api: str, fp32: bool, places: Places):
+        self.section = section
+        self.fp32 = fp32
+        self.make = Maker.at_end(section.body.block, section)
+        self.api = api
+        self.places = places
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.others: dict[SSAValue, SSAValue] = {}  # blocks and scalars of loops in the section
+        self.needs_memo: dict[SSAValue, int] = {}
+        self.in_loop = False
+        self.zeros_are_used = False
+
+    # Values in registers --------------------------------------------------------------------------
+
+    def compute(self, value: SSAValue, user: Operation | None = None) -> SSAValue:
+        """The value in registers, with everything it needs computed before, for `user`."""
+        if value in self.values:
+            return self.values[value]
+        self.make.origin = user or self.make.origin
+        if (block := self.place(value)) is not None:
+            copy = ttl.TileCopyOp.create(operands=[block], result_types=[dst_type(value)])
+            return self.widened(self.add(copy, value), block)
+        op = value.owner
+        if isinstance(op, ttl.FillOp):
+            numbers = [self.others.get(number, number) for number in op.operands]
+            fill = ttl.TileFillOp.create(
+                operands=numbers, properties=dict(op.properties), result_types=[dst_type(value)]
+            )
+            return self.add(fill, value)
+        assert isinstance(op, ttl.BlockMathOp), f"{value} is nowhere"
+        made = self.values[value] = self.math(op)
+        return made
+
+    def widened(self, value: SSAValue, block: SSAValue) -> SSAValue:
+        """rule WHOLE"""
+        dtype = block_type(block.type).dtype
+        return self.step("uint16_to_int32", value, uint16) if dtype == uint16 else value
+
+    def packed(self, value: SSAValue, block: SSAValue) -> SSAValue:
+        """rule WHOLE: what can be packed into a block of the user."""
+        dtype = block_type(block.type).dtype
+        return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
+
+    def step(self, name: str, value: SSAValue, dtype: DType) -> SSAValue:
+        op = ttl.TILE_MATH[name].create(
+            operands=[value],
+            result_types=[value.type],
+            properties={"element_type": StringAttr(dtype.name)},
+        )
+        return self.make.value(op, value.name_hint)
+
+    def add(self, op: Operation, value: SSAValue) -> SSAValue:
+        if isinstance(value.owner, (ttl.FillOp, ttl.BlockMathOp)):
+            self.make.origin = value.owner
+        return self.make.value(op, value.name_hint)
+
+    def place(self, value: SSAValue) -> SSAValue | None:
+        if value in self.values:
+            return None
+        return self.places(self.others.get(value, value), False)
+
+    def math(self, op: ttl.BlockMathOp) -> SSAValue:
+        if is_rounding(op):
+            return self.compute(op.inputs[0])  # the packer rounds
+        if is_view(op) or self.is_nothing(op):
+            return self.compute(op.inputs[0])
+        if is_arranged(op):
+            return self.arranged(op)
+        if op.ENTRY is MATMUL:
+            return self.product(op, self.zeros(op), op)
+        if (product := self.product_to_accumulate(op)) is not None:
+            others = list(op.inputs)
+            others.remove(product.result)
+            return self.product(product, self.compute(others[0], op), op)
+        if (expanding := self.broadcast_in_buffer(op)) is not None:
+            return self.add(expanding, op.result)
+        operands = self.buffer_operands(op)
+        if operands is None and (position := self.reused_operand(op)) is not None:
+            block = self.place(op.inputs[1 - position])
+            assert block is not None
+            operands = [block, block]
+            operands[position] = self.compute(op.inputs[position], op)
+        if operands is None:
+            operands = self.register_operands(op)
+        parameters: dict[str, Attribute] = {}
+        if op.parameters is not None:
+            parameters["parameters"] = op.parameters
+        parameters |= _element_type(op)
+        tile = ttl.TILE_MATH[op.ENTRY.name].create(
+            operands=operands, result_types=[dst_type(op.result)], properties=parameters
+        )
+        return self.add(tile, op.result)
+
+    def is_nothing(self, op: ttl.BlockMathOp) -> bool:
+        dtype = block_type(op.inputs[0].type).dtype
+        forms = op.ENTRY.tile[self.api].of(dtype) if dtype is not None else None
+        return op.ENTRY.name == "typecast" or (forms is not None and forms.is_nothing)
+
+    def register_operands(self, op: ttl.BlockMathOp) -> list[SSAValue]:
+        """rule ORDER"""
+        operands = list(op.inputs)
+        order = sorted(range(len(operands)), key=lambda i: -self.needs(operands[i]))
+        found = {i: self.compute(operands[i], op) for i in order}
+        return [found[i] for i in range(len(operands))]
+
+    def broadcast_in_buffer(self, op: ttl.BlockMathOp) -> Operation | None:
+        """rule EXPAND"""
+        forms = op.ENTRY.tile[self.api].with_broadcast
+        order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
+        for position in order if forms else ():
+            expanded, other = op.inputs[position], self.place(op.inputs[1 - position])
+            broadcast = self.unshared_broadcast(expanded)
+            if broadcast is None or not self.is_narrow(other):
+                continue
+            block = self.place(broadcast.inputs[0])
+            form = forms.get(inner_dims(broadcast))
+            if form is None or not self.is_narrow(block) or not self.takes_zeros(form):
+                continue
+            made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
+                operands=[other, block],
+                result_types=[dst_type(op.result)],
+                properties={"parameters": arrangements(broadcast)[0]},
+            )
+            return made
+        return None
+
+    def unshared_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
+        op = value.owner
+        is_free = value not in self.values and self.place(value) is None
+        if not is_free or not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "broadcast":
+            return None
+        return op if _has_one_use(value) else None
+
+    def takes_zeros(self, form: TileCall) -> bool:
+        """rule ONCE"""
+        if not form.accumulates:
+            return True
+        if self.in_loop or self.zeros_are_used:
+            return False
+        self.zeros_are_used = True
+        return True
+
+    def buffer_operands(self, op: ttl.BlockMathOp) -> list[SSAValue] | None:
+        """rule BUFFER"""
+        form = op.ENTRY.tile[self.api].from_buffers
+        if form is None:
+            return None
+        blocks = [self.place(operand) for operand in op.inputs]
+        if any(b is None or block_type(b.type).dtype != bfloat16 for b in blocks):
+            return None
+        return blocks if self.takes_zeros(form) else None  # type: ignore[return-value]
+
+    def reused_operand(self, op: ttl.BlockMathOp) -> int | None:
+        """rule REUSE: the operand that is in registers, or goes there."""
+        if op.ENTRY.tile[self.api].left_in_dst is None:
+            return None
+        narrow = [self.is_narrow(self.place(operand)) for operand in op.inputs]
+        if all(narrow):
+            return 0  # a copy of 16-bit numbers
+        if self.fp32 or not any(narrow):
+            return None
+        return narrow.index(False)
+
+    def is_narrow(self, block: SSAValue | None) -> bool:
+        return block is not None and block_type(block.type).dtype == bfloat16
+
+    # Reductions, broadcasts, transposition --------------------------------------------------------
+
+    def arranged(self, op: ttl.BlockMathOp) -> SSAValue:
+        """Outer dimensions alone are reduced by combining copies of their tiles."""
+        way = reads_by_matrix_unit(op)
+        blocks = [self.places(self.others.get(v, v), way) for v in operands_in_buffers(op)]
+        assert all(block is not None for block in blocks), f"{op.name} of a value in registers"
+        first, *others = (self.arranged_part(op, blocks, where) for where in arrangements(op))
+        result = self.add(first, op.result)
+        for other in others:
+            combine = ttl.TILE_MATH[COMBINING[op.ENTRY.name]].create(
+                operands=[result, self.add(other, op.result)],
+                result_types=[result.type],
+                properties=_element_type(op),
+            )
+            result = self.add(combine, op.result)
+        return result
+
+    def arranged_part(
+        self, op: ttl.BlockMathOp, blocks: list[SSAValue | None], where: DictionaryAttr
+    ) -> Operation:
+        made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
+            operands=blocks, result_types=[dst_type(op.result)], properties={"parameters": where}
+        )
+        return made
+
+    # Matrix products ------------------------------------------------------------------------------
+
+    def product(
+        self, op: ttl.BlockMathOp, start: SSAValue, result: ttl.BlockMathOp
+    ) -> SSAValue:
+        blocks = [self.places(self.others.get(v, v), True) for v in op.inputs]
+        assert all(block is not None for block in blocks), "a product of values in registers"
+        tile = ttl.TILE_MATH["matmul"].create(
+            operands=[*blocks, start], result_types=[dst_type(result.result)]
+        )
+        made = self.add(tile, result.result)
+        made.owner.location = op.location  # type: ignore[union-attr]
+        return made
+
+    def zeros(self, op: ttl.BlockMathOp) -> SSAValue:
+        fill = ttl.TileFillOp.create(
+            properties={"value": FloatAttr(0.0, f32)}, result_types=[dst_type(op.result)]
+        )
+        self.make.origin = op
+        return self.make.value(fill)
+
+    def product_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
+        """rule MATMUL: for `value + a @ b`, the product, if this is its only use."""
+        if op.ENTRY.name != "add":
+            return None
+        for operand in reversed(op.inputs):
+            product = operand.owner
+            if (
+                isinstance(product, ttl.BlockMathOp)
+                and product.ENTRY is MATMUL
+                and operand not in self.values
+                and self.places(operand, False) is None
+                and _has_one_use(operand)
+            ):
+                return product
+        return None
+
+    def needs(self, value: SSAValue) -> int:
+        """How many registers computing the value takes."""
+        if value in self.values:
+            return 0
+        if value in self.needs_memo:
+            return self.needs_memo[value]
+        op = value.owner
+        needed = 1
+        is_computed = isinstance(op, ttl.BlockMathOp) and self.place(value) is None
+        if isinstance(op, ttl.BlockMathOp) and is_computed and not operands_in_buffers(op):
+            reused = self.reused_operand(op)
+            operands = list(op.inputs) if reused is None else [op.inputs[reused]]
+            counts = sorted((self.needs(operand) for operand in operands), reverse=True)
+            needed = max([1, *(count + i for i, count in enumerate(counts))])
+        self.needs_memo[value] = needed
+        return needed
+
+    # Loops ----------------------------------------------------------------------------------------
+
+    def loop(self, loop: scf.ForOp) -> None:
+        """The loop again in the section: what it carries stays in registers."""
+        starts = [self.carried(start) for start in loop.iter_args]
+        old = loop.body.block
+        body = Block(arg_types=[old.args[0].type, *(start.type for start in starts)])
+        for before, after in zip(old.args, body.args, strict=True):
+            after.name_hint = before.name_hint
+            self.remember(before, after)
+        lower, upper, step = (self.others.get(v, v) for v in (loop.lb, loop.ub, loop.step))
+        outer, self.make = self.make, Maker.at_end(body, loop)
+        was_in_loop, self.in_loop = self.in_loop, True
+        self.body(old)
+        self.in_loop, self.make = was_in_loop, outer
+        self.make.origin = loop
+        new = self.make.add(scf.ForOp(lower, upper, step, starts, Region(body)))
+        for result, made in zip(loop.results, new.results, strict=True):
+            made.name_hint = result.name_hint
+            self.remember(result, made)
+
+    def carried(self, value: SSAValue) -> SSAValue:
+        return self.compute(value) if is_block(value) else self.others.get(value, value)
+
+    def remember(self, before: SSAValue, after: SSAValue) -> None:
+        if is_block(before):
+            self.values[before] = after
+        else:
+            self.others[before] = after
+
+    def body(self, block: Block) -> None:
+        """In program order: blocks are read before they are popped."""
+        for op in block.ops:
+            self.make.origin = op
+            if isinstance(op, scf.ForOp):
+                self.loop(op)
+            elif isinstance(op, scf.YieldOp):
+                yielded = [self.carried(value) for value in op.operands]
+                self.make.add(scf.YieldOp(*yielded))
+            elif isinstance(op, ttl.BlockMathOp):
+                if not self.is_left_to_its_user(op):
+                    self.compute(op.result)
+            elif not isinstance(op, ttl.FillOp):
+                self.clone(op)
+
+    def clone(self, op: Operation) -> None:
+        cloned = self.make.add(op.clone(self.others))
+        for before, after in zip(op.results, cloned.results, strict=True):
+            after.name_hint = before.name_hint
+            self.others[before] = after
+
+    def is_left_to_its_user(self, op: ttl.BlockMathOp) -> bool:
+        """rule MATMUL: the product is computed where it is added, if its blocks last until then."""
+        if op.ENTRY is not MATMUL or not _has_one_use(op.result):
+            return False
+        user = next(iter(op.result.uses)).operation
+        if not isinstance(user, ttl.BlockMathOp) or user.parent is not op.parent:
+            return False
+        between = op.next_op
+        while between is not None and between is not user:
+            if isinstance(between, (ttl.PopOp, ttl.HandOverOp)) or between.regions:
+                return False
+            between = between.next_op
+        return self.product_to_accumulate(user) is op
+
+
+def _element_type(op: ttl.BlockMathOp) -> dict[str, Attribute]:
+    """Of integers, which have calls of their own."""
+    dtype = block_type(op.inputs[0].type).dtype
+    is_float = dtype is None or dtype.is_float
+    return {} if is_float else {"element_type": StringAttr(dtype.name)}  # type: ignore[union-attr]
+
+
+def _has_one_use(value: SSAValue) -> bool:
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is None
+
+
+def is_rounding(op: Operation | Block) -> bool:
+    """Rounding to another format happens on the way to a buffer of that format."""
+    if not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "typecast":
+        return False
+    return block_type(op.result.type).dtype != float32  # which holds what any register does
+
+
+def is_block(value: SSAValue) -> bool:
+    return ttl.is_block_value(value.type)
+
+
+def dst_type(value: SSAValue) -> ttl.DstType:
+    assert isinstance(value.type, TensorType)
+    return ttl.DstType(value.type)

@@ -1,0 +1,266 @@
+"""ttl-expand-compositions: operations that no call of the chip does become some that there are.
+
+What they are made of is the op table's. A value of integers that is stored into a block of floats
+is converted first. Integers need registers of 32 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
+from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
+from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
+from ttl.semantics.types import BlockType, Shape
+
+from ..module_pass import Maker, erase, kernels, not_yet, target_of
+from .arranged_tiles import inner_dims, is_view
+from .compiler_buffers import FP32, CompilerBuffers
+from .ttl_set_compute_kernel_config import decide_fp32
+
+WIDER = "write @ttl.operation(..., fp32_dest_acc_en=True)"
+TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+class TtlExpandCompositions(ModulePass):
+    name = "ttl-expand-compositions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = target_of(op)
+        api = target.device_api
+        for kernel in kernels(op, "compute"):
+            decide_fp32(kernel)
+            _check_float16(kernel)
+            is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
+            for inner in list(kernel.walk()):
+                if isinstance(inner, ttl.BlockMathOp):
+                    _check_width(kernel, inner)
+                    _check_fidelity(kernel, inner)
+                    if is_wide and _is_broadcast_of_32_bits(inner):
+                        _expand_broadcast(inner, api)
+                    else:
+                        _expand(inner, api)
+                elif isinstance(inner, ttl.StoreOp):
+                    _convert_stored(inner, api)
+
+
+def _check_float16(kernel: func.FuncOp) -> None:
+    """The chip's functions take 16-bit registers for bfloat16."""
+    for op in kernel.body.block.ops if not bool(kernel.attributes[FP32]) else ():
+        if isinstance(op, ttl.BindBufferOp) and op.result.type.tile.dtype == float16:
+            raise not_yet("float16 in DST registers of 16 bits", op, WIDER)
+
+
+def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
+    types = [block_type(value.type).dtype for value in (*op.inputs, op.result)]
+    if bool(kernel.attributes[FP32]) or all(dtype is None or dtype.is_float for dtype in types):
+        return
+    raise not_yet(
+        "integers in DST registers of 16 bits",
+        op,
+        WIDER,
+    )
+
+
+def _check_fidelity(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
+    """Products of integers are exact in four phases only."""
+    fidelity = kernel.attributes.get("math_fidelity")
+    is_whole = not (block_type(op.result.type).dtype or int32).is_float
+    if op.ENTRY is MATMUL and is_whole and fidelity not in (None, StringAttr("HiFi4")):
+        raise not_yet(
+            "a product of integers with less than four fidelity phases",
+            op,
+            'leave math_fidelity out, or write math_fidelity="HiFi4"',
+        )
+
+
+def _expand(op: ttl.BlockMathOp, api: str) -> None:
+    do = Expansion(Maker.before(op), api)
+    forms = do.forms(op.ENTRY.name, op.inputs[0])
+    if forms.by_dims and do.dtype(op.inputs[0]) in NARROW:
+        _move_as_words(op, do)
+    if forms.composition is None:
+        return
+    dtype = block_type(op.result.type).dtype
+    assert dtype is not None
+    source = do.dtype(op.inputs[0])
+    if op.ENTRY.name == "typecast" and source.is_float and dtype.is_float:
+        return  # rounded on the way to a buffer, if at all
+    parameters: dict[str, Any] = {
+        name: value.value.data
+        for name, value in (op.parameters.data if op.parameters else {}).items()
+        if isinstance(value, (FloatAttr, IntegerAttr))
+    } | op.given_types()
+    value = forms.composition(do, *op.inputs, **parameters)
+    if value not in op.inputs:
+        value.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
+    """Inside a tile; of floats, all but those in the user's buffers of 16-bit ones."""
+    if op.ENTRY.name != "broadcast" or not inner_dims(op):
+        return False
+    operand = op.inputs[0]
+    while is_view(operand.owner):
+        operand = operand.owner.inputs[0]  # type: ignore[union-attr]
+    dtype = block_type(operand.type).dtype
+    is_narrow = dtype is not None and dtype.is_float and dtype != float32
+    return not is_narrow or not isinstance(operand.owner, ttl.WaitOp)
+
+
+def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
+    """Where the chip does not do it."""
+    do, result = Expansion(Maker.before(op), api), block_type(op.result.type)
+    assert result.shape is not None and result.dtype is not None and op.parameters is not None
+    dims = tuple(dim.value.data for dim in op.parameters.data["dims"].data)  # type: ignore[attr-defined]
+    composition = broadcast_in_parts if result.dtype.is_float else whole_broadcast
+    value = composition(do, op.inputs[0], dims, result.shape)
+    if value.type != op.result.type:  # in registers all floats are the same
+        value = do.add("add", value.owner.operands, result, {})
+    value.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
+    """A tile of narrow integers is converted before it is moved in another way than by a copy."""
+    type = block_type(op.result.type)
+    assert type.shape is not None
+    moved = ttl.BLOCK_MATH[op.ENTRY.name].create(
+        operands=[do("as_int32", op.inputs[0]), *op.inputs[1:]],
+        result_types=[tensor_of(type.shape, int32)],
+        properties=dict(op.properties),
+    )
+    value = do(f"as_{type.dtype}", do.make.value(moved, op.result.name_hint))
+    op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _convert_stored(store: ttl.StoreOp, api: str) -> None:
+    dtype = block_type(store.view.type).dtype
+    do = Expansion(Maker.before(store), api)
+    if do.dtype(store.value).is_float or dtype is None or not dtype.is_float:
+        return
+    store.operands[0] = do("typecast", store.value, dtype=dtype)
+
+
+class Expansion:
+    """Makes the operations of a composition; see semantics/ops/compositions.py."""
+
+    def __init__(self, make: Maker, api: str):
+        self.make = make
+        self.api = api
+
+    def __call__(self, name: str, *operands: SSAValue, **parameters: Any) -> SSAValue:
+        composition = self.forms(name, operands[0]).composition
+        if composition is not None:
+            made: SSAValue = composition(self, *operands, **parameters)
+            return made
+        entry = TILE_OPS[name]
+        deciding = {p.name: parameters[p.name] for p in entry.parameters if p.kind.decides_types}
+        result = entry.type_rule(*(block_type(operand.type) for operand in operands), **deciding)
+        return self.add(name, operands, result, self.attributes(name, operands[0], parameters))
+
+    def add(
+        self,
+        name: str,
+        operands: tuple[SSAValue, ...],
+        result: BlockType,
+        parameters: dict[str, Attribute],
+    ) -> SSAValue:
+        assert result.shape is not None and result.dtype is not None
+        properties = {"parameters": DictionaryAttr(parameters)} if parameters else {}
+        op: Operation = ttl.BLOCK_MATH[name].create(
+            operands=operands,
+            result_types=[tensor_of(result.shape, result.dtype)],
+            properties=properties,
+        )
+        return self.make.value(op)
+
+    def attributes(
+        self, name: str, operand: SSAValue, parameters: dict[str, Any]
+    ) -> dict[str, Attribute]:
+        found: dict[str, Attribute] = {}
+        for parameter in TILE_OPS[name].parameters:
+            value = parameters[parameter.name]
+            if parameter.kind is Kind.DIMS:
+                found[parameter.name] = ArrayAttr([IntegerAttr(dim, i64) for dim in value])
+            elif parameter.kind is Kind.NUMBER:
+                found[parameter.name] = self.float_attribute(value, self.dtype(operand))
+            elif not parameter.kind.decides_types:
+                found[parameter.name] = IntegerAttr(value, i64)
+        return found
+
+    def float_attribute(self, value: float, dtype: DType) -> FloatAttr:
+        """A double holds every integer that a register can."""
+        return FloatAttr(float(value), f32 if dtype.is_float else f64)
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        return self.filled(value, self.shape(like), self.dtype(like))
+
+    def filled(self, value: float, shape: Shape, dtype: DType) -> SSAValue:
+        fill = ttl.FillOp.create(
+            properties={"value": self.float_attribute(value, dtype)},
+            result_types=[tensor_of(shape, dtype)],
+        )
+        return self.make.value(fill)
+
+    def at_start(self) -> Expansion:
+        kernel: Operation | None = self.make.origin
+        while not isinstance(kernel, func.FuncOp):
+            assert kernel is not None
+            kernel = kernel.parent_op()
+        start = kernel.body.block.first_op
+        while isinstance(start, ttl.BindBufferOp):
+            start = start.next_op
+        assert start is not None
+        make = Maker.before(start)
+        make.origin = self.make.origin
+        return Expansion(make, self.api)
+
+    def constant(self, value: SSAValue) -> float | None:
+        is_fill = isinstance(value.owner, ttl.FillOp)
+        return float(value.owner.value.value.data) if is_fill else None  # type: ignore[union-attr]
+
+    def rounded(self, value: SSAValue, dtype: DType) -> SSAValue:
+        result = BlockType(block_type(value.type).shape, dtype)
+        return self.add("typecast", (value,), result, {})
+
+    def dtype(self, value: SSAValue) -> DType:
+        dtype = block_type(value.type).dtype
+        assert dtype is not None
+        return dtype
+
+    def shape(self, value: SSAValue) -> Shape:
+        shape = block_type(value.type).shape
+        assert shape is not None
+        return shape
+
+    def is_truth(self, value: SSAValue) -> bool:
+        op = value.owner
+        return isinstance(op, ttl.BlockMathOp) and op.ENTRY.name in TRUTHS
+
+    def forms(self, name: str, operand: SSAValue) -> TileForms:
+        forms = TILE_OPS[name].tile[self.api].of(self.dtype(operand))
+        assert forms is not None, f"{name} of {self.dtype(operand)}"
+        return forms

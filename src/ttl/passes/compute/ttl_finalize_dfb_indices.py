@@ -1,0 +1,132 @@
+"""ttl-finalize-dfb-indices: dataflow buffers get their circular buffer.
+
+The user's are numbered in order of declaration, the compiler's behind them.
+rule REUSE   compiler buffers of one type that never hold values at the same time are one.
+rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
+             if those of a buffer have it with which it exchanges blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+
+from ..kernel.row_copies import rows_of
+from ..module_pass import erase, kernels
+
+
+class TtlFinalizeDfbIndices(ModulePass):
+    name = "ttl-finalize-dfb-indices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _share_compiler_buffers(op)
+        declarations = [o for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
+        declarations.sort(key=lambda declaration: declaration.compiler_allocated is not None)
+        indices: dict[str, IntegerAttr] = {}
+        for declaration in declarations:
+            index = IntegerAttr(len(indices), i64)
+            declaration.properties["index"] = indices[declaration.sym_name.data] = index
+        roomy = _buffers_with_room(op)
+        for declaration in declarations:
+            if declaration.sym_name.data in roomy:
+                declaration.properties["row_room"] = UnitAttr()
+        for bind in op.walk():
+            if isinstance(bind, ttl.BindBufferOp):
+                name = bind.buffer.root_reference.data
+                bind.properties["index"] = indices[name]
+                if name in roomy:
+                    bind.properties["row_room"] = UnitAttr()
+        compiler = [d for d in declarations if d.compiler_allocated is not None]
+        if compiler:
+            _move_accessor_arguments(op, len(declarations))
+
+
+def _buffers_with_room(module: ModuleOp) -> set[str]:
+    """rule ROOM"""
+    found: set[str] = set()
+    alike: dict[Hashable, set[str]] = {}  # buffers by what connects their blocks
+    for kernel in kernels(module):
+        for op in kernel.walk():
+            if not isinstance(op, ttl.CopyOp):
+                continue
+            buffers = {
+                _buffer_name(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
+            }
+            if op.pipe is not None:
+                assert isinstance(op.pipe.type, ttl.PipeType)
+                alike.setdefault(op.pipe.type.net, set()).update(buffers)
+            elif len(buffers) == 2:
+                alike[op] = buffers
+            elif (rows := rows_of(op, kernel)) and rows.need_room:
+                found |= buffers
+    for _ in alike:  # the longest way that it could take
+        found |= {name for group in alike.values() if group & found for name in group}
+    return found
+
+
+def _buffer_name(block: SSAValue) -> str:
+    bind = ttl.buffer_of(block).owner
+    assert isinstance(bind, ttl.BindBufferOp)
+    return bind.buffer.root_reference.data
+
+
+def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
+    """Accessor arguments stand behind the buffer indices."""
+    for kernel in kernels(module):
+        if "ttl.base_cta_index" in kernel.attributes:
+            kernel.attributes["ttl.base_cta_index"] = IntegerAttr(count, i64)
+
+
+# rule REUSE ---------------------------------------------------------------------------------------
+
+
+def _share_compiler_buffers(module: ModuleOp) -> None:
+    declarations = {
+        op.sym_name.data: op
+        for op in module.ops
+        if isinstance(op, ttl.DeclareBufferOp) and op.compiler_allocated is not None
+    }
+    if len(declarations) < 2:
+        return
+    for kernel in kernels(module, "compute"):
+        position = {op: number for number, op in enumerate(kernel.walk())}
+        binds = [
+            op
+            for op in kernel.body.block.ops
+            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference.data in declarations
+        ]
+        lives = []
+        for bind in binds:
+            uses = [position[use.operation] for use in bind.result.uses]
+            lives.append((min(uses, default=0), max(uses, default=0), bind))
+        _merge(sorted(lives, key=lambda life: life[:2]), declarations)
+
+
+def _merge(
+    lives: list[tuple[int, int, ttl.BindBufferOp]],
+    declarations: dict[str, ttl.DeclareBufferOp],
+) -> None:
+    """In order of their first use, each takes the first buffer that is free by then."""
+    kept: list[tuple[int, ttl.BindBufferOp]] = []
+    for first, last, bind in lives:
+        own = declarations[bind.buffer.root_reference.data]
+        for number, (end, other) in enumerate(kept):
+            declared = declarations[other.buffer.root_reference.data]
+            if end < first and _are_alike(own, declared):
+                bind.result.replace_all_uses_with(other.result)
+                erase(bind)
+                erase(own)
+                kept[number] = (last, other)
+                break
+        else:
+            kept.append((last, bind))
+
+
+def _are_alike(one: ttl.DeclareBufferOp, other: ttl.DeclareBufferOp) -> bool:
+    return one.type == other.type and one.unpack_to_dest_fp32 == other.unpack_to_dest_fp32

@@ -1,0 +1,490 @@
+"""ttl-lower-to-loops: a section becomes the DST protocol around a loop over tiles for each op.
+
+One loop for each operation, not one loop over all of them: calls of one kind stand together, so
+that each needs its init once. A section that works on sub-blocks stands in a loop over them; what
+is left over at the end of the block is a section of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import round_to
+from ttl.semantics.kernel_config import dest_dtype
+from ttl.semantics.ops import MATMUL
+
+from ..module_pass import TILE_MATMUL, Maker, constant_of, erase, kernel_of, kernels
+from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
+from .compiler_buffers import FP32, buffer_dtypes
+from .dst_allocation import is_register_value, section_shape, value_shape
+from .ttl_assign_dst import DST_SLOT, SUBBLOCK
+
+
+class TtlLowerToLoops(ModulePass):
+    name = "ttl-lower-to-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op, "compute"):
+            _round_fills(kernel)
+            for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
+                _lower_section(section)
+
+
+def _round_fills(kernel: func.FuncOp) -> None:
+    """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
+    dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
+    for op in kernel.walk():
+        if not isinstance(op, ttl.TileFillOp) or element_type_of(op) is not None:
+            continue
+        if op.value is not None:
+            value = round_to(np.array(op.value.value.data, np.float32), dtype)
+            op.properties["value"] = FloatAttr(float(value), f32)
+
+
+# Sub-blocks ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The sub-block a section works on.
+
+    `origin` is the tile it starts at, as loop variables and their strides in the block; `rows` and
+    `columns` are its size, and `row_tiles` is the distance of its rows in the block.
+    """
+
+    origin: tuple[tuple[SSAValue, int], ...]
+    constant: int
+    rows: int
+    columns: int
+    row_tiles: int
+    batch: tuple[tuple[SSAValue, int], ...] = ()  # of a product: variable, matrices before it
+    row: tuple[tuple[SSAValue, int], ...] = ()
+    row_constant: int = 0
+    column: tuple[tuple[SSAValue, int], ...] = ()
+    column_constant: int = 0
+    leading: tuple[SSAValue, ...] = ()  # the place in each leading dimension that is not 1
+
+    @property
+    def tiles(self) -> int:
+        return self.rows * self.columns
+
+
+def _lower_section(section: ttl.ComputeOp) -> None:
+    make = Maker.before(section)
+    subblock = tuple(size.value.data for size in section.attributes[SUBBLOCK])  # type: ignore[attr-defined]
+    shape = section_shape(section)
+    if len(subblock) == 1:
+        _linear_parts(section, make, prod(shape), subblock[0])
+    else:
+        _rectangles(section, make, shape, subblock)
+    erase(section)
+
+
+Terms = tuple[tuple[SSAValue, int], ...]
+
+
+def _ranges(
+    make: Maker, size: int, part: int, name: str, body: Callable[[Maker, Terms, int, int], None]
+) -> None:
+    """`body(make, start terms, start constant, length)` for the parts of 0..size."""
+    whole, rest = divmod(size, part)
+    if whole == 1:
+        body(make, (), 0, part)
+    elif whole:
+        make.loop(whole, name, lambda inner, i: body(inner, ((i, part),), 0, part))
+    if rest:
+        body(make, (), whole * part, rest)
+
+
+def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) -> None:
+    def at(inner: Maker, terms: Terms, constant: int, length: int) -> None:
+        _Section(section, inner, Part(terms, constant, 1, length, length)).lower()
+
+    _ranges(make, tiles, part, "subblock", at)
+
+
+def _rectangles(
+    section: ttl.ComputeOp, make: Maker, shape: tuple[int, ...], part: tuple[int, ...]
+) -> None:
+    """Sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
+    row_count, column_count = shape[-2:]
+
+    sizes = [size for size in shape[:-2] if size != 1] or [1]
+
+    def matrix(outer: Maker, leading: tuple[SSAValue, ...]) -> None:
+        batch = tuple((v, prod(sizes[dim + 1 :])) for dim, v in enumerate(leading))
+
+        def rows(inner: Maker, row: Terms, first_row: int, height: int) -> None:
+            def columns(most: Maker, column: Terms, first_column: int, width: int) -> None:
+                origin = (
+                    *_scaled(batch, row_count * column_count),
+                    *_scaled(row, column_count),
+                    *column,
+                )
+                constant = first_row * column_count + first_column
+                place = Part(
+                    origin, constant, height, width, column_count,
+                    batch, row, first_row, column, first_column, leading,
+                )  # fmt: skip
+                _Section(section, most, place).lower()
+
+            _ranges(inner, column_count, part[1], "subblock_column", columns)
+
+        _ranges(outer, row_count, part[0], "subblock_row", rows)
+
+    def each(outer: Maker, leading: tuple[SSAValue, ...]) -> None:
+        if len(leading) == len(sizes):
+            matrix(outer, leading)
+            return
+        size = sizes[len(leading)]
+        outer.loop(size, "matrix", lambda inner, i: each(inner, (*leading, i)))
+
+    each(make, ())
+
+
+# One section --------------------------------------------------------------------------------------
+
+
+class _Section:
+    """Makes the calls of a section for one sub-block; the section itself stays as it is."""
+
+    def __init__(self, section: ttl.ComputeOp, make: Maker, part: Part):
+        self.section = section
+        self.make = make
+        self.part = part
+        self.carried: dict[SSAValue, int] = {}  # slots of values that no operation defines
+        self.values: dict[SSAValue, SSAValue] = {}  # of scalars and blocks made in the section
+        self.used: set[int] = set()  # slots that are not zero any more
+        self.in_loop = False
+
+    def lower(self) -> None:
+        self.make.origin = self.section
+        if self.part.origin:
+            first = self.make.affine(self.part.origin, self.part.constant, "first_tile")
+            self.part = replace(self.part, origin=((first, 1),), constant=0)
+        self.protocol("acquire")
+        body = self.section.body.block
+        self.block(body, self.make)
+        self.make.origin = self.section
+        for step in ("commit", "wait"):
+            self.protocol(step)
+        for op in body.ops:
+            if isinstance(op, ttl.TileStoreOp):
+                self.pack(op)
+        self.make.origin = self.section
+        if any(is_masked(op) for op in body.ops):
+            self.protocol("unmask")
+        self.protocol("release")
+
+    def protocol(self, step: str) -> None:
+        self.make.add(ttl.SectionOp.create(properties={"step": StringAttr(step)}))
+
+    def block(self, block: Block, make: Maker) -> None:
+        """Everything of `block` but its stores, made again through `make`."""
+        for op in list(block.ops):
+            make.origin = op
+            if isinstance(op, scf.ForOp):
+                self.loop(op, make)
+            elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
+                self.matmul(op, make)
+            elif isinstance(op, ttl.TileMathOp) and (is_arranged(op) or is_broadcasting(op)):
+                self.arranged(op, make)
+            elif op.results and is_register_value(op.results[0]):
+                self.tiles(op, make)
+            elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
+                cloned = make.add(op.clone(self.values))
+                for old, new in zip(op.results, cloned.results, strict=True):
+                    new.name_hint = old.name_hint
+                    self.values[old] = new
+
+    def slot(self, value: SSAValue) -> int:
+        if value in self.carried:
+            return self.carried[value]
+        assert isinstance(value.owner, Operation)
+        indices = value.owner.attributes[DST_SLOT]
+        assert isinstance(indices, ArrayAttr)
+        results: list[SSAValue] = [r for r in value.owner.results if is_register_value(r)]
+        slot: int = indices.data[results.index(value)].value.data
+        return slot
+
+    def first(self, value: SSAValue) -> int:
+        return self.slot(value) * self.part.tiles
+
+    def value(self, value: SSAValue) -> SSAValue:
+        return self.values.get(value, value)
+
+    def loop(self, loop: scf.ForOp, make: Maker) -> None:
+        body = loop.body.block
+        new_body = Block(arg_types=[body.args[0].type])
+        new_body.args[0].name_hint = body.args[0].name_hint
+        self.values[body.args[0]] = new_body.args[0]
+        for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
+            self.carried[argument] = self.slot(start)
+        inner = Maker(InsertPoint.at_end(new_body), loop)
+        outer, self.in_loop = self.in_loop, True
+        self.block(body, inner)
+        self.in_loop = outer
+        inner.origin = loop
+        inner.add(scf.YieldOp())
+        lower, upper, step = (self.value(bound) for bound in (loop.lb, loop.ub, loop.step))
+        make.add(scf.ForOp(lower, upper, step, [], Region(new_body)))
+
+    def tiles(self, op: Operation, make: Maker) -> None:
+        result = op.results[0]
+        slot = self.slot(result)
+        if self.is_zero_already(op, slot):
+            return
+        self.used.add(slot)
+        is_fill = isinstance(op, ttl.TileFillOp)
+        number = self.value(op.number) if isinstance(op, ttl.TileFillOp) and op.number else None
+        inputs = () if is_fill else op.operands
+        buffers = [self.value(v) for v in inputs if not is_register_value(v)]
+        firsts = [self.first(v) for v in inputs if is_register_value(v)]
+        left_in_dst = len(buffers) == 1 and len(firsts) == 1 and is_register_value(op.operands[0])
+        firsts.append(self.first(result))
+
+        def tile(inner: Maker, t: Terms, place: SSAValue | None) -> None:
+            registers = [inner.affine(t, first, "dst") for first in firsts]
+            places = [place] * len(buffers)
+            made = call(inner, action_of(op), buffers, places, registers, op, number=number)
+            if left_in_dst:
+                made.properties["left_in_dst"] = UnitAttr()
+
+        self.each_tile(make, tile, needs_place=bool(buffers))
+
+    def is_zero_already(self, op: Operation, slot: int) -> bool:
+        """The matrix unit takes registers that nothing was written to in a section for zeros."""
+        if not isinstance(op, ttl.TileFillOp) or self.in_loop or slot in self.used:
+            return False
+        value = op.value.value.data if op.value is not None else 1
+        return value == 0 and not np.signbit(value) and _is_start_of_product(op.results[0])
+
+    def each_tile(
+        self, make: Maker, body: Callable[[Maker, Terms, SSAValue | None], None], needs_place: bool
+    ) -> None:
+        """`body` for every tile of the sub-block, its number there and its place in the block."""
+        part = self.part
+
+        def place(inner: Maker, *terms: tuple[SSAValue, int]) -> SSAValue | None:
+            if not needs_place:
+                return None
+            return inner.affine((*part.origin, *terms), part.constant, "tile_of_block")
+
+        if part.rows == 1 or part.columns == part.row_tiles:
+            make.loop(
+                part.tiles, "tile", lambda inner, t: body(inner, ((t, 1),), place(inner, (t, 1)))
+            )
+            return
+
+        def row(outer: Maker, i: SSAValue) -> None:
+            def column(inner: Maker, j: SSAValue) -> None:
+                number = ((i, part.columns), (j, 1))
+                body(inner, number, place(inner, (i, part.row_tiles), (j, 1)))
+
+            outer.loop(part.columns, "tile_column", column)
+
+        make.loop(part.rows, "tile_row", row)
+
+    def matmul(self, op: ttl.TileMathOp, make: Maker) -> None:
+        """One call for each step along k: an outer product of a column and a row of tiles."""
+        part = self.part
+        left, right = (self.value(operand) for operand in op.inputs[:2])
+        shape = block_type(right.type).shape or ()
+        steps, columns = shape[-2:]
+        rows = (block_type(left.type).shape or ())[-2]
+        self.used.add(self.slot(op.result))
+        first = self.first(op.result)
+
+        def step(inner: Maker, k: SSAValue) -> None:
+            batch_left = [(v, s * rows * steps) for v, s in part.batch]
+            row = [(v, s * steps) for v, s in part.row]
+            left_tile = inner.affine(
+                [*batch_left, *row, (k, 1)], part.row_constant * steps, "left_tile"
+            )
+            batch_right = [(v, s * steps * columns) for v, s in part.batch]
+            right_tile = inner.affine(
+                [*batch_right, (k, columns), *part.column], part.column_constant, "right_tile"
+            )
+            tiles, register = [left_tile, right_tile], inner.index(first)
+            if not by_tile:
+                sizes = (part.columns, part.rows)
+                call(inner, "matmul", [left, right], tiles, [register], op, sizes)
+                return
+            for i, j in product(range(part.rows), range(part.columns)):
+                tiles = [_further(inner, left_tile, i * steps), _further(inner, right_tile, j)]
+                register = inner.index(first + i * part.columns + j)
+                call(inner, "matmul", [left, right], tiles, [register], op)
+
+        by_tile = TILE_MATMUL in kernel_of(op).attributes
+        make.loop(steps, "k_tile", step)
+
+    def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
+        """Tile for tile of the result; of a reduction, one call for each tile it combines. What is
+        read otherwise: the scaler of a reduction, and what stands beside a broadcast."""
+        part = self.part
+        blocks = [self.value(operand) for operand in op.inputs]
+        *leading, row_stride, column_stride = self.strides(op)
+        terms = [*zip(part.leading, leading, strict=False), *_scaled(part.row, row_stride)]
+        terms += _scaled(part.column, column_stride)
+        constant = numbers_of(op, "offset")[0]
+        constant += part.row_constant * row_stride + part.column_constant * column_stride
+        counts = numbers_of(op, "steps")
+        steps = list(zip(counts[::2], counts[1::2], strict=True))
+        self.used.add(self.slot(op.result))
+        first = self.first(op.result)
+
+        def tile(inner: Maker, i: SSAValue, j: SSAValue) -> None:
+            register = inner.affine(((i, part.columns), (j, 1)), first, "dst")
+            here = [*terms, (i, row_stride), (j, column_stride)]
+
+            def read(most: Maker, more: list[tuple[SSAValue, int]]) -> None:
+                where = [(v, stride) for v, stride in (*here, *more) if stride]
+                tiles = [most.affine(where, constant, "tile_of_operand")]
+                if is_broadcasting(op):
+                    own = ((i, part.row_tiles), (j, 1))
+                    place = most.affine((*part.origin, *own), part.constant, "tile_of_block")
+                    tiles.insert(0, place)
+                elif blocks[1:]:
+                    tiles.append(most.index(0))
+                call(most, action_of(op), blocks, tiles, [register], op)
+
+            _nested(inner, steps, [], read)
+
+        make.loop(
+            part.rows,
+            "tile_row",
+            lambda outer, i: outer.loop(
+                part.columns, "tile_column", lambda inner, j: tile(inner, i, j)
+            ),
+        )
+
+    def strides(self, op: ttl.TileMathOp) -> list[int]:
+        """Without those of leading dimensions of size 1, which values of a section differ in."""
+        shape, strides = value_shape(op.result), numbers_of(op, "strides")
+        pairs = list(zip(shape, strides, strict=True))
+        kept = [stride for size, stride in pairs[:-2] if size != 1]
+        return [*kept, *strides[-2:]]
+
+    def pack(self, store: ttl.TileStoreOp) -> None:
+        self.make.origin = store
+        first = self.first(store.value)
+        view = self.value(store.view)
+
+        def tile(inner: Maker, t: Terms, place: SSAValue | None) -> None:
+            register = inner.affine(t, first, "dst")
+            call(inner, "store", [view], [place], [register], store)
+
+        self.each_tile(self.make, tile, needs_place=True)
+
+
+def _is_start_of_product(value: SSAValue) -> bool:
+    """Is it only what products are added to, in loops that run at least once too?"""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, scf.ForOp):
+            first, last = constant_of(user.lb), constant_of(user.ub)
+            runs = first is not None and last is not None and first < last
+            argument = user.body.block.args[1 + use.index - 3]
+            if not runs or not _is_start_of_product(argument):
+                return False
+        elif not isinstance(user, ttl.TileMathOp) or user.ENTRY is not MATMUL:
+            return False
+    return True
+
+
+def _scaled(terms: Terms, factor: int) -> Terms:
+    return tuple((variable, stride * factor) for variable, stride in terms)
+
+
+Steps = list[tuple[SSAValue, int]]
+
+
+def _nested(
+    make: Maker,
+    steps: list[tuple[int, int]],
+    outer: Steps,
+    body: Callable[[Maker, Steps], None],
+) -> None:
+    """`body` in a loop for each of the counts, with the variables and their strides."""
+    if len(outer) == len(steps):
+        body(make, outer)
+        return
+    count, stride = steps[len(outer)]
+    make.loop(
+        count,
+        "step",
+        lambda inner, k: _nested(inner, steps, [*outer, (k, stride)], body),
+    )
+
+
+def action_of(op: Operation) -> str:
+    return op.name.removeprefix("ttl.tile_")
+
+
+def element_type_of(op: Operation) -> StringAttr | None:
+    """Of integers: that of the operands, or of what is filled or copied."""
+    given = op.properties.get("element_type")
+    if isinstance(given, StringAttr) or isinstance(op, ttl.TileMathOp):
+        return given if isinstance(given, StringAttr) else None
+    if not op.results or not isinstance(type := op.results[0].type, ttl.DstType):
+        return None
+    dtype = block_type(type.block).dtype
+    return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
+
+
+def _further(make: Maker, tile: SSAValue, tiles: int) -> SSAValue:
+    if not tiles:
+        return tile
+    return make.value(arith.AddiOp(tile, make.index(tiles)), tile.name_hint)
+
+
+def call(
+    make: Maker,
+    action: str,
+    buffers: list[SSAValue],
+    tiles: Sequence[SSAValue | None],
+    registers: list[SSAValue],
+    origin: Operation,
+    sizes: tuple[int, ...] = (),
+    number: SSAValue | None = None,
+) -> Operation:
+    properties: dict[str, Attribute] = {"action": StringAttr(action)}
+    for name, kind in (
+        ("value", FloatAttr),
+        ("parameters", DictionaryAttr),
+        ("accumulate", UnitAttr),
+    ):
+        found = origin.properties.get(name)
+        if isinstance(found, kind):
+            properties[name] = found
+    if (element_type := element_type_of(origin)) is not None:
+        properties["element_type"] = element_type
+    if sizes:
+        properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
+    places = [tile for tile in tiles if tile is not None]
+    operands = [buffers, places, registers, [number] if number is not None else []]
+    op = ttl.TileCallOp.build(operands=operands, properties=properties)
+    return make.add(op)

@@ -1,0 +1,121 @@
+"""ttl-set-compute-kernel-config: how wide the registers are, and how many a section has.
+
+Explicit choices of the operation win. 32 bits: the rule in semantics/kernel_config. Full sync:
+when a section needs more registers than half of them. f32 buffers are unpacked straight to DST
+where the user has such: the other way loses bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import DType, float32
+from ttl.semantics.kernel_config import needs_fp32_dest
+from ttl.semantics.ops import MATMUL
+
+from ..module_pass import kernels, not_yet, target_of
+from .arranged_tiles import is_arranged, is_masked
+from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
+from .dst_allocation import allocate, is_whole, section_shape
+
+FULL_SYNC = "dst_full_sync_en"
+
+
+@dataclass(frozen=True)
+class TtlSetComputeKernelConfig(ModulePass):
+    name = "ttl-set-compute-kernel-config"
+
+    fp32_dest_acc_en: bool | None = None
+    dst_full_sync_en: bool | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op, "compute"):
+            decide_fp32(kernel, self.fp32_dest_acc_en)
+            fp32 = bool(kernel.attributes[FP32])
+            full_sync = _explicit(self.dst_full_sync_en, kernel, FULL_SYNC)
+            if full_sync is None:
+                full_sync = _needs_full_sync(kernel, op, fp32)
+            kernel.attributes[FULL_SYNC] = BoolAttr.from_bool(full_sync)
+            _set_unpack_modes(op, kernel)
+
+
+def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
+    """How wide the registers are: sections are formed for that width."""
+    fp32 = needs_fp32_dest(
+        _explicit(option, kernel, FP32),
+        any(_is_matmul(o) for o in kernel.walk()),
+        (*buffer_dtypes(kernel), *_cast_integers(kernel)),
+    )
+    kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
+
+
+def _cast_integers(kernel: func.FuncOp) -> Iterator[DType]:
+    for op in kernel.walk():
+        if isinstance(op, ttl.BlockMathOp) and op.ENTRY.name == "typecast":
+            dtype = block_type(op.result.type).dtype
+            if dtype is not None and not dtype.is_float:
+                yield dtype
+
+
+def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | None:
+    if option is not None or name not in kernel.attributes:
+        return option
+    return bool(kernel.attributes[name])
+
+
+def _is_matmul(op: object) -> bool:
+    return isinstance(op, (ttl.TileMathOp, ttl.BlockMathOp)) and op.ENTRY is MATMUL
+
+
+def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
+    """Only a section that works on whole blocks cannot do with fewer registers."""
+    target = target_of(module)
+    sizes = [
+        allocate(o, target.device_api).size * prod(section_shape(o))
+        for o in kernel.walk()
+        if isinstance(o, ttl.ComputeOp) and is_whole(o)
+    ]
+    return max(sizes, default=0) > target.dst_capacity(fp32=fp32, full_sync=False)
+
+
+def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
+    """f32 buffers that are copied go straight to 32-bit registers; others cannot or need not."""
+    if not CompilerBuffers(module, kernel).unpacks_to_dst:
+        return
+    copied: set[str] = set()
+    multiplied: set[str] = set()
+    for op in kernel.walk():
+        if isinstance(op, ttl.TileCopyOp):
+            copied.add(_buffer_name(op.source))
+        elif isinstance(op, ttl.TileMathOp):
+            blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
+            is_copied = is_arranged(op) and not is_masked(op)
+            (copied if is_copied else multiplied).update(map(_buffer_name, blocks))
+    for declaration in module.ops:
+        if not isinstance(declaration, ttl.DeclareBufferOp):
+            continue
+        name = declaration.sym_name.data
+        if declaration.type.tile.dtype != float32 or name not in copied:
+            continue
+        if name in multiplied:
+            raise not_yet(
+                f"f32 buffer `{name}` read both by the matrix unit and by copies",
+                declaration,
+                "copy the tensor into a second dataflow buffer for the other operations",
+            )
+        declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
+
+
+def _buffer_name(block: object) -> str:
+    bind = ttl.buffer_of(block).owner  # type: ignore[arg-type]
+    assert isinstance(bind, ttl.BindBufferOp)
+    return bind.buffer.root_reference.data

@@ -1,0 +1,133 @@
+"""convert-d2m-to-ttl: kernels of threads as kernels of the language, which go its way to C++.
+
+An output that is the core's part of a tensor is written back at the end of a data movement kernel;
+an input that nobody fills is filled from the core's part at the start of one. What the host does is
+set apart.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import d2m, ttl
+
+from ..module_pass import Maker, branch_end
+from .d2m_conversions import convert_ops
+from .d2m_generic_regions_to_funcs import THREAD
+from .d2m_kernels import Kernel, Operand, Program
+
+HOST = "host"  # the module of what the host does
+
+
+class ConvertD2mToTtl(ModulePass):
+    name = "convert-d2m-to-ttl"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for generic in list(d2m.generics_of(op)):
+            _Converter(op, generic).convert()
+
+
+class _Converter(Program):
+    def convert(self) -> None:
+        movers = [k for k in self.kernels if k.attributes[THREAD] == StringAttr("noc")]
+        for kernel in self.kernels:
+            number = movers.index(kernel) if kernel in movers else None
+            self._convert_kernel(Kernel(self, kernel, number))
+        self._move_shards(movers)
+        declared = [_declare(operand) for operand in self.operands]
+        declared += [_semaphore(name) for name in self.semaphores]
+        for op, location in zip(declared, self.locations, strict=False):
+            op.location = location
+        first = self.module.body.block.first_op
+        assert first is not None
+        self.module.body.block.insert_ops_before(declared, first)
+        self._set_host_apart(movers)
+
+    def _move_shards(self, movers: list[func.FuncOp]) -> None:
+        fills = [self.operands[n] for n in self.filled]
+        if fills:
+            self._fill(movers[0] if movers else self._new_kernel("read_shards", movers), fills)
+        if self.is_written:
+            last = movers[1] if len(movers) > 1 else self._new_kernel("write_shards", movers)
+            kernel = Kernel(self, last, None)
+            make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
+            self._write(kernel, make, [])
+
+    def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
+        """Each block of the core's part of the output, in the order that they are made."""
+        output = self.operands[-1]
+        if len(steps) < len(self.blocks):
+            count = self.blocks[len(steps)]
+            if count == 1:
+                self._write(kernel, make, [*steps, None])
+                return
+            body = Block(arg_types=[IndexType()])
+            inner = Maker.at_end(body, kernel.origin)
+            self._write(kernel, inner, [*steps, body.args[0]])
+            inner.add(scf.YieldOp())
+            first, last, step = (make.index(number) for number in (0, count, 1))
+            make.add(scf.ForOp(first, last, step, [], Region(body)))
+            return
+        block = kernel.acquire(make, ttl.WaitOp, output)
+        kernel.copy_shard(make, output, block, is_read=False, steps=steps)
+        make.add(ttl.PopOp.create(operands=[kernel.buffer(output)]))
+
+    def _fill(self, function: func.FuncOp, operands: list[Operand]) -> None:
+        kernel = Kernel(self, function, None)
+        make = Maker(InsertPoint.before(kernel.first), kernel.origin)
+        for operand in operands:
+            block = kernel.acquire(make, ttl.ReserveOp, operand)
+            kernel.copy_shard(make, operand, block, is_read=True)
+            make.add(ttl.PushOp.create(operands=[kernel.buffer(operand)]))
+
+    def _new_kernel(self, name: str, movers: list[func.FuncOp]) -> func.FuncOp:
+        function = func.FuncOp(name, FunctionType.from_lists([], []), Region(Block()))
+        function.body.block.add_op(func.ReturnOp())
+        function.attributes |= self.attributes("writer" if movers else "reader", [])
+        self.module.body.block.add_op(function)
+        movers.append(function)
+        return function
+
+    def _set_host_apart(self, movers: list[func.FuncOp]) -> None:
+        """What is left of the function is not for cores; it names the kernels that they run."""
+        known = [thread.symbol.data for thread in self.generic.threads]
+        added = [k.sym_name.data for k in movers if k.sym_name.data not in known]
+        threads = [*self.generic.threads, *(d2m.ThreadAttr.of("datamovement", n) for n in added)]
+        self.generic.properties["threads"] = ArrayAttr(threads)
+        for body in list(self.generic.bodies):
+            self.generic.detach_region(body)
+        self.function.detach()
+        self.module.body.block.add_op(ModuleOp([self.function], None, StringAttr(HOST)))
+
+    def _convert_kernel(self, kernel: Kernel) -> None:
+        positions = kernel.bind()
+        convert_ops(kernel)
+        kernel.set_signature(positions)
+        for block, release in kernel.taken:
+            kernel.copy_shard(Maker.before(release), self.operands[-1], block, is_read=False)
+
+
+def _declare(operand: Operand) -> Operation:
+    return ttl.DeclareBufferOp.create(
+        properties={"sym_name": StringAttr(operand.name), "type": operand.buffer_type}
+    )
+
+
+def _semaphore(name: str) -> Operation:
+    initial = IntegerAttr(0, i64)
+    return ttl.DeclareSemaphoreOp.create(
+        properties={"sym_name": StringAttr(name), "initial": initial}
+    )

@@ -1,0 +1,73 @@
+"""d2m-generic-generate-datamovement: in affine form a thread that reads what the maps name.
+
+For each iteration it fills the buffer of every input with the block that the input's map gives: one
+of the core's where an iterator is parallel, that of the step where it is a reduction.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.dialects import d2m
+
+from ..kernel.kernel_calls import add
+from ..module_pass import Maker
+
+
+class D2mGenericGenerateDatamovement(ModulePass):
+    name = "d2m-generic-generate-datamovement"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for generic in list(d2m.generics_of(op)):
+            if generic.is_affine and len(generic.bodies) == 1:
+                _add_reader(generic)
+
+
+def _add_reader(generic: d2m.GenericOp) -> None:
+    compute = generic.bodies[0]
+    block = Block(arg_types=[argument.type for argument in compute.block.args])
+    block.name_hint = "datamovement0"
+    for new, old in zip(block.args, compute.block.args, strict=True):
+        new.name_hint, new.location = old.name_hint, old.location
+    for position, tensor in enumerate(generic.inputs):
+        make = Maker.at_end(block, _reader_of(compute.block, position) or generic)
+        index = [_part(make, generic.iteration, d) for d in generic.iteration.maps[position]]
+        _read(make, tensor, index, block.args[position])
+    regions = [Region(block), generic.detach_region(compute)]
+    for region in regions:
+        generic.add_region(region)
+    kinds = [d2m.ThreadAttr.of("datamovement"), *generic.threads]
+    generic.properties["threads"] = ArrayAttr(kinds)
+
+
+def _reader_of(body: Block, position: int) -> Operation | None:
+    """Where the compute thread takes the block: what goes wrong with it is shown there."""
+    waits = (use.operation for use in body.args[position].uses)
+    return next((op for op in waits if isinstance(op, d2m.WaitOp)), None)
+
+
+def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
+    if iterator is None:
+        return make.index(0)
+    factor = affine.factors[iterator]
+    step = make.value(d2m.IterIndexOp.of(iterator)) if factor > 1 else None
+    if affine.iterators[iterator] == "reduction":
+        return step or make.index(0)
+    core = make.value(d2m.CoreIndexOp.of(affine.maps[-1].index(iterator)))
+    if step is None:
+        return core
+    return add(make, make.value(arith.MuliOp(core, make.index(factor))), step)
+
+
+def _read(make: Maker, tensor: SSAValue, index: list[SSAValue], cb: SSAValue) -> None:
+    assert isinstance(cb.type, d2m.CBType)
+    reserve = d2m.ReserveOp.create(operands=[cb], result_types=[cb.type.underlying])
+    block = make.value(reserve)
+    dma = d2m.DmaOp.build(
+        operands=[tensor, index, block, [], [], []], result_types=[d2m.MemTxType()]
+    )
+    make.add(d2m.DmaWaitOp.create(operands=[make.value(dma)]))

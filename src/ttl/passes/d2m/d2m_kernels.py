@@ -1,0 +1,251 @@
+"""Kernels that were threads of the d2m dialect, while convert-d2m-to-ttl rewrites them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import d2m, ttl
+from ttl.dialects.metal import ShardAttr
+from ttl.dialects.ttcore import tensor_of
+from ttl.semantics.dtypes import DType
+from ttl.semantics.types import Shape
+
+from ..kernel.kernel_calls import add
+from ..module_pass import D2M_MARK, TILE_MATMUL, Maker
+from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
+
+
+class Operand:
+    """An operand of the generic: its tensor, and its circular buffer in the kernels."""
+
+    def __init__(self, position: int, value: SSAValue, name: str, tensor: str):
+        type = value.type
+        assert isinstance(type, MemRefType)
+        self.position, self.name, self.tensor = position, name, tensor
+        shape = tuple(type.get_shape())
+        rank = len(shape) // 2
+        self.grid, self.shard = shape[:rank], shape[rank:]
+        self.dtype: DType = type.element_type.dtype
+        stream = value.owner
+        self.blocks = 1
+        if isinstance(stream, d2m.StreamLayoutOp):
+            assert isinstance(stream.output.type, MemRefType)
+            layout = stream.output.type.layout
+            assert isinstance(layout, ShardAttr)
+            self.blocks = layout.buffers.data
+
+    @property
+    def physical(self) -> Shape:
+        return tuple(a * b for a, b in zip(self.grid, self.shard, strict=True))
+
+    @property
+    def buffer_type(self) -> ttl.DataflowBufferType:
+        return ttl.DataflowBufferType.of(self.shard, self.dtype, self.blocks)
+
+    @property
+    def tensor_type(self) -> TensorType[Any]:
+        return tensor_of(self.physical, self.dtype)
+
+    @property
+    def block_type(self) -> TensorType[Any]:
+        return tensor_of(self.shard, self.dtype)
+
+
+class Program:
+    """One generic, whose kernels are functions of the module."""
+
+    def __init__(self, module: ModuleOp, generic: d2m.GenericOp):
+        self.module, self.generic = module, generic
+        function = generic.parent_op()
+        assert isinstance(function, func.FuncOp)
+        self.function = function
+        functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+        self.kernels = [functions[thread.symbol.data] for thread in generic.threads]
+        names = [argument.name_hint for argument in self.kernels[0].body.block.args]
+        self.locations = [argument.location for argument in self.kernels[0].body.block.args]
+        arguments = [argument.name_hint for argument in function.body.block.args]
+        self.operands = [
+            Operand(n, value, names[n] or f"cb_{n}", arguments[n] or f"tensor_{n}")
+            for n, value in enumerate(generic.operands)
+        ]
+        count = len(self.operands)
+        passed = [len(kernel.attributes[OPERANDS]) for kernel in self.kernels]  # type: ignore[arg-type]
+        sems = len(names) - count - passed[0]
+        self.semaphores = [names[count + n] or f"semaphore_{n}" for n in range(sems)]
+        moves = function.attributes.get("d2m.moves", DictionaryAttr({}))
+        assert isinstance(moves, DictionaryAttr)
+        filled = moves.data.get("filled", ArrayAttr([]))
+        self.filled = [n.value.data for n in filled]  # type: ignore[attr-defined]
+        self.is_written = bool(moves.data.get("written"))
+        self.is_taken = bool(moves.data.get("taken"))
+        blocks = moves.data.get("blocks", ArrayAttr([]))
+        self.blocks = [n.value.data for n in blocks] or [1] * len(self.operands[-1].grid)  # type: ignore[attr-defined]
+
+    def attributes(self, thread: str, tensors: list[int]) -> dict[str, Any]:
+        names = [StringAttr(operand.tensor) for operand in self.operands]
+        return {
+            "ttl.kernel_thread": StringAttr(thread),
+            "ttl.crta_indices": ArrayAttr([IntegerAttr(n, i64) for n in tensors]),
+            "ttl.tensor_names": ArrayAttr(names),
+            "ttl.base_cta_index": IntegerAttr(len(self.operands), i64),
+        }
+
+
+class Kernel:
+    """A kernel function, before or behind its conversion."""
+
+    def __init__(self, program: Program, function: func.FuncOp, mover: int | None):
+        self.program, self.function, self.mover = program, function, mover
+        self.body = function.body.block
+        self.tensors: dict[int, SSAValue] = {}
+        self.held: SSAValue | None = None  # the output, rule SHARD
+        self.push: Operation | None = None  # of the output's last block, rule TAKE
+        self.taken: list[tuple[SSAValue, Operation]] = []  # its blocks and their release
+
+    @property
+    def first(self) -> Operation:
+        found: Operation = next(o for o in self.body.ops if not isinstance(o, ttl.BindBufferOp))
+        return found
+
+    @property
+    def origin(self) -> Operation:
+        return self.function
+
+    def bind(self) -> list[int]:
+        """What the arguments stand for; the positions of the tensors among the operands."""
+        count = len(self.program.operands)
+        passed = self.function.attributes.pop(OPERANDS)
+        assert isinstance(passed, ArrayAttr)
+        positions = [n.value.data for n in passed]
+        arguments = list(self.body.args)
+        behind = count + len(self.program.semaphores)
+        for position, argument in zip(positions, arguments[behind:], strict=True):
+            self.tensors[position] = argument
+        operands = self.program.operands
+        self.by_argument: dict[SSAValue, Operand] = dict(
+            zip(arguments[:count], operands, strict=True)
+        )
+        self.remote: dict[SSAValue, int] = dict(zip(arguments[behind:], positions, strict=True))
+        self.semaphore_names: dict[SSAValue, str] = dict(
+            zip(arguments[count:behind], self.program.semaphores, strict=True)
+        )
+        return positions
+
+    def set_signature(self, positions: list[int]) -> None:
+        kept = {self.tensors[position] for position in positions}
+        for argument in reversed(list(self.body.args)):
+            if argument not in kept:
+                self.body.erase_arg(argument, safe_erase=False)
+        for position, old in list(self.tensors.items()):
+            operand = self.program.operands[position]
+            old.name_hint = operand.tensor
+            new = self.body.insert_arg(operand.tensor_type, positions.index(position))
+            new.name_hint = operand.tensor
+            old.replace_all_uses_with(new)
+            self.body.erase_arg(old)  # type: ignore[arg-type]
+            self.tensors[position] = new
+        thread = "compute" if self.mover is None else ("reader", "writer")[self.mover]
+        self.function.attributes.pop(THREAD)
+        self.function.attributes |= self.program.attributes(thread, positions)
+        if thread == "compute" and bool(self.program.module.attributes.get(D2M_MARK)):
+            self.function.attributes[TILE_MATMUL] = UnitAttr()
+        self._set_type()
+
+    def _set_type(self) -> None:
+        types = [argument.type for argument in self.body.args]
+        self.function.properties["function_type"] = FunctionType.from_lists(types, [])
+
+    # What kernels name ----------------------------------------------------------------------------
+
+    def buffer(self, operand: Operand) -> SSAValue:
+        bound = [op for op in self.body.ops if isinstance(op, ttl.BindBufferOp)]
+        for op in bound:
+            if op.buffer.root_reference.data == operand.name:
+                return op.result
+        bind = ttl.BindBufferOp.create(
+            properties={"buffer": SymbolRefAttr(operand.name)}, result_types=[operand.buffer_type]
+        )
+        make = Maker(InsertPoint.before(self.first), self.origin)
+        return make.value(bind, operand.name)
+
+    def tensor(self, operand: Operand) -> SSAValue:
+        """Behind the conversion: an argument of the kernel."""
+        given = self.function.attributes["ttl.crta_indices"]
+        assert isinstance(given, ArrayAttr)
+        positions = [n.value.data for n in given]
+        if operand.position in positions:
+            return self.body.args[positions.index(operand.position)]
+        argument = self.body.insert_arg(operand.tensor_type, len(positions))
+        argument.name_hint = operand.tensor
+        positions.append(operand.position)
+        indices = ArrayAttr([IntegerAttr(n, i64) for n in positions])
+        self.function.attributes["ttl.crta_indices"] = indices
+        self._set_type()
+        return argument
+
+    def acquire(self, make: Maker, kind: type[ttl.AcquireOp], operand: Operand) -> SSAValue:
+        buffer = self.buffer(operand)
+        op = kind.create(operands=[buffer], result_types=[operand.block_type])
+        return make.value(op, f"{operand.name}_block")
+
+    def copy_shard(
+        self,
+        make: Maker,
+        operand: Operand,
+        block: SSAValue,
+        is_read: bool,
+        steps: Sequence[SSAValue | None] = (None, None),
+    ) -> None:
+        """Between a block and the core's part of a tensor; `steps` if it has several blocks."""
+        starts = []
+        for dim, size in enumerate(operand.shard):
+            index = make.value(node_index(1 - dim))
+            if (step := steps[dim]) is not None:
+                count = make.index(self.program.blocks[dim])
+                index = add(make, make.value(arith.MuliOp(index, count)), step)
+            is_one = size == 1
+            starts.append(
+                index if is_one else make.value(arith.MuliOp(index, make.index(size)))
+            )
+        part = tensor_slice(make, self.tensor(operand), starts, operand)
+        ends = [part, block] if is_read else [block, part]
+        transfer = make.value(copy(ends, "read" if is_read else "write"))
+        make.add(ttl.WaitTransferOp.create(operands=[transfer]))
+
+
+def node_index(dimension: int) -> Operation:
+    return ttl.NodeIndexOp.create(
+        properties={"dimension": IntegerAttr(dimension, i64)}, result_types=[IndexType()]
+    )
+
+
+def tensor_slice(
+    make: Maker, tensor: SSAValue, starts: list[SSAValue], operand: Operand
+) -> SSAValue:
+    op = ttl.TensorSliceOp.create(
+        operands=[tensor, *starts], result_types=[operand.block_type]
+    )
+    return make.value(op)
+
+
+def copy(ends: list[SSAValue], kind: str) -> Operation:
+    return ttl.CopyOp.create(operands=ends, result_types=[ttl.TransferType(StringAttr(kind))])

@@ -1,0 +1,163 @@
+"""one-shot-bufferize: tensors and blocks of circular buffers become memory.
+
+rule VIEW    a tensor whose layout has an index map is `#ttcore.view`, all others `#ttcore.shard`
+rule STORAGE what a stream is read by way of has two buffers
+rule STRIP   arguments of functions have no layout: d2m-bufferize-function-args gives it back
+rule VALUE   values that blocks are calculated to stay values: the allocation of DST registers, not
+             this, decides whether they are ever in memory
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue, Use
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ttl.dialects import d2m
+from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
+from ttl.dialects.ttcore import TileType
+
+from ..module_pass import Maker, erase
+
+LAYOUT = "d2m.layout"
+STREAM_BUFFERS = 2
+
+
+class OneShotBufferize(ModulePass):
+    name = "one-shot-bufferize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
+            _function(function)
+
+
+def _function(function: func.FuncOp) -> None:
+    storages = {
+        op.output for op in function.walk() if isinstance(op, d2m.StreamLayoutOp)
+    }  # rule STORAGE
+    for op in list(function.walk()):
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in list(block.args):
+                    _retype(argument, _argument_type(argument, op is function))
+        if isinstance(op, d2m.AcquireOp) or _is_outside_threads(op):
+            for result in list(op.results):
+                buffers = STREAM_BUFFERS if result in storages else 1
+                _retype(result, memory_type(result.type, buffers))
+    for acquire in [o for o in function.walk() if isinstance(o, d2m.AcquireOp)]:
+        _read_as_value(acquire)
+    _keep_layouts(function)
+    for empty in [o for o in function.walk() if isinstance(o, d2m.EmptyOp)]:
+        if isinstance(empty.result.type, MemRefType):
+            _allocate(empty)
+    body = function.body.block
+    assert body.last_op is not None
+    types = [value.type for value in body.last_op.operands]
+    function.properties["function_type"] = FunctionType.from_lists(
+        [argument.type for argument in body.args], types
+    )
+
+
+def _read_as_value(acquire: d2m.AcquireOp) -> None:
+    """rule VALUE: math reads the block's memory as a value."""
+    readers = [use for use in list(acquire.block.uses) if _is_read(use)]
+    if readers:
+        make = Maker(InsertPoint.after(acquire), acquire)
+        value = make.value(d2m.ToTensorOp.of(acquire.block), acquire.block.name_hint)
+        for use in readers:
+            use.operation.operands[use.index] = value
+
+
+def _is_read(use: Use) -> bool:
+    is_stored = isinstance(use.operation, d2m.StoreOp) and use.index == 0
+    is_yielded = isinstance(use.operation, scf.YieldOp)
+    return is_stored or is_yielded or isinstance(use.operation, (LinalgOp, scf.ForOp))
+
+
+def _is_outside_threads(op: Any) -> bool:
+    return isinstance(op.parent_op(), func.FuncOp)
+
+
+def _retype(value: SSAValue, type: Attribute) -> None:
+    if value.type != type:
+        new = Rewriter.replace_value_with_new_type(value, type)
+        if isinstance(value, BlockArgument) and isinstance(new, BlockArgument):
+            new.location = value.location
+
+
+def _argument_type(argument: SSAValue, is_of_function: bool) -> Attribute:
+    type = argument.type
+    if isinstance(type, d2m.CBType):
+        return d2m.CBType(block_memory(type.underlying))
+    if is_of_function and isinstance(type, TensorType):  # rule STRIP
+        return MemRefType(type.element_type, type.get_shape())
+    return type
+
+
+def block_memory(type: Attribute) -> Attribute:
+    """A block of a circular buffer, in L1."""
+    assert isinstance(type, TensorType)
+    space = MemorySpaceAttr(StringAttr("l1"))
+    return MemRefType(type.element_type, type.get_shape(), memory_space=space)
+
+
+def memory_type(type: Attribute, buffers: int = 1) -> Attribute:
+    if not isinstance(type, TensorType):
+        return type
+    layout = d2m.layout_of(type)
+    if layout is None:
+        is_block = isinstance(type.element_type, TileType)
+        return block_memory(type) if is_block else MemRefType(type.element_type, type.get_shape())
+    return device_memory(type, layout, buffers)
+
+
+def device_memory(
+    type: TensorType[Any] | MemRefType[Any], layout: MetalLayoutAttr, buffers: int = 1
+) -> MemRefType[Any]:
+    """rule VIEW"""
+    shape = tuple(type.get_shape())
+    space = MemorySpaceAttr(layout.memory_space)
+    if layout.is_view:
+        return MemRefType(type.element_type, shape, ViewAttr(IntAttr(len(shape))), space)
+    shard = ShardAttr.of(shape[len(shape) // 2 :], type.element_type.dtype.tile_bytes, buffers)
+    return MemRefType(type.element_type, shape, shard, space)
+
+
+def _keep_layouts(function: func.FuncOp) -> None:
+    """For d2m-bufferize-function-args."""
+    types = function.function_type.inputs
+    layouts = [d2m.layout_of(type) for type in types]
+    if not any(layouts):
+        return
+    known = function.properties.get("arg_attrs")
+    given = known.data if isinstance(known, ArrayAttr) else (DictionaryAttr({}),) * len(layouts)
+    kept = []
+    for attributes, layout in zip(given, layouts, strict=True):
+        assert isinstance(attributes, DictionaryAttr)
+        data = dict(attributes.data) | ({} if layout is None else {LAYOUT: layout})
+        kept.append(DictionaryAttr(data))
+    function.properties["arg_attrs"] = ArrayAttr(kept)
+
+
+def _allocate(empty: d2m.EmptyOp) -> None:
+    type = empty.result.type
+    assert isinstance(type, MemRefType)
+    new = memref.AllocOp([], [], type)
+    value = Maker.before(empty).value(new, empty.result.name_hint)
+    empty.result.replace_all_uses_with(value)
+    erase(empty)

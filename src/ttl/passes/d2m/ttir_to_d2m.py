@@ -1,0 +1,395 @@
+"""ttir-to-d2m: each operation of a graph becomes a program, the threads of cores that do it.
+
+The graph's function calls them in order, each with its inputs and a tensor for its result.
+rule GRID   elementwise: the most cores that divide the tiles; a product: cores for rows and columns
+            of each matrix; a reduction: cores along the dimension that stays
+rule BLOCKS a thread reads the blocks of the inputs that core (y, x) needs: its own; the one there
+            is of an input that is repeated; of a product row y of the left and column x of the
+            right, one after the other along the inner dimension
+rule KEEP   a reduction keeps its dimension; the host takes it away
+What is none of this is arranged by the host first: ttir_arrangements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    bf16,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import d2m, ttir
+from ttl.dialects.graph import MathOp, shape_of
+from ttl.dialects.linalg_math import linalg_generic
+from ttl.dialects.metal import MetalLayoutAttr
+from ttl.dialects.ttcore import TileType, tensor_of
+from ttl.semantics.dtypes import DType, bfloat16, float32
+from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
+from ttl.semantics.types import Shape
+
+from ..kernel.kernel_calls import add
+from ..module_pass import D2M_MARK, Maker, cannot_compile, erase
+from .ttir_arrangements import OF_HOST, arrange
+
+MOST_CORES = 8  # along a side; all chips have as many
+ELEMENTS: dict[Any, DType] = {f32: float32, bf16: bfloat16}
+# The table of graphs has some other names than the table of blocks.
+NAMES = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min",
+    "log1p": "logp1", "sum": "reduce_sum", "max": "reduce_max",
+}  # fmt: skip
+REDUCTIONS = ("reduce_sum", "reduce_max")
+OF_TILES_ONLY = ("logical_not",)  # not in the language
+
+
+@dataclass(frozen=True)
+class TtirToD2m(ModulePass):
+    name = "ttir-to-d2m"
+
+    target: str = "wormhole_b0"
+    use_tile_matmul: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        math = [each for each in op.walk() if isinstance(each, MathOp)]
+        found = [each for each in math if each.ENTRY.name not in OF_HOST]
+        left = [part for each in found for part in arrange(each)]
+        for number, part in enumerate(left):
+            self._replace(part, number, op)
+
+    def _replace(self, op: MathOp, number: int, module: ModuleOp) -> None:
+        plan = _plan(op)
+        name = f"{op.ENTRY.ttir}_{number}"
+        rows, columns = plan.grid
+        attributes: dict[str, Attribute] = {
+            "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in (columns, rows)]),
+            "ttl.target_arch": StringAttr(self.target),
+            D2M_MARK: BoolAttr.from_bool(self.use_tile_matmul),
+        }
+        program = ModuleOp([_function(plan, name)], attributes, StringAttr(name))
+        module.body.block.add_op(program)
+        make = Maker.before(op)
+        empty = make.value(d2m.EmptyOp.create(result_types=[plan.types[-1]]))
+        call = d2m.CallOp.create(
+            operands=[*op.inputs, empty],
+            properties={"program": SymbolRefAttr(name)},
+            result_types=[plan.types[-1]],
+        )
+        result = make.value(call, op.result.name_hint)
+        if result.type != op.result.type:
+            result = make.value(_reshape(result, op.result.type))  # rule KEEP
+        op.result.replace_all_uses_with(result)
+        erase(op)
+
+
+def _reshape(value: SSAValue, type: Any) -> Operation:
+    made: Operation = ttir.MATH["reshape"].of([value], type, shape=list(type.get_shape()))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tensor of the operation as a grid of blocks; it has one block where it is repeated."""
+
+    layout: MetalLayout
+    grid: Shape
+    repeated: Shape = ()  # the dimensions of a block in which its first row or column is for all
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """An operation with what its threads need to know."""
+
+    op: MathOp
+    name: str  # in the table of blocks
+    types: tuple[TensorType[Any], ...]  # of the inputs and of the result
+    parts: tuple[_Part, ...]  # likewise
+    dtype: DType
+    dims: Shape = ()  # that are reduced
+    steps: int = 1  # of a product, along the inner dimension
+
+    @property
+    def grid(self) -> Shape:
+        return self.parts[-1].grid
+
+    def device_type(self, position: int, is_view: bool = False) -> TensorType[Any]:
+        part = self.parts[position]
+        shape = part.layout.device_shape(part.grid)
+        view = f"map({len(shape)})" if is_view else ""
+        return TensorType(TileType.of(self.dtype), shape, MetalLayoutAttr.of(part.layout, view))
+
+    def block_type(self, position: int) -> TensorType[Any]:
+        part = self.parts[position]
+        return tensor_of(part.layout.shard_shape(part.grid), self.dtype)
+
+    @property
+    def count(self) -> int:
+        return len(self.parts)
+
+
+def _plan(op: MathOp) -> _Plan:
+    name = NAMES.get(op.ENTRY.name, op.ENTRY.name)
+    types = [value.type for value in (*op.inputs, op.result)]
+    assert all(isinstance(type, TensorType) for type in types)
+    elements = {type.element_type for type in types}  # type: ignore[attr-defined]
+    entry = (TILE_OPS if name in OF_TILES_ONLY else BLOCK_OPS).get(name)
+    is_simple = entry is not None and not [p for p in entry.parameters if name not in REDUCTIONS]
+    if not is_simple or len(elements) != 1 or not elements <= ELEMENTS.keys():
+        raise _refused(op, "there is no tile operation for it and these element types")
+    dims = _reduced(op) if name in REDUCTIONS else ()
+    if dims:
+        types[-1] = TensorType(elements.copy().pop(), _kept(shape_of(op.inputs[0]), dims))
+    shapes = [tuple(type.get_shape()) for type in types]  # type: ignore[attr-defined]
+    if not all(shapes):
+        raise _refused(op, "a tensor without dimensions")
+    layouts = [MetalLayout(shape) for shape in shapes]
+    steps = 1
+    if name == "matmul":
+        parts, steps = _product(op, layouts)
+    elif dims:
+        parts = _reduction(layouts, dims)
+    else:
+        parts = _elementwise(op, layouts)
+    return _Plan(op, name, tuple(types), parts, ELEMENTS[elements.pop()], dims, steps)  # type: ignore[arg-type]
+
+
+def _kept(shape: Shape, dims: Shape) -> Shape:
+    kept = list(shape)
+    for dim in dims:
+        kept[dim] = 1
+    return tuple(kept)
+
+
+def _reduced(op: MathOp) -> Shape:
+    """From the end on: -1 are columns, -2 rows."""
+    shape, values = shape_of(op.inputs[0]), op.values()
+    rank = len(shape)
+    dims = tuple(sorted(dim % rank - rank for dim in values["dim_arg"] or range(rank)))
+    return dims
+
+
+def _refused(op: MathOp, why: str) -> Exception:
+    broken = RuleBroken(
+        codes.GRAPH_NOT_LOWERED,
+        f"`{op.name}` does not become threads of cores: {why}",
+        helps=("use the road of ttnn: shlo-to-ttir, ttir-to-ttnn",),
+    )
+    return cannot_compile(broken, op)
+
+
+# rule GRID ----------------------------------------------------------------------------------------
+
+
+def _cores(size: int, most: int = MOST_CORES) -> int:
+    return max(n for n in range(1, most + 1) if size % n == 0)
+
+
+def _elementwise(op: MathOp, layouts: list[MetalLayout]) -> tuple[_Part, ...]:
+    result = layouts[-1]
+    rows, columns = (_cores(size) for size in result.physical_shape)
+    return tuple(_operand(layout, result, (rows, columns)) for layout in layouts)
+
+
+def _operand(layout: MetalLayout, result: MetalLayout, grid: Shape) -> _Part:
+    whole, shape = result.matrix_shape, layout.matrix_shape
+    shape = (1,) * (len(whole) - len(shape)) + shape
+    repeats = (shape[:-1] != whole[:-1], shape[-1] != whole[-1])
+    return _Part(
+        layout,
+        tuple(1 if repeat else size for repeat, size in zip(repeats, grid, strict=True)),
+        tuple(dim - 2 for dim, repeat in enumerate(repeats) if repeat),
+    )
+
+
+def _reduction(layouts: list[MetalLayout], dims: Shape) -> tuple[_Part, ...]:
+    sizes = layouts[0].physical_shape
+    rows, columns = (1 if dim - 2 in dims else _cores(size) for dim, size in enumerate(sizes))
+    return tuple(_Part(layout, (rows, columns)) for layout in layouts)
+
+
+def _product(op: MathOp, layouts: list[MetalLayout]) -> tuple[tuple[_Part, ...], int]:
+    """The matrices of a batch lie below each other."""
+    if any(len(layout.logical_shape) < 2 for layout in layouts):
+        raise _refused(op, "a product of vectors")
+    batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
+    most = batches[-1]
+    (height, inner), (_, columns) = layouts[0].physical_shape, layouts[-1].physical_shape
+    rows = _cores(height // batches[0], MOST_CORES // most)
+    wide, steps = _cores(columns), _cores(inner)
+    grids = [(batches[0] * rows, steps), (batches[1] * steps, wide), (most * rows, wide)]
+    parts = tuple(_Part(layout, grid) for layout, grid in zip(layouts, grids, strict=True))
+    return parts, steps
+
+
+# The function -------------------------------------------------------------------------------------
+
+
+def _function(plan: _Plan, name: str) -> func.FuncOp:
+    op, types = plan.op, plan.types
+    block = Block(arg_types=types)
+    for position, argument in enumerate(block.args):
+        argument.name_hint = "out" if position == plan.count - 1 else f"in{position}"
+    make = Maker.at_end(block, op)
+    inputs = []
+    for position in range(plan.count - 1):
+        type = plan.device_type(position)
+        value = _layout(make, d2m.ToLayoutOp, block.args[position], type, type)
+        view = plan.device_type(position, is_view=True)
+        inputs.append(_layout(make, d2m.StreamLayoutOp, value, type, view))
+    output = make.value(d2m.EmptyOp.create(result_types=[plan.device_type(plan.count - 1)]))
+    regions = [_region(plan, inputs, _read), _region(plan, inputs, _calculate)]
+    kinds = ["datamovement", "compute"]
+    for region, kind in zip(regions, kinds, strict=True):
+        region.block.name_hint = f"{kind}0"
+    generic = d2m.GenericOp.of(inputs, output, plan.grid, kinds, regions)
+    make.add(generic)
+    back = d2m.ToLayoutOp.create(
+        operands=[generic.ends[0], block.args[-1]], result_types=[types[-1]]
+    )
+    make.add(func.ReturnOp(make.value(back)))
+    function = func.FuncOp(name, FunctionType.from_lists(types, [types[-1]]), Region(block))
+    function.attributes["d2m.moves"] = DictionaryAttr(
+        {"filled": ArrayAttr([]), "written": BoolAttr.from_bool(True)}
+    )
+    return function
+
+
+def _layout(
+    make: Maker, kind: type[Operation], value: SSAValue, room: Any, result: Any
+) -> SSAValue:
+    empty = make.value(d2m.EmptyOp.create(result_types=[room]))
+    return make.value(kind.create(operands=[value, empty], result_types=[result]))
+
+
+Thread = Callable[[_Plan, Maker, list[SSAValue], list[SSAValue]], None]
+
+
+def _region(plan: _Plan, inputs: list[SSAValue], thread: Thread) -> Region:
+    block = Block(arg_types=[d2m.CBType(plan.block_type(n)) for n in range(plan.count)])
+    for position, argument in enumerate(block.args):
+        argument.name_hint = "out_cb" if position == plan.count - 1 else f"in{position}_cb"
+    thread(plan, Maker.at_end(block, plan.op), list(block.args), inputs)
+    return Region(block)
+
+
+def _acquire(make: Maker, kind: type[Operation], cb: SSAValue) -> SSAValue:
+    assert isinstance(cb.type, d2m.CBType)
+    return make.value(kind.create(operands=[cb], result_types=[cb.type.underlying]))
+
+
+def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
+    """rule BLOCKS"""
+    core = [
+        make.value(
+            d2m.CoreIndexOp.create(
+                properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()]
+            )
+        )
+        for dim in range(2)
+    ]
+
+    def read(inner: Maker, position: int, index: list[SSAValue]) -> None:
+        block = _acquire(inner, d2m.ReserveOp, cbs[position])
+        dma = d2m.DmaOp.build(
+            operands=[inputs[position], index, block, [], [], []],
+            result_types=[d2m.MemTxType()],
+        )
+        inner.add(d2m.DmaWaitOp.create(operands=[inner.value(dma)]))
+
+    if plan.name == "matmul":
+        starts = _starts(plan, make, core[0])
+
+        def read_step(inner: Maker, k: SSAValue) -> None:
+            read(inner, 0, [starts[0], k])
+            read(inner, 1, [add(inner, starts[1], k), core[1]])
+
+        _steps(plan, make, read_step)
+        return
+    for position, part in enumerate(plan.parts[:-1]):
+        repeated = [dim - 2 in part.repeated for dim in range(2)]
+        pairs = zip(repeated, core, strict=True)
+        read(make, position, [make.index(0) if repeat else here for repeat, here in pairs])
+
+
+def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
+    """Of a product: the row of blocks of the left, and the first one of the right."""
+    left, right, result = (part.grid[0] for part in plan.parts)
+    batch = prod(plan.parts[-1].layout.logical_shape[:-2])
+    if batch == 1:
+        return [y, make.index(0)]
+    rows = make.index(result // batch)
+    row = y if left == result else make.value(arith.RemSIOp(y, rows))
+    if right == plan.steps:
+        return [row, make.index(0)]
+    number = make.value(arith.FloorDivSIOp(y, rows))
+    return [row, make.value(arith.MuliOp(number, make.index(plan.steps)))]
+
+
+def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
+    output = _acquire(make, d2m.ReserveOp, cbs[-1])
+
+    def calculate(inner: Maker) -> None:
+        operands = [_acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
+        operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
+        properties: dict[str, Any] = {}
+        if plan.name in REDUCTIONS:
+            scaler = d2m.FullOp.create(
+                properties={"value": FloatAttr(1.0, f32)},
+                result_types=[tensor_of((1, 1), plan.dtype)],
+            )
+            operands.append(inner.value(scaler))
+            dims = ArrayAttr([IntegerAttr(dim, i64) for dim in plan.dims])
+            properties["parameters"] = DictionaryAttr({"dims": dims})
+        empty = inner.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
+        value = inner.value(linalg_generic(plan.name, operands, empty, properties))
+        inner.add(d2m.StoreOp.create(operands=[value, output]))
+
+    if plan.name == "matmul":
+        _steps(plan, make, lambda inner, k: calculate(inner))
+    else:
+        calculate(make)
+    _acquire(make, d2m.WaitOp, cbs[-1])
+
+
+def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValue:
+    """The first row or column of a block everywhere in one of the result's shape."""
+    dims = plan.parts[position].repeated
+    if not dims:
+        return block
+    empty = make.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
+    numbers = ArrayAttr([IntegerAttr(dim, i64) for dim in dims])
+    properties = {"parameters": DictionaryAttr({"dims": numbers})}
+    return make.value(linalg_generic("broadcast", [block], empty, properties))
+
+
+def _steps(plan: _Plan, make: Maker, body: Callable[[Maker, SSAValue], None]) -> None:
+    """The blocks along the inner dimension of a product."""
+    block = Block(arg_types=[IndexType()])
+    block.args[0].name_hint = "k"
+    body(Maker.at_end(block, plan.op), block.args[0])
+    block.add_op(scf.YieldOp())
+    first, last, step = (
+        make.value(arith.ConstantOp(IntegerAttr(n, IndexType()))) for n in (0, plan.steps, 1)
+    )
+    make.add(scf.ForOp(first, last, step, [], Region(block)))

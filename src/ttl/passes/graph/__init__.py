@@ -1,0 +1,1 @@
+"""StableHLO to the calls of ttnn that a flatbuffer holds."""

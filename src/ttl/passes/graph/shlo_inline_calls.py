@@ -1,0 +1,67 @@
+"""shlo-inline-calls: the private functions that jax makes are put where they are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ttl.diagnostics import RuleBroken, codes
+
+from ..module_pass import cannot_compile, erase
+
+
+@dataclass(frozen=True)
+class ShloInlineCalls(ModulePass):
+    name = "shlo-inline-calls"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
+        for function in functions.values():
+            if not _is_private(function):
+                _inline_all(function, functions)
+        for function in functions.values():
+            if _is_private(function):
+                erase(function)
+
+
+def _is_private(function: func.FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+def _inline_all(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
+    """Functions that call themselves cannot be inlined; StableHLO has none."""
+    chain: dict[func.CallOp, tuple[str, ...]] = {}
+    while calls := [each for each in function.body.walk() if isinstance(each, func.CallOp)]:
+        for call in calls:
+            name = call.callee.root_reference.data
+            before = chain.pop(call, ())
+            callee = functions.get(name)
+            if callee is None or callee.is_declaration or name in before:
+                problem = "calls itself" if name in before else "has no body"
+                broken = RuleBroken(codes.GRAPH_NOT_LOWERED, f"function @{name} {problem}")
+                raise cannot_compile(broken, call)
+            inlined = _inline(call, callee)
+            chain.update(dict.fromkeys(inlined, (*before, name)))
+
+
+def _inline(call: func.CallOp, callee: func.FuncOp) -> list[func.CallOp]:
+    """Put a copy of the body in the place of the call; the calls in it."""
+    block = callee.body.clone().block
+    inner = [each for each in block.walk() if isinstance(each, func.CallOp)]
+    end = block.last_op
+    assert isinstance(end, func.ReturnOp)
+    for result, value in zip(call.results, list(end.operands), strict=True):
+        result.replace_all_uses_with(value)
+    erase(end)
+    for argument, value in zip(block.args, call.operands, strict=True):
+        argument.replace_all_uses_with(value)
+    while block.args:
+        block.erase_arg(block.args[-1])
+    Rewriter.inline_block(block, InsertPoint.before(call))
+    erase(call)
+    return inner

@@ -1,0 +1,425 @@
+"""shlo-to-ttir: StableHLO becomes ttir, with one ttir.tt_lang_op for each call of one.
+
+Operations without a counterpart are put together from others: a general product from permutations,
+reshapes and a matrix product, a reduction with a start value from one without, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, prod
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DictionaryAttr,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    StringAttr,
+    TensorType,
+    TupleType,
+    i1,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.dialects import stablehlo, ttir
+from ttl.dialects.graph import Tensor, as_text
+from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
+
+from ..module_pass import Maker, cannot_compile, erase
+
+# What is called otherwise in the table of graph operations.
+_NAMES = {
+    "cosine": "cos", "exponential": "exp", "exponential_minus_one": "expm1",
+    "log_plus_one": "log1p", "logistic": "sigmoid", "negate": "neg", "power": "pow",
+    "remainder": "fmod", "round_nearest_even": "round", "sine": "sin",
+}  # fmt: skip
+_LOGICAL = {"and": "logical_and", "not": "logical_not", "or": "logical_or", "xor": "logical_xor"}
+_COMPARISONS = {name: name.lower() for name in stablehlo.DIRECTIONS}
+# The reduction, its operation on two values, and the value that changes nothing.
+_REDUCERS: dict[str, tuple[str, str, float]] = {
+    "add": ("sum", "add", 0),
+    "multiply": ("prod", "multiply", 1),
+    "maximum": ("max", "maximum", -inf),
+    "minimum": ("min", "minimum", inf),
+    "or": ("max", "maximum", 0),
+    "and": ("min", "minimum", 1),
+}
+
+
+@dataclass(frozen=True)
+class ShloToTtir(ModulePass):
+    name = "shlo-to-ttir"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+            _Conversion(function).run()
+
+
+@dataclass
+class _Conversion:
+    """One function. Tuples are taken apart: `tuples` has the elements of each."""
+
+    function: func.FuncOp
+    tuples: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        if self.function.is_declaration:
+            return
+        for op in list(self.function.body.walk()):
+            if isinstance(op, func.ReturnOp):
+                self._return(op)
+            elif op.dialect_name() in ("stablehlo", "chlo"):
+                self._convert(op)
+            elif op.dialect_name() not in ("ttir", "builtin"):
+                raise _no_counterpart(op)
+        for op in reversed(list(self.function.body.block.ops)):
+            if op.dialect_name() in ("stablehlo", "chlo"):
+                erase(op)
+
+    def _convert(self, op: Operation) -> None:
+        if isinstance(op, stablehlo.TupleOp):
+            self.tuples[op.result] = list(op.val)
+        elif isinstance(op, stablehlo.GetTupleElementOp):
+            op.result.replace_all_uses_with(self._elements(op)[op.index.value.data])
+        elif isinstance(op, stablehlo.CustomCallOp):
+            self._call(op)
+        else:
+            graph = _Graph(Maker.before(op))
+            made = _converter(op)(graph, op)
+            op.results[0].replace_all_uses_with(_wrapped(graph, op, made))
+
+    def _elements(self, op: stablehlo.GetTupleElementOp) -> list[SSAValue]:
+        if op.operand not in self.tuples:
+            raise _no_counterpart(op, "a tuple that is an argument, or one in another")
+        return self.tuples[op.operand]
+
+    def _call(self, op: stablehlo.CustomCallOp) -> None:
+        made = _tt_lang_op(op)
+        results: list[SSAValue] = list(made.results)
+        if len(op.outputs) == 1 and isinstance(op.outputs[0].type, TupleType):
+            self.tuples[op.outputs[0]] = results
+        else:
+            for old, new in zip(op.outputs, results, strict=True):
+                old.replace_all_uses_with(new)
+
+    def _return(self, op: func.ReturnOp) -> None:
+        """A tuple that is returned becomes several results."""
+        values = [part for value in op.operands for part in self.tuples.get(value, [value])]
+        if len(values) != len(op.operands):
+            Maker.before(op).add(func.ReturnOp(*values))
+            erase(op)
+        inputs = list(self.function.function_type.inputs)
+        self.function.function_type = FunctionType.from_lists(inputs, [v.type for v in values])
+
+
+class _Graph:
+    """Adds ttir operations at a point."""
+
+    def __init__(self, maker: Maker):
+        self.maker = maker
+
+    def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
+        return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
+
+    def full(self, value: float, type: Tensor) -> SSAValue:
+        return self.add("full", [], type, shape=list(type.get_shape()), fill_value=float(value))
+
+    def reshape(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        if shape_of(value) == shape:
+            return value
+        return self.add("reshape", [value], _type(value, shape), shape=list(shape))
+
+    def permute(self, value: SSAValue, order: tuple[int, ...]) -> SSAValue:
+        if order == tuple(range(len(order))):
+            return value
+        sizes = shape_of(value)
+        result = _type(value, tuple(sizes[dim] for dim in order))
+        return self.add("permute", [value], result, permutation=list(order))
+
+
+def _type(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
+    return TensorType(element_of(like), shape)
+
+
+Converter = Callable[[_Graph, Any], SSAValue]
+
+
+def _converter(op: Operation) -> Converter:
+    found = _CONVERTERS.get(type(op))
+    if found is not None:
+        return found
+    name = op.name.partition(".")[2]
+    is_logical = name in _LOGICAL and element_of(op.results[0]) == i1
+    name = _LOGICAL[name] if is_logical else _NAMES.get(name, name)
+    if name not in ttir.MATH:
+        raise _no_counterpart(op)
+    return lambda graph, op: graph.add(name, list(op.operands), op.results[0].type)
+
+
+# The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
+# operations can give more than they hold.
+_GROWING = (
+    "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
+    "subtract",
+)  # fmt: skip
+
+
+def _wrapped(graph: _Graph, op: Operation, value: SSAValue) -> SSAValue:
+    """What does not fit the bits of an integer wraps around."""
+    element, type = element_of(value), tensor_type(value)
+    if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
+        return value
+    if element.width.data not in (8, 16) or op.name.partition(".")[2] not in _GROWING:
+        return value
+    span = float(2**element.width.data)
+
+    def number(amount: float) -> SSAValue:
+        return graph.full(amount, _type(value, ()))
+
+    moved = graph.add("add", [value, number(span / 2)], type)
+    rest = graph.add("fmod", [moved, number(span)], type)
+    is_below = graph.add("lt", [rest, number(0)], TensorType(i1, shape_of(value)))
+    rest = graph.add("where", [is_below, graph.add("add", [rest, number(span)], type), rest], type)
+    return graph.add("subtract", [rest, number(span / 2)], type)
+
+
+# Operations with a form of their own --------------------------------------------------------------
+
+
+def _convert_type(graph: _Graph, op: stablehlo.ConvertOp) -> SSAValue:
+    if op.operand.type == op.result.type:
+        return op.operand
+    if element_of(op.result) == i1:  # the truth of a number, not its last bit
+        zero = graph.full(0, _type(op.operand, ()))
+        return graph.add("ne", [op.operand, zero], op.result.type)
+    return graph.add("typecast", [op.operand], op.result.type)
+
+
+def _clamp(graph: _Graph, op: stablehlo.ClampOp) -> SSAValue:
+    low = graph.add("maximum", [op.operand, op.min], op.result.type)
+    return graph.add("minimum", [low, op.max], op.result.type)
+
+
+def _compare(graph: _Graph, op: stablehlo.CompareOp) -> SSAValue:
+    name = _COMPARISONS[op.comparison_direction.data]
+    return graph.add(name, [op.lhs, op.rhs], op.result.type)
+
+
+def _select(graph: _Graph, op: stablehlo.SelectOp) -> SSAValue:
+    return graph.add("where", [op.pred, op.on_true, op.on_false], op.result.type)
+
+
+def _broadcast(graph: _Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
+    """Sizes of 1 are put where the operand has no dimension, then all of them grow."""
+    given, wanted = shape_of(op.operand), shape_of(op.result)
+    order = tuple(sorted(range(len(op.dims)), key=lambda dim: op.dims[dim]))
+    value = graph.permute(op.operand, order)
+    sizes = [1] * len(wanted)
+    for dim, place in enumerate(op.dims):
+        sizes[place] = given[dim]
+    value = graph.reshape(value, tuple(sizes))
+    if shape_of(value) == wanted:
+        return value
+    return graph.add("expand", [value], op.result.type, shape=list(wanted))
+
+
+def _transpose(graph: _Graph, op: stablehlo.TransposeOp) -> SSAValue:
+    return graph.permute(op.operand, op.dims)
+
+
+def _reshape(graph: _Graph, op: stablehlo.ReshapeOp) -> SSAValue:
+    return graph.reshape(op.operand, shape_of(op.result))
+
+
+def _concatenate(graph: _Graph, op: stablehlo.ConcatenateOp) -> SSAValue:
+    dim = op.dimension.value.data
+    return graph.add("concat", list(op.inputs), op.result.type, dim=dim)
+
+
+def _slice(graph: _Graph, op: stablehlo.SliceOp) -> SSAValue:
+    return graph.add(
+        "slice",
+        [op.operand],
+        op.result.type,
+        begins=list(ints(op.start_indices)),
+        ends=list(ints(op.limit_indices)),
+        step=list(ints(op.strides)),
+    )
+
+
+def _gather(graph: _Graph, op: stablehlo.GatherOp) -> SSAValue:
+    """Rows of a table: the dimension that is indexed comes first, all others are columns."""
+    dim = op.taken
+    if dim is None:
+        raise _no_counterpart(op, "a gather of more than elements along one dimension")
+    shape = shape_of(op.operand)
+    others = tuple(d for d in range(len(shape)) if d != dim)
+    left = tuple(shape[d] for d in others)
+    table = graph.permute(op.operand, (dim, *others))
+    table = graph.reshape(table, (shape[dim], prod(left)))
+    indices = graph.reshape(op.start_indices, op.indices_shape)
+    rows = _type(op.result, (*op.indices_shape, prod(left)))
+    value = graph.add("embedding", [indices, table], rows)
+    value = graph.reshape(value, (*op.indices_shape, *left))
+    offsets = op.dimension_numbers.data.offset_dims
+    counted = iter(range(len(op.indices_shape)))
+    columns = {place: len(op.indices_shape) + n for n, place in enumerate(offsets)}
+    rank = len(shape_of(op.result))
+    return graph.permute(
+        value, tuple(columns[d] if d in columns else next(counted) for d in range(rank))
+    )
+
+
+def _divide(graph: _Graph, op: stablehlo.BinaryOp) -> SSAValue:
+    """A quotient of integers is rounded towards 0: what is left over is taken off before."""
+    value = op.lhs
+    if not isinstance(element_of(op.result), AnyFloat):
+        rest = graph.add("fmod", [op.lhs, op.rhs], op.result.type)
+        value = graph.add("subtract", [op.lhs, rest], op.result.type)
+    return graph.add("divide", [value, op.rhs], op.result.type)
+
+
+def _iota(graph: _Graph, op: stablehlo.IotaOp) -> SSAValue:
+    dim = op.iota_dimension.value.data
+    return graph.add("arange", [], op.result.type, shape=list(shape_of(op.result)), dim=dim)
+
+
+def _constant(graph: _Graph, op: stablehlo.ConstantOp) -> SSAValue:
+    if prod(shape_of(op.result)) and op.value.is_splat():
+        value = op.value.get_values()[0]
+        is_truth = element_of(op.result) == i1  # of which the bits may be those of -1
+        return graph.full(float(bool(value) if is_truth else value), op.result.type)
+    made = ttir.ConstantOp.create(result_types=[op.result.type], attributes={"value": op.value})
+    return graph.maker.value(made)
+
+
+def _dot_general(graph: _Graph, op: stablehlo.DotGeneralOp) -> SSAValue:
+    (left_batch, right_batch), (left_gone, right_gone) = op.batching, op.contracting
+    left_free, right_free = op.free
+    left, right = shape_of(op.lhs), shape_of(op.rhs)
+    batch = (prod(left[dim] for dim in left_batch),) if left_batch else ()
+    rows = prod(left[dim] for dim in left_free)
+    columns = prod(right[dim] for dim in right_free)
+    inner = prod(left[dim] for dim in left_gone)
+    a = graph.permute(op.lhs, (*left_batch, *left_free, *left_gone))
+    b = graph.permute(op.rhs, (*right_batch, *right_gone, *right_free))
+    a = graph.reshape(a, (*batch, rows, inner))
+    b = graph.reshape(b, (*batch, inner, columns))
+    product = graph.add("matmul", [a, b], _type(op.result, (*batch, rows, columns)))
+    return graph.reshape(product, shape_of(op.result))
+
+
+def _reduce(graph: _Graph, op: stablehlo.ReduceOp) -> SSAValue:
+    reducer = op.reducer.data.removeprefix("stablehlo.")
+    if reducer not in _REDUCERS:
+        raise _no_counterpart(op, f"a reduction that applies {op.reducer.data}")
+    name, pair, neutral = _REDUCERS[reducer]
+    dims = list(ints(op.dimensions))
+    value = op.input
+    if dims:
+        value = graph.add(name, [value], op.result.type, dim_arg=dims, keep_dim=False)
+    if _is_neutral(op.init, neutral):
+        return value
+    return graph.add(pair, [value, op.init], op.result.type)
+
+
+def _is_neutral(init: SSAValue, neutral: float) -> bool:
+    made = init.owner
+    if not isinstance(made, ttir.MATH["full"]):
+        return False
+    value = made.values()["fill_value"]
+    element = element_of(init)
+    if isinstance(element, IntegerType) and abs(neutral) == inf:
+        bits = element.width.data
+        return bool(value == (-(2.0 ** (bits - 1)) if neutral < 0 else float(2 ** (bits - 1) - 1)))
+    return bool(value == neutral)
+
+
+_CONVERTERS: dict[type[Operation], Converter] = {
+    stablehlo.ConvertOp: _convert_type,
+    stablehlo.ClampOp: _clamp,
+    stablehlo.CompareOp: _compare,
+    stablehlo.SelectOp: _select,
+    stablehlo.BroadcastInDimOp: _broadcast,
+    stablehlo.TransposeOp: _transpose,
+    stablehlo.ReshapeOp: _reshape,
+    stablehlo.ConcatenateOp: _concatenate,
+    stablehlo.SliceOp: _slice,
+    stablehlo.GatherOp: _gather,
+    stablehlo.BINARY["divide"]: _divide,
+    stablehlo.IotaOp: _iota,
+    stablehlo.ConstantOp: _constant,
+    stablehlo.DotGeneralOp: _dot_general,
+    stablehlo.ReduceOp: _reduce,
+}
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+_REQUIRED = ("kernel_id", "version_tag", "arg_roles")
+
+
+def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
+    if op.call_target_name.data != stablehlo.TT_LANG_TARGET:
+        raise _no_counterpart(op, f"a call of @{op.call_target_name.data}")
+    attributes = _frontend_attributes(op)
+    roles = [role.strip() for role in attributes["arg_roles"].data.split(",")]
+    types = _result_types(op)
+    ins, outs = roles.count("in"), roles.count("out")
+    if not outs or outs != len(types):
+        raise _wrong_call(op, f"{outs} operands are `out`, and it has {len(types)} results")
+    inputs = list(op.inputs)
+    if len(inputs) == ins:  # without the outputs: they are made here
+        inputs += [_empty(op, type) for type in types]
+    elif len(inputs) != ins + outs:
+        raise _wrong_call(
+            op, f"it has {len(inputs)} operands, and its roles are {', '.join(roles)}"
+        )
+    made = ttir.TTLangOp.create(operands=inputs, result_types=types, attributes=attributes)
+    Maker.before(op).add(made)
+    return made
+
+
+def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
+    given = op.attributes.get(stablehlo.FRONTEND_ATTRIBUTES)
+    pairs = given.data.items() if isinstance(given, DictionaryAttr) else ()
+    found = {name: as_text(value) for name, value in pairs}
+    for name in _REQUIRED:
+        value = found.get(name)
+        if not isinstance(value, StringAttr) or not value.data:
+            raise _wrong_call(op, f"it has no `{name}` in {stablehlo.FRONTEND_ATTRIBUTES}")
+    spec = found.get("shard_spec", StringAttr(""))
+    return {**{name: found[name] for name in _REQUIRED}, "shard_spec": spec}
+
+
+def _result_types(op: stablehlo.CustomCallOp) -> list[Attribute]:
+    types: list[Attribute] = [result.type for result in op.outputs]
+    if len(types) == 1 and isinstance(types[0], TupleType):
+        types = list(types[0].types)
+    if not all(isinstance(type, TensorType) for type in types):
+        raise _wrong_call(op, "its results are not tensors")
+    return types
+
+
+def _empty(op: Operation, type: Any) -> SSAValue:
+    return _Graph(Maker.before(op)).add("empty", [], type, shape=list(type.get_shape()))
+
+
+def _wrong_call(op: Operation, problem: str) -> CompileError:
+    message = f"this call of @{stablehlo.TT_LANG_TARGET} is wrong: {problem}"
+    return cannot_compile(RuleBroken(codes.WRONG_TT_LANG_CALL, message), op)
+
+
+def _no_counterpart(op: Operation, what: str = "") -> CompileError:
+    types = ", ".join(str(value.type) for value in (*op.operands, *op.results))
+    message = f"{what or op.name} ({types}) is not among the operations that are lowered to ttnn"
+    helps = ("write it with other operations, or as a TT-Lang operation",)
+    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)

@@ -1,0 +1,195 @@
+"""ttnn-lower-tt-lang-to-generic: a resolved TT-Lang operation becomes a ttnn.generic.
+
+Arguments of its kernels:
+* compile-time: the indices of all buffers; for data movement kernels also a marker for each
+  operand, which the runtime replaces by the words of the TensorAccessorArgs of the live buffer;
+* common runtime: the addresses of the kernel's tensors, then of the scratch tensor of its pipes,
+  then the global semaphores;
+* runtime, of a core: words.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.dialects import ttnn
+from ttl.dialects.graph import to_attribute
+from ttl.semantics.tensor_layout import TensorLayout
+
+from ..module_pass import Maker, cannot_compile, erase
+from .kernel_artifact import ArtifactBuffer, ArtifactKernel, KernelArtifact, read_artifact
+
+SCRATCH_ALIGNMENT = 32
+# tt-metal wants to hear about every buffer that there could be, on any chip.
+UNPACK_MODES = 64
+
+
+@dataclass(frozen=True)
+class TtnnLowerTtLangToGeneric(ModulePass):
+    name = "ttnn-lower-tt-lang-to-generic"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in [each for each in op.walk() if isinstance(each, ttnn.TTLangOp)]:
+            _lower(each)
+
+
+def _lower(op: ttnn.TTLangOp) -> None:
+    artifact = _artifact(op)
+    tensors, additional = list(op.inputs), []
+    if artifact.scratch_bytes:
+        tensors.append(_scratch(op, artifact))
+    for _ in range(artifact.global_semaphores):
+        additional.append(_global_semaphore(op, artifact))
+    program = _program(artifact, len(op.inputs), len(tensors))
+    debug = json.dumps(artifact.debug, sort_keys=True) if artifact.debug else ""
+    generic = ttnn.GenericOp.of(tensors, additional, program, debug)
+    Maker.before(op).add(generic)
+    for scratch in tensors[len(op.inputs) :]:
+        after = Maker(InsertPoint.after(generic), op)
+        after.add(ttnn.DeallocateOp(operands=[scratch]))
+    for init, output in zip(op.inits, list(op.outputs), strict=True):
+        output.replace_all_uses_with(init)
+    erase(op)
+
+
+def _artifact(op: ttnn.TTLangOp) -> KernelArtifact:
+    text = op.text_of("kernel_artifact")
+    if not text:
+        raise _wrong(op, "has no kernel_artifact: run ttnn-resolve-tt-lang-kernels first")
+    try:
+        artifact = read_artifact(text)
+    except ValueError as error:
+        raise _wrong(op, f"has a wrong kernel_artifact: {error}") from None
+    for position, kernel in enumerate(artifact.kernels):
+        for index in kernel.tensor_indices:
+            if index >= len(op.inputs):
+                path = f"kernels[{position}].tensor_indices"
+                problem = f"{path} names tensor {index} of {len(op.inputs)}"
+                raise _wrong(op, f"has a wrong kernel_artifact: {problem}")
+    return artifact
+
+
+def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
+    message = f"the TT-Lang operation '{op.kernel_id.data}' {problem}"
+    return cannot_compile(RuleBroken(codes.WRONG_KERNEL_ARTIFACT, message), op)
+
+
+# Tensors and semaphores that kernels have beside the operands -------------------------------------
+
+
+def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
+    """A row of f32 in the L1 of every core: counters, which start at 0."""
+    aligned = -(-artifact.scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+    shape = (artifact.num_cores, max(1, aligned // 4))
+    layout = TensorLayout(
+        "(d0, d1) -> (d0, d1)", (shape[0], 1), (1, shape[1]), False, "f32", "l1", "height_sharded",
+        artifact.core_ranges,
+    )  # fmt: skip
+    type = ttnn.with_layout(TensorType(f32, shape), layout)
+    zeros = ttnn.MATH["full"].of([], type, shape=list(shape), fill_value=0.0)
+    return Maker.before(op).value(zeros, "scratch")
+
+
+def _global_semaphore(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
+    made = ttnn.CreateGlobalSemaphoreOp.create(
+        result_types=[ttnn.GlobalSemaphoreType()],
+        attributes={
+            "core_ranges": to_attribute(_core_ranges(artifact)),
+            "initial_value": to_attribute(0),
+        },
+    )
+    return Maker.before(op).value(made)
+
+
+# The program, in the words of the flatbuffer ------------------------------------------------------
+
+
+def _program(artifact: KernelArtifact, operands: int, tensors: int) -> dict[str, Any]:
+    extra = [_argument("BufferAddressOfTensor", tensor_idx=i) for i in range(operands, tensors)]
+    extra += [
+        _argument("GlobalSemaphore", global_semaphore_index=tensors + i)
+        for i in range(artifact.global_semaphores)
+    ]
+    return {
+        "kernels": [_kernel(kernel, artifact, operands, extra) for kernel in artifact.kernels],
+        "semaphores": [
+            {
+                "id": index,
+                "core_type": "WORKER",
+                "core_ranges": _core_ranges(artifact),
+                "initial_value": value,
+            }
+            for index, value in artifact.semaphores
+        ],
+        "cbs": [_buffer(buffer, artifact) for buffer in artifact.buffers],
+    }
+
+
+def _kernel(
+    kernel: ArtifactKernel, artifact: KernelArtifact, operands: int, extra: list[dict[str, Any]]
+) -> dict[str, Any]:
+    arguments = [_argument("CBBufferIndex", buffer_index=b.index) for b in artifact.buffers]
+    if not kernel.is_compute:
+        arguments += [_argument("TensorAccessorArgs", operand_index=i) for i in range(operands)]
+    addresses = [_argument("BufferAddressOfTensor", tensor_idx=i) for i in kernel.tensor_indices]
+    return {
+        "source": kernel.source,
+        "source_type": "SOURCE_CODE",
+        "config": {kernel.config_type: _config(kernel, artifact)},
+        "core_ranges": _core_ranges(artifact),
+        "ct_args": {"args": arguments},
+        "rt_args": [
+            {
+                "core_coord": {"x": core[0], "y": core[1]},
+                "args": [_argument("Scalar", value=word) for word in words],
+            }
+            for core, words in kernel.runtime_args
+        ],
+        "common_rt_args": {"args": addresses + extra},
+    }
+
+
+def _config(kernel: ArtifactKernel, artifact: KernelArtifact) -> dict[str, Any]:
+    if not kernel.is_compute:
+        return {}
+    wide = {buffer.index for buffer in artifact.buffers if buffer.unpack_to_dest_fp32}
+    modes = ["UnpackToDestFp32" if i in wide else "Default" for i in range(UNPACK_MODES)]
+    return {
+        "math_fidelity": kernel.math_fidelity,
+        **kernel.flags,
+        "unpack_to_dest_modes": modes if wide else [],
+    }
+
+
+def _argument(kind: str, **fields: int) -> dict[str, Any]:
+    return {"arg": {f"KernelArg{kind}": fields}}
+
+
+def _buffer(buffer: ArtifactBuffer, artifact: KernelArtifact) -> dict[str, Any]:
+    form = {"buffer_index": buffer.index, "dtype": buffer.data_format}
+    return {
+        "total_size": buffer.total_size,
+        "core_range": _core_ranges(artifact),
+        "formats": [{**form, "page_size": buffer.page_size}],
+    }
+
+
+def _core_ranges(artifact: KernelArtifact) -> dict[str, Any]:
+    def corner(core: tuple[int, int]) -> dict[str, int]:
+        return {"x": core[0], "y": core[1]}
+
+    return {
+        "core_ranges": [
+            {"start_coord": corner(first), "end_coord": corner(last)}
+            for first, last in artifact.core_ranges
+        ]
+    }

@@ -1,0 +1,115 @@
+"""ttnn-resolve-tt-lang-kernels: the artifact of every TT-Lang operation that has none yet.
+
+It is asked for from a Python function, which is imported only if there is such an operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.passes import ModulePass
+
+from ttl.diagnostics import CompileError, RuleBroken, TTLError, codes
+from ttl.dialects import ttnn
+from ttl.dialects.graph import shape_of
+
+from ..module_pass import cannot_compile
+
+Resolver = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class TtnnResolveTtLangKernels(ModulePass):
+    name = "ttnn-resolve-tt-lang-kernels"
+
+    mesh_shape: str | tuple[int, ...] = ""
+    python_module: str = "tt_torch.tt_lang"
+    python_function: str = "resolve_operation"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = [each for each in op.walk() if isinstance(each, ttnn.TTLangOp)]
+        unresolved = [each for each in found if not each.text_of("kernel_artifact")]
+        if not unresolved:
+            return
+        mesh = self._mesh(unresolved[0])
+        resolver = self._resolver(unresolved)
+        for each in unresolved:
+            artifact = _resolve(resolver, each, mesh)
+            each.attributes["kernel_artifact"] = StringAttr(artifact)
+
+    def _mesh(self, op: ttnn.TTLangOp) -> list[int]:
+        if not isinstance(self.mesh_shape, str):
+            return list(self.mesh_shape)
+        if not self.mesh_shape.strip():
+            return [1]
+        sizes = []
+        for part in (part.strip() for part in self.mesh_shape.split(",")):
+            if not part:
+                raise _failed(op, f"mesh-shape contains an empty component: '{self.mesh_shape}'")
+            if not (part.isascii() and part.isdecimal()):
+                message = f"mesh-shape component '{part}' is not a non-negative integer"
+                raise _failed(op, message)
+            sizes.append(int(part))
+        return sizes
+
+    def _resolver(self, unresolved: list[ttnn.TTLangOp]) -> Resolver:
+        try:
+            found = getattr(import_module(self.python_module), self.python_function)
+        except Exception as error:  # the module is the user's: it may raise anything
+            message = (
+                f"{len(unresolved)} unresolved tt-lang kernel(s): the "
+                f"{self.python_module}.{self.python_function} entry point is not importable: "
+                f"{error}"
+            )
+            help_text = "install what has it, or name another with python-module, python-function"
+            raise _failed(unresolved[0], message, help_text) from error
+        resolver: Resolver = found
+        return resolver
+
+
+def _resolve(resolver: Resolver, op: ttnn.TTLangOp, mesh: list[int]) -> str:
+    kernel = op.kernel_id.data
+    optional = {"shard_spec": op.text_of("shard_spec")} if op.text_of("shard_spec") else {}
+    try:
+        artifact = resolver(
+            operation_id=kernel,
+            version_tag=op.version_tag.data,
+            shapes=[list(shape_of(each)) for each in op.inputs],
+            dtypes=[_element_text(each.type) for each in op.inputs],
+            layouts=[_layout_text(each.type) for each in op.inputs],
+            mesh_shape=list(mesh),
+            arg_roles=op.arg_roles.data,
+            **optional,
+        )
+    except TTLError as error:
+        failed = _failed(op, f"tt-lang resolve failed for kernel '{kernel}'")
+        raise CompileError(*failed.diagnostics, *error.diagnostics) from error
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise _failed(op, f"tt-lang resolve failed for kernel '{kernel}': {text}") from error
+    if not artifact:
+        raise _failed(op, f"tt-lang resolve returned an empty artifact for kernel '{kernel}'")
+    try:
+        return artifact.decode() if isinstance(artifact, bytes) else str(artifact)
+    except UnicodeDecodeError as error:
+        message = f"tt-lang resolve failed for kernel '{kernel}': the artifact is no text: {error}"
+        raise _failed(op, message) from None
+
+
+def _element_text(type: Any) -> str:
+    assert isinstance(type, TensorType)
+    return str(type.element_type)
+
+
+def _layout_text(type: Any) -> str:
+    layout = ttnn.layout_of(type)
+    return "" if layout is None else f"#ttnn.ttnn_layout<{layout}>"
+
+
+def _failed(op: ttnn.TTLangOp, message: str, *helps: str) -> CompileError:
+    return cannot_compile(RuleBroken(codes.RESOLVE_FAILED, message, helps=helps), op)

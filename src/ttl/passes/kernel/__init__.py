@@ -1,0 +1,1 @@
+"""Calls of the chip, then C++."""

@@ -1,0 +1,348 @@
+"""convert-ttl-to-ttkernel: the user's operations become calls of the chip's kernel interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i1,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import ttkernel, ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.types import Shape
+
+from ..module_pass import Maker, branch_end, erase, kernels, target_of, thread_of
+from ..node_to_node.node_calls import Corners, minus, node_count
+from ..node_to_node.pipe_conversions import (
+    PIPE_CONVERSIONS,
+    copy_pipe,
+    wait_receive,
+    wait_receives,
+    wait_send,
+)
+from ..node_to_node.semaphore_calls import SEMAPHORE_CONVERSIONS
+from .compute_calls import COMPUTE_CONVERSIONS
+from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
+from .print_calls import print_calls
+from .row_copies import RowCopy, copy_rows, rows_of
+
+
+class ConvertTtlToTtkernel(ModulePass):
+    name = "convert-ttl-to-ttkernel"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        api = target_of(op).device_api
+        for kernel in kernels(op):
+            convert_kernel(KernelConverter(kernel, api))
+
+
+def convert_kernel(converter: KernelConverter) -> None:
+    converted = [op for op in converter.kernel.walk() if type(op) in CONVERSIONS]
+    _make_accessors(converter)
+    for op in converted:
+        CONVERSIONS[type(op)](converter, op, Maker.before(op))
+    for op in reversed(converted):
+        erase(op)
+    _drop_arguments(converter.kernel)
+    _complete_signals(converter.kernel)
+
+
+def _complete_signals(kernel: func.FuncOp) -> None:
+    """Nothing is under way when a kernel ends: the next launch sets the words anew."""
+    make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
+    names = {op.name for op in kernel.walk()}
+    if names & {"ttkernel.noc_inline_dw_write", *_MULTICASTS}:
+        call(make, "noc_async_write_barrier")
+    if "ttkernel.noc_semaphore_inc" in names:
+        call(make, "noc_async_atomic_barrier")
+
+
+_MULTICASTS = {f"ttkernel.noc_semaphore_set_multicast{form}" for form in ("", "_loopback_src")}
+
+
+def _make_accessors(converter: KernelConverter) -> None:
+    """Tensors are arguments no more: their addresses are common runtime arguments."""
+    body = converter.kernel.body.block
+    make = Maker(InsertPoint.at_start(body), converter.kernel)
+    positions = converter.kernel.attributes["ttl.crta_indices"]
+    assert isinstance(positions, ArrayAttr)
+    for number, (argument, position) in enumerate(zip(body.args, positions, strict=True)):
+        name = argument.name_hint or f"tensor_{number}"
+        accessor = ttkernel.TensorAccessorOp.create(
+            properties={"tensor": position, "argument": IntegerAttr(number, i64)},
+            result_types=[ttkernel.AccessorType(StringAttr(name))],
+        )
+        converter.accessors[argument] = make.value(accessor, name)
+
+
+def _drop_arguments(kernel: func.FuncOp) -> None:
+    body = kernel.body.block
+    for argument in list(body.args):
+        body.erase_arg(argument, safe_erase=False)
+    kernel.properties["function_type"] = FunctionType.from_lists([], [])
+
+
+# Buffers ------------------------------------------------------------------------------------------
+
+
+def bind_buffer(self: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> None:
+    name, data_format = op.buffer.root_reference, op.result.type.tile.dtype.data_format
+    assert op.index is not None
+    argument = ttkernel.CompileTimeArgOp.create(
+        properties={"index": op.index},
+        result_types=[ttkernel.CBType(name, StringAttr(data_format))],
+    )
+    self.circular_buffers[op.result] = make.value(argument, op.result.name_hint)
+
+
+def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None]:
+    def convert(self: KernelConverter, op: Operation, make: Maker) -> None:
+        if ttl.is_resumed(op):
+            return
+        buffer = op.operands[0]
+        assert isinstance(buffer.type, ttl.DataflowBufferType)
+        blocks = self.held.count.get(op, 1)  # those that are held already count too
+        tiles = make.index(buffer.type.block_tiles * blocks)
+        call(make, name, self.circular_buffers[buffer], tiles)
+
+    return convert
+
+
+POLLS = {True: "cb_pages_available_at_front", False: "cb_pages_reservable_at_back"}
+COMPUTE_POLLS = {True: "ask_unpacker", False: "ask_packer"}
+
+
+def can_acquire(self: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> None:
+    """One block more than the kernel holds; more than there are it cannot get."""
+    blocks = self.held.count[op]
+    assert isinstance(op.buffer.type, ttl.DataflowBufferType)
+    if blocks > op.buffer.type.block_count.value.data:
+        answer = make.value(arith.ConstantOp(IntegerAttr(0, i1)))
+    else:
+        is_wait, is_compute = op.is_wait is not None, thread_of(self.kernel) == "compute"
+        calls = COMPUTE_POLLS if is_compute else POLLS
+        tiles = make.index(op.buffer.type.block_tiles * blocks)
+        asked = ttkernel.CALLS[calls[is_wait]].create(
+            operands=[self.circular_buffers[op.buffer], tiles], result_types=[i1]
+        )
+        answer = make.value(asked, op.result.name_hint)
+    op.result.replace_all_uses_with(answer)
+
+
+# Both kinds of kernels ----------------------------------------------------------------------------
+
+
+def runtime_arg(self: KernelConverter, op: ttl.RuntimeArgOp, make: Maker) -> None:
+    argument = ttkernel.RuntimeArgOp.create(
+        properties={"index": op.index}, result_types=[op.result.type]
+    )
+    op.result.replace_all_uses_with(make.value(argument, op.result.name_hint))
+
+
+def signpost(self: KernelConverter, op: ttl.SignpostOp, make: Maker) -> None:
+    make.add(ttkernel.SignpostOp.create(properties=dict(op.properties)))
+
+
+# Data movement ------------------------------------------------------------------------------------
+
+
+def node_index(self: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> None:
+    axis = "xy"[op.dimension.value.data]
+    coordinate = call(make, f"get_absolute_logical_{axis}", returns=True).results[0]
+    coordinate.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(coordinate)
+
+
+def copy(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
+    """A page for each tile: the transfers are all under way until the barrier."""
+    if op.pipe is not None:
+        block = op.destination if op.pipe is op.source else op.source
+        copy_pipe(self, op, block_address(self, op, block, make), _block_bytes(block), make)
+        return
+    part = op.source if _kind(op.transfer) == "read" else op.destination
+    slice_op = part.owner
+    if not isinstance(slice_op, ttl.TensorSliceOp):
+        _copy_block(self, op, make)
+        return
+    block = op.destination if part is op.source else op.source
+    address = block_address(self, op, block, make)
+    tensor_shape = block_type(slice_op.tensor.type).shape or ()
+    if rows := rows_of(op, self.kernel):
+        stride = ttl.page_bytes_of(ttl.buffer_of(block))
+        copy_rows(RowCopy(rows, self.accessors[slice_op.tensor], address, stride), make)
+        return
+    first = first_page(make, list(slice_op.starts), tensor_shape)
+    accessor = self.accessors[slice_op.tensor]
+    function = "noc_async_read_page" if part is op.source else "noc_async_write_page"
+    _copy_tiles(make, function, accessor, first, address, part, tensor_shape)
+
+
+def _copy_block(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
+    """Between blocks of a node the destination reads."""
+    source = block_address(self, op, op.source, make)
+    destination = block_address(self, op, op.destination, make)
+    noc_address = ttkernel.CALLS["get_noc_addr"].create(
+        operands=[source], result_types=[ttkernel.NocAddressType()]
+    )
+    address = make.value(noc_address, f"{source.name_hint}_on_noc")
+    call(make, "noc_async_read", address, destination, make.index(_block_bytes(op.source)))
+
+
+def multicast(self: KernelConverter, op: ttl.MulticastOp, make: Maker) -> None:
+    """Every node has the buffer at the same address, and its pointer where this node has it."""
+    nodes = self.nodes()
+    source = block_address(self, op, op.source, make)
+    destination = source if not op.is_loopback else block_address(self, op, op.destination, make)
+    corners: Corners = tuple(op.place)  # type: ignore[assignment]
+    there = nodes.on_nodes(make, corners, destination, f"{destination.name_hint}_on_nodes")
+    size, count = make.index(_block_bytes(op.source)), node_count(make, corners)
+    if op.is_loopback:  # right whether the node is in the rectangle or not
+        call(make, "noc_async_write_multicast_loopback_src", source, there, size, count)
+        return
+    others = minus(make, count, nodes.is_inside(make, corners))
+    call(make, "noc_async_write_multicast", source, there, size, others)
+
+
+def _block_bytes(block: SSAValue) -> int:
+    return block_tiles(block) * ttl.page_bytes_of(ttl.buffer_of(block))
+
+
+def block_address(
+    self: KernelConverter, op: Operation, block: SSAValue, make: Maker
+) -> SSAValue:
+    """The L1 address of a block that the kernel holds."""
+    buffer = ttl.buffer_of(block)
+    name = buffer.name_hint or "buffer"
+    function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
+    pointer = call(make, function, self.circular_buffers[buffer], returns=True).results[0]
+    pointer.name_hint = f"{name}_address"
+    distance = self.held.distance(op, block)
+    if not distance:
+        return pointer
+    offset = make.index(distance * _block_bytes(block))
+    if not self.held.goes_over_edge(op, block):
+        return make.value(arith.AddiOp(pointer, offset), f"{name}_address")
+    start = _buffer_start(self, buffer, function)
+    way = make.value(arith.AddiOp(make.value(arith.SubiOp(pointer, start)), offset))
+    assert isinstance(buffer.type, ttl.DataflowBufferType)
+    size = make.index(_block_bytes(block) * buffer.type.block_count.value.data)
+    around = make.value(arith.RemSIOp(way, size))
+    return make.value(arith.AddiOp(start, around), f"{name}_address")
+
+
+def _buffer_start(self: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
+    """Before anything is pushed or popped the pointer is at the start."""
+    if buffer not in self.starts:
+        circular_buffer = self.circular_buffers[buffer]
+        assert isinstance(circular_buffer.owner, Operation)
+        make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
+        start = call(make, function, circular_buffer, returns=True).results[0]
+        start.name_hint = f"{buffer.name_hint}_start"
+        self.starts[buffer] = start
+    return self.starts[buffer]
+
+
+def _kind(transfer: SSAValue) -> str:
+    assert isinstance(transfer.type, ttl.TransferType)
+    return transfer.type.kind.data
+
+
+def _copy_tiles(
+    make: Maker,
+    function: str,
+    accessor: SSAValue,
+    first: SSAValue,
+    address: SSAValue,
+    part: SSAValue,
+    tensor_shape: Shape,
+) -> None:
+    part_type = block_type(part.type)
+    shape, dtype = part_type.shape, part_type.dtype
+    assert shape is not None and dtype is not None
+    strides = [prod(tensor_shape[d + 1 :]) for d in range(len(shape))]
+    byte_sizes = [prod(shape[d + 1 :]) * dtype.tile_bytes for d in range(len(shape))]
+
+    def dimension(inner: Maker, d: int, indices: list[SSAValue]) -> None:
+        if d < len(shape):
+            name = {1: "tile_row", 0: "tile_column"}.get(len(shape) - 1 - d, "tile_outer")
+            inner.loop(shape[d], name, lambda m, i: dimension(m, d + 1, [*indices, i]))
+            return
+        page = inner.affine(list(zip(indices, strides, strict=True)))
+        offset = inner.affine(list(zip(indices, byte_sizes, strict=True)))
+        call(inner, function, add(inner, first, page, "page"), accessor,
+             add(inner, address, offset, "address"))  # fmt: skip
+
+    dimension(make, 0, [])
+
+
+def wait_transfer(self: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
+    if _kind(op.transfer) in ("read", "write"):
+        _barrier(op, [op.transfer], make)
+    elif _kind(op.transfer) == "send":
+        wait_send(self, op.transfer, make)
+    else:
+        wait_receive(self, op.transfer, make)
+
+
+def wait_group(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
+    added = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    transfers = [add.transfer for add in added]
+    for kind in ("read", "write"):
+        _barrier(op, [transfer for transfer in transfers if _kind(transfer) == kind], make)
+    wait_receives(self, op, make)
+
+
+def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
+    """A barrier waits for everything under way: one since the last of the copies is enough."""
+    if not transfers:
+        return
+    name = f"noc_async_{_kind(transfers[0])}_barrier"
+    copies = {transfer.owner for transfer in transfers}
+    previous = op.prev_op
+    while previous is not None and previous not in copies and not previous.regions:
+        if previous.name == f"ttkernel.{name}":
+            return
+        previous = previous.prev_op
+    call(make, name)
+
+
+def drop(self: KernelConverter, op: Operation, make: Maker) -> None:
+    pass
+
+
+CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
+    ttl.BindBufferOp: bind_buffer,
+    ttl.ReserveOp: buffer_call("cb_reserve_back"),
+    ttl.WaitOp: buffer_call("cb_wait_front"),
+    ttl.CanAcquireOp: can_acquire,
+    ttl.PushOp: buffer_call("cb_push_back"),
+    ttl.PopOp: buffer_call("cb_pop_front"),
+    ttl.HandOverOp: drop,
+    ttl.HandOverTransferOp: drop,
+    ttl.ResumeTransferOp: drop,
+    **COMPUTE_CONVERSIONS,
+    ttl.RuntimeArgOp: runtime_arg,
+    ttl.SignpostOp: signpost,
+    ttl.PrintOp: print_calls,
+    ttl.NodeIndexOp: node_index,
+    ttl.TensorSliceOp: drop,
+    ttl.CopyOp: copy,
+    ttl.MulticastOp: multicast,
+    ttl.WaitTransferOp: wait_transfer,
+    ttl.GroupWaitOp: wait_group,
+    **PIPE_CONVERSIONS,
+    **SEMAPHORE_CONVERSIONS,
+}

@@ -1,0 +1,80 @@
+"""Arithmetic that is there twice is done once, and arithmetic that nobody uses not at all.
+
+xDSL has a pass of this name for operations of any kind. Calls of the chip are never merged, so what
+is left is arithmetic; looking at nothing else takes a third of the time. The vendor's compiler
+refuses an integer that is compared with itself: it is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp, Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp, MuliOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ..module_pass import erase
+
+Known = dict[Hashable, Operation]
+
+_ARITHMETIC = frozenset(Arith.operations)
+_COMMUTATIVE = (AddiOp, MuliOp)
+
+
+class Cse(ModulePass):
+    name = "cse"
+
+    def apply(self, context: Context, module: ModuleOp) -> None:
+        for function in module.ops:
+            _simplify_regions(function, {})
+
+
+def _simplify(block: Block, known: Known) -> None:
+    """`known` holds what is computed in front of the block, and then what is computed in it."""
+    for op in block.ops:
+        if type(op) in _ARITHMETIC:
+            _simplify_operation(op, known)
+        _simplify_regions(op, known)
+
+
+def _simplify_regions(op: Operation, known: Known) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            _simplify(block, known.copy())
+
+
+def _simplify_operation(op: Operation, known: Known) -> None:
+    if op.results[0].first_use is None:
+        erase(op)
+        return
+    if isinstance(op, (MinSIOp, MaxSIOp)) and op.lhs is op.rhs:
+        op.result.replace_all_uses_with(op.lhs)
+        erase(op)
+        return
+    if isinstance(op, CmpiOp) and op.lhs is op.rhs:
+        made = ConstantOp.from_int_and_width(int(_is_true_of_equals(op)), 1)
+        made.location = op.location
+        Rewriter.replace_op(op, made)
+        op = made
+    first = known.setdefault(_value_of(op), op)
+    if first is not op:
+        op.results[0].replace_all_uses_with(first.results[0])
+        erase(op)
+
+
+def _is_true_of_equals(op: CmpiOp) -> bool:
+    return op.predicate.value.data in (0, 3, 5, 7, 9)  # eq, sle, sge, ule, uge
+
+
+def _value_of(op: Operation) -> Hashable:
+    """Equal for operations that give the same value."""
+    return (
+        type(op),
+        tuple(sorted(op.operands, key=id) if isinstance(op, _COMMUTATIVE) else op.operands),
+        tuple(op.properties.items()),
+        tuple(op.attributes.items()),
+        op.results[0].type,
+    )

@@ -1,0 +1,206 @@
+"""print() as calls of DPRINT: what of an array is shown, and on which processor.
+
+A text goes out in pieces; all but the last end without a newline, so the print server joins them.
+Of a block or a tensor's page the elements at the edges are shown, some neighbours at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from operator import mul
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import SSAValue
+
+from ttl.dialects import ttkernel, ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.printing import array_pattern, page_heading
+from ttl.semantics.types import TILE_SIZE, Shape
+
+from ..module_pass import Maker, not_yet, thread_of
+from .kernel_calls import KernelConverter, block_tiles, call
+
+MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
+SLICE_BYTES = 64  # of elements in one
+_RUN = re.compile(r"<\d+>(?: <\d+>)*")
+
+
+def print_calls(self: KernelConverter, op: ttl.PrintOp, make: Maker) -> None:
+    position = op.position.value.data
+    scalars = list(op.values)
+    before, after = scalars[:position], scalars[position:]
+    shows = op.shows.data if op.shows is not None else ""
+    processor = _processor(self, op, shows)
+    end = "\n" if op.end is None else op.end.data
+    if not shows:
+        dprint(make, processor, op.before.data + end, before)
+        return
+    if op.before.data:
+        dprint(make, processor, op.before.data, before)
+    skipped = SHOWN[shows](self, op, op.values[position], processor, make)
+    dprint(make, processor, op.after.data + end, after[skipped:])
+
+
+def _processor(self: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
+    """Compute kernels run on three processors, of which each sees one end of the buffers."""
+    if thread_of(self.kernel) != "compute":
+        return ""
+    if shows == "block":
+        owner = op.values[op.position.value.data].owner
+        return "PACK" if isinstance(owner, ttl.ReserveOp) else "UNPACK"
+    if shows == "buffer":
+        uses = [use.operation for use in op.values[op.position.value.data].uses]
+        return "PACK" if any(isinstance(use, ttl.ReserveOp) for use in uses) else "UNPACK"
+    return "MATH"
+
+
+def dprint(
+    make: Maker, processor: str, text: str, values: list[SSAValue], *literals: str
+) -> None:
+    properties = {"format": StringAttr(text), "processor": StringAttr(processor)}
+    op = ttkernel.DprintOp.create(operands=values, properties=properties)
+    if literals:
+        op.properties["literals"] = ArrayAttr([StringAttr(literal) for literal in literals])
+    make.add(op)
+
+
+def block(
+    self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
+) -> int:
+    assert op.heading is not None
+    first = self.held.distance(op, value) * block_tiles(value)  # counts pages
+    if first and self.held.goes_over_edge(op, value):
+        raise not_yet(
+            "print() of a block among several that are held of a buffer they do not divide",
+            op,
+            "hold as many blocks each time, and give the buffer a multiple of it",
+        )
+    dprint(make, processor, _escaped(op.heading.data), [])
+    end = "TSLICE_WR_PTR" if isinstance(value.owner, ttl.ReserveOp) else "TSLICE_RD_PTR"
+    pages = _Pages(self.buffer_of(value), ttl.buffer_of(value), first, end)
+    _array(make, processor, pages)
+    return 1
+
+
+class _Pages:
+    """The elements of a block, or of a page of a tensor, and where TSLICE finds them.
+
+    Rows lie one behind the other, and TSLICE counts their elements as if they were tiles of 32 rows
+    of 32 that are not tilized.
+    """
+
+    def __init__(self, buffer: SSAValue, bound: SSAValue, first: int, end: str):
+        assert isinstance(bound.type, ttl.DataflowBufferType)
+        self.buffer, self.first, self.end = buffer, first, end
+        self.dtype, sizes = bound.type.tile.dtype, bound.type.sizes
+        self.is_tiled = bound.type.tile.layout is TILE_LAYOUT
+        scale = (*(1,) * (len(sizes) - 2), TILE_SIZE, TILE_SIZE) if self.is_tiled else ()
+        self.elements = tuple(map(mul, sizes, scale)) if self.is_tiled else sizes
+        self.row_bytes = ttl.page_bytes_of(bound)
+
+    @property
+    def most(self) -> int:
+        """How many neighbours a slice shows."""
+        return 2 if self.is_tiled else SLICE_BYTES // self.dtype.storage.itemsize
+
+    def slice(self, number: int, count: int, processor: str) -> str:
+        tile, row, column = self._place(number)
+        tile_range = f"SliceRange{{{row}, {row + 1}, 1, {column}, {column + count}, 1}}"
+        side = "" if processor else f"TSLICE_INPUT_CB, {self.end}, "
+        tilized = "true" if self.is_tiled else "false"
+        return f"TSLICE(%, {tile}, {tile_range}, {side}false, {tilized})"
+
+    def _place(self, number: int) -> tuple[int, int, int]:
+        if self.is_tiled:
+            tile, row, column = _place(number, self.elements)
+            return self.first + tile, row, column
+        row, column = divmod(number, self.elements[-1])
+        row_elements = self.row_bytes // self.dtype.storage.itemsize
+        tile, within = divmod((self.first + row) * row_elements + column, TILE_SIZE * TILE_SIZE)
+        return tile, *divmod(within, TILE_SIZE)
+
+
+def _array(make: Maker, processor: str, pages: _Pages) -> None:
+    """Elements at the edges of an array in a buffer, a few slices in each piece."""
+    text = ""
+    given: list[str] = []
+
+    def flush(piece: str) -> None:
+        dprint(make, processor, piece, [pages.buffer], *given)
+        given.clear()
+
+    position = 0
+    pattern = "\n" + array_pattern(pages.elements)
+    for found in _RUN.finditer(pattern):
+        between, position = _escaped(pattern[position : found.start()]), found.end()
+        numbers = [int(number) for number in found[0][1:-1].split("> <")]
+        for start in range(0, len(numbers), pages.most):
+            shown = numbers[start : start + pages.most]
+            if len(given) == MOST_SLICES:
+                piece, newline, rest = between.partition("\n")  # at its end it would end the print
+                flush(text + (piece if newline else ""))
+                text, between = "", newline + rest if newline else between
+            text += between + "{}"
+            between = " "
+            given.append(pages.slice(shown[0], len(shown), processor))
+    flush(text + _escaped(pattern[position:]))
+
+
+def _place(number: int, elements: Shape) -> tuple[int, int, int]:
+    """The tile of an element, and its row and column there."""
+    rows, columns = elements[-2:]
+    matrix, within = divmod(number, rows * columns)
+    row, column = divmod(within, columns)
+    tiles = columns // TILE_SIZE
+    tile = (matrix * (rows // TILE_SIZE) + row // TILE_SIZE) * tiles + column // TILE_SIZE
+    return tile, row % TILE_SIZE, column % TILE_SIZE
+
+
+def tensor(
+    self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
+) -> int:
+    """Each page is read into L1 first."""
+    assert op.heading is not None
+    bound = op.values[op.position.value.data + 1]
+    page = self.circular_buffers[bound]
+    type = block_type(value.type)
+    shape = type.shape or ()
+    pages = prod(shape if type.layout is TILE_LAYOUT else shape[:-1])
+    pages = min(op.num_pages.value.data, pages)
+    for number in range(pages):
+        address = call(make, "get_write_ptr", page, returns=True).results[0]
+        address.name_hint = "page_address"
+        call(make, "noc_async_read_page", make.index(number), self.accessors[value], address)
+        call(make, "noc_async_read_barrier")
+        heading = op.heading.data if number == 0 else "\n"
+        dprint(make, processor, _escaped(heading + page_heading(number)), [])
+        _array(make, processor, _Pages(page, bound, 0, "TSLICE_WR_PTR"))
+    return 2
+
+
+def buffer(
+    self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
+) -> int:
+    """A processor knows the pointer of its own end; the others are what it saw at the start."""
+    assert op.heading is not None and isinstance(value.type, ttl.DataflowBufferType)
+    fields = "get_local_cb_interface(%)"
+    start = f"({fields}.fifo_limit - {fields}.fifo_size)"
+    pointers = [
+        f"({fields}.{name} - {start}) / {fields}.fifo_page_size"
+        for name in ("fifo_rd_ptr", "fifo_wr_ptr")
+    ]
+    filled = f"({fields}.tiles_received - {fields}.tiles_acked) / {value.type.block_tiles}"
+    dprint(
+        make, processor, op.heading.data, [self.circular_buffers[value]],
+        *pointers, f"{fields}.fifo_wr_tile_ptr", filled,
+    )  # fmt: skip
+    return 1
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+SHOWN = {"block": block, "tensor": tensor, "buffer": buffer}

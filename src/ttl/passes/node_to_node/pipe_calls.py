@@ -1,0 +1,497 @@
+"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0018.
+
+post k      tell the source where the block is, see that it got there, count the post
+send k      wait for post k of every receiver, write the block, see that it got there, say so
+wait k      until k + 1 blocks have come
+Counts only grow; a launch starts them at 0. A kernel counts the transfers of each of its pipes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    i1,
+    i64,
+)
+from xdsl.ir import SSAValue
+
+from ttl.dialects import ttkernel, ttl
+
+from ..kernel.kernel_calls import add, call
+from ..module_pass import Maker, constant_of
+from .node_calls import (
+    Corners,
+    NodeCalls,
+    branch,
+    divided,
+    loop,
+    minus,
+    module_of,
+    times,
+    value_call,
+)
+from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPipe:
+    """A pipe of the node: its place among those with its role, and its number in the net.
+
+    What differs between pipes is looked up once, where the pipe itself is.
+    """
+
+    net: NetCalls
+    place: SSAValue
+    number: SSAValue
+    make: Maker
+    known: dict[tuple[int, ...], SSAValue] = field(default_factory=dict)
+
+    def look_up(self, values: Sequence[int], name: str) -> SSAValue:
+        """Of one value for each pipe that of this one."""
+        key = tuple(values)
+        if key not in self.known:
+            self.known[key] = self.net.number(self.make, self.number, key, name)
+        return self.known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """The post with this number, from 1, by the pipe at this place."""
+
+    net: NetCalls
+    place: SSAValue
+    number: SSAValue
+
+
+@dataclass(slots=True)
+class PipeCalls:
+    """The pipes, receives and groups of a kernel by their values in it."""
+
+    nodes: NodeCalls
+    nets: dict[SymbolRefAttr, NetCalls] = field(default_factory=dict)
+    pipes: dict[SSAValue, LocalPipe] = field(default_factory=dict)
+    receives: dict[SSAValue, Receive] = field(default_factory=dict)
+    sends: dict[SSAValue, LocalPipe] = field(default_factory=dict)
+    groups: dict[tuple[SSAValue, NetCalls], SSAValue] = field(default_factory=dict)
+    tables: dict[tuple[int, ...], SSAValue] = field(default_factory=dict)
+
+    def net(self, symbol: SymbolRefAttr) -> NetCalls:
+        if symbol not in self.nets:
+            declaration = ttl.find_net(module_of(self.nodes.converter.kernel), symbol)
+            assert declaration is not None
+            self.nets[symbol] = NetCalls(self, declaration)
+        return self.nets[symbol]
+
+
+class NetCalls:
+    """A net in one kernel."""
+
+    def __init__(self, calls: PipeCalls, declaration: ttl.DeclarePipeNetOp):
+        self.calls = calls
+        self.nodes = calls.nodes
+        self.start = calls.nodes.converter.start
+        self.name = declaration.sym_name.data
+        self.pipes = declaration.nodes
+        self.declaration = declaration
+        self.resources = NetResources.of(declaration)
+        self.has_rectangles = all(pipe.is_rectangle for pipe in self.pipes)
+        self._counts: dict[str, SSAValue] = {}
+        self._places: dict[str, SSAValue] = {}
+        self._counters: dict[str, SSAValue] = {}
+
+    # Numbers that differ between pipes ------------------------------------------------------------
+
+    def number(self, make: Maker, pipe: SSAValue, values: Sequence[int], name: str) -> SSAValue:
+        """A constant where it is one, else from a table."""
+        known = constant_of(pipe)
+        if len(set(values)) == 1 or known is not None:
+            return make.index(values[known or 0])
+        load = ttkernel.ArrayLoadOp.create(
+            operands=[self._table(tuple(values), name), pipe], result_types=[IndexType()]
+        )
+        return make.value(load, name)
+
+    def _table(self, values: tuple[int, ...], name: str) -> SSAValue:
+        tables = self.calls.tables
+        if values not in tables:
+            op = ttkernel.TableOp.create(
+                properties={
+                    "table_name": StringAttr(f"{self.name}_{name}"),
+                    "values": DenseArrayBase.from_list(i64, list(values)),
+                },
+                result_types=[ttkernel.ArrayType()],
+            )
+            tables[values] = self.start.value(op)
+        return tables[values]
+
+    def source(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
+        x, y = ([each.source[axis] for each in self.pipes] for axis in (0, 1))
+        return pipe.look_up(x, "src_x"), pipe.look_up(y, "src_y")
+
+    def first_receiver(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
+        x, y = ([each.first[axis] for each in self.pipes] for axis in (0, 1))
+        return pipe.look_up(x, "dst_x"), pipe.look_up(y, "dst_y")
+
+    def corners(self, pipe: LocalPipe) -> Corners:
+        first = self.first_receiver(pipe)
+        x, y = ([each.last[axis] for each in self.pipes] for axis in (0, 1))
+        return (*first, pipe.look_up(x, "last_x"), pipe.look_up(y, "last_y"))
+
+    def receivers(self, pipe: LocalPipe) -> SSAValue:
+        return pipe.look_up([len(each.receivers) for each in self.pipes], "receivers")
+
+    def columns(self, pipe: LocalPipe) -> SSAValue:
+        return pipe.look_up([each.columns for each in self.pipes], "columns")
+
+    # The pipes of the node ------------------------------------------------------------------------
+
+    def count(self, role: str) -> SSAValue:
+        if role not in self._counts:
+            self._find(role)
+        return self._counts[role]
+
+    def pipe_at(self, make: Maker, role: str, place: SSAValue) -> LocalPipe:
+        """The pipe at `place` among those of the node."""
+        self.count(role)
+        if len(self.pipes) == 1:
+            return LocalPipe(self, place, make.index(0), make)
+        load = ttkernel.ArrayLoadOp.create(
+            operands=[self._places[role], place], result_types=[IndexType()]
+        )
+        return LocalPipe(self, place, make.value(load, f"{self.name}_pipe"), make)
+
+    def _find(self, role: str) -> None:
+        """At the start of the kernel: which pipes are the node's?"""
+        make, name = self.start, f"{self.name}_{role}"
+        if len(self.pipes) == 1:
+            has_role = self._has_role(make, make.index(0), role)
+            one, none = make.index(1), make.index(0)
+            self._counts[role] = make.value(arith.SelectOp(has_role, one, none), f"{name}_count")
+            return
+        most = self.declaration.most_on_a_node(role)
+        places = self._places[role] = self.array(make, name, most)
+
+        def collect(inner: Maker, pipe: SSAValue, counts: list[SSAValue]) -> list[SSAValue]:
+            def keep(then: Maker) -> None:
+                operands = [places, counts[0], pipe]
+                then.add(ttkernel.ArrayStoreOp.create(operands=operands))
+
+            has_role = self._has_role(inner, pipe, role)
+            branch(inner, has_role, keep)
+            one, none = inner.index(1), inner.index(0)
+            more = inner.value(arith.SelectOp(has_role, one, none))
+            return [add(inner, counts[0], more)]
+
+        start = make.index(0)
+        (count,) = loop(make, 0, make.index(len(self.pipes)), "pipe", collect, start)
+        count.name_hint = f"{name}_count"
+        self._counts[role] = count
+
+    def _has_role(self, make: Maker, number: SSAValue, role: str) -> SSAValue:
+        pipe = LocalPipe(self, number, number, make)
+        own = [self.nodes.own_coordinate(axis) for axis in "xy"]
+        if role == "dst" and self.resources.is_multicast:
+            corners = self.corners(pipe)
+            pairs = [("sge", corners[:2]), ("sle", corners[2:])]
+        else:
+            is_src = role == "src"
+            node = self.source(pipe) if is_src else self.first_receiver(pipe)
+            pairs = [("eq", node)]
+        tests = [
+            make.value(arith.CmpiOp(own[axis], node[axis], sign))
+            for sign, node in pairs
+            for axis in (0, 1)
+        ]
+        if role == "dst" and not self.has_rectangles:
+            place = self._own_place(make, pipe)
+            tests.append(make.value(arith.CmpiOp(place, make.index(0), "sge")))
+            tests.append(make.value(arith.CmpiOp(place, self.receivers(pipe), "slt")))
+        result = tests[0]
+        for test in tests[1:]:
+            result = make.value(arith.AndIOp(result, test))
+        result.name_hint = f"is_{role}"
+        return result
+
+    # Counters -------------------------------------------------------------------------------------
+
+    def array(self, make: Maker, name: str, size: int) -> SSAValue:
+        op = ttkernel.ArrayOp.create(
+            properties={"array_name": StringAttr(name), "size": IntegerAttr(size, i64)},
+            result_types=[ttkernel.ArrayType()],
+        )
+        return make.value(op)
+
+    def next_number(self, make: Maker, role: str, place: SSAValue) -> SSAValue:
+        """How many transfers of the pipe have been begun before this one."""
+        shared = self.resources.sent if role == "src" else self.resources.posted
+        if shared is not None:
+            return self._next_shared(make, shared, place)
+        name = f"{self.name}_{'sent' if role == 'src' else 'posted'}"
+        if role not in self._counters:
+            most = self.declaration.most_on_a_node(role)
+            self._counters[role] = self.array(self.start, name, most)
+        counter = self._counters[role]
+        load = ttkernel.ArrayLoadOp.create(
+            operands=[counter, place], result_types=[IndexType()]
+        )
+        number = make.value(load, "number")
+        following = add(make, number, make.index(1))
+        make.add(ttkernel.ArrayStoreOp.create(operands=[counter, place, following]))
+        return number
+
+    def _next_shared(self, make: Maker, first: int, place: SSAValue) -> SSAValue:
+        """rule SHARED of pipe_resources: the wait is there to read what the other kernel wrote."""
+        word = times(make, place, make.index(WORD_BYTES))
+        address = add(make, self.nodes.scratch(), add(make, make.index(first), word), "count")
+        pointer = self.nodes.word(make, address)
+        call(make, "noc_semaphore_wait_min", pointer, make.index(0))
+        number = value_call(make, ttkernel.READ_WORD, address, type=IndexType(), hint="number")
+        call(make, "noc_semaphore_set", pointer, add(make, number, make.index(1)))
+        return number
+
+    def ready(self, make: Maker, pipe: LocalPipe, slot: SSAValue) -> SSAValue:
+        """The address of the count of posts on the source."""
+        found = self.resources
+        first = pipe.look_up(found.ready, "ready")
+        if found.ready_slots == 1:
+            slot = make.index(0)
+        if found.ready_in_scratch:
+            step = times(make, slot, make.index(COUNTER_BYTES))
+            return add(make, self.nodes.scratch(), add(make, first, step), "ready_address")
+        return self.nodes.semaphore(make, add(make, first, slot), "ready_address")
+
+    def done(self, make: Maker, pipe: LocalPipe) -> SSAValue:
+        """The address of the count of blocks on a receiver."""
+        number = pipe.look_up(self.resources.done, "done")
+        if self.resources.done_in_scratch:
+            return add(make, self.nodes.scratch(), number, "done_address")
+        return self.nodes.semaphore(make, number, "done_address")
+
+    def table_entry(
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue
+    ) -> SSAValue:
+        """The address of the word for a receiver's block on the source."""
+        first = pipe.look_up(self.resources.table, "table")
+        row = times(make, slot, self.receivers(pipe))
+        word = times(make, add(make, row, receiver), make.index(WORD_BYTES))
+        return add(make, self.nodes.scratch(), add(make, first, word), "entry")
+
+    def slot(self, make: Maker, number: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """How often the slots have been gone through before, and which one it is."""
+        return divided(make, number, self.resources.depth)
+
+    # post -----------------------------------------------------------------------------------------
+
+    def post(self, make: Maker, pipe: LocalPipe, address: SSAValue) -> SSAValue:
+        """The number of the post, from 1."""
+        number = self.next_number(make, "dst", pipe.place)
+        _, slot = self.slot(make, number)
+        source = self.source(pipe)
+        self.publish(make, pipe, slot, source, address)
+        self.publish_barrier(make)
+        self.count_post(make, pipe, slot, source)
+        return add(make, number, make.index(1), "post")
+
+    def publish(
+        self,
+        make: Maker,
+        pipe: LocalPipe,
+        slot: SSAValue,
+        source: tuple[SSAValue, SSAValue],
+        address: SSAValue,
+    ) -> None:
+        entry = self.table_entry(make, pipe, slot, self._own_place(make, pipe))
+        there = self.nodes.on_node(make, source, entry, "entry_on_source")
+        relative = minus(make, address, self.nodes.scratch())
+        relative.name_hint = "block"
+        call(make, "noc_inline_dw_write<InlineWriteDst::L1>", there, relative)
+
+    def _own_place(self, make: Maker, pipe: LocalPipe) -> SSAValue:
+        """Which of the receivers this node is."""
+        if not self.resources.is_multicast:
+            return make.index(0)
+        x0, y0 = self.first_receiver(pipe)
+        x = minus(make, self.nodes.own_coordinate("x"), x0)
+        y = minus(make, self.nodes.own_coordinate("y"), y0)
+        place = add(make, times(make, y, self.columns(pipe)), x)
+        return place if self.has_rectangles else minus(make, place, self._before(pipe))
+
+    def _before(self, pipe: LocalPipe) -> SSAValue:
+        """Nodes of the rectangle around the receivers that come before the first of them."""
+        return pipe.look_up([each.before for each in self.pipes], "before")
+
+    def publish_barrier(self, make: Maker) -> None:
+        """A write and an increment may overtake each other."""
+        call(make, "noc_async_write_barrier")
+
+    def count_post(
+        self,
+        make: Maker,
+        pipe: LocalPipe,
+        slot: SSAValue,
+        source: tuple[SSAValue, SSAValue],
+    ) -> None:
+        counter = self.ready(make, pipe, slot)
+        there = self.nodes.on_node(make, source, counter, "ready_on_source")
+        call(make, "noc_semaphore_inc", there, make.index(1))
+
+    # send -----------------------------------------------------------------------------------------
+
+    def send(self, make: Maker, pipe: LocalPipe, address: SSAValue, size: int) -> None:
+        number = self.next_number(make, "src", pipe.place)
+        round_, slot = self.slot(make, number)
+        self.await_posts(make, pipe, number, round_, slot)
+        if self.resources.is_multicast:
+            self.multicast(make, pipe, slot, address, size)
+        else:
+            self.unicast(make, pipe, slot, address, size)
+        self.data_barrier(make)
+        if not self.has_rectangles:
+            self.signal_each(make, pipe)
+        elif self.resources.is_multicast:
+            self.signal_all(make, pipe, number)
+        else:
+            self.signal_one(make, pipe)
+
+    def await_posts(
+        self,
+        make: Maker,
+        pipe: LocalPipe,
+        number: SSAValue,
+        round_: SSAValue,
+        slot: SSAValue,
+    ) -> None:
+        """rule SLOTS of pipe_resources: with one count, a post could stand in for another's."""
+        before = round_ if self.resources.ready_slots > 1 else number
+        posts = times(make, add(make, before, make.index(1)), self.receivers(pipe))
+        ready = self.nodes.word(make, self.ready(make, pipe, slot))
+        call(make, "noc_semaphore_wait_min", ready, posts)
+
+    def block_of(
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue
+    ) -> SSAValue:
+        """Where a receiver's block is, relative to the scratch memory."""
+        entry = self.table_entry(make, pipe, slot, receiver)
+        return value_call(make, ttkernel.READ_WORD, entry, type=IndexType(), hint="block")
+
+    def unicast(
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
+    ) -> None:
+        block = self.block_of(make, pipe, slot, make.index(0))
+        self._write(make, self.first_receiver(pipe), block, address, size)
+
+    def _write(
+        self,
+        make: Maker,
+        node: tuple[SSAValue, SSAValue],
+        block: SSAValue,
+        address: SSAValue,
+        size: int,
+    ) -> None:
+        destination = add(make, self.nodes.scratch(), block, "destination")
+        there = self.nodes.on_node(make, node, destination, "block_on_receiver")
+        call(make, "noc_async_write", address, there, make.index(size))
+
+    def multicast(
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
+    ) -> None:
+        """At once to all, if they have their blocks at the same place and are a rectangle."""
+        receivers = self.receivers(pipe)
+
+        def to_each(inner: Maker) -> None:
+            loop(inner, 0, receivers, "receiver", write)
+
+        def write(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+            block = self.block_of(inner, pipe, slot, receiver)
+            self._write(inner, self._receiver(inner, pipe, receiver), block, address, size)
+            return []
+
+        if not self.has_rectangles:
+            to_each(make)
+            return
+        first = self.block_of(make, pipe, slot, make.index(0))
+
+        def compare(inner: Maker, receiver: SSAValue, same: list[SSAValue]) -> list[SSAValue]:
+            block = self.block_of(inner, pipe, slot, receiver)
+            is_same = inner.value(arith.CmpiOp(block, first, "eq"))
+            return [inner.value(arith.AndIOp(same[0], is_same))]
+
+        true = make.value(arith.ConstantOp(IntegerAttr(1, i1)))
+        (is_uniform,) = loop(make, 1, receivers, "receiver", compare, true)
+        is_uniform.name_hint = "is_uniform"
+
+        def to_all(inner: Maker) -> None:
+            destination = add(inner, self.nodes.scratch(), first, "destination")
+            corners = self.corners(pipe)
+            there = self.nodes.on_nodes(inner, corners, destination, "block_on_receivers")
+            name = f"noc_async_write_multicast{self.loopback}"
+            call(inner, name, address, there, inner.index(size), receivers)
+
+        branch(make, is_uniform, to_all, to_each)
+
+    def _receiver(
+        self, make: Maker, pipe: LocalPipe, number: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """The node of a receiver."""
+        x0, y0 = self.first_receiver(pipe)
+        columns = self.columns(pipe)
+        place = number if self.has_rectangles else add(make, number, self._before(pipe))
+        across = make.value(arith.RemSIOp(place, columns))
+        down = make.value(arith.DivSIOp(place, columns))
+        return add(make, x0, across), add(make, y0, down)
+
+    @property
+    def loopback(self) -> str:
+        """The calls that reach the sender too are needed where a source is among its receivers."""
+        return "_loopback_src" if any(pipe.is_loopback for pipe in self.pipes) else ""
+
+    def data_barrier(self, make: Maker) -> None:
+        """The data has arrived before the signal leaves; the source may be used again."""
+        call(make, "noc_async_write_barrier")
+
+    def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
+        self._signal(make, pipe, self.first_receiver(pipe))
+
+    def _signal(
+        self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]
+    ) -> None:
+        there = self.nodes.on_node(make, receiver, self.done(make, pipe), "done_on_receiver")
+        call(make, "noc_semaphore_inc", there, make.index(1))
+
+    def signal_each(self, make: Maker, pipe: LocalPipe) -> None:
+        def signal(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+            self._signal(inner, pipe, self._receiver(inner, pipe, receiver))
+            return []
+
+        loop(make, 0, self.receivers(pipe), "receiver", signal)
+
+    def signal_all(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> None:
+        """There is no multicast of an increment that could be relied on: the count itself goes."""
+        staging = self.nodes.staging(make)
+        count = add(make, number, make.index(1))
+        call(make, "noc_semaphore_set", self.nodes.word(make, staging), count)
+        corners = self.corners(pipe)
+        there = self.nodes.on_nodes(make, corners, self.done(make, pipe), "done_on_receivers")
+        receivers = self.receivers(pipe)
+        call(make, f"noc_semaphore_set_multicast{self.loopback}", staging, there, receivers)
+        self.signal_flush(make)
+
+    def signal_flush(self, make: Maker) -> None:
+        """The word may then hold the next count. That of another kernel must not come before it."""
+        is_shared = self.resources.sent is not None
+        call(make, "noc_async_write_barrier" if is_shared else "noc_async_writes_flushed")
+
+    # wait -----------------------------------------------------------------------------------------
+
+    def wait(self, make: Maker, place: SSAValue, number: SSAValue) -> None:
+        pipe = self.pipe_at(make, "dst", place)
+        done = self.nodes.word(make, self.done(make, pipe))
+        call(make, "noc_semaphore_wait_min", done, number)

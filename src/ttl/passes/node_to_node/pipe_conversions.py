@@ -1,0 +1,174 @@
+"""What the operations on pipes become; the protocol itself is in pipe_calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttkernel, ttl
+
+from ..kernel.kernel_calls import KernelConverter
+from ..kernel.trace_marks import mark_pipe
+from ..module_pass import Maker
+from .node_calls import loop
+from .pipe_calls import NetCalls, PipeCalls, Receive
+
+
+def pipe_count(self: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
+    op.result.replace_all_uses_with(pipes_of(self).net(op.net).count(op.role.data))
+
+
+def has_role(self: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
+    net = pipes_of(self).net(op.net)
+    tests = [
+        make.value(arith.CmpiOp(net.count(role), make.index(0), "sgt")) for role in op.ROLES
+    ]
+    result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
+    result.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(result)
+
+
+def local_pipe(self: KernelConverter, op: ttl.LocalPipeOp, make: Maker) -> None:
+    calls = pipes_of(self)
+    net = calls.net(op.net)
+    assert isinstance(op.result.type, ttl.PipeType)
+    calls.pipes[op.result] = net.pipe_at(make, op.result.type.role.data, op.place)
+
+
+def pipe_value(self: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> None:
+    pipe = pipes_of(self).pipes[op.pipe]
+    values = [int(number) for number in op.values.get_values()]
+    name = op.result.name_hint or "end"
+    op.result.replace_all_uses_with(pipe.look_up(values, name))
+
+
+def copy_pipe(
+    self: KernelConverter,
+    op: ttl.CopyOp,
+    address: SSAValue,
+    size: int,
+    make: Maker,
+) -> None:
+    calls = pipes_of(self)
+    assert op.pipe is not None
+    pipe = calls.pipes[op.pipe]
+    net, place = pipe.net.name, pipe.place
+    if op.pipe is op.destination:
+        mark_pipe(make, "pipe_send", net, place, size)
+        pipe.net.send(make, pipe, address, size)
+        calls.sends[op.transfer] = pipe
+        return
+    mark_pipe(make, "pipe_receive", net, place, size)
+    number = pipe.net.post(make, pipe, address)
+    calls.receives[op.transfer] = Receive(pipe.net, pipe.place, number)
+
+
+def transfer_parts(self: KernelConverter, op: ttl.TransferPartsOp, make: Maker) -> None:
+    receive = pipes_of(self).receives[op.transfer]
+    op.place.replace_all_uses_with(receive.place)
+    op.number.replace_all_uses_with(receive.number)
+
+
+def transfer_of(self: KernelConverter, op: ttl.TransferOfOp, make: Maker) -> None:
+    calls = pipes_of(self)
+    calls.receives[op.transfer] = Receive(calls.net(op.net), op.place, op.number)
+
+
+def wait_receive(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
+    receive = pipes_of(self).receives.get(transfer)
+    if receive is not None:  # else there is none
+        name, place = receive.net.name, receive.place
+        mark_pipe(make, "await", name, place)
+        receive.net.wait(make, place, receive.number)
+        mark_pipe(make, "pipe_receive_end", name, place)
+
+
+def wait_send(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
+    """It was through where it began."""
+    pipe = pipes_of(self).sends.get(transfer)
+    if pipe is None:  # it comes from a loop or a branch
+        mark_pipe(make, "pipe_send_end")
+    else:
+        mark_pipe(make, "pipe_send_end", pipe.net.name, pipe.place)
+
+
+def make_group(self: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
+    """For each net a word for each pipe of the node: the last post that was added."""
+    calls = pipes_of(self)
+    adds = [use.operation for use in op.result.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    for symbol in dict.fromkeys(_net_of(add.transfer) for add in adds):
+        if symbol is not None:
+            net = calls.net(symbol)
+            most = net.declaration.most_on_a_node("dst")
+            name = f"{op.result.name_hint or 'group'}_{net.name}"
+            calls.groups[op.result, net] = net.array(make, name, most)
+
+
+def _net_of(transfer: SSAValue) -> SymbolRefAttr | None:
+    """Of a receive."""
+    op = transfer.owner
+    if isinstance(op, ttl.TransferOfOp):
+        return op.net
+    if isinstance(op, ttl.CopyOp) and op.pipe is not None and op.pipe is op.source:
+        assert isinstance(op.pipe.type, ttl.PipeType)
+        return op.pipe.type.net
+    return None
+
+
+def add_to_group(self: KernelConverter, op: ttl.GroupAddOp, make: Maker) -> None:
+    calls = pipes_of(self)
+    receive = calls.receives.get(op.transfer)
+    if receive is not None:
+        array = calls.groups[op.group, receive.net]
+        operands = [array, receive.place, receive.number]
+        make.add(ttkernel.ArrayStoreOp.create(operands=operands))
+
+
+def wait_receives(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
+    calls = pipes_of(self)
+    for (group, net), array in calls.groups.items():
+        if group is op.group:
+            _wait_all(net, array, make)
+    adds = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    sends = [calls.sends[add.transfer] for add in adds if add.transfer in calls.sends]
+    for name in dict.fromkeys(pipe.net.name for pipe in sends):
+        mark_pipe(make, "pipe_send_ends", name)
+
+
+def _wait_all(net: NetCalls, array: SSAValue, make: Maker) -> None:
+    def wait(inner: Maker, place: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+        load = ttkernel.ArrayLoadOp.create(operands=[array, place], result_types=[IndexType()])
+        mark_pipe(inner, "await", net.name, place)
+        net.wait(inner, place, inner.value(load, "post"))
+        mark_pipe(inner, "pipe_receive_ends", net.name, place)
+        return []
+
+    loop(make, 0, net.count("dst"), "place", wait)
+
+
+def pipes_of(self: KernelConverter) -> PipeCalls:
+    if self.pipes is None:
+        self.pipes = PipeCalls(self.nodes())
+    return self.pipes
+
+
+def nothing(self: KernelConverter, op: Operation, make: Maker) -> None:
+    pass
+
+
+PIPE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
+    ttl.PipeCountOp: pipe_count,
+    ttl.LocalPipeOp: local_pipe,
+    ttl.IsSrcOp: has_role,
+    ttl.IsDstOp: has_role,
+    ttl.IsActiveOp: has_role,
+    ttl.PipeValueOp: pipe_value,
+    ttl.NoTransferOp: nothing,
+    ttl.TransferPartsOp: transfer_parts,
+    ttl.TransferOfOp: transfer_of,
+    ttl.GroupOp: make_group,
+    ttl.GroupAddOp: add_to_group,
+}

@@ -1,0 +1,158 @@
+"""ttl-lower-pipe-roles: if_src and if_dst become loops over the pipes of the node.
+
+Where no node has more than one pipe in that role, a condition is enough. A receive that leaves the
+body becomes two numbers, which a loop can carry: the place of its pipe and the number of its post.
+A send is through when its copy is, so nothing of it is left to carry.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import ttl
+
+from ..module_pass import Maker, erase
+
+
+class TtlLowerPipeRoles(ModulePass):
+    name = "ttl-lower-pipe-roles"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        regions = [each for each in op.walk() if isinstance(each, ttl.ForEachPipeOp)]
+        for region in reversed(regions):  # inner ones first
+            _Lowering(region).lower()
+
+
+class _Lowering:
+    def __init__(self, op: ttl.ForEachPipeOp):
+        self.op = op
+        self.make = Maker.before(op)
+        self.receives: dict[int, SymbolRefAttr] = {
+            position: _net_of(op, position)
+            for position, value in enumerate(op.start)
+            if value.type == RECEIVE
+        }
+
+    def lower(self) -> None:
+        op = self.op
+        count = self.make.value(
+            ttl.PipeCountOp.create(
+                properties={"net": op.net, "role": StringAttr(op.ROLE)},
+                result_types=[IndexType()],
+            )
+        )
+        starts = [part for p, value in enumerate(op.start) for part in self._parts(p, value)]
+        is_single = op.declaration.most_on_a_node(op.ROLE) == 1
+        loop = self._branch(count, starts) if is_single else self._loop(count, starts)
+        self._replace_results(list(loop.results))
+        erase(op)
+
+    def _parts(self, position: int, value: SSAValue, make: Maker | None = None) -> list[SSAValue]:
+        """What stands for a value that is carried; nothing for a send."""
+        make = make or self.make
+        if not isinstance(value.type, ttl.TransferType):
+            return [value]
+        if position not in self.receives:
+            return []
+        if isinstance(value.owner, ttl.NoTransferOp):
+            return [make.index(0), make.index(0)]
+        if isinstance(value.owner, ttl.TransferOfOp):
+            return [value.owner.place, value.owner.number]
+        parts = ttl.TransferPartsOp.create(
+            operands=[value], result_types=[IndexType(), IndexType()]
+        )
+        return list(make.add(parts).results)
+
+    def _whole(self, values: list[SSAValue], make: Maker) -> list[SSAValue]:
+        """The inverse of _parts."""
+        rest, whole = list(values), []
+        for position, start in enumerate(self.op.start):
+            if not isinstance(start.type, ttl.TransferType):
+                whole.append(rest.pop(0))
+            elif position not in self.receives:
+                whole.append(make.value(ttl.NoTransferOp.create(result_types=[start.type])))
+            else:
+                transfer = ttl.TransferOfOp.create(
+                    operands=[rest.pop(0), rest.pop(0)],
+                    properties={"net": self.receives[position]},
+                    result_types=[start.type],
+                )
+                whole.append(make.value(transfer))
+        return whole
+
+    def _enter(self, place: SSAValue, carried: list[SSAValue], inner: Maker) -> None:
+        """Bind the arguments of the body, whose operations then follow."""
+        body = self.op.body.block
+        pipe = inner.value(
+            ttl.LocalPipeOp.create(
+                operands=[place],
+                properties={"net": self.op.net},
+                result_types=[body.args[0].type],
+            ),
+            "pipe",
+        )
+        for argument, value in zip(body.args, [pipe, *self._whole(carried, inner)], strict=True):
+            if value.name_hint is None:
+                value.name_hint = argument.name_hint
+            argument.replace_all_uses_with(value)
+
+    def _move_body(self, block: Block) -> None:
+        """The operations of the body; its end yields the parts."""
+        body = self.op.body.block
+        end = body.last_op
+        assert isinstance(end, ttl.YieldOp)
+        make = Maker.before(end)
+        parts = [part for p, value in enumerate(end.values) for part in self._parts(p, value, make)]
+        make.add(scf.YieldOp(*parts))
+        erase(end)
+        for each in list(body.ops):
+            each.detach()
+            block.add_op(each)
+
+    def _loop(self, count: SSAValue, starts: list[SSAValue]) -> scf.ForOp:
+        types: list[Attribute] = [value.type for value in starts]
+        block = Block(arg_types=[IndexType(), *types])
+        block.args[0].name_hint = "place"
+        inner = Maker(InsertPoint.at_end(block), self.op)
+        self._enter(block.args[0], list(block.args[1:]), inner)
+        self._move_body(block)
+        zero, one = self.make.index(0), self.make.index(1)
+        loop = scf.ForOp(zero, count, one, starts, Region(block))
+        self.make.add(loop)
+        return loop
+
+    def _branch(self, count: SSAValue, starts: list[SSAValue]) -> scf.IfOp:
+        then, otherwise = Block(), Block([scf.YieldOp(*starts)])
+        inner = Maker(InsertPoint.at_end(then), self.op)
+        self._enter(inner.index(0), starts, inner)
+        self._move_body(then)
+        has_role = self.make.value(arith.CmpiOp(count, self.make.index(0), "sgt"))
+        types = [value.type for value in starts]
+        nothing = Region(otherwise) if starts else None
+        branch = scf.IfOp(has_role, types, Region(then), nothing)
+        self.make.add(branch)
+        return branch
+
+    def _replace_results(self, values: list[SSAValue]) -> None:
+        for old, new in zip(self.op.ends, self._whole(values, self.make), strict=True):
+            new.name_hint = new.name_hint or old.name_hint
+            old.replace_all_uses_with(new)
+
+
+RECEIVE = ttl.TransferType(StringAttr("receive"))
+
+
+def _net_of(op: ttl.ForEachPipeOp, position: int) -> SymbolRefAttr:
+    """The net of the receives that a result may be; of one only."""
+    (net,) = {
+        copy.pipe.type.net  # type: ignore[union-attr]
+        for copy in ttl.copies_of(op.ends[position])
+    }
+    assert isinstance(net, SymbolRefAttr)
+    return net
+

@@ -1,0 +1,1 @@
+"""Releases and waits that the program leaves out, and posts made early."""

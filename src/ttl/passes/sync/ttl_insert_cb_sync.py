@@ -1,0 +1,42 @@
+"""ttl-insert-cb-sync: blocks are released at the end of their `with`, or where it is left out.
+
+Which releases are left out the frontend says (`implicit_release`, by semantics/implicit_sync).
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+
+from ..module_pass import Maker, at_body_end, erase
+
+
+class TtlInsertCbSync(ModulePass):
+    name = "ttl-insert-cb-sync"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for scope_end in [o for o in op.walk() if isinstance(o, ttl.ScopeEndOp)]:
+            _release_blocks(scope_end)
+        for acquire in [o for o in op.walk() if isinstance(o, ttl.AcquireOp)]:
+            if acquire.attributes.pop("implicit_release", None) is not None:
+                _release(acquire, at_body_end(acquire))
+
+
+def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
+    """Oldest first: releases of one buffer take effect in the order of acquisition."""
+    make = Maker.before(scope_end)
+    for block in scope_end.blocks:
+        assert isinstance(block.owner, ttl.AcquireOp)
+        _release(block.owner, make)
+    erase(scope_end)
+
+
+def _release(acquire: ttl.AcquireOp, make: Maker) -> None:
+    release = ttl.PushOp if isinstance(acquire, ttl.ReserveOp) else ttl.PopOp
+    make.origin = acquire
+    op = make.add(release.create(operands=[acquire.buffer]))
+    if (number := acquire.attributes.get("number")) is not None:
+        op.attributes["number"] = number

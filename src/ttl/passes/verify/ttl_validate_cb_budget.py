@@ -1,0 +1,74 @@
+"""ttl-validate-cb-budget: buffers and scratch memory are no more than the chip has.
+
+Behind ttl-finalize-dfb-indices, which knows the buffers of the compiler and the room in rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.passes import ModulePass
+
+from ttl.diagnostics import Span
+from ttl.dialects import ttl
+from ttl.dialects.locations import span_of
+from ttl.semantics.dtypes import DType, uint32
+from ttl.semantics.limits import L1Tensor, check_limits
+from ttl.semantics.types import Shape
+
+from ..module_pass import target_of
+from ..node_to_node.pipe_resources import SCRATCH_BYTES
+
+L1_BUDGET = "ttl.l1_budget"
+
+
+class TtlValidateCbBudget(ModulePass):
+    name = "ttl-validate-cb-budget"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        declared = [_declared(o) for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
+        declared.sort(key=lambda buffer: buffer.is_compilers)
+        budget = op.attributes.get(L1_BUDGET)
+        check_limits(
+            declared,
+            target_of(op),
+            budget.value.data if isinstance(budget, IntegerAttr) else None,
+            _pipe_scratch(op),
+        )
+
+
+class Declared(NamedTuple):
+    """A declaration, as the check of the limits wants it."""
+
+    name: str
+    shape: Shape
+    block_count: int
+    dtype: DType
+    size_bytes: int
+    span: Span | None
+    is_compilers: bool
+
+
+def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
+    """The launcher makes it a tensor in the L1 of every core."""
+    size = module.attributes.get(SCRATCH_BYTES)
+    if not isinstance(size, IntegerAttr):
+        return []
+    size_bytes = size.value.data
+    return [L1Tensor("scratch of the pipes", (size_bytes // 4,), uint32, size_bytes)]
+
+
+def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
+    type = declaration.type
+    blocks = type.block_count.value.data
+    return Declared(
+        declaration.sym_name.data,
+        type.sizes,
+        blocks,
+        type.tile.dtype,
+        blocks * type.block_tiles * type.page_bytes(declaration.row_room is not None),
+        span_of(declaration.location),
+        declaration.compiler_allocated is not None,
+    )
