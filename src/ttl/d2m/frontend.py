@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
+    DenseArrayBase,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -29,12 +31,15 @@ from ttl.dialects.locations import location_of, span_of
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.frontend import block_math
-from ttl.frontend.builder import KernelBuilder, Nets, Value, describe, not_yet
-from ttl.frontend.calls import CALLS, METHODS, OBJECT_METHODS, SUBSCRIPTS
+from ttl.frontend.builder import KernelBuilder
+from ttl.frontend.emission import Emission
 from ttl.frontend.environment import Environment
+from ttl.frontend.hir import INDEX, RunTime, Scalar, Value
+from ttl.frontend.language_calls import LANGUAGE
+from ttl.frontend.nets import Nets
+from ttl.frontend.problems import describe, not_yet
 from ttl.frontend.semaphores import semaphore_number
-from ttl.frontend.statements import build_body
-from ttl.frontend.unused import remove_unused
+from ttl.frontend.translation import Translation
 from ttl.language import math
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.dtypes import dtype_of
@@ -59,36 +64,45 @@ from .objects import (
 )
 from .products import undecided_stores
 from .program import Call, Operand
-from .scopes import Bodies, with_bodies_marked
+from .scopes import STATEMENTS, Bodies, with_bodies_marked
 from .threads import Thread
 
 
-class ThreadBuilder(KernelBuilder):
+class ThreadBuilder(Translation):
     """The state of translating one thread; its parameters are the arguments of its region."""
 
     def __init__(self, call: Call, thread: Thread, program: Program, target: Target):
         kernel = KernelFunction(thread.kind, thread.function)
         environment = Environment((thread.function,))
         nets = Nets((), program.grid)
-        super().__init__(kernel, environment, program.grid, {}, target.device_api, nets)
-        self.call, self.thread = call, thread
-        self.handles: dict[int, SSAValue] = {}
+        api = target.device_api
+        super().__init__(kernel, environment, program.grid, {}, api, nets, THREADS)
+        self.generic, self.thread = call, thread
+        self.arguments: dict[int, RunTime] = {}
+        self.argument_spans: list[Span] = []
         self.bodies = Bodies(self.entry)
 
     def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
-        argument = self.entry.insert_arg(type, len(self.entry.args), location_of(span))
-        argument.name_hint = name
-        self.handles[id(handle)] = argument
-        self.values[self.frame.number, name] = handle
+        argument = self.entry.add_arg(type)
+        argument.hint = name
+        self.arguments[id(handle)] = argument
+        self.argument_spans.append(span)
+        self.state.values[self.frame.number, name] = handle
+
+    def block(self) -> Block:
+        block = Emission(self.entry, self.handles).block()
+        for argument, span in zip(block.args, self.argument_spans, strict=True):
+            argument.location = location_of(span)
+        return block
 
     def is_held(self, cb: CircularBuffer, is_wait: bool) -> bool:
         """The output's block stays, or goes where the thread says pop() if another takes it."""
-        if self.handle(cb) is not self.entry.args[len(self.call.operands) - 1]:
+        if self.handle(cb) is not self.entry.args[len(self.generic.operands) - 1]:
             return False
-        return not self.call.takers or (is_wait and self.thread in self.call.writers)
+        return not self.generic.takers or (is_wait and self.thread in self.generic.writers)
 
-    def handle(self, of: object) -> SSAValue:
-        return self.handles[id(of)]
+    def handle(self, of: object) -> RunTime:
+        return self.arguments[id(of)]
 
 
 # Handlers -----------------------------------------------------------------------------------------
@@ -99,16 +113,12 @@ def _require(builder: KernelBuilder, call: str) -> ThreadBuilder:
     return builder
 
 
-def acquire(kind: type[d2m.AcquireOp]) -> Callable[..., Value]:
-    def made(builder: ThreadBuilder, cb: CircularBuffer) -> Value:
-        buffer = cb.buffer
-        block = tensor_of(buffer.shape, buffer.dtype)
-        op = kind.create(operands=[builder.handle(cb)], result_types=[block])
-        if not builder.is_held(cb, kind is d2m.WaitOp):
-            builder.bodies.note(op)
-        return builder.value(op)
-
-    return made
+def acquire(kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffer) -> Value:
+    buffer = cb.buffer
+    block = builder.value(kind, [builder.handle(cb)], tensor_of(buffer.shape, buffer.dtype))
+    if not builder.is_held(cb, kind is d2m.WaitOp):
+        builder.bodies.note(block)
+    return block
 
 
 def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
@@ -118,13 +128,17 @@ def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
     _require_known("core_index", dim)
     functions.check_dim("core_index", dim)
-    value = builder.value(d2m.CoreIndexOp.of(dim))
-    builder.naturals.add(value)
+    return _counter(builder, d2m.CoreIndexOp, dim)
+
+
+def _counter(builder: KernelBuilder, kind: type[Operation], dim: Any) -> Scalar:
+    value = builder.scalar(kind, (), INDEX, {"dim": IntegerAttr(dim, i64)})
+    value.is_natural = True
     return value
 
 
 def _require_known(call: str, dim: Value) -> None:
-    if isinstance(dim, SSAValue):
+    if isinstance(dim, RunTime):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             f"{call}() of a dimension that is known only when the kernel runs",
@@ -135,11 +149,9 @@ def _require_known(call: str, dim: Value) -> None:
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
     assert isinstance(builder, ThreadBuilder)
     _require_known("iter_index", dim)
-    iteration = builder.call.iteration
+    iteration = builder.generic.iteration
     check_counter(dim, len(iteration.iterators) if iteration else 0)
-    value = builder.value(d2m.IterIndexOp.of(dim))
-    builder.naturals.add(value)
-    return value
+    return _counter(builder, d2m.IterIndexOp, dim)
 
 
 def dma(
@@ -150,21 +162,27 @@ def dma(
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
     _check_rectangle(thread, core, mcast)
     ends = [_end(thread, end) for end in (src, dst)]
-    parts: list[list[SSAValue]] = [part for end in ends for part in end]
-    op = d2m.DmaOp.build(
-        operands=[parts[0][0], parts[1], parts[2][0], parts[3],
-                  _pair(builder, core, "core"), _pair(builder, mcast, "mcast")],
-        result_types=[d2m.MemTxType()],
-    )  # fmt: skip
-    _check_shapes(op)
-    return builder.value(op)
+    parts: list[list[RunTime]] = [part for end in ends for part in end]
+    parts += [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    _check_shapes(parts[0][0], parts[2][0])
+    return builder.value(
+        d2m.DmaOp,
+        [operand for part in parts for operand in part],
+        d2m.MemTxType(),
+        _segments(parts),
+    )
 
 
-def _check_shapes(op: d2m.DmaOp) -> None:
+def _segments(parts: list[list[RunTime]]) -> dict[str, Attribute]:
+    """How many operands each part of an operation has."""
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(p) for p in parts])}
+
+
+def _check_shapes(*ends: Any) -> None:
     shapes = [
         shape[2:] if d2m.is_remote(end.type) else shape
-        for end in (op.src, op.dst)
-        for shape in (d2m.shape_of(end),)
+        for end in ends
+        for shape in (tuple(end.type.get_shape()),)
     ]
     if shapes[0] != shapes[1]:
         raise RuleBroken(
@@ -174,26 +192,24 @@ def _check_shapes(op: d2m.DmaOp) -> None:
         )
 
 
-def _end(builder: ThreadBuilder, end: Value) -> tuple[list[SSAValue], list[SSAValue]]:
+def _end(builder: ThreadBuilder, end: Value) -> tuple[list[RunTime], list[RunTime]]:
     if isinstance(end, StreamBlock):
         return [_get_global(builder, end.stream)], [builder.index(i) for i in end.index]
-    if isinstance(end, SSAValue) and isinstance(end.owner, d2m.AcquireOp):
+    if isinstance(end, RunTime) and issubclass(end.made_by or object, d2m.AcquireOp):
         return [end], []
     raise functions.no_end(describe(end))
 
 
-def _get_global(builder: ThreadBuilder, stream: Stream) -> SSAValue:
-    call = builder.call
+def _get_global(builder: ThreadBuilder, stream: Stream) -> RunTime:
+    call = builder.generic
     operand = next(
         each
         for position, each in enumerate(call.operands)
         if each.argument is stream.argument and call.is_streamed(position)
     )
-    op = d2m.GetGlobalOp.create(
-        properties={"global_name": SymbolRefAttr(operand.name)},
-        result_types=[stream_type(device_type(operand, call))],
-    )
-    return builder.value(op, operand.name)
+    name = {"global_name": SymbolRefAttr(operand.name)}
+    type = stream_type(device_type(operand, call))
+    return builder.value(d2m.GetGlobalOp, (), type, name, operand.name)
 
 
 def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
@@ -201,17 +217,17 @@ def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
     if core is not None and mcast is not None:
         known = [*pair(core, "core"), *pair(mcast, "mcast")]
         if all(isinstance(each, int) for each in known):
-            rectangle(core, mcast, builder.call.grid[::-1])
+            rectangle(core, mcast, builder.generic.grid[::-1])
 
 
-def _pair(builder: KernelBuilder, value: Value, what: str) -> list[SSAValue]:
+def _pair(builder: KernelBuilder, value: Value, what: str) -> list[RunTime]:
     if value is None:
         return []
     return [builder.index(each) for each in pair(value, what)]
 
 
-def dma_wait(builder: KernelBuilder, tx: SSAValue) -> Value:
-    builder.emit(d2m.DmaWaitOp.create(operands=[tx]))
+def dma_wait(builder: KernelBuilder, tx: RunTime) -> None:
+    builder.emit(d2m.DmaWaitOp, [tx])
 
 
 def semaphore_set(
@@ -220,7 +236,7 @@ def semaphore_set(
     value: Value,
     core: Value = None,
     mcast: Value = None,
-) -> Value:
+) -> None:
     check_set(core, mcast)
     _change(builder, d2m.SemaphoreSetOp, "Semaphore.set()", semaphore, value, core, mcast)
 
@@ -231,7 +247,7 @@ def semaphore_inc(
     value: Value,
     core: Value = None,
     mcast: Value = None,
-) -> Value:
+) -> None:
     check_inc(core, mcast)
     _change(builder, d2m.SemaphoreIncOp, "Semaphore.inc()", semaphore, value, core, mcast)
 
@@ -249,17 +265,19 @@ def _change(
     _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
     number = semaphore_number(builder, value, call)
-    builder.emit(kind.build(operands=[thread.handle(semaphore), number, *places]))
+    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], *places]
+    builder.emit(kind, [operand for part in parts for operand in part], _segments(parts))
 
 
 def semaphore_wait(
     builder: KernelBuilder, semaphore: Semaphore, value: Value, reset: Value = None
-) -> Value:
+) -> None:
     thread = _require(builder, "Semaphore.wait()")
     call = "Semaphore.wait()"
-    again = None if reset is None else semaphore_number(builder, reset, call)
-    operands = [thread.handle(semaphore), semaphore_number(builder, value, call), again]
-    builder.emit(d2m.SemaphoreWaitOp.build(operands=operands))
+    again: list[RunTime] = [] if reset is None else [semaphore_number(builder, reset, call)]
+    number = semaphore_number(builder, value, call)
+    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], again]
+    builder.emit(d2m.SemaphoreWaitOp, [each for part in parts for each in part], _segments(parts))
 
 
 def square_root(builder: KernelBuilder, x: Value) -> Value:
@@ -268,38 +286,48 @@ def square_root(builder: KernelBuilder, x: Value) -> Value:
     return block_math.block_math(builder, BLOCK_OPS["sqrt"], [x])
 
 
-def fill(builder: KernelBuilder, value: Value, shape: Value) -> Value:
+def fill(builder: KernelBuilder, value: Value, shape: Any) -> Value:
     return block_math.fill(builder, value, shape=tuple(shape))
 
 
 def row_maximum(builder: KernelBuilder, x: Value, other: Value = None) -> Value:
-    largest = CALLS[math.reduce_max](builder, x, dims=[-1])
+    largest = LANGUAGE.calls[math.reduce_max](builder, x, dims=[-1])
     if other is None:
         return largest
     return block_math.block_math(builder, BLOCK_OPS["max"], [largest, other])
 
 
 def row_sum(builder: KernelBuilder, x: Value) -> Value:
-    return CALLS[math.reduce_sum](builder, x, dims=[-1])
+    return LANGUAGE.calls[math.reduce_sum](builder, x, dims=[-1])
 
 
-def broadcast(builder: KernelBuilder, x: Value, like: Value) -> Value:
+def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
     shape = block_math.operand_type(like).shape if block_math.is_block(like) else tuple(like)
-    return CALLS[math.broadcast](builder, x, dims=[-1], shape=shape)
+    return LANGUAGE.calls[math.broadcast](builder, x, dims=[-1], shape=shape)
 
 
-OBJECT_METHODS[CircularBuffer] = {"pop": acquire(d2m.WaitOp), "reserve": acquire(d2m.ReserveOp)}
-OBJECT_METHODS[Semaphore] = {"set": semaphore_set, "inc": semaphore_inc, "wait": semaphore_wait}
-METHODS[d2m.MemTxType] = {"wait": dma_wait}
-SUBSCRIPTS[Stream] = stream_block
-CALLS[functions.core_index] = core_index
-CALLS[functions.iter_index] = iter_index
-CALLS[functions.dma] = dma
-CALLS[functions.sqrt] = square_root
-CALLS[functions.fill] = fill
-CALLS[functions.rowmax] = row_maximum
-CALLS[functions.rowsum] = row_sum
-CALLS[functions.bcast] = broadcast
+THREADS = LANGUAGE.extended(
+    calls={
+        functions.core_index: core_index,
+        functions.iter_index: iter_index,
+        functions.dma: dma,
+        functions.sqrt: square_root,
+        functions.fill: fill,
+        functions.rowmax: row_maximum,
+        functions.rowsum: row_sum,
+        functions.bcast: broadcast,
+    },
+    methods={d2m.MemTxType: {"wait": dma_wait}},
+    object_methods={
+        CircularBuffer: {
+            "pop": partial(acquire, d2m.WaitOp),
+            "reserve": partial(acquire, d2m.ReserveOp),
+        },
+        Semaphore: {"set": semaphore_set, "inc": semaphore_inc, "wait": semaphore_wait},
+    },
+    subscripts={Stream: stream_block},
+    statements=STATEMENTS,
+)
 
 
 # The module ---------------------------------------------------------------------------------------
@@ -359,17 +387,20 @@ def _region(
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.arg, handle, type, thread.span(argument))
-    build_body(builder, with_bodies_marked(thread.tree))
+    builder.evaluate_body(with_bodies_marked(thread.tree))
+    if builder.state.mistakes:
+        mistakes += builder.state.mistakes
+        return Region(Block())
+    block = builder.block()
     if call.iteration is not None:
-        builder.entry.add_op(d2m.YieldOp.create())
-    found = [*builder.diagnostics, *_unbuilt(builder.entry), *undecided_stores(builder.entry)]
+        block.add_op(d2m.YieldOp.create())
+    found = [*_unbuilt(block), *undecided_stores(block)]
     mistakes += found
     if not found:
-        remove_unused(builder.entry)
-        block_math_to_linalg(builder.entry)
+        block_math_to_linalg(block)
     if thread.verbose:
-        _show(thread, builder.entry)
-    return Region(builder.entry)
+        _show(thread, block)
+    return Region(block)
 
 
 def _show(thread: Thread, body: Block) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, SSAValue
 
 from ttl.diagnostics import Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
-from ttl.frontend.decided import known_constant
 
 PRODUCT = ttl.BLOCK_MATH["matmul"]
 
@@ -65,8 +65,15 @@ def _of_loop(loop: scf.ForOp, position: int, runs: bool) -> Iterator[SSAValue]:
 
 def _runs(loop: scf.ForOp) -> bool:
     """At least once, for all that is known."""
-    start, stop = known_constant(loop.lb), known_constant(loop.ub)
+    start, stop = _constant(loop.lb), _constant(loop.ub)
     return start is not None and stop is not None and start < stop
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
 
 
 def _yielded(block: Block, position: int) -> SSAValue:

@@ -11,12 +11,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.ir import Block, SSAValue
-
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
-from ttl.frontend.builder import KernelBuilder, Unusable
-from ttl.frontend.simple_statements import STATEMENTS
+from ttl.frontend.builder import KernelBuilder
+from ttl.frontend.hir import Body, Op, RunTime
+from ttl.frontend.problems import Unusable
 
 
 class BodyStart(ast.stmt):
@@ -58,59 +57,59 @@ class _Marker(ast.NodeTransformer):
 
 
 @dataclass(slots=True)
-class Body:
-    block: Block
+class Scope:
+    body: Body
     is_region: bool
-    acquired: list[d2m.AcquireOp] = field(default_factory=list)
+    acquired: list[RunTime] = field(default_factory=list)
 
 
 class Bodies:
     """Those around the statement that is translated; a translation may start over in any."""
 
-    def __init__(self, entry: Block):
-        self._stack = [Body(entry, is_region=True)]
+    def __init__(self, entry: Body):
+        self._stack = [Scope(entry, is_region=True)]
 
-    def enter(self, depth: int, block: Block) -> None:
+    def enter(self, depth: int, body: Body) -> None:
         del self._stack[depth:]
-        self._stack.append(Body(block, block is not self._stack[-1].block))
+        self._stack.append(Scope(body, body is not self._stack[-1].body))
 
-    def note(self, acquire: d2m.AcquireOp) -> None:
-        self._stack[-1].acquired.append(acquire)
+    def note(self, block: RunTime) -> None:
+        self._stack[-1].acquired.append(block)
 
-    def leave(self, depth: int) -> Body:
+    def leave(self, depth: int) -> Scope:
         left = self._stack[depth]
         del self._stack[depth:]
         return left
 
 
 def _enter(builder: Any, node: BodyStart) -> None:
-    builder.bodies.enter(node.depth, builder.block)
+    builder.bodies.enter(node.depth, builder.region)
 
 
 def _leave(builder: Any, node: BodyEnd) -> None:
-    body: Body = builder.bodies.leave(node.depth)
-    if not body.is_region:
-        for acquire in body.acquired:
-            builder.emit(d2m.ReleaseOp.create(operands=[acquire.block]))
-    _forget(builder, body.acquired)
+    scope: Scope = builder.bodies.leave(node.depth)
+    if not scope.is_region:
+        for block in scope.acquired:
+            builder.emit(d2m.ReleaseOp, [block])
+    _forget(builder, scope.acquired)
 
 
-def _forget(builder: KernelBuilder, acquired: list[d2m.AcquireOp]) -> None:
+def _forget(builder: KernelBuilder, acquired: list[RunTime]) -> None:
     """What has a released block for its value has none from here on."""
-    for variable, value in list(builder.values.items()):
-        owner = value.owner if isinstance(value, SSAValue) else None
-        if isinstance(owner, d2m.AcquireOp) and owner in acquired:
-            builder.values[variable] = Unusable(_released(owner))
+    for variable, value in list(builder.state.values.items()):
+        if isinstance(value, RunTime) and value in acquired:
+            builder.state.values[variable] = Unusable(_released(value))
 
 
-def _released(acquire: d2m.AcquireOp) -> RuleBroken:
+def _released(block: RunTime) -> RuleBroken:
+    assert isinstance(block.owner, Op)
+    name = block.owner.operands[0].hint
     return RuleBroken(
         codes.BLOCK_STATE,
-        f"the block of `{acquire.cb.name_hint}` cannot be used now: it was released at the end of "
-        "the loop or branch that acquired it",
+        f"the block of `{name}` cannot be used now: it was released at the end of the "
+        "loop or branch that acquired it",
         helps=("use a block in the body that acquires it",),
     )
 
 
-STATEMENTS[BodyStart] = _enter
-STATEMENTS[BodyEnd] = _leave
+STATEMENTS = {BodyStart: _enter, BodyEnd: _leave}

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from xdsl.ir import SSAValue
+from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.names import UnknownNameError
-from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.language.described import public_classes_by_name
 from ttl.language.mistakes import missing_name, no_attribute
 
-from .builder import KernelBuilder, Value, describe
-from .calls import call_method
-from .environment import MISSING, NodeObjects
+from .builder import KernelBuilder
+from .environment import MISSING, PerNode
 from .functions import BoundMethod
+from .hir import BlockValue, PipeValue, RunTime, TransferValue, Value
 from .items import changing_method
-from .pipe_copies import is_pipe, pipe_attribute
+from .language_calls import call_method
+from .pipe_copies import pipe_attribute
+from .problems import describe
 
 
-def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
-    if isinstance(owner, NodeObjects):
-        return owner.attribute(name, builder.runtime_argument)
-    if is_pipe(owner):
+def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
+    if isinstance(owner, PerNode):
+        return owner.attribute(name, builder.handles.argument)
+    if isinstance(owner, PipeValue):
         return pipe_attribute(builder, owner, name)
-    if isinstance(owner, SSAValue):
+    if isinstance(owner, RunTime):
         return _block_attribute(builder, owner, name)
     if name == "shape" and builder.is_tensor(owner):
         return tuple(owner.shape)  # the real ttnn's is not one
@@ -39,16 +39,15 @@ def attribute_of(builder: KernelBuilder, owner: Value, name: str) -> Value:
         raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
 
 
-def _block_attribute(builder: KernelBuilder, owner: SSAValue, name: str) -> Value:
-    if ttl.is_block_value(owner.type) and name in ("shape", "dtype", "layout"):
+def _block_attribute(builder: KernelBuilder, owner: RunTime, name: str) -> Value:
+    if isinstance(owner, BlockValue) and name in ("shape", "dtype", "layout"):
         return getattr(block_type(owner.type), name)
-    if isinstance(owner.type, ttl.TransferType) and name == "is_completed":
-        return any(isinstance(use.operation, ttl.WaitTransferOp) for use in owner.uses)
+    if isinstance(owner, TransferValue) and name == "is_completed":
+        return owner in builder.state.released and not owner.is_grouped
     if (found := find_method(builder, owner, name)) is not None:
-        method, owner = found
-        return BoundMethod(owner, method)
-    kind = "Block" if ttl.is_block_value(owner.type) else "Transfer"
-    is_known = kind == "Block" or isinstance(owner.type, ttl.TransferType)
+        return BoundMethod(found[1], found[0])
+    kind = "Block" if isinstance(owner, BlockValue) else "Transfer"
+    is_known = isinstance(owner, (BlockValue, TransferValue))
     if is_known and (public := public_classes_by_name().get(kind)) is not None:
         raise no_attribute(public, name)
     raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
@@ -70,7 +69,7 @@ def get_attribute(
 
 def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
     raise RuleBroken(
-        codes.WRONG_ARGUMENT if isinstance(owner, SSAValue) else codes.NOT_IN_KERNELS,
+        codes.WRONG_ARGUMENT if isinstance(owner, RunTime) else codes.NOT_IN_KERNELS,
         f"`{name}` of {describe(owner)} cannot be set in a kernel",
         helps=("keep the value in a variable of the kernel",),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
@@ -39,9 +39,11 @@ from ttl.semantics.ops.rules import normal_dims, shapeless_value
 from ttl.semantics.types import BlockType, Shape
 
 from .block_shapes import completed, fits_scaler_tile
-from .builder import KernelBuilder, Value, describe, not_yet
-from .decided import known_number, needs_constant
-from .scalars import as_kind, kind_of
+from .builder import KernelBuilder
+from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, Value, kind_of
+from .problems import describe, not_yet
+from .scalars import as_kind
+from .value_ranges import known_number, needs_constant
 
 
 class Fill:
@@ -52,7 +54,7 @@ class Fill:
 
     described = "a fill without a shape"
 
-    def __init__(self, value: Value, shape: Shape | None):
+    def __init__(self, value: Number, shape: Shape | None):
         self.value = value
         self.type = BlockType(shape, None)
 
@@ -67,33 +69,31 @@ class FillExpression(Fill):
         self.type = type
 
 
-def is_block(value: Value) -> bool:
+def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
     """A block, a block expression or a fill."""
-    return isinstance(value, Fill) or (
-        isinstance(value, SSAValue) and ttl.is_block_value(value.type)
-    )
+    return isinstance(value, (Fill, BlockValue))
 
 
-def store(builder: KernelBuilder, block: SSAValue, value: Value) -> Value:
+def store(builder: KernelBuilder, block: BlockValue, value: Value) -> None:
     builder.require(KernelKind.COMPUTE, "store()")
     _store(builder, block, value)
 
 
-def accumulate(builder: KernelBuilder, block: SSAValue, value: Value) -> None:
+def accumulate(builder: KernelBuilder, block: HeldBlock, value: Value) -> None:
     """`block += value`: a running sum in a reserved block, the new value of a waited one."""
     builder.require(KernelKind.COMPUTE, "`+=` on a block")
-    if isinstance(block.owner, ttl.WaitOp):
+    if block.is_waited:
         store(builder, block, block_math(builder, BLOCK_OPS["add"], [block, value]))
     else:
         _store(builder, block, value).properties["accumulate"] = UnitAttr()
 
 
-def _store(builder: KernelBuilder, block: SSAValue, value: Value) -> ttl.StoreOp:
+def _store(builder: KernelBuilder, block: BlockValue, value: Value) -> Op:
     operand = block_operand(builder, value, block_type(block.type))
     store_type(block_type(operand.type), block_type(block.type))
-    op = ttl.StoreOp.create(operands=[operand, block])
-    builder.emit(op)
-    return op
+    if isinstance(block, HeldBlock):
+        block.is_stored = True
+    return builder.emit(ttl.StoreOp, [operand, block])
 
 
 def block_math(
@@ -116,13 +116,13 @@ def block_math(
     result = result_type(op, types, parameters or {})
     _require_tiles(builder, op, operand_dtype(types) or result.dtype)
     if result.shape is None or result.dtype is None:
-        made: Value = FillExpression(op, operands, result, parameters or {})
+        value: Value = FillExpression(op, operands, result, parameters or {})
     elif op.name in REDUCTIONS:
-        made = _reduction(builder, op, operands, result, parameters or {})
+        value = _reduction(builder, op, operands, result, parameters or {})
     else:
-        made = _emit(builder, op, operands, result, parameters)
-    _follow_shapeless(builder, operands, made)
-    return made
+        value = _emit(builder, op, operands, result, parameters)
+    _follow_shapeless(builder, operands, value)
+    return value
 
 
 def _follow_shapeless(
@@ -130,18 +130,18 @@ def _follow_shapeless(
 ) -> None:
     """What a value without a shape went into is now the one that needs one."""
     for operand in operands:
-        if isinstance(operand, (Fill, SSAValue)):
-            builder.shapeless.pop(operand, None)
+        if isinstance(operand, (Fill, RunTime)):
+            builder.state.shapeless.pop(operand, None)
     if result is not None and not is_complete(operand_type(result).shape):
-        builder.shapeless[result] = builder.span
+        builder.state.shapeless[result] = builder.place
 
 
 def refuse_shapeless(builder: KernelBuilder) -> None:
     """At the end of the kernel: values that have met nothing with a shape."""
-    for span in builder.shapeless.values():
-        builder.span = span
-        builder.report(shapeless_value())
-    builder.span = None
+    for place in builder.state.shapeless.values():
+        assert place is not None
+        builder.frame, builder.node = place.frame, place.node
+        builder.report(builder.mistake(shapeless_value()))
 
 
 def _require_tiles(builder: KernelBuilder, op: BlockOp, dtype: DType | None) -> None:
@@ -155,17 +155,13 @@ def _emit(
     operands: list[Value],
     result: BlockType,
     parameters: dict[str, Value] | None = None,
-) -> SSAValue:
+) -> BlockValue:
     assert result.shape is not None and result.dtype is not None
     values = [block_operand(builder, operand, result) for operand in operands]
     type = tensor_of(result.shape, result.dtype)
     attributes = _attributes(op, parameters or {}, block_type(values[0].type).dtype)
     properties = {"parameters": DictionaryAttr(attributes)} if attributes else {}
-    return builder.value(
-        ttl.BLOCK_MATH[op.name].create(
-            operands=values, result_types=[type], properties=properties
-        )
-    )
+    return builder.block_value(ttl.BLOCK_MATH[op.name], values, type, properties)
 
 
 REDUCTIONS = ("reduce_sum", "reduce_max")
@@ -202,14 +198,16 @@ def _reduction(
 
 def _constant(scaler: Value, dtype: DType) -> float | None:
     """The number a scaler is, if it is known."""
-    if _is_fill(scaler) and not isinstance(scaler.value, SSAValue):
+    if _is_fill(scaler) and not isinstance(scaler.value, RunTime):
         return float(_number(scaler.value, dtype).value.data)
-    fill = scaler.owner if isinstance(scaler, SSAValue) else None
-    is_known = isinstance(fill, ttl.FillOp) and fill.value is not None
-    return float(fill.value.value.data) if is_known else None  # type: ignore[union-attr]
+    fill = scaler.owner if isinstance(scaler, RunTime) else None
+    if not isinstance(fill, Op) or fill.becomes is not ttl.FillOp:
+        return None
+    number = fill.properties.get("value")
+    return float(number.value.data) if isinstance(number, FloatAttr) else None
 
 
-def _is_fill(value: Value) -> bool:
+def _is_fill(value: Value) -> TypeGuard[Fill]:
     """Is it a fill of one number, not an operation on fills?"""
     return isinstance(value, Fill) and not isinstance(value, FillExpression)
 
@@ -230,13 +228,13 @@ def _number_as_fill(op: BlockOp, name: str, operand: Value) -> Value:
     """A number beside a block is a fill with the block's shape."""
     if name not in op.scalars:
         return operand
-    if isinstance(operand, SSAValue) and kind_of(operand) is not None:
+    if isinstance(operand, Scalar):
         return Fill(operand, None)
-    return Fill(float(operand), None) if is_number(operand) else operand
+    return Fill(float(operand), None) if is_number(operand) else operand  # type: ignore[arg-type]
 
 
 def _attributes(
-    op: BlockOp, parameters: dict[str, Value], dtype: DType | None
+    op: BlockOp, parameters: dict[str, Any], dtype: DType | None
 ) -> dict[str, Attribute]:
     found: dict[str, Attribute] = {}
     for parameter in op.parameters if parameters else ():
@@ -246,7 +244,7 @@ def _attributes(
             continue
         if parameter.kind in (Kind.SHAPE, Kind.DTYPE):
             continue  # it is that of the result
-        if isinstance(value, SSAValue) or parameter.kind.decides_types:
+        if isinstance(value, RunTime) or parameter.kind.decides_types:
             raise not_yet(f"`{parameter.name}` of {op.spelling} given in this way")
         is_float = parameter.kind is Kind.NUMBER
         found[parameter.name] = _number(value, dtype) if is_float else IntegerAttr(value, i64)
@@ -256,9 +254,9 @@ def _attributes(
 def operand_type(operand: Value) -> BlockType:
     if isinstance(operand, Fill):
         return operand.type
-    if isinstance(operand, SSAValue) and ttl.is_block_value(operand.type):
+    if isinstance(operand, BlockValue):
         return block_type(operand.type)
-    if isinstance(operand, SSAValue):
+    if isinstance(operand, RunTime):
         raise not_yet(f"{describe(operand)} as an operand of a block operation")
     raise RuleBroken(
         codes.WRONG_ARGUMENT,
@@ -267,22 +265,22 @@ def operand_type(operand: Value) -> BlockType:
     )
 
 
-def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) -> SSAValue:
-    """The operand as an IR value; a fill takes what it lacks from its context."""
+def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) -> BlockValue:
+    """The operand as a run-time value; a fill takes what it lacks from its context."""
     _follow_shapeless(builder, [operand])
     if isinstance(operand, FillExpression):
         return _made_of_fills(builder, operand, context)
     if isinstance(operand, Fill):
         shape, dtype = operand.type.shape or context.shape, context.dtype
         assert shape is not None and dtype is not None
-        if isinstance(operand.value, SSAValue):
-            given: dict[str, Any] = {"operands": [_run_time_number(builder, operand.value, dtype)]}
-        else:
-            given = {"properties": {"value": _number(operand.value, dtype)}}
-        return builder.value(ttl.FillOp.create(result_types=[tensor_of(shape, dtype)], **given))
-    if not isinstance(operand, SSAValue):
+        type = tensor_of(shape, dtype)
+        if isinstance(operand.value, Scalar):
+            number = _run_time_number(builder, operand.value, dtype)
+            return builder.block_value(ttl.FillOp, [number], type)
+        return builder.block_value(ttl.FillOp, (), type, {"value": _number(operand.value, dtype)})
+    if not isinstance(operand, RunTime):
         raise _no_block(operand)
-    if not ttl.is_block_value(operand.type):
+    if not isinstance(operand, BlockValue):
         raise not_yet(f"{describe(operand)} as a block value")
     if context.shape is not None and is_complete(context.shape):
         return completed(operand, context.shape)
@@ -299,16 +297,16 @@ def _no_block(operand: Value) -> RuleBroken:
 
 
 def _made_of_fills(
-    builder: KernelBuilder, made: FillExpression, context: BlockType
-) -> SSAValue:
+    builder: KernelBuilder, fills: FillExpression, context: BlockType
+) -> BlockValue:
     """Among fills alone numbers are floats."""
-    if made.type.dtype is None and context.dtype is not None and not context.dtype.is_float:
+    if fills.type.dtype is None and context.dtype is not None and not context.dtype.is_float:
         raise not_yet(f"an expression of fills alone as {context.dtype}")
-    type = BlockType(made.type.shape or context.shape, made.type.dtype or context.dtype)
-    return _emit(builder, made.op, made.operands, type, made.parameters)
+    type = BlockType(fills.type.shape or context.shape, fills.type.dtype or context.dtype)
+    return _emit(builder, fills.op, fills.operands, type, fills.parameters)
 
 
-def _run_time_number(builder: KernelBuilder, value: SSAValue, dtype: DType) -> SSAValue:
+def _run_time_number(builder: KernelBuilder, value: Scalar, dtype: DType) -> Scalar:
     if not dtype.is_float and kind_of(value) is float:
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
@@ -341,30 +339,27 @@ def _float32(value: float) -> FloatAttr:
         return FloatAttr(float(np.float32(value)), f32)
 
 
-def math_function(op: BlockOp) -> Callable[..., Value]:
-    def made(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
-        if builder.device_api not in op.tile:
-            raise not_yet(f"`ttl.{op.namespaces[0]}.{op.name}()`")
-        if op.name == "broadcast":
-            args, kwargs = _out_blk_as_shape(args, kwargs)
-        args = tuple(
-            _parameter(builder, op, value) if position >= op.operands else value
-            for position, value in enumerate(args)
-        )
-        kwargs = {
-            name: value if op.keyword(name) in op.names else _parameter(builder, op, value)
-            for name, value in kwargs.items()
-        }
-        operands, parameters = bind(op, args, kwargs)
-        return block_math(builder, op, list(operands), dict(parameters))
-
-    return made
+def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
+    if builder.device_api not in op.tile:
+        raise not_yet(f"`ttl.{op.namespaces[0]}.{op.name}()`")
+    if op.name == "broadcast":
+        args, kwargs = _out_blk_as_shape(args, kwargs)
+    args = tuple(
+        _parameter(builder, op, value) if position >= op.operands else value
+        for position, value in enumerate(args)
+    )
+    kwargs = {
+        name: value if op.keyword(name) in op.names else _parameter(builder, op, value)
+        for name, value in kwargs.items()
+    }
+    operands, parameters = bind(op, args, kwargs)
+    return block_math(builder, op, list(operands), dict(parameters))
 
 
 class Described:
     """In the place of a value that no call takes: messages show it as the program has it."""
 
-    def __init__(self, value: SSAValue):
+    def __init__(self, value: RunTime):
         self.text = describe(value)
 
     def __repr__(self) -> str:
@@ -375,7 +370,7 @@ def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
     """Parameters are written into the kernel: each value that one may have gets its branch."""
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(builder, op, item) for item in value)
-    if not isinstance(value, SSAValue):
+    if not isinstance(value, RunTime):
         return value
     if kind_of(value) is None:
         return Described(value)
@@ -391,15 +386,12 @@ def _out_blk_as_shape(
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """`broadcast(x, out_blk, dims)`: only the shape of the block counts."""
     kwargs = dict(kwargs)
-    if len(args) > 1 and is_acquired(args[1]):
+    if len(args) > 1 and isinstance(args[1], HeldBlock):
         kwargs["out_blk"], args = args[1], (args[0], *args[2:])
-    if is_acquired(kwargs.get("out_blk")):
-        kwargs["shape"] = block_type(kwargs.pop("out_blk").type).shape
+    if isinstance(block := kwargs.get("out_blk"), HeldBlock):
+        del kwargs["out_blk"]
+        kwargs["shape"] = block_type(block.type).shape
     return args, kwargs
-
-
-def is_acquired(value: Value) -> bool:
-    return isinstance(value, SSAValue) and isinstance(value.owner, ttl.AcquireOp)
 
 
 def _fill_as_shape(
@@ -407,10 +399,11 @@ def _fill_as_shape(
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """`fill(out_blk, value)`: only the shape of the block counts."""
     kwargs = dict(kwargs)
-    if args and isinstance(args[0], SSAValue) and is_block(args[0]):
+    if args and isinstance(args[0], BlockValue):
         kwargs["out_blk"], args = args[0], args[1:]
-    if isinstance(kwargs.get("out_blk"), SSAValue) and is_block(kwargs["out_blk"]):
-        kwargs["shape"] = block_type(kwargs.pop("out_blk").type).shape
+    if isinstance(block := kwargs.get("out_blk"), BlockValue):
+        del kwargs["out_blk"]
+        kwargs["shape"] = block_type(block.type).shape
     return args, kwargs
 
 
@@ -418,14 +411,14 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     """A fill with a shape takes its element type from the kernel's buffers, which agree."""
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     args, kwargs = _fill_as_shape(args, kwargs)
-    scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, SSAValue) and kind_of(v)]
+    scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
     # What is known later is checked as a number.
     args = tuple(0.0 if any(v is scalar for scalar in scalars) else v for v in args)
     kwargs = {k: 0.0 if any(v is scalar for scalar in scalars) else v for k, v in kwargs.items()}
     _, given = bind(FILL_BLOCK, args, kwargs)
-    made = Fill(scalars[0] if scalars else float(given["value"]), given["shape"])
+    filled = Fill(scalars[0] if scalars else float(given["value"]), given["shape"])
     dtypes = {buffer.dtype for buffer in builder.kernel.buffers()}
-    if made.type.shape is None or len(dtypes) != 1:
-        _follow_shapeless(builder, [], made)
-        return made
-    return block_operand(builder, made, BlockType(None, dtypes.pop()))
+    if filled.type.shape is None or len(dtypes) != 1:
+        _follow_shapeless(builder, [], filled)
+        return filled
+    return block_operand(builder, filled, BlockType(None, dtypes.pop()))

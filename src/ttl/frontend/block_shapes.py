@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
@@ -11,47 +10,41 @@ from ttl.semantics.dtypes import bfloat16, round_to
 from ttl.semantics.ops import is_complete
 from ttl.semantics.types import Shape
 
-from .builder import not_yet
+from .hir import BlockValue, Op, RunTime
+from .problems import not_yet
 
 
-def completed(value: SSAValue, shape: Shape) -> SSAValue:
+def completed(value: BlockValue, shape: Shape) -> BlockValue:
     """The value with the sizes it lacks: made again, where it was made, in the whole shape.
 
     A broadcast without a shape takes it from what it meets, which may be different shapes.
     """
-    found = block_type(value.type)
-    op = value.owner
+    found, op = block_type(value.type), value.owner
     if is_complete(found.shape):
         return value
-    if not isinstance(op, (ttl.BlockMathOp, ttl.FillOp)):
+    is_math = isinstance(op, Op) and issubclass(op.becomes, (ttl.BlockMathOp, ttl.FillOp))
+    if not isinstance(op, Op) or not is_math:
         raise not_yet("a broadcast without a shape that a loop or branch carries")
-    operands = list(op.operands)
-    if isinstance(op, ttl.BlockMathOp) and op.ENTRY.elementwise:
-        if op.ENTRY.parameters and not is_complete(block_type(operands[0].type).shape):
-            operands = _same_rank(op, operands, shape)
-        operands = [completed(operand, shape) for operand in operands]
     assert found.dtype is not None
-    made = type(op).create(
-        operands=operands,
-        result_types=[tensor_of(shape, found.dtype)],
-        properties=dict(op.properties),
-    )
-    return _insert_after(made, op, value.name_hint)
+    whole = Op(op.becomes, _completed_operands(op, shape), [tensor_of(shape, found.dtype)],
+               op.properties)  # fmt: skip
+    whole.place, whole.home, whole.is_optional = op.place, op.home, True
+    assert op.home is not None
+    op.home.ops.insert(op.home.ops.index(op) + 1, whole)
+    (result,) = whole.results
+    assert isinstance(result, BlockValue)
+    result.hint = value.hint
+    return result
 
 
-def _same_rank(op: ttl.BlockMathOp, operands: list[SSAValue], shape: Shape) -> list[SSAValue]:
-    if len(block_type(operands[0].type).shape or ()) != len(shape):
-        raise not_yet(f"{op.ENTRY.spelling} of a broadcast without a shape")
-    return operands
-
-
-def _insert_after(made: Operation, op: Operation, hint: str | None) -> SSAValue:
-    block = op.parent
-    assert block is not None
-    made.location = op.location
-    block.insert_op_after(made, op)
-    made.results[0].name_hint = hint
-    return made.results[0]
+def _completed_operands(op: Op, shape: Shape) -> list[RunTime]:
+    operands = list(op.operands)
+    if not issubclass(op.becomes, ttl.BlockMathOp) or not op.becomes.ENTRY.elementwise:
+        return operands
+    first = block_type(operands[0].type).shape
+    if op.becomes.ENTRY.parameters and not is_complete(first) and len(first or ()) != len(shape):
+        raise not_yet(f"{op.becomes.ENTRY.spelling} of a broadcast without a shape")
+    return [completed(operand, shape) for operand in operands if isinstance(operand, BlockValue)]
 
 
 def fits_scaler_tile(number: float, is_sum: bool, inner_dims: int) -> bool:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, StringAttr
-from xdsl.ir import SSAValue
-
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
@@ -26,12 +23,14 @@ from ttl.semantics.tensors import (
 )
 from ttl.semantics.types import BlockType
 
-from .builder import KernelBuilder, Value, describe, flow_broken
+from .builder import KernelBuilder
+from .hir import GroupValue, HeldBlock, PipeValue, Scalar, SliceValue, TransferValue, Value
 from .linear import known_difference
-from .pipe_copies import copy_pipe, is_pipe
+from .pipe_copies import copy_pipe
+from .problems import describe, flow_broken
 
 
-def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
+def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValue:
     builder.require(KernelKind.DATAMOVEMENT, "a tensor slice")
     items = given if isinstance(given, tuple) else (given,)
     sizes = shape_in_units(tensor)
@@ -45,14 +44,12 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SSAValue:
     dimensions = zip(items, sizes, range(len(sizes)), strict=True)
     pairs = [_start_and_extent(*each, layout) for each in dimensions]
     starts, extents = zip(*pairs, strict=True)
-    part = builder.value(
-        ttl.TensorSliceOp.create(
-            operands=[builder.tensor(tensor), *(builder.index(start) for start in starts)],
-            result_types=[tensor_of(extents, dtype_of(tensor), layout)],
-        )
-    )
-    builder.slices[part] = TensorSlice(tensor, items, (0,) * len(extents), extents)
-    return part
+    operands = [builder.handles.tensor(tensor), *(builder.index(start) for start in starts)]
+    type = tensor_of(extents, dtype_of(tensor), layout)
+    value = builder.value(ttl.TensorSliceOp, operands, type)
+    assert isinstance(value, SliceValue)
+    value.part = TensorSlice(tensor, items, (0,) * len(extents), extents)
+    return value
 
 
 def _start_and_extent(
@@ -79,12 +76,12 @@ def _start_and_extent(
 
 def _bound(item: Value, layout: Layout) -> Value:
     """A run-time integer, or an int; numpy has such too."""
-    if isinstance(item, SSAValue) and isinstance(item.type, IndexType):
+    if isinstance(item, Scalar) and item.kind is int:
         return item
     try:
         if isinstance(item, bool):
             raise TypeError
-        return index(item)
+        return index(item)  # type: ignore[arg-type]
     except TypeError:
         raise _slice_out_of_range(
             f"{describe(item)} is neither an index nor a slice of whole {layout.unit}", layout
@@ -111,24 +108,20 @@ def constant_difference(stop: Value, start: Value) -> int:
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    if is_pipe(src) or is_pipe(dst):
+    if isinstance(src, PipeValue) or isinstance(dst, PipeValue):
         return copy_pipe(builder, src, dst)
-    ends = (_copy_end(src), _copy_end(dst))
-    if ends not in COPIES:
+    if isinstance(src, SliceValue) and isinstance(dst, HeldBlock):
+        _check_copy(src.part, block_type(dst.type))
+        return builder.copied([src, dst], "read")
+    if isinstance(src, HeldBlock) and isinstance(dst, SliceValue):
+        _check_copy(dst.part, block_type(src.type))
+        return builder.copied([src, dst], "write")
+    if not isinstance(src, HeldBlock) or not isinstance(dst, HeldBlock):
         raise _cannot_copy(src, dst)
-    if ends == ("block", "block"):
-        source, destination = block_type(src.type), block_type(dst.type)
-        if source != destination:
-            raise type_mismatch(source, destination, "a copy connects")
-    else:
-        part, block = (src, dst) if ends[0] == "slice" else (dst, src)
-        _check_copy(builder.slices[part], block_type(block.type))
-    return builder.value(
-        ttl.CopyOp.create(
-            operands=[src, dst],
-            result_types=[ttl.TransferType(StringAttr(COPIES[ends]))],
-        )
-    )
+    source, destination = block_type(src.type), block_type(dst.type)
+    if source != destination:
+        raise type_mismatch(source, destination, "a copy connects")
+    return builder.copied([src, dst], "read")  # between blocks of a node the destination reads
 
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
@@ -146,17 +139,6 @@ def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
     )
 
 
-# Which barrier completes a copy: between blocks of a node the destination reads.
-COPIES = {("slice", "block"): "read", ("block", "slice"): "write", ("block", "block"): "read"}
-
-
-def _copy_end(value: Value) -> str:
-    owner = value.owner if isinstance(value, SSAValue) else None
-    if isinstance(owner, ttl.TensorSliceOp):
-        return "slice"
-    return "block" if isinstance(owner, ttl.AcquireOp) else "other"
-
-
 def _check_copy(part: TensorSlice, block: BlockType) -> None:
     assert block.shape is not None
     check_copy_layouts(part, block.layout)
@@ -165,25 +147,26 @@ def _check_copy(part: TensorSlice, block: BlockType) -> None:
         raise copy_dtypes_differ(dtype_of(part.tensor), block.dtype)
 
 
-def wait_transfer(builder: KernelBuilder, transfer: SSAValue) -> Value:
-    builder.emit(ttl.WaitTransferOp.create(operands=[transfer]))
-    builder.released |= {transfer}
+def wait_transfer(builder: KernelBuilder, transfer: TransferValue) -> None:
+    builder.emit(ttl.WaitTransferOp, [transfer])
+    builder.state.released |= {transfer}
 
 
 def group(builder: KernelBuilder) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.GroupTransfer()")
-    return builder.value(ttl.GroupOp.create(result_types=[ttl.GroupType()]))
+    return builder.value(ttl.GroupOp, (), ttl.GroupType())
 
 
-def add_to_group(builder: KernelBuilder, group: SSAValue, transfer: Value) -> None:
-    if not isinstance(transfer, SSAValue) or not isinstance(transfer.type, ttl.TransferType):
+def add_to_group(builder: KernelBuilder, group: GroupValue, transfer: Value) -> None:
+    if not isinstance(transfer, TransferValue):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             f"GroupTransfer.add() takes what ttl.copy() returns, not {describe(transfer)}",
         )
-    builder.emit(ttl.GroupAddOp.create(operands=[group, transfer]))
-    builder.released |= {transfer}
+    builder.emit(ttl.GroupAddOp, [group, transfer])
+    transfer.is_grouped = True
+    builder.state.released |= {transfer}
 
 
-def wait_group(builder: KernelBuilder, group: SSAValue) -> None:
-    builder.emit(ttl.GroupWaitOp.create(operands=[group]))
+def wait_group(builder: KernelBuilder, group: GroupValue) -> None:
+    builder.emit(ttl.GroupWaitOp, [group])

@@ -7,19 +7,23 @@ differ between nodes: numbers become runtime arguments, everything else must be 
 from __future__ import annotations
 
 import builtins
+import inspect
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import IndexType, f64, i1
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language import DataflowBuffer, PipeNet, Semaphore
 from ttl.language.semaphores import RemoteSemaphore
+
+if TYPE_CHECKING:
+    from .hir import Scalar
 
 MISSING: Any = object()
 
@@ -35,24 +39,41 @@ class RuntimeArgument:
 # What is not asked for attributes: a kernel has a branch for each that a node may have.
 WHOLE = (bool, int, float, str, tuple, list, dict, set, frozenset, range)
 
-MakeArgument = Callable[[RuntimeArgument, Attribute], SSAValue]
+MakeArgument = Callable[[RuntimeArgument, Attribute], "Scalar"]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFunctions:
-    """A function of the operation's body: one closure for each node."""
-
-    functions: tuple[FunctionType, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeObjects:
+class PerNode:
     """An object of the operation's body that is another one on each node."""
 
-    name: str
-    objects: tuple[Any, ...]
     described = "an object that differs between nodes"
 
+    def __init__(self, name: str, objects: Sequence[Any]):
+        self.name, self.objects = name, tuple(objects)
+
+    def __repr__(self) -> str:
+        return f"`{self.name}`, {self.described}"
+
+    def attribute(self, name: str, make: MakeArgument) -> Any:
+        values = [getattr(each, name) for each in self.objects]
+        return merged(f"{self.name}_{name}", values, make)
+
+
+class NodeFunctions(PerNode):
+    """A function of the operation's body: one closure for each node."""
+
+    described = "a function that differs between nodes"
+
+    def signature(self, make: MakeArgument) -> inspect.Signature:
+        """With defaults that may differ between nodes."""
+        found = [inspect.signature(each).parameters.values() for each in self.objects]
+        parameters = [
+            first[0].replace(default=merged(first[0].name, [p.default for p in first], make))
+            for first in zip(*found, strict=True)
+        ]
+        return inspect.Signature(parameters)
+
+
+class NodeObjects(PerNode):
     @property
     def is_known_as_a_whole(self) -> bool:
         """Texts, and containers of different lengths: not what has attributes to ask for."""
@@ -73,10 +94,6 @@ class NodeObjects:
         words = tuple(next(n for n, each in enumerate(found) if is_same(each, one))
                       for one in self.objects)  # fmt: skip
         return RuntimeArgument(f"{self.name}_case", words)
-
-    def attribute(self, name: str, make: MakeArgument) -> Any:
-        values = [getattr(each, name) for each in self.objects]
-        return merged(f"{self.name}_{name}", values, make)
 
 
 class Environment:
@@ -109,20 +126,21 @@ def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
     if len(values) == 1 or all(is_same(first, value) for value in values):
         return first
     kinds = {type(value) for value in values}
-    if kinds <= {bool, int, float}:
+    if kinds in ({bool}, {int}, {float}):
         return _number(name, values, kinds, make)
     if len(kinds) == 1:
         if isinstance(first, (tuple, list)) and len({len(value) for value in values}) == 1:
             items = zip(*values, strict=True)
-            return type(first)(merged(f"{name}_{i}", list(v), make) for i, v in enumerate(items))
+            found = [merged(f"{name}_{i}", list(v), make) for i, v in enumerate(items)]
+            return first._make(found) if hasattr(first, "_make") else type(first)(found)
         if isinstance(first, slice):
             parts = ([getattr(v, p) for v in values] for p in ("start", "stop", "step"))
             return slice(*(merged(name, part, make) for part in parts))
         if isinstance(first, FunctionType) and len({value.__code__ for value in values}) == 1:
-            return NodeFunctions(tuple(values))
-        return NodeObjects(name, tuple(values))
+            return NodeFunctions(name, values)
+        return NodeObjects(name, values)
     if all(isinstance(value, (*WHOLE, type(None))) for value in values):
-        return NodeObjects(name, tuple(values))
+        return NodeObjects(name, values)
     other = next(value for value in values if not is_same(first, value))
     raise RuleBroken(
         codes.NODES_DIFFER,
@@ -131,11 +149,11 @@ def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
     )
 
 
-def _number(name: str, values: list[Any], kinds: set[type], make: MakeArgument) -> SSAValue:
+def _number(name: str, values: list[Any], kinds: set[type], make: MakeArgument) -> Scalar:
     if float in kinds:
         words = tuple(struct.unpack("<I", struct.pack("<f", value))[0] for value in values)
         kept = [struct.unpack("<f", struct.pack("<I", word))[0] for word in words]
-        if kept != values:
+        if not all(map(is_same, kept, values)):
             raise RuleBroken(
                 codes.NOT_COMPILED_YET,
                 f"`{name}` differs between nodes and needs more than 32 bits",
@@ -161,14 +179,23 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
         return is_declared and bool(one.pipes == other.pipes)
     if isinstance(one, RemoteSemaphore):
         return is_same(one.semaphore, other.semaphore) and bool(one.nodes == other.nodes)
+    if isinstance(one, FunctionType):
+        return one.__code__ is other.__code__ and is_same(
+            _state_of(one), _state_of(other), (*around, one)
+        )
+    if isinstance(one, dict):
+        return is_same(list(one.items()), list(other.items()), around)
     if isinstance(one, (tuple, list)):
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(is_same(*pair, around) for pair in pairs)
-    if isinstance(one, FunctionType):
-        return one.__code__ is other.__code__ and all(
-            is_same(_captured(one, name), _captured(other, name), (*around, one))
-            for name in one.__code__.co_freevars
-        )
-    if isinstance(one, (bool, int, float, str, slice, range, dict, set, frozenset)):
+    if isinstance(one, float):
+        return struct.pack("<d", one) == struct.pack("<d", other)  # nan is one, -0.0 is not 0.0
+    if isinstance(one, (bool, int, str, slice, range, set, frozenset)):
         return bool(one == other)
     return False
+
+
+def _state_of(function: FunctionType) -> list[Any]:
+    """What a call of a function depends on, beside its code and its module."""
+    captured = [_captured(function, name) for name in function.__code__.co_freevars]
+    return [captured, function.__defaults__, function.__kwdefaults__, function.__dict__]

@@ -7,33 +7,41 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 
 from . import scalars
 from .attributes import attribute_of, find_method
-from .branches import choose
-from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels
-from .calling import call, handled
-from .calls import SUBSCRIPTS
+from .builder import KernelBuilder
 from .data_movement import tensor_slice
-from .decided import as_constant, is_reached, known_number, needs_constant, node_object
+from .dispatch import call, handled
 from .environment import NodeObjects
 from .functions import local_function
-from .items import comprehension, from_start, new, unpacked
+from .hir import RunTime, Scalar, Value, is_run_time, kind_of
+from .items import bind, comprehension, from_start, unpacked
+from .joins import choose
 from .operators import binary, compare, folded, unary
-from .scalars import is_run_time
+from .problems import FlowBroken, describe, not_in_kernels
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
+from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
 
-def expression(builder: KernelBuilder, node: ast.expr) -> Value:
+def expression(builder: KernelBuilder, node: ast.expr) -> Any:
     handler = EXPRESSIONS.get(type(node))
-    with builder.at(node):
+    outer, builder.node = builder.node, node
+    try:
         if handler is None:
             raise not_in_kernels(f"`{type(node).__name__}` expressions")
         value = handler(builder, node)
+    except RuleBroken as broken:
+        raise builder.mistake(broken) from None
+    finally:
+        builder.node = outer
     return value.item() if isinstance(value, np.generic) else value
+
+
+def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
+    bind(builder, target, value, lambda part: expression(builder, part))
 
 
 def constant(builder: KernelBuilder, node: ast.Constant) -> Value:
@@ -52,11 +60,11 @@ def tuple_display(builder: KernelBuilder, node: ast.Tuple) -> Value:
 
 
 def list_display(builder: KernelBuilder, node: ast.List) -> Value:
-    return new(builder, _items(builder, node.elts))
+    return builder.new(_items(builder, node.elts))
 
 
 def set_display(builder: KernelBuilder, node: ast.Set) -> Value:
-    return new(builder, set(_items(builder, node.elts)))
+    return builder.new(set(_items(builder, node.elts)))
 
 
 def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
@@ -69,19 +77,19 @@ def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
             if is_run_time(made):
                 raise not_in_kernels("a key that is known only at run time")
             found[made] = expression(builder, value)
-    return new(builder, found)
+    return builder.new(found)
 
 
 def list_comprehension(builder: KernelBuilder, node: ast.ListComp | ast.GeneratorExp) -> Value:
     found: list[Value] = []
     _comprehended(builder, node, lambda: found.append(expression(builder, node.elt)))
-    return new(builder, found)
+    return builder.new(found)
 
 
 def set_comprehension(builder: KernelBuilder, node: ast.SetComp) -> Value:
     found: set[Value] = set()
     _comprehended(builder, node, lambda: found.add(expression(builder, node.elt)))
-    return new(builder, found)
+    return builder.new(found)
 
 
 def dict_comprehension(builder: KernelBuilder, node: ast.DictComp) -> Value:
@@ -92,7 +100,7 @@ def dict_comprehension(builder: KernelBuilder, node: ast.DictComp) -> Value:
         found[key] = expression(builder, node.value)
 
     _comprehended(builder, node, put)
-    return new(builder, found)
+    return builder.new(found)
 
 
 def _comprehended(builder: KernelBuilder, node: Any, each: Callable[[], None]) -> None:
@@ -123,7 +131,7 @@ def slice_display(builder: KernelBuilder, node: ast.Slice) -> Value:
 
 def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
     """An f-string; only print() takes one with run-time values."""
-    pieces: list[str | tuple[SSAValue, str]] = []
+    pieces: list[str | tuple[Scalar, str]] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             pieces += _formatted(builder, part)
@@ -136,7 +144,7 @@ def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
 
 def _formatted(
     builder: KernelBuilder, part: ast.FormattedValue
-) -> list[str | tuple[SSAValue, str]]:
+) -> list[str | tuple[Scalar, str]]:
     value = expression(builder, part.value)
     spec = "" if part.format_spec is None else expression(builder, part.format_spec)
     if isinstance(value, RunTimeText):
@@ -145,8 +153,8 @@ def _formatted(
         raise not_in_kernels("formats that are known only at run time, in texts")
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
-        return [folded("this text", format, value, spec)]
-    if scalars.kind_of(value) is None:
+        return [str(folded("this text", format, value, spec))]
+    if not isinstance(value, Scalar):
         raise not_in_kernels(f"text with {describe(value)}")
     return [(value, spec if part.conversion == -1 else spec_of_text(value, spec))]
 
@@ -173,19 +181,19 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     index = known_text(builder, expression(builder, node.slice))
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
-    if (handler := SUBSCRIPTS.get(type(owner))) is not None:
+    if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
         return handler(builder, owner, index)
-    if isinstance(owner, SSAValue):
+    if isinstance(owner, RunTime):
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
     return _item(builder, owner, index)
 
 
-def _item(builder: KernelBuilder, owner: Value, index: Value) -> Value:
+def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
     try:
         if isinstance(owner, list) and isinstance(index, slice):
-            return new(builder, owner[index])
+            return builder.new(owner[index])
         return owner[index]
     except Exception as error:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
@@ -197,9 +205,9 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
     what = f"an item of {describe(owner)} that is known only at run time"
     if isinstance(index, tuple):
         return _item(builder, owner, as_constant(builder, index, what))
-    if scalars.kind_of(index) is int and (known := known_number(builder, index)) is not None:
+    if kind_of(index) is int and (known := known_number(builder, index)) is not None:
         return _item(builder, owner, known)
-    if not isinstance(owner, (tuple, list, range)) or scalars.kind_of(index) is not int:
+    if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
         raise needs_constant(builder, index, what)
     if not owner:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")

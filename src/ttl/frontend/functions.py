@@ -1,4 +1,4 @@
-"""Functions that a kernel defines or calls: translated in place of the call."""
+"""Functions that a kernel defines or calls: evaluated in place of the call."""
 
 from __future__ import annotations
 
@@ -6,27 +6,19 @@ import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.source.uses import Definition, own_names, shared_names
 
-from .builder import (
-    CannotCompile,
-    Frame,
-    KernelBuilder,
-    Unusable,
-    Value,
-    finish,
-    not_in_kernels,
-)
+from .builder import KernelBuilder
 from .environment import Environment, NodeFunctions
-from .loops import stored_names
+from .hir import Value
+from .problems import Mistake, Unusable, not_in_kernels
 from .source import function_tree
+from .state import Frame
 
 RETURNED = "<returned>"  # not a name a program could use
-
-Definition = ast.FunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,13 +70,9 @@ def _signature(
 
 
 def inline(
-    builder: KernelBuilder,
-    function: Value,
-    arguments: list[Value],
-    keywords: dict[str, Value],
-    body: Callable[[KernelBuilder, Definition], None],
+    builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """The call of a function of the program; `body` translates what stands in it."""
+    """The call of a function of the program."""
     tree, signature, frame = _entered(builder, function)
     if _running(builder, tree) > MOST_CALLS:
         what = f"a function that calls itself more than {MOST_CALLS} times, or without end"
@@ -96,24 +84,28 @@ def inline(
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{name}(): {error}") from None
     bound.apply_defaults()
     frame.caller, frame.call_site, frame.tree = builder.frame, builder.span, tree
-    mistakes = len(builder.diagnostics)
     for name, value in (bound.arguments | {RETURNED: None}).items():
-        builder.values[frame.number, name] = value
-    caller, builder.frame = builder.frame, frame
-    outer, builder.unfinished = builder.unfinished, (*builder.unfinished, [])
-    try:
-        body(builder, tree)
-        finish(builder, builder.unfinished[-1] or [])
-    finally:
-        builder.frame, builder.unfinished = caller, outer
-    if len(builder.diagnostics) > mistakes:
-        raise CannotCompile
-    result = builder.values[frame.number, RETURNED]
+        builder.state.values[frame.number, name] = value
+    _evaluate(builder, frame, tree)
+    result = builder.state.values[frame.number, RETURNED]
     if not isinstance(result, LocalFunction):  # one that is returned still has their variables
-        builder.values = {v: x for v, x in builder.values.items() if v[0] != frame.number}
+        builder.forget(frame)
     if isinstance(result, Unusable):
         raise result.refuse()
     return result
+
+
+def _evaluate(builder: KernelBuilder, frame: Frame, tree: Definition) -> None:
+    mistakes = len(builder.state.mistakes)
+    caller, builder.frame = builder.frame, frame
+    outer, builder.state.unfinished = builder.state.unfinished, (*builder.state.unfinished, ())
+    try:
+        builder.evaluate_function(tree)
+        builder.finish(builder.state.unfinished[-1] or ())
+    finally:
+        builder.frame, builder.state.unfinished = caller, outer
+    if len(builder.state.mistakes) > mistakes:
+        raise Mistake(None, None)
 
 
 def _entered(
@@ -124,8 +116,8 @@ def _entered(
         frame = builder.new_frame(function.frame.file, own_names(tree), function.frame)
         frame.shared = shared_names(tree)
         return tree, function.signature, frame
-    functions = function.functions if isinstance(function, NodeFunctions) else (function,)
-    first: FunctionType = functions[0]
+    functions = function.objects if isinstance(function, NodeFunctions) else (function,)
+    first: Any = functions[0]
     code = first.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise not_in_kernels("generators and coroutines")
@@ -133,6 +125,8 @@ def _entered(
     own = frozenset({*code.co_varnames, *code.co_cellvars})
     frame = builder.new_frame(code.co_filename, own, environment=Environment(functions))
     frame.shared = shared_names(tree)
+    if isinstance(function, NodeFunctions):
+        return tree, function.signature(builder.handles.argument), frame
     return tree, inspect.signature(first), frame
 
 
@@ -140,35 +134,8 @@ MOST_CALLS = 32
 
 
 def _running(builder: KernelBuilder, tree: Definition) -> int:
-    """How many calls of a function are being translated."""
+    """How many calls of a function are being evaluated."""
     count, frame = 0, builder.frame
     while frame.caller is not None:
         count, frame = count + (frame.tree is tree), frame.caller
     return count
-
-
-def own_names(tree: Definition) -> frozenset[str]:
-    """The names that are variables of a function."""
-    arguments = tree.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    names = {argument.arg for argument in (*given, *rest)}
-    body = tree.body if isinstance(tree.body, list) else [tree.body]
-    elsewhere = {
-        name
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, (ast.Nonlocal, ast.Global))
-        for name in node.names
-    }
-    return frozenset(names | (stored_names(body) - elsewhere))
-
-
-def shared_names(tree: ast.AST) -> frozenset[str]:
-    """The names that functions inside declare nonlocal."""
-    return frozenset(
-        name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Nonlocal)
-        for name in node.names
-    )

@@ -1,45 +1,43 @@
-"""Items of lists, tuples, dicts and other objects that are known while a kernel is translated."""
+"""Items of lists, tuples, dicts and other objects that are known while a kernel is evaluated."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
-
-from xdsl.ir import SSAValue
+from typing import Any, cast
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.source.uses import CHANGING
 
 from . import scalars
-from .branches import choose
-from .builder import FlowBroken, KernelBuilder, Value, describe, not_in_kernels, not_yet
-from .containers import CHANGING
-from .decided import as_constant
-from .loops import RangeValue
-from .scalars import is_run_time, kind_of
+from .builder import KernelBuilder
+from .hir import RunTime, Scalar, Value, is_run_time, kind_of
+from .joins import choose
+from .problems import FlowBroken, describe, not_in_kernels, not_yet
+from .ranges import RangeValue
+from .value_ranges import as_constant
 
 
-def iterated(value: Value) -> list[Value]:
+def iterated(value: Any) -> list[Any]:
     """All items, in order; RuleBroken if they are not known before the run."""
     if isinstance(value, RangeValue):
-        bounds = (value.start, value.stop, value.step)
-        if is_run_time(bounds):
+        if value.known is None:
             raise FlowBroken(
                 codes.NOT_IN_KERNELS,
                 "the items of a range whose bounds are known only at run time",
                 helps=("use it in a `for` statement",),
             )
-        return list(range(*bounds))
+        return list(value.known)
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=repr)  # the order of a set is not one
-    if not hasattr(type(value), "__iter__") or isinstance(value, SSAValue):
+    if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
         raise not_in_kernels(f"the items of {describe(value)}")
     return list(value)
 
 
 def unpacked(value: Value) -> list[Value]:
-    """For several names, or behind `*`."""
-    if isinstance(value, SSAValue):
+    """For several names, or after `*`."""
+    if isinstance(value, RunTime):
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(value)} for several names")
     try:
         return iterated(value)
@@ -47,25 +45,20 @@ def unpacked(value: Value) -> list[Value]:
         raise RuleBroken(codes.WRONG_ARGUMENT, "a single value for several names") from None
 
 
-def new(builder: KernelBuilder, value: Any) -> Any:
-    """A container that the kernel makes, and may change."""
-    return builder.containers.made(value, builder.loops[-1] if builder.loops else None)
-
-
 def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
     """The handler of a method that changes a list, dict or set; None if it does not."""
     if name not in CHANGING.get(type(owner), ()):
         return None
 
-    def made(builder: KernelBuilder, container: Any, *args: Value, **kwargs: Value) -> Value:
+    def change(builder: KernelBuilder, container: Any, *args: Any, **kwargs: Value) -> Value:
         if name == "extend":
             args = (iterated(args[0]),)
         return changed(builder, container, lambda: getattr(container, name)(*args, **kwargs))
 
-    return made
+    return change
 
 
-def set_item(builder: KernelBuilder, container: Value, index: Value, value: Value) -> None:
+def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
     def put() -> None:
         container[index] = value
 
@@ -80,7 +73,7 @@ def _is_list_of_scalars(container: Value) -> bool:
     return isinstance(container, list) and all(kind_of(item) is not None for item in container)
 
 
-def _set_scalar(builder: KernelBuilder, items: list[Value], index: Value, value: Value) -> None:
+def _set_scalar(builder: KernelBuilder, items: list[Any], index: Any, value: Value) -> None:
     """A number in a list, at a place that may be known only at run time: each is it or is not."""
     if not is_run_time(index):
         changed(builder, items, lambda: items.__setitem__(index, value))
@@ -96,13 +89,13 @@ def _set_scalar(builder: KernelBuilder, items: list[Value], index: Value, value:
 
 
 def from_start(
-    builder: KernelBuilder, items: Sequence[Value], index: SSAValue, what: str = ""
+    builder: KernelBuilder, items: Sequence[Value], given: Scalar, what: str = ""
 ) -> Value:
     """The place of an item whose index is a run-time value; it may count from the end."""
-    size, given = len(items), index
-    is_before = scalars.compare(builder, ast.Lt(), index, 0)
-    if index not in builder.naturals and is_before is not False:
-        from_end = scalars.arithmetic(builder, ast.Add(), index, size)
+    size, index = len(items), cast(Value, given)
+    is_before = scalars.compare(builder, ast.Lt(), given, 0)
+    if not given.is_natural and is_before is not False:
+        from_end = scalars.arithmetic(builder, ast.Add(), given, size)
         index = choose(builder, is_before, lambda: from_end, lambda: given)
         scalars.check(builder, scalars.compare(builder, ast.GtE(), index, 0), _error(items, what))
     scalars.check(builder, scalars.compare(builder, ast.Lt(), index, size), _error(items, what))
@@ -114,7 +107,7 @@ def _error(items: Sequence[Value], what: str) -> str:
     return f"raised IndexError: {kind} {what}index out of range"
 
 
-def delete_item(builder: KernelBuilder, container: Value, index: Value) -> None:
+def delete_item(builder: KernelBuilder, container: Any, index: Value) -> None:
     def take() -> None:
         del container[index]
 
@@ -132,15 +125,14 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
     """Change what the kernel made."""
     if type(container) not in CHANGING:
         raise not_in_kernels(f"a change of {describe(container)}")
-    nowhere = object()
-    loop = builder.containers.loop_of(container, nowhere)
-    if loop is nowhere:
+    made = builder.state.containers.get(id(container))
+    if made is None:
         raise RuleBroken(
             codes.CAPTURED_WRITTEN,
             f"this {type(container).__name__} is not one that the kernel made",
             helps=("copy it first, or write results into a tensor",),
         )
-    if loop is not (builder.loops[-1] if builder.loops else None):
+    if made.loop is not builder.loop:
         raise FlowBroken(
             codes.NOT_COMPILED_YET,
             f"the compiler does not translate a loop that changes a {type(container).__name__} "
@@ -148,7 +140,7 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
             helps=("give the loop bounds that are known when compiling, or use scalars",),
         )
     try:
-        return builder.containers.change(container, how)
+        return how()
     except Exception as error:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
 
@@ -178,7 +170,7 @@ def _bind_all(
         raise RuleBroken(codes.WRONG_ARGUMENT, f"{len(values)} values for {len(targets)} names")
     if starred:
         end = len(values) - (len(targets) - starred[0] - 1)
-        middle = new(builder, values[starred[0] : end])
+        middle = builder.new(values[starred[0] : end])
         values = [*values[: starred[0]], middle, *values[end:]]
     for part, item in zip(targets, values, strict=True):
         bind(builder, part.value if isinstance(part, ast.Starred) else part, item, evaluate)
@@ -210,7 +202,7 @@ def comprehension(
         _generate(builder, generators, evaluate, decide, each)
     finally:
         builder.frame = outer
-        builder.values = {v: x for v, x in builder.values.items() if v[0] != frame.number}
+        builder.forget(frame)
 
 
 def _generate(
@@ -232,6 +224,6 @@ def _generate(
 
 
 def _known(test: Value) -> bool:
-    if isinstance(test, SSAValue):
+    if isinstance(test, RunTime):
         raise not_yet("a condition of a comprehension that is known only at run time")
     return bool(test)

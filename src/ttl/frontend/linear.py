@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
 
 from ttl.dialects.conditions import number_key
 
-from .builder import Value, describe, not_yet
+from .hir import Op, Scalar, Value
+from .problems import describe, not_yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Term:
     """A value that is not known; the same calculation elsewhere is the same term."""
 
     key: Hashable
-    value: SSAValue = field(compare=False)
+    value: Scalar = field(compare=False)
 
 
 Terms = dict[Term, int]
@@ -39,18 +39,20 @@ def difference(one: Value, other: Value) -> tuple[Terms, int]:
 def linear(value: Value) -> tuple[Terms, int]:
     if isinstance(value, int):
         return {}, int(value)
-    if not isinstance(value, SSAValue):
+    if not isinstance(value, Scalar):
         raise not_yet(f"{describe(value)} as a slice bound")
     op = value.owner
-    if isinstance(op, arith.ConstantOp):
-        constant = op.value
+    if not isinstance(op, Op):
+        return {Term(number_key(value), value): 1}, 0
+    if op.becomes is arith.ConstantOp:
+        constant = op.properties["value"]
         assert isinstance(constant, IntegerAttr)
         return {}, constant.value.data
-    if isinstance(op, (arith.AddiOp, arith.SubiOp)):
-        sign = 1 if isinstance(op, arith.AddiOp) else -1
-        return _combine(linear(op.lhs), linear(op.rhs), sign)
-    if isinstance(op, arith.MuliOp):
-        left, right = linear(op.lhs), linear(op.rhs)
+    if op.becomes in (arith.AddiOp, arith.SubiOp):
+        sign = 1 if op.becomes is arith.AddiOp else -1
+        return _combine(linear(op.operands[0]), linear(op.operands[1]), sign)
+    if op.becomes is arith.MuliOp:
+        left, right = (linear(operand) for operand in op.operands)
         for factor, other in ((left, right), (right, left)):
             if not factor[0]:
                 return _combine(({}, 0), other, factor[1])

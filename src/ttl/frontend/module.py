@@ -30,13 +30,14 @@ from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.types import TILE_SIZE
 from ttl.target import Target
 
-from .builder import KernelBuilder, Nets, buffer_type
+from .aliases import stores_under_aliases
+from .emission import Emission
 from .environment import Environment
-from .other_names import stores_under_other_names
-from .pipes import declare_nets
+from .handles import Handles, buffer_type
+from .language_calls import LANGUAGE
+from .nets import Nets
 from .semaphores import declare_semaphores
-from .statements import build_kernel
-from .unused import remove_unused
+from .translation import Translation
 
 
 def build_module(program: Program, target: Target) -> ModuleOp:
@@ -45,10 +46,9 @@ def build_module(program: Program, target: Target) -> ModuleOp:
         raise CompileError(_unsupported_grid(program).at(None))
     mistakes: list[Diagnostic] = []
     nets = Nets(program.pipe_nets, program.grid)
-    kernels = [
-        _build_function(program, number, target, nets, mistakes)
-        for number in range(len(program.kernels))
-    ]
+    numbers = range(len(program.kernels))
+    built = [_build_function(program, number, target, nets, mistakes) for number in numbers]
+    kernels = [kernel for kernel in built if kernel is not None]
     if mistakes:
         raise CompileError(*mistakes)
     for kernel, thread in zip(kernels, _threads(program), strict=True):
@@ -61,7 +61,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
         attributes["ttl.l1_budget"] = IntegerAttr(budget, i64)
     declarations: list[Operation] = [_declare(buffer) for buffer in program.buffers]
     declarations += _page_buffers(kernels, program)
-    declarations += declare_nets(nets)
+    declarations += nets.declarations()
     declarations += declare_semaphores(program.semaphores)
     return ModuleOp([*declarations, *kernels], attributes)
 
@@ -114,33 +114,44 @@ def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.Decl
 
 def _build_function(
     program: Program, number: int, target: Target, nets: Nets, mistakes: list[Diagnostic]
-) -> func.FuncOp:
+) -> func.FuncOp | None:
+    """The function of a kernel; None if it has mistakes."""
+    translation = _evaluated(program, number, target, nets)
+    found = [*translation.state.mistakes]
+    found = found or [*stores_under_aliases(translation.entry)]
+    if found:
+        mistakes += found
+        return None
+    emission = Emission(translation.entry, translation.handles)
+    body = emission.block()
+    body.add_op(func.ReturnOp())
     kernel = program.kernels[number]
-    environment = _environment(program, number)
-
-    def translated(keeps_kinds: bool) -> KernelBuilder:
-        builder = KernelBuilder(
-            kernel, environment, program.grid, program.tensors, target.device_api, nets, keeps_kinds
-        )
-        builder.names_around = program.operation.local_names
-        build_kernel(builder)
-        return builder
-
-    builder = translated(keeps_kinds=False)
-    if builder.mixes_kinds and builder.tells_kinds:
-        builder = translated(keeps_kinds=True)
-    mistakes += builder.diagnostics
-    builder.entry.add_op(func.ReturnOp())
-    if not builder.diagnostics:
-        remove_unused(builder.entry)
-        builder.drop_unused_arguments()
-        mistakes += stores_under_other_names(builder.entry)
-    argument_types = [argument.type for argument in builder.entry.args]
+    argument_types = [argument.type for argument in body.args]
     function = func.FuncOp(
-        kernel.name, FunctionType.from_lists(argument_types, []), Region(builder.entry)
+        kernel.name, FunctionType.from_lists(argument_types, []), Region(body)
     )
-    function.attributes |= _attributes(program, kernel, builder)
+    function.attributes |= _attributes(program, kernel, translation.handles)
     return function
+
+
+def _evaluated(program: Program, number: int, target: Target, nets: Nets) -> Translation:
+    """A kernel that tells ints from floats, and has mixed them, is evaluated with paths apart."""
+    for keeps_kinds in (False, True):
+        translation = Translation(
+            program.kernels[number],
+            _environment(program, number),
+            program.grid,
+            program.tensors,
+            target.device_api,
+            nets,
+            LANGUAGE,
+            keeps_kinds,
+        )
+        translation.names_around = program.operation.local_names
+        translation.evaluate_kernel()
+        if not (translation.mixes_kinds and translation.tells_kinds):
+            break
+    return translation
 
 
 def _environment(program: Program, number: int) -> Environment:
@@ -151,11 +162,11 @@ def _environment(program: Program, number: int) -> Environment:
 
 
 def _attributes(
-    program: Program, kernel: KernelFunction, builder: KernelBuilder
+    program: Program, kernel: KernelFunction, handles: Handles
 ) -> dict[str, Attribute]:
     positions = {name: position for position, name in enumerate(program.tensors)}
     attributes: dict[str, Attribute] = {
-        "ttl.crta_indices": _integers(positions[name] for name in builder.tensors),
+        "ttl.crta_indices": _integers(positions[name] for name in handles.tensors),
         "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in program.tensors]),
         "ttl.base_cta_index": IntegerAttr(len(program.buffers), i64),
     }
@@ -165,9 +176,9 @@ def _attributes(
     ragged = [_ragged_dimensions(tensor) for tensor in program.tensors.values()]
     if any(ragged):
         attributes["ttl.ragged"] = ArrayAttr([_integers(dimensions) for dimensions in ragged])
-    if builder.arguments:
+    if handles.arguments:
         attributes["ttl.runtime_args"] = DictionaryAttr(
-            {argument.name: _integers(argument.words) for argument in builder.arguments}
+            {argument.name: _integers(argument.words) for argument in handles.arguments}
         )
     operation = program.operation
     if kernel.kind is KernelKind.COMPUTE:

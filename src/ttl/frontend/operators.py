@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from xdsl.ir import SSAValue
-
 from ttl.diagnostics import RuleBroken, TTLError, codes
 from ttl.language.block import block_as_exponent
 from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS
@@ -16,11 +14,12 @@ from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
 from .block_math import block_math, is_block
-from .branches import choose
-from .builder import KernelBuilder, Value, describe, not_in_kernels
-from .items import new
-from .loops import RangeValue
-from .scalars import is_run_time
+from .builder import KernelBuilder
+from .environment import PerNode
+from .hir import RunTime, Value, is_run_time, kind_of
+from .joins import choose
+from .problems import describe, not_in_kernels
+from .ranges import RangeValue
 from .texts import known_text
 
 
@@ -36,10 +35,10 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
                 helps=(OPERATORS_OF_BLOCKS,),
             )
         return block_math(builder, BY_OPERATOR[sign], [left, right])
-    if isinstance(left, SSAValue) or isinstance(right, SSAValue):
+    if isinstance(left, RunTime) or isinstance(right, RunTime):
         return scalars.arithmetic(builder, operator, left, right)
     found = folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
-    return new(builder, found) if isinstance(found, (list, dict, set)) else found
+    return builder.new(found) if isinstance(found, (list, dict, set)) else found
 
 
 FOLDED: dict[str, Callable[[Any, Any], Any]] = {
@@ -61,6 +60,13 @@ FOLDED: dict[str, Callable[[Any, Any], Any]] = {
 
 def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
     """What Python makes of constants."""
+    for operand in operands:
+        if isinstance(operand, PerNode):
+            raise RuleBroken(
+                codes.NODES_DIFFER,
+                f"{operand!r}, cannot be used here",
+                helps=("only numbers, and tuples of them, may differ between nodes",),
+            )
     try:
         return function(*operands)
     except TTLError:
@@ -81,7 +87,7 @@ def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
             )
         return block_math(builder, BLOCK_OPS["neg"], [value])
     sign, fold, run_time = UNARY[type(operator)]
-    if isinstance(value, SSAValue):
+    if isinstance(value, RunTime):
         return run_time(builder, value)
     return folded(f"{sign}{value!r}", fold, value)
 
@@ -94,14 +100,14 @@ UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any], Callable[..., Va
 }  # fmt: skip
 
 
-def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
+def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any) -> Value:
     sign = COMPARISONS[type(operator)][0]
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
         return (left is right) is isinstance(operator, ast.Is)
     left, right = known_text(builder, left), known_text(builder, right)
-    bounds = (right.start, right.stop, right.step) if isinstance(right, RangeValue) else right
+    bounds = right.bounds if isinstance(right, RangeValue) else right
     if is_run_time(left) or is_run_time(bounds):
         if isinstance(left, (tuple, list)) and sign in ("==", "!=", "in", "not in"):
             items = list(right) if sign.endswith("in") else [right]
@@ -112,13 +118,13 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Val
             return scalars.negation(builder, found) if "not" in sign else found
         return scalars.compare(builder, operator, left, right)
     if isinstance(right, RangeValue):
-        right = range(right.start, right.stop, right.step)
+        right = right.known
     return folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
 
 
 def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:
     """`value in range(...)` without going over it."""
-    if is_run_time(steps.step) or scalars.kind_of(value) is not int:
+    if is_run_time(steps.step) or kind_of(value) is not int:
         raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
 
     def compared(sign: ast.cmpop, one: Value, other: Value) -> Callable[[], Value]:
@@ -156,7 +162,7 @@ def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value
 
 
 def _are_scalars(*values: Value) -> bool:
-    return all(scalars.kind_of(value) is not None for value in values)
+    return all(kind_of(value) is not None for value in values)
 
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {

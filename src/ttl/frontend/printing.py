@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
@@ -23,8 +22,9 @@ from ttl.semantics.printing import (
 )
 from ttl.semantics.tensors import row_page_elements
 
-from .builder import KernelBuilder, Value, describe, not_in_kernels, not_yet
-from .scalars import is_run_time, kind_of
+from .builder import KernelBuilder
+from .hir import BlockValue, HeldBlock, RunTime, SliceValue, Value, is_run_time, kind_of
+from .problems import describe, not_in_kernels, not_yet
 from .texts import RunTimeText
 
 POINTERS = ("rd_ptr", "wr_ptr", "wr_tile_ptr", "filled")
@@ -35,7 +35,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.format = ""
-        self.values: list[SSAValue] = []
+        self.values: list[RunTime] = []
 
     def add(self, builder: KernelBuilder, value: Value) -> None:
         if isinstance(value, RunTimeText):
@@ -46,7 +46,7 @@ class _Line:
                     self._field(builder, *part)
         elif isinstance(value, (tuple, list)) and is_run_time(value):
             self._items(builder, value)
-        elif isinstance(value, SSAValue):
+        elif isinstance(value, RunTime):
             self._field(builder, value)
         else:
             self.format += escaped(str(value))
@@ -61,7 +61,7 @@ class _Line:
         self.format += "," if isinstance(items, tuple) and len(items) == 1 else ""
         self.format += brackets[1]
 
-    def _field(self, builder: KernelBuilder, value: SSAValue, spec: str = "") -> None:
+    def _field(self, builder: KernelBuilder, value: RunTime, spec: str = "") -> None:
         if kind_of(value) is None:
             raise RuleBroken(codes.NOT_IN_KERNELS, f"print() inside a text of {describe(value)}")
         self.format += f"{{:{spec}}}" if spec else "{}"
@@ -73,7 +73,7 @@ def escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def print_values(builder: KernelBuilder, *values: Value, **options: Value) -> None:
+def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None:
     num_pages, sep, end = (options.pop(name, None) for name in ("num_pages", "sep", "end"))
     num_pages = 1 if num_pages is None else num_pages
     options.pop("flush", None)
@@ -98,16 +98,15 @@ def print_values(builder: KernelBuilder, *values: Value, **options: Value) -> No
         shown["end"] = escaped(end)
     objects = shown.pop("values", [])
     builder.emit(
-        ttl.PrintOp.create(
-            operands=[*before.values, *objects, *after.values],
-            properties={
-                "before": StringAttr(before.format),
-                "after": StringAttr(after.format),
-                "position": IntegerAttr(len(before.values), i64),
-                "num_pages": IntegerAttr(num_pages, i64),
-                **{name: StringAttr(text) for name, text in shown.items()},
-            },
-        )
+        ttl.PrintOp,
+        [*before.values, *objects, *after.values],
+        {
+            "before": StringAttr(before.format),
+            "after": StringAttr(after.format),
+            "position": IntegerAttr(len(before.values), i64),
+            "num_pages": IntegerAttr(num_pages, i64),
+            **{name: StringAttr(text) for name, text in shown.items()},
+        },
     )
 
 
@@ -120,7 +119,7 @@ def _line(builder: KernelBuilder, values: tuple[Value, ...], between: str) -> _L
 
 
 def _is_object(builder: KernelBuilder, value: Value) -> bool:
-    if isinstance(value, SSAValue):
+    if isinstance(value, RunTime):
         return kind_of(value) is None
     return isinstance(value, DataflowBuffer) or builder.is_tensor(value)
 
@@ -130,18 +129,17 @@ def _shown(builder: KernelBuilder, value: Value, num_pages: int) -> dict[str, An
         return _buffer(builder, value)
     if builder.is_tensor(value):
         return _tensor(builder, value, num_pages)
-    if isinstance(value.owner, ttl.AcquireOp):
+    if isinstance(value, HeldBlock):
         return _block(builder, value)
-    if ttl.is_block_value(value.type) and not isinstance(value.owner, ttl.TensorSliceOp):
+    if isinstance(value, BlockValue) and not isinstance(value, SliceValue):
         heading = expression_heading(block_type(value.type))
         return {"shows": "block", "heading": heading, "values": [value]}
     raise not_yet(f"print() of {describe(value)}")
 
 
-def _block(builder: KernelBuilder, block: SSAValue) -> dict[str, Any]:
+def _block(builder: KernelBuilder, block: HeldBlock) -> dict[str, Any]:
     type = block_type(block.type)
-    assert isinstance(block.owner, ttl.AcquireOp)
-    name = next(n for n, handle in builder.buffers.items() if handle is block.owner.buffer)
+    name = next(n for n, handle in builder.handles.buffers.items() if handle is block.buffer)
     return {"shows": "block", "heading": block_heading(name, type), "values": [block]}
 
 
@@ -154,7 +152,7 @@ def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
         **dict.fromkeys(POINTERS, "{}"),
     }
     heading = buffer_text(buffer.name, fields)
-    return {"shows": "buffer", "heading": heading, "values": [builder.buffer(buffer)]}
+    return {"shows": "buffer", "heading": heading, "values": [builder.handles.buffer(buffer)]}
 
 
 def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, Any]:
@@ -172,20 +170,13 @@ def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, An
     return {
         "shows": "tensor",
         "heading": tensor_heading(tensor.shape, tensor.dtype),
-        "values": [builder.tensor(tensor), _page_buffer(builder, dtype, row)],
+        "values": [builder.handles.tensor(tensor), _page_buffer(builder, dtype, row)],
     }
 
 
-def _page_buffer(builder: KernelBuilder, dtype: DType, row: int | None) -> SSAValue:
+def _page_buffer(builder: KernelBuilder, dtype: DType, row: int | None) -> RunTime:
     """A page of L1 of this kernel's own for a page of a tensor: a tile, or a row of elements."""
     name = f"{builder.kernel.name}_{dtype.name}_page" + (f"_of_{row}" if row else "")
-    if name not in builder.page_buffers:
-        layout = TILE_LAYOUT if row is None else ROW_MAJOR_LAYOUT
-        type = ttl.DataflowBufferType.of((1, 1) if row is None else (row,), dtype, 1, layout)
-        bind = ttl.BindBufferOp.create(
-            properties={"buffer": SymbolRefAttr(name)}, result_types=[type]
-        )
-        bind.result.name_hint = name
-        builder.insert_first(bind)
-        builder.page_buffers[name] = bind.result
-    return builder.page_buffers[name]
+    layout = TILE_LAYOUT if row is None else ROW_MAJOR_LAYOUT
+    type = ttl.DataflowBufferType.of((1, 1) if row is None else (row,), dtype, 1, layout)
+    return builder.handles.named_buffer(name, type)

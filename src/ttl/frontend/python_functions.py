@@ -11,22 +11,21 @@ from types import BuiltinFunctionType, MethodType
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.dialects import ttl
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.semantics.ops import BLOCK_OPS
 
 from . import scalars
 from .attributes import get_attribute, has_attribute, set_attribute
-from .block_math import block_math, is_acquired, is_block, operand_type
-from .branches import choose
-from .builder import KernelBuilder, Value, describe, not_yet
-from .items import iterated, new
-from .loops import RangeValue, range_value
+from .block_math import block_math, is_block, operand_type
+from .builder import KernelBuilder
+from .hir import HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
+from .items import iterated
+from .joins import choose
 from .operators import binary
-from .scalars import is_run_time
+from .problems import describe, not_yet
+from .ranges import RangeValue, range_value
 
 
 def is_pure(function: Value) -> bool:
@@ -57,24 +56,24 @@ PURE = (
 
 
 def length(builder: KernelBuilder, value: Value) -> Value:
-    if isinstance(value, RangeValue) and value.count is not None:
-        return value.count
+    if isinstance(value, RangeValue) and value.known is not None:
+        return len(value.known)
     if is_block(value) and (shape := operand_type(value).shape) is not None:
         return prod(shape)
-    if isinstance(value, (SSAValue, RangeValue)) or not hasattr(value, "__len__"):
+    if isinstance(value, (RunTime, RangeValue)) or not hasattr(value, "__len__"):
         raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
     return len(value)
 
 
-def is_instance(builder: KernelBuilder, value: Value, kinds: Value) -> Value:
+def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
-    if not isinstance(value, SSAValue):
+    if not isinstance(value, RunTime):
         return isinstance(value, kinds)
     builder.tells_kinds = True
-    found = scalars.kind_of(value)
+    found = kind_of(value)
     if found is None:
-        is_transfer = isinstance(value.type, ttl.TransferType)
-        found = Transfer if is_transfer else Block if is_acquired(value) else BlockExpression
+        is_transfer, is_block = (isinstance(value, c) for c in (TransferValue, HeldBlock))
+        found = Transfer if is_transfer else Block if is_block else BlockExpression
     return issubclass(found, kinds)
 
 
@@ -93,47 +92,47 @@ def tuple_of(builder: KernelBuilder, value: Value = ()) -> Value:
 
 
 def list_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return new(builder, iterated(value))
+    return builder.new(iterated(value))
 
 
 def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return new(builder, set(iterated(value)))
+    return builder.new(set(iterated(value)))
 
 
-def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
-    return new(builder, dict(value, **items))
+def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
+    return builder.new(dict(value, **items))
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
     numbers = [binary(builder, ast.Add(), start, n) for n in range(len(iterated(value)))]
-    return new(builder, list(zip(numbers, iterated(value), strict=True)))
+    return builder.new(list(zip(numbers, iterated(value), strict=True)))
 
 
 def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
         raise RuleBroken(codes.WRONG_ARGUMENT, "zip() of different lengths")
-    return new(builder, list(zip(*columns, strict=False)))
+    return builder.new(list(zip(*columns, strict=False)))
 
 
 def backwards(builder: KernelBuilder, value: Value) -> Value:
-    return new(builder, iterated(value)[::-1])
+    return builder.new(iterated(value)[::-1])
 
 
 def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
     rows = zip(*(iterated(value) for value in values), strict=False)
-    return new(builder, [builder.call_value(function, list(row), {}) for row in rows])
+    return builder.new([builder.call(function, list(row), {}) for row in rows])
 
 
 def in_order(
-    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Value = False
+    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Any = False
 ) -> Value:
     items = iterated(value)
-    keys = items if key is None else [builder.call_value(key, [item], {}) for item in items]
+    keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
     if is_run_time(keys):
         raise not_yet("sorted() of run-time values")
     positions = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
-    return new(builder, [items[position] for position in positions])
+    return builder.new([items[position] for position in positions])
 
 
 def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
@@ -176,14 +175,14 @@ def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Valu
         is_better = scalars.compare(builder, sign, other, one)
         return choose(builder, is_better, lambda: other, lambda: one)
 
-    def made(builder: KernelBuilder, *values: Value) -> Value:
+    def best(builder: KernelBuilder, *values: Any) -> Value:
         values = tuple(iterated(values[0])) if len(values) == 1 else values
         kinds = scalars.scalar_kinds(f"{function.__name__}()", *values)
         if {*kinds} <= {int}:
             return scalars.extreme(builder, function, values)
         return reduce(lambda one, other: better(builder, one, other), values)
 
-    return made
+    return best
 
 
 PYTHON: dict[Any, Callable[..., Value]] = {

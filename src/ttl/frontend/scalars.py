@@ -7,20 +7,22 @@ run-time value, so that whatever can be calculated now is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Sequence
 from operator import eq, ne
 from typing import Any
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f64, i1, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.language.block import truth_of_block
 
-from .builder import INDEX, KernelBuilder, Value, describe, not_in_kernels
-from .decided import (
+from .builder import KernelBuilder
+from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
+from .problems import describe, not_in_kernels
+from .value_ranges import (
     arms_of,
     known_comparison,
     known_constant,
@@ -28,55 +30,55 @@ from .decided import (
     needs_constant,
 )
 
-TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
+# What the constructors of arith give their operations.
+_INTEGER: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_FLOAT: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
+PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {
+    **dict.fromkeys((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp), _INTEGER),
+    **dict.fromkeys((arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp), _FLOAT),
+    arith.NegfOp: _FLOAT,
+}
 
 
-def kind_of(value: Value) -> type | None:
-    """bool, int or float; None for what is not a scalar."""
-    if isinstance(value, SSAValue):
-        return next((kind for kind, type in TYPES.items() if type == value.type), None)
-    return type(value) if type(value) in TYPES else None
+def calculated(
+    builder: KernelBuilder,
+    op: type[Operation],
+    *operands: RunTime,
+    type: Attribute | None = None,
+) -> Scalar:
+    """The result of an operation of arith, of the type of its operands if not said."""
+    return builder.scalar(op, operands, type or operands[0].type, PROPERTIES.get(op))
 
 
-def is_run_time(value: Value) -> bool:
-    """Is it, or has it in it, a value that is known only when the kernel runs?"""
-    if isinstance(value, (tuple, list)):
-        return any(is_run_time(item) for item in value)
-    if isinstance(value, slice):
-        return any(is_run_time(part) for part in (value.start, value.stop, value.step))
-    return isinstance(value, SSAValue)
-
-
-def as_kind(builder: KernelBuilder, value: Value, kind: type) -> SSAValue:
+def as_kind(builder: KernelBuilder, value: Value, kind: type) -> Scalar:
     """A scalar as an IR value of a kind it can be converted to without loss."""
-    if not isinstance(value, SSAValue):
+    if not isinstance(value, Scalar):
         return _constant(builder, kind(value), kind)
-    found = kind_of(value)
+    found = value.kind
     if found is kind:
         return value
     if found is bool:
         one, zero = (_constant(builder, kind(number), kind) for number in (1, 0))
         return select(builder, value, one, zero)
     assert (found, kind) == (int, float)
-    narrow = builder.value(arith.IndexCastOp(value, i32))
-    return builder.value(arith.SIToFPOp(narrow, f64))
+    narrow = builder.value(arith.IndexCastOp, [value], i32)
+    return calculated(builder, arith.SIToFPOp, narrow, type=f64)
 
 
-def _constant(builder: KernelBuilder, number: Any, kind: type) -> SSAValue:
+def _constant(builder: KernelBuilder, number: Any, kind: type) -> Scalar:
     if kind is int:
         return builder.index(number)
     attribute = FloatAttr(number, f64) if kind is float else IntegerAttr(int(number), i1)
-    return builder.value(arith.ConstantOp(attribute))
+    return builder.scalar(arith.ConstantOp, (), TYPES[kind], {"value": attribute})
 
 
 def common_kind(*kinds: type) -> type:
     return float if float in kinds else int if int in kinds else bool
 
 
-def select(builder: KernelBuilder, condition: SSAValue, one: SSAValue, other: SSAValue) -> SSAValue:
-    result = builder.value(arith.SelectOp(condition, one, other))
-    if {one, other} <= builder.naturals:
-        builder.naturals.add(result)
+def select(builder: KernelBuilder, condition: Scalar, one: Scalar, other: Scalar) -> Scalar:
+    result = calculated(builder, arith.SelectOp, condition, one, other, type=one.type)
+    result.is_natural = one.is_natural and other.is_natural
     return result
 
 
@@ -99,12 +101,12 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     kinds = scalar_kinds(sign, left, right)
     if sign in BITWISE and kinds == [bool, bool]:
         operands = [as_kind(builder, value, bool) for value in (left, right)]
-        return builder.value(BITWISE[sign](*operands))
+        return calculated(builder, BITWISE[sign], *operands)
     if sign == "/" or (float in kinds and sign in FLOAT_OPS):
         operands = [as_kind(builder, value, float) for value in (left, right)]
         if sign == "/":
             _check_divisor(builder, sign, right)
-        return builder.value(FLOAT_OPS[sign](*operands))
+        return calculated(builder, FLOAT_OPS[sign], *operands)
     if float in kinds and sign in ("//", "%"):
         return _divide_floats(builder, sign, left, right)
     if float in kinds and sign != "**":
@@ -122,18 +124,18 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
 MOST_SHIFTED = 31  # C++ shifts less than the 32 bits of an int
 
 
-def _shift(builder: KernelBuilder, sign: str, one: SSAValue, count: Value) -> SSAValue:
+def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar:
     """To the left as a product: one that leaves the 32 bits is noticed then."""
-    if not isinstance(count, SSAValue) and not 0 <= count <= MOST_SHIFTED:
+    if not isinstance(count, Scalar) and not 0 <= count <= MOST_SHIFTED:
         raise RuleBroken(codes.NOT_IN_KERNELS, f"a shift of a 32-bit integer by {count}")
-    if isinstance(count, SSAValue) and count not in builder.naturals:
+    if isinstance(count, Scalar) and not count.is_natural:
         is_natural = compare(builder, ast.GtE(), count, 0)
         check(builder, is_natural, "raised ValueError: negative shift count")
     if sign == ">>":
-        if isinstance(count, SSAValue):
+        if isinstance(count, Scalar):
             count = extreme(builder, min, (count, MOST_SHIFTED))
         return integer(builder, arith.ShRSIOp, one, as_kind(builder, count, int))
-    if not isinstance(count, SSAValue) and count < MOST_SHIFTED:
+    if not isinstance(count, Scalar) and count < MOST_SHIFTED:
         return integer(builder, arith.MuliOp, one, builder.index(1 << count))
     fits = compare(builder, ast.Lt(), count, MOST_SHIFTED)
     check(builder, fits, f"shifts a 32-bit integer by {MOST_SHIFTED} or more")
@@ -142,41 +144,40 @@ def _shift(builder: KernelBuilder, sign: str, one: SSAValue, count: Value) -> SS
 
 
 def integer(
-    builder: KernelBuilder, op: Callable[..., Operation], one: SSAValue, other: SSAValue
-) -> SSAValue:
-    result = builder.value(op(one, other))
-    if op is not arith.SubiOp and {one, other} <= builder.naturals:
-        builder.naturals.add(result)
+    builder: KernelBuilder, op: type[Operation], one: Scalar, other: Scalar
+) -> Scalar:
+    result = calculated(builder, op, one, other)
+    result.is_natural = op is not arith.SubiOp and one.is_natural and other.is_natural
     return result
 
 
 def _divide(
-    builder: KernelBuilder, sign: str, one: SSAValue, other: SSAValue, divisor: Value
-) -> SSAValue:
+    builder: KernelBuilder, sign: str, one: Scalar, other: Scalar, divisor: Value
+) -> Scalar:
     """Python rounds down; C++ rounds to zero, which is the same where nothing is negative."""
-    if not isinstance(divisor, SSAValue) and divisor == 0:
+    if not isinstance(divisor, RunTime) and divisor == 0:
         raise _division_by_zero(sign)
-    if {one, other} <= builder.naturals:
+    if one.is_natural and other.is_natural:
         return integer(builder, arith.DivSIOp if sign == "//" else arith.RemSIOp, one, other)
-    quotient = builder.value(arith.FloorDivSIOp(one, other))
+    quotient = calculated(builder, arith.FloorDivSIOp, one, other)
     if sign == "//":
         return quotient
-    rest = builder.value(arith.SubiOp(one, builder.value(arith.MuliOp(quotient, other))))
-    if other in builder.naturals:
-        builder.naturals.add(rest)
+    whole = calculated(builder, arith.MuliOp, quotient, other)
+    rest = calculated(builder, arith.SubiOp, one, whole)
+    rest.is_natural = other.is_natural
     return rest
 
 
-def _divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> SSAValue:
+def _divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Scalar:
     """As Python does it, so that the rest has the divisor's sign."""
     _check_divisor(builder, sign, right)
     one, other = (as_kind(builder, value, float) for value in (left, right))
     kind = ttl.FloorDivideOp if sign == "//" else ttl.RemainderOp
-    return builder.value(kind.of(one, other))
+    return calculated(builder, kind, one, other)
 
 
 def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
-    if not isinstance(divisor, SSAValue) and divisor == 0:
+    if not isinstance(divisor, RunTime) and divisor == 0:
         raise _division_by_zero(sign)
     error = {"/": "division", "//": "float floor division", "%": "float modulo"}[sign]
     is_nonzero = compare(builder, ast.NotEq(), divisor, 0)
@@ -185,10 +186,9 @@ def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
 
 def check(builder: KernelBuilder, condition: Value, error: str) -> None:
     """The kernel fails where the condition is false: it `error`, as in "raised IndexError"."""
-    if isinstance(condition, SSAValue) or not condition:
-        properties = {"error": StringAttr(error)}
+    if isinstance(condition, RunTime) or not condition:
         operand = as_kind(builder, condition, bool)
-        builder.emit(ttl.AssertOp.create(operands=[operand], properties=properties))
+        builder.emit(ttl.AssertOp, [operand], {"error": StringAttr(error)})
 
 
 def _division_by_zero(sign: str) -> RuleBroken:
@@ -198,14 +198,14 @@ def _division_by_zero(sign: str) -> RuleBroken:
 MOST_FACTORS = 16
 
 
-def _power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
+def _power(builder: KernelBuilder, base: Value, exponent: Any) -> Value:
     kinds = scalar_kinds("**", base, exponent)
-    if isinstance(exponent, SSAValue) and (known := known_number(builder, exponent)) is not None:
+    if isinstance(exponent, RunTime) and (known := known_number(builder, exponent)) is not None:
         exponent = known
     if float in kinds or not _is_natural(builder, exponent):
         return _float_power(builder, base, exponent)
     factor = as_kind(builder, base, int)
-    if isinstance(exponent, SSAValue) or exponent > MOST_FACTORS:
+    if isinstance(exponent, RunTime) or exponent > MOST_FACTORS:
         return _power_by_loop(builder, factor, as_kind(builder, exponent, int))
     result = builder.index(1) if exponent == 0 else factor
     for _ in range(exponent - 1):
@@ -213,16 +213,16 @@ def _power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     return result
 
 
-def _is_natural(builder: KernelBuilder, value: Value) -> bool:
-    return value in builder.naturals if isinstance(value, SSAValue) else value >= 0
+def _is_natural(builder: KernelBuilder, value: Number) -> bool:
+    return value.is_natural if isinstance(value, Scalar) else value >= 0
 
 
 def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     """Python's, where both numbers are known on a path; squares are products."""
     numbers = [known_number(builder, value) for value in (base, exponent)]
-    if numbers[1] in (1, 2) and isinstance(base, SSAValue):
+    if numbers[1] in (1, 2) and isinstance(base, RunTime):
         one = as_kind(builder, base, float)
-        return one if numbers[1] == 1 else builder.value(arith.MulfOp(one, one))
+        return one if numbers[1] == 1 else calculated(builder, arith.MulfOp, one, one)
     for value, number in zip((base, exponent), numbers, strict=True):
         if number is None:
             raise needs_constant(builder, value, "`**` that gives a float, of run-time values,")
@@ -232,17 +232,18 @@ def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
         raise RuleBroken(codes.WRONG_ARGUMENT, f"`**`: {error}") from None
 
 
-def _power_by_loop(builder: KernelBuilder, factor: SSAValue, exponent: SSAValue) -> SSAValue:
-    block = Block(arg_types=[INDEX, INDEX])
-    product = block.args[1]
-    if factor in builder.naturals:
-        builder.naturals.add(product)
-    with builder.inside(block):
-        builder.emit(scf.YieldOp(integer(builder, arith.MuliOp, product, factor)))
-    bounds = builder.index(0), exponent, builder.index(1)
-    result = builder.value(scf.ForOp(*bounds, [builder.index(1)], Region(block)))
-    if factor in builder.naturals:
-        builder.naturals.add(result)
+def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> Scalar:
+    body = Body.with_args([INDEX, INDEX])
+    product = body.args[1]
+    assert isinstance(product, Scalar)
+    product.is_natural = factor.is_natural
+    with builder.into(body):
+        builder.emit(scf.YieldOp, [integer(builder, arith.MuliOp, product, factor)])
+    starts = builder.index(0), exponent, builder.index(1), builder.index(1)
+    op = builder.add(Op(scf.ForOp, starts, [INDEX], bodies=[body]))
+    (result,) = op.results
+    assert isinstance(result, Scalar)
+    result.is_natural = factor.is_natural
     return result
 
 
@@ -261,12 +262,12 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
-BITWISE: dict[str, Callable[..., Operation]] = {
+BITWISE: dict[str, type[Operation]] = {
     "&": arith.AndIOp,
     "|": arith.OrIOp,
     "^": arith.XOrIOp,
 }
-INDEX_OPS: dict[str, Callable[..., Operation]] = {
+INDEX_OPS: dict[str, type[Operation]] = {
     "+": arith.AddiOp,
     "-": arith.SubiOp,
     "*": arith.MuliOp,
@@ -274,7 +275,7 @@ INDEX_OPS: dict[str, Callable[..., Operation]] = {
     ">>": arith.ShRSIOp,
     **BITWISE,
 }
-FLOAT_OPS: dict[str, Callable[..., Operation]] = {
+FLOAT_OPS: dict[str, type[Operation]] = {
     "+": arith.AddfOp,
     "-": arith.SubfOp,
     "*": arith.MulfOp,
@@ -282,43 +283,44 @@ FLOAT_OPS: dict[str, Callable[..., Operation]] = {
 }
 
 
-def negate(builder: KernelBuilder, value: Value) -> Value:
+def negate(builder: KernelBuilder, value: Value) -> Scalar:
     (kind,) = scalar_kinds("-", value)
     if kind is float:
-        return builder.value(arith.NegfOp(as_kind(builder, value, float)))
-    return builder.value(arith.SubiOp(builder.index(0), as_kind(builder, value, int)))
+        return calculated(builder, arith.NegfOp, as_kind(builder, value, float))
+    return calculated(builder, arith.SubiOp, builder.index(0), as_kind(builder, value, int))
 
 
 def invert(builder: KernelBuilder, value: Value) -> Value:
     """`~x` is -1 - x."""
     if scalar_kinds("~", value) == [float]:
         raise RuleBroken(codes.WRONG_ARGUMENT, "`~` of a float")
-    return builder.value(arith.SubiOp(builder.index(-1), as_kind(builder, value, int)))
+    return calculated(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
 
 
 # Truth and comparisons ----------------------------------------------------------------------------
 
 
-def truth(builder: KernelBuilder, value: Value) -> bool | SSAValue:
+def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
     """What `if value:` asks."""
-    if not isinstance(value, SSAValue):
+    if not isinstance(value, RunTime):
         return bool(value)
-    kind = kind_of(value)
-    if kind is None and ttl.is_block_value(value.type):
+    if isinstance(value, BlockValue):
         raise truth_of_block()
-    if kind is None:
+    if not isinstance(value, Scalar):
         return True  # transfers, groups and pipes: objects
-    return value if kind is bool else compare(builder, ast.NotEq(), value, 0)
+    return value if value.kind is bool else compare(builder, ast.NotEq(), value, 0)
 
 
-def negation(builder: KernelBuilder, value: Value) -> bool | SSAValue:
+def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:
     condition = truth(builder, value)
-    if not isinstance(condition, SSAValue):
+    if not isinstance(condition, RunTime):
         return not condition
-    return builder.value(arith.XOrIOp(condition, _constant(builder, True, bool)))
+    return calculated(builder, arith.XOrIOp, condition, _constant(builder, True, bool))
 
 
-def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value) -> Value:
+def compare(
+    builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
+) -> bool | Scalar:
     """A comparison with at least one run-time scalar."""
     if isinstance(operator, (ast.In, ast.NotIn)):
         return _contains(builder, operator, left, right)
@@ -331,21 +333,26 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Val
         return sign in ("<=", ">=", "==")
     if kind is int:
         known = known_comparison(builder, operator, left, right)
-        if known is None:
-            known = _compare_chosen(builder, operator, left, right)
-        if known is not None:
-            return known
+        found = _compare_chosen(builder, operator, left, right) if known is None else known
+        if found is not None:
+            return found
     one, other = (as_kind(builder, value, kind) for value in (left, right))
     if kind is float:
-        return builder.value(arith.CmpfOp(one, other, of_floats))
-    return builder.value(arith.CmpiOp(one, other, of_integers))
+        predicate = _predicate(of_floats, arith.CMPF_COMPARISON_OPERATIONS)
+        return builder.scalar(arith.CmpfOp, [one, other], i1, predicate | _FLOAT)
+    predicate = _predicate(of_integers, arith.CMPI_COMPARISON_OPERATIONS)
+    return builder.scalar(arith.CmpiOp, [one, other], i1, predicate)
+
+
+def _predicate(name: str, names: Sequence[str]) -> dict[str, Attribute]:
+    return {"predicate": IntegerAttr(names.index(name), i64)}
 
 
 def _compare_chosen(
     builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
-) -> Value:
+) -> bool | Scalar | None:
     """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
-    if isinstance(right, SSAValue) or not isinstance(left, SSAValue):
+    if isinstance(right, RunTime) or not isinstance(left, Scalar):
         return None
     chosen = _chosen_constants(left)
     if chosen is None:
@@ -360,28 +367,32 @@ def _compare_chosen(
     return condition if then else negation(builder, condition)
 
 
-def _chosen_constants(value: SSAValue) -> tuple[SSAValue, int, int] | None:
+def _chosen_constants(value: Scalar) -> tuple[Scalar, int, int] | None:
     """The condition and the two constants of a value that is one or the other."""
     numbers = [known_constant(arm) for arm in arms_of(value)]
     if len(numbers) != 2 or not all(isinstance(number, int) for number in numbers):
         return None
-    assert isinstance(value.owner, (arith.SelectOp, scf.IfOp))
-    return value.owner.cond, int(numbers[0] or 0), int(numbers[1] or 0)
+    assert isinstance(value.owner, Op)
+    condition = value.owner.operands[0]
+    assert isinstance(condition, Scalar)
+    return condition, int(numbers[0] or 0), int(numbers[1] or 0)
 
 
-def either(builder: KernelBuilder, one: Value, other: Value) -> Value:
+def either(
+    builder: KernelBuilder, one: bool | Scalar, other: bool | Scalar
+) -> bool | Scalar:
     """`one or other` of truth values that are both calculated."""
-    if not isinstance(one, SSAValue) or not isinstance(other, SSAValue):
-        return (one or other) if not isinstance(one, SSAValue) else True if other else one
-    return builder.value(arith.OrIOp(one, other))
+    if not isinstance(one, RunTime) or not isinstance(other, RunTime):
+        return (one or other) if not isinstance(one, RunTime) else True if other else one
+    return calculated(builder, arith.OrIOp, one, other)
 
 
 def _contains(
     builder: KernelBuilder, operator: ast.In | ast.NotIn, left: Value, right: Value
-) -> Value:
+) -> bool | Scalar:
     if not isinstance(right, (tuple, list, set, frozenset, dict, range)):
         raise not_in_kernels(f"`in` of {describe(right)}")
-    found: Value = False
+    found: bool | Scalar = False
     for item in right:
         is_item = compare(builder, ast.Eq(), left, item)
         found = either(builder, found, is_item)
@@ -401,29 +412,27 @@ PREDICATES: dict[type[ast.cmpop], tuple[str, str, str]] = {
 # Python's own functions ---------------------------------------------------------------------------
 
 
-def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> SSAValue:
+def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> Scalar:
     """min() and max() of integers."""
     op = arith.MinSIOp if function is min else arith.MaxSIOp
     result, *others = (as_kind(builder, value, int) for value in values)
     for other in others:
-        natural = [value in builder.naturals for value in (result, other)]
-        result = builder.value(op(result, other))
-        if all(natural) if function is min else any(natural):
-            builder.naturals.add(result)
+        natural = [result.is_natural, other.is_natural]
+        result = calculated(builder, op, result, other)
+        result.is_natural = all(natural) if function is min else any(natural)
     return result
 
 
 def absolute(builder: KernelBuilder, value: Value) -> Value:
     (kind,) = scalar_kinds("abs()", value)
-    if kind is bool or value in builder.naturals:
+    if kind is bool or (isinstance(value, Scalar) and value.is_natural):
         return as_kind(builder, value, int)
     positive = arithmetic(builder, ast.Sub(), 0, value)  # of zero it is zero, not -0.0
     is_negative = compare(builder, ast.Lt() if kind is int else ast.LtE(), value, 0)
-    if not isinstance(is_negative, SSAValue):
+    if not isinstance(is_negative, RunTime):
         return positive if is_negative else value
-    result = builder.value(arith.SelectOp(is_negative, positive, value))
-    if kind is int:
-        builder.naturals.add(result)
+    result = select(builder, is_negative, *(as_kind(builder, v, kind) for v in (positive, value)))
+    result.is_natural = kind is int
     return result
 
 
@@ -433,7 +442,8 @@ def to_int(builder: KernelBuilder, value: Value) -> Value:
         for sign, end in ((ast.Gt(), -(2.0**31) - 1), (ast.Lt(), 2.0**31)):
             fits = compare(builder, sign, value, end)
             check(builder, fits, "makes an int of a float that 32 bits do not hold")
-        return builder.value(arith.IndexCastOp(builder.value(arith.FPToSIOp(value, i32)), INDEX))
+        narrow = builder.value(arith.FPToSIOp, [as_kind(builder, value, float)], i32)
+        return calculated(builder, arith.IndexCastOp, narrow, type=INDEX)
     return as_kind(builder, value, int)
 
 
@@ -460,10 +470,13 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
         lower = floor(builder, value)
         above = arithmetic(builder, ast.Sub(), value, as_kind(builder, lower, float))
         odd = arithmetic(builder, ast.Mod(), lower, 2)
-        is_half = compare(builder, ast.Eq(), above, 0.5)
-        is_more = compare(builder, ast.Gt(), above, 0.5)
+        is_half, is_more = (
+            as_kind(builder, compare(builder, sign, above, 0.5), bool)
+            for sign in (ast.Eq(), ast.Gt())
+        )
         up = select(builder, is_more, builder.index(1), builder.index(0))
-        return arithmetic(builder, ast.Add(), lower, select(builder, is_half, odd, up))
+        up = select(builder, is_half, as_kind(builder, odd, int), up)
+        return arithmetic(builder, ast.Add(), lower, up)
     number, digits = known_number(builder, value), known_number(builder, ndigits)
     if number is None or digits is None:
         unknown = value if number is None else ndigits

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
@@ -23,10 +24,11 @@ from ttl.language.semaphores import (
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.nodes import nodes_at, read_place
 
-from . import scalars
-from .builder import KernelBuilder, Value, describe, not_yet
+from .builder import KernelBuilder
 from .environment import NodeObjects
-from .scalars import is_run_time, kind_of
+from .hir import Scalar, Value, is_run_time, kind_of
+from .problems import describe, not_yet
+from .scalars import as_kind, calculated
 
 
 def declare_semaphores(semaphores: Iterable[Semaphore]) -> list[Operation]:
@@ -60,15 +62,16 @@ class RemotePlace:
 # The node's own -----------------------------------------------------------------------------------
 
 
-def wait(call: str, at_least: bool) -> Callable[..., Value]:
-    def made(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> Value:
-        flag: dict[str, Any] = {"at_least": UnitAttr()} if at_least else {}
-        _emit(builder, ttl.SemaphoreWaitOp, call, semaphore, value, flag)
-
-    return made
+def wait_equal(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> None:
+    _emit(builder, ttl.SemaphoreWaitOp, "Semaphore.wait_eq()", semaphore, value)
 
 
-def set_own(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> Value:
+def wait_at_least(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> None:
+    flag = {"at_least": UnitAttr()}
+    _emit(builder, ttl.SemaphoreWaitOp, "Semaphore.wait_ge()", semaphore, value, flag)
+
+
+def set_own(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> None:
     _emit(builder, ttl.SemaphoreSetOp, "Semaphore.set()", semaphore, value)
 
 
@@ -84,15 +87,15 @@ def _emit(
     builder.require(KernelKind.DATAMOVEMENT, call)
     operands = [semaphore_number(builder, value, call), *(builder.index(each) for each in place)]
     named = {"semaphore": SymbolRefAttr(semaphore.name), **(flags or {})}
-    builder.emit(kind.create(operands=operands, properties=named))
+    builder.emit(kind, operands, named)
 
 
-def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Any:
+def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Scalar:
     """32 bits without sign, in an int that has one."""
     if kind_of(value) not in (int, bool) or not is_run_time(value):
         number = semaphore_value(value, f"the value given to {call}")
         return builder.index(number if number < 1 << 31 else number - (1 << 32))
-    return scalars.as_kind(builder, value, int)
+    return as_kind(builder, value, int)
 
 
 # On other nodes -----------------------------------------------------------------------------------
@@ -123,8 +126,8 @@ def _ends(builder: KernelBuilder, item: Value, size: int) -> tuple[Value, Value]
         return item, item
     start = 0 if item.start is None else item.start
     stop = size if item.stop is None else item.stop
-    if isinstance(stop, SSAValue):
-        return start, builder.value(arith.SubiOp(stop, builder.index(1)))
+    if isinstance(stop, Scalar):
+        return start, calculated(builder, arith.SubiOp, stop, builder.index(1))
     return start, stop - 1
 
 
@@ -156,55 +159,58 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
     if len(items) > 2:
         raise not_yet("a node that is calculated in more than two dimensions")
     number, columns = builder.index(items[0]), builder.index(builder.grid[0])
-    parts = [builder.value(op(number, columns)) for op in (arith.RemSIOp, arith.DivSIOp)]
-    builder.naturals |= set(parts)
+    parts = [calculated(builder, op, number, columns) for op in (arith.RemSIOp, arith.DivSIOp)]
+    for part in parts:
+        part.is_natural = True
     return tuple(parts)
 
 
-def change(kind: type[ttl.SemaphoreOp], call: str) -> Callable[..., Value]:
-    def made(builder: KernelBuilder, remote: RemotePlace, value: Value) -> Value:
-        for place in remote.places:
-            is_node = len(place) == 2 and remote.is_range
-            op = ttl.SemaphoreSetRemoteOp if is_node else kind
-            _emit(builder, op, call, remote.semaphore, value, place=place)
-
-    return made
+def change(
+    kind: type[ttl.SemaphoreOp],
+    call: str,
+    builder: KernelBuilder,
+    remote: RemotePlace,
+    value: Value,
+) -> None:
+    for place in remote.places:
+        is_node = len(place) == 2 and remote.is_range
+        op = ttl.SemaphoreSetRemoteOp if is_node else kind
+        _emit(builder, op, call, remote.semaphore, value, place=place)
 
 
 def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
     """A remote semaphore, from the kernel or from the operation's body."""
     if isinstance(remote, RemotePlace):
         return remote
-    is_of_nodes = isinstance(remote, NodeObjects)
-    first = remote.objects[0] if is_of_nodes else remote
+    objects = remote.objects if isinstance(remote, NodeObjects) else (remote,)
+    first = objects[0]
     if not isinstance(first, RemoteSemaphore):
         return None
-    if not is_of_nodes:
-        nodes: Any = remote.nodes
-    else:
-        nodes = remote.attribute("nodes", builder.runtime_argument)
+    nodes: Any = first.nodes
+    if isinstance(remote, NodeObjects):
+        nodes = remote.attribute("nodes", builder.handles.argument)
     if isinstance(first, UnicastRemoteSemaphore):
         return RemotePlace(first.semaphore, (tuple(nodes[0]),), is_range=False)
     if not is_run_time(nodes):
         return RemotePlace(first.semaphore, _rectangles(nodes), is_range=True)
-    if all(len(_rectangles(each.nodes)) == 1 for each in remote.objects):
+    if all(len(_rectangles(each.nodes)) == 1 for each in objects):
         return RemotePlace(first.semaphore, ((*nodes[0], *nodes[-1]),), is_range=True)
     return RemotePlace(first.semaphore, tuple([tuple(node) for node in nodes]), is_range=True)
 
 
 SEMAPHORE_METHODS: dict[str, Callable[..., Value]] = {
-    "wait_eq": wait("Semaphore.wait_eq()", at_least=False),
-    "wait_ge": wait("Semaphore.wait_ge()", at_least=True),
+    "wait_eq": wait_equal,
+    "wait_ge": wait_at_least,
     "set": set_own,
     "get_remote": get_remote,
     "get_remote_multicast": get_remote_multicast,
 }
 UNICAST_METHODS = {
-    "set": change(ttl.SemaphoreSetRemoteOp, "UnicastRemoteSemaphore.set()"),
-    "inc": change(ttl.SemaphoreIncRemoteOp, "UnicastRemoteSemaphore.inc()"),
+    "set": partial(change, ttl.SemaphoreSetRemoteOp, "UnicastRemoteSemaphore.set()"),
+    "inc": partial(change, ttl.SemaphoreIncRemoteOp, "UnicastRemoteSemaphore.inc()"),
 }
 MULTICAST_METHODS = {
-    "set": change(ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()"),
+    "set": partial(change, ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()"),
 }
 LANGUAGE_CLASSES = {False: UnicastRemoteSemaphore, True: MulticastRemoteSemaphore}
 

@@ -8,19 +8,18 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from xdsl.ir import SSAValue
-
 from ttl.diagnostics import RuleBroken, codes
-from ttl.dialects import ttl
 from ttl.language.block import not_in_place
 
 from .attributes import attribute_of
 from .block_math import accumulate
-from .builder import KernelBuilder, Value, not_in_kernels
-from .expressions import expression, subscript
+from .builder import KernelBuilder
+from .expressions import bind_target, expression, subscript
 from .functions import local_function
-from .items import bind, changed, delete_item, unpacked
+from .hir import HeldBlock, RunTime, Value
+from .items import changed, delete_item, unpacked
 from .operators import binary
+from .problems import not_in_kernels
 from .scalars import SIGNS, check, truth
 
 
@@ -40,14 +39,10 @@ def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
         bind_target(builder, node.target, expression(builder, node.value))
 
 
-def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
-    bind(builder, target, value, lambda part: expression(builder, part))
-
-
 def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
     left = _augmented(builder, node.target)
     right = expression(builder, node.value)
-    if isinstance(left, SSAValue) and isinstance(left.owner, ttl.AcquireOp):
+    if isinstance(left, HeldBlock):
         if not isinstance(node.op, ast.Add):
             raise not_in_place(SIGNS[type(node.op)])
         accumulate(builder, left, right)
@@ -70,7 +65,7 @@ def delete(builder: KernelBuilder, node: ast.Delete) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
             builder.lookup(target.id)
-            del builder.values[variable]
+            del builder.state.values[variable]
             continue
         if not isinstance(target, ast.Subscript):
             raise not_in_kernels("`del` of anything but a variable or an item")
@@ -101,7 +96,7 @@ def _module(name: str) -> ModuleType:
 
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
-    if not isinstance(condition, SSAValue) and not condition and not builder.facts:
+    if not isinstance(condition, RunTime) and not condition and not builder.state.facts:
         raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
     text = str(node.msg.value) if isinstance(node.msg, ast.Constant) else ""
     check(builder, condition, f"raised AssertionError: {text}".removesuffix(": "))
@@ -110,8 +105,8 @@ def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
 def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise not_in_kernels("decorators")
-    made = local_function(builder, node, lambda default: expression(builder, default))
-    builder.assign(node.name, made)
+    function = local_function(builder, node, lambda default: expression(builder, default))
+    builder.assign(node.name, function)
 
 
 def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.ir import SSAValue
-
-from .builder import KernelBuilder, Value, not_in_kernels
-from .decided import known_number, needs_constant
-from .scalars import kind_of
+from .builder import KernelBuilder
+from .hir import Scalar, Value
+from .problems import not_in_kernels
+from .value_ranges import known_number, needs_constant
 
 
 @dataclass(frozen=True, slots=True)
 class RunTimeText:
     """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
 
-    parts: tuple[str | tuple[SSAValue, str], ...]
+    parts: tuple[str | tuple[Scalar, str], ...]
 
 
 def known_text(builder: KernelBuilder, value: Value) -> Value:
@@ -37,10 +36,10 @@ def known_text(builder: KernelBuilder, value: Value) -> Value:
     return found
 
 
-def spec_of_text(value: SSAValue, spec: str) -> str:
+def spec_of_text(value: Scalar, spec: str) -> str:
     """A number's text in a field, as a format of the number: texts stand on the left."""
     found = re.fullmatch(r"(.?[<>^])?([1-9][0-9]*)?s?", spec)
-    if found is None or (spec and kind_of(value) is bool):
+    if found is None or (spec and value.kind is bool):
         raise not_in_kernels(f"`{spec}` for a run-time value that is converted to a text")
     return f"{found[1] or '<'}{found[2]}" if found[2] else ""
 

@@ -79,7 +79,7 @@ CASES = {
     "raise": Case("TTL7003", "`raise`", read="[[raise ValueError]]"),
     "match": Case(
         "TTL7003",
-        "a `case` of other than values",
+        "a `case` that is not a value, several values or a name",
         read="[[match (row, 1):\n                case (0, _):\n                    pass]]",
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),

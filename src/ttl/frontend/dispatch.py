@@ -8,24 +8,22 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from xdsl.ir import SSAValue
-
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttl_file
 from ttl.language.mistakes import OLD_ARGUMENTS
 
 from .attributes import find_method
 from .block_math import is_block, store
-from .builder import KernelBuilder, Value, not_yet
-from .calls import CALLS
-from .decided import known_number, needs_constant
+from .builder import KernelBuilder
 from .environment import NodeFunctions
-from .functions import BoundMethod, LocalFunction
+from .functions import BoundMethod, LocalFunction, inline
+from .hir import RunTime, Value, is_run_time
 from .items import iterated
-from .loops import RangeValue
 from .operators import folded
+from .problems import not_yet
 from .python_functions import ALWAYS, PYTHON, is_pure
-from .scalars import is_run_time
+from .ranges import RangeValue
+from .value_ranges import known_number, needs_constant
 
 
 def handled(
@@ -48,7 +46,7 @@ def handled(
 
 
 def call(
-    builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
+    builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
     if isinstance(function, BoundMethod):
         return handled(builder, function.method, [function.owner, *arguments], keywords)
@@ -56,15 +54,15 @@ def call(
         bound = function.keywords | keywords
         return call(builder, function.func, [*function.args, *arguments], bound)
     if isinstance(function, MethodType) and _is_users(function.__func__):
-        return builder.inline(function.__func__, [function.__self__, *arguments], keywords)
+        return inline(builder, function.__func__, [function.__self__, *arguments], keywords)
     if isinstance(function, (MethodType, BuiltinFunctionType)):
         owner = function.__self__
         if (found := find_method(builder, owner, function.__name__)) is not None:
             method, owner = found
             return handled(builder, method, [owner, *arguments], keywords)
     if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
-        return builder.inline(function, arguments, keywords)
-    handler = CALLS.get(function) if _is_hashable(function) else None
+        return inline(builder, function, arguments, keywords)
+    handler = builder.handlers.calls.get(function) if _is_hashable(function) else None
     if handler is not None:
         return handled(builder, handler, arguments, keywords)
     python = PYTHON.get(function) if _is_hashable(function) else None
@@ -84,7 +82,7 @@ def _as_constant(builder: KernelBuilder, function: Value, value: Value) -> Value
     """What a function of Python gets."""
     if isinstance(value, (tuple, list)):
         return type(value)(_as_constant(builder, function, item) for item in value)
-    if not isinstance(value, SSAValue):
+    if not isinstance(value, RunTime):
         return value
     number = known_number(builder, value)
     if number is None:

@@ -14,22 +14,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
 
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided, equal_to
 
-from .builder import FlowBroken, KernelBuilder, Value, flow_broken
+from .builder import KernelBuilder
 from .environment import NodeObjects, RuntimeArgument
+from .hir import INDEX, Op, PipeValue, RunTime, Scalar, Value
 from .linear import Terms, difference, linear
+from .nets import nodes_with_role
+from .problems import FlowBroken, flow_broken
 
 MOST_VALUES = 64  # that get a branch each
 
 Interval = tuple[int, int]
+Number = int | float | bool
 
 
-def interval(builder: KernelBuilder, value: SSAValue) -> Interval | None:
+def interval(builder: KernelBuilder, value: Scalar) -> Interval | None:
     """The least and the greatest value that it may have, if that is known."""
     return _sum(builder, *linear(value))
 
@@ -45,107 +49,110 @@ def _sum(builder: KernelBuilder, terms: Terms, constant: int) -> Interval | None
     return low, high
 
 
-def _interval_of_term(builder: KernelBuilder, value: SSAValue) -> Interval | None:
-    if value in builder.ranges:
-        return builder.ranges[value]
+def _interval_of_term(builder: KernelBuilder, value: Scalar) -> Interval | None:
+    if value.bounds is not None:
+        return value.bounds
     op = value.owner
-    if isinstance(op, ttl.NodeIndexOp):
-        return 0, builder.grid[op.dimension.value.data] - 1
+    if not isinstance(op, Op):
+        return None
+    if op.becomes is ttl.NodeIndexOp:
+        return 0, builder.grid[_integer(op.properties["dimension"])] - 1
     if numbers := _numbers(builder, value):
         return min(numbers), max(numbers)
-    if isinstance(op, (arith.RemSIOp, arith.DivSIOp, arith.FloorDivSIOp)):
+    if op.becomes in (arith.RemSIOp, arith.DivSIOp, arith.FloorDivSIOp):
         return _quotient(builder, op)
     arms = [interval(builder, arm) for arm in arms_of(value)]
     ends = [end for arm in arms if arm is not None for end in arm]
     return (min(ends), max(ends)) if ends and None not in arms else None
 
 
-def _numbers(builder: KernelBuilder, value: SSAValue) -> set[int]:
+def _integer(attribute: Attribute) -> int:
+    assert isinstance(attribute, IntegerAttr)
+    return attribute.value.data
+
+
+def _numbers(builder: KernelBuilder, value: Scalar) -> set[int]:
     """All that a value may be which is looked up; empty if it is another one."""
-    op = value.owner
-    if isinstance(op, ttl.RuntimeArgOp) and isinstance(value.type, IndexType):
-        return {*_numbers_of_nodes(builder, value)}
-    return _numbers_of_pipes(builder, op) if isinstance(op, ttl.PipeValueOp) else set()
+    if value.made_by is ttl.RuntimeArgOp and value.kind is int:
+        words = builder.handles.words_of(value)[1]
+        return {word - (1 << 32) if word >= 1 << 31 else word for word in words}
+    if value.made_by is ttl.PipeValueOp:
+        assert isinstance(value.owner, Op)
+        return _numbers_of_pipes(builder, value.owner)
+    return set()
 
 
-def _numbers_of_pipes(builder: KernelBuilder, op: ttl.PipeValueOp) -> set[int]:
-    numbers = [int(number) for number in op.values.get_values()]
-    pipe, type = op.pipe.owner, op.pipe.type
-    place = known_constant(pipe.place) if isinstance(pipe, ttl.LocalPipeOp) else None
-    if not isinstance(place, int) or not isinstance(type, ttl.PipeType):
+def _numbers_of_pipes(builder: KernelBuilder, op: Op) -> set[int]:
+    values, pipe = op.properties["values"], op.operands[0]
+    assert isinstance(values, DenseArrayBase) and isinstance(pipe, PipeValue)
+    numbers = [int(number) for number in values.get_values()]
+    is_local = isinstance(pipe.owner, Op) and pipe.made_by is ttl.LocalPipeOp
+    place = known_constant(pipe.owner.operands[0]) if is_local else None  # type: ignore[union-attr]
+    if not isinstance(place, int):
         return {*numbers}
-    routes = builder.nets.by_name[type.net.root_reference.data].routes(builder.grid)
     of_nodes: dict[Any, list[int]] = {}  # the numbers of the pipes in which each has the role
+    routes = builder.nets.routes(pipe.pipe_type.net)
     for number, route in zip(numbers, routes, strict=True):
-        for node in (route.source,) if type.role.data == "src" else route.receivers:
+        for node in nodes_with_role(route, pipe.pipe_type.role.data):
             of_nodes.setdefault(node, []).append(number)
     return {found[place] for found in of_nodes.values() if len(found) > place}
 
 
-def arms_of(value: SSAValue) -> list[SSAValue]:
+def arms_of(value: Scalar) -> list[Scalar]:
     """What a value is that a condition has chosen; nothing if it is another one."""
-    op = value.owner
-    if isinstance(op, arith.SelectOp):
-        return [op.lhs, op.rhs]
-    if isinstance(op, scf.IfOp):
-        ends = [region.block.last_op for region in op.regions]
-        return [end.operands[op.results.index(value)] for end in ends if end is not None]
-    return []
+    op, found = value.owner, []
+    if isinstance(op, Op) and op.becomes is arith.SelectOp:
+        found = list(op.operands[1:])
+    elif isinstance(op, Op) and op.becomes is scf.IfOp:
+        found = [body.end.operands[op.results.index(value)] for body in op.bodies]
+    return [arm for arm in found if isinstance(arm, Scalar)]
 
 
-def _quotient(
-    builder: KernelBuilder, op: arith.RemSIOp | arith.DivSIOp | arith.FloorDivSIOp
-) -> Interval | None:
-    divisor = known_constant(op.rhs)
+def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
+    divisor = known_constant(op.operands[1])
     if not isinstance(divisor, int) or divisor < 1:
         return None
-    found = interval(builder, op.lhs)
-    if isinstance(op, arith.RemSIOp):  # of numbers that are not negative
+    assert isinstance(op.operands[0], Scalar)
+    found = interval(builder, op.operands[0])
+    if op.becomes is arith.RemSIOp:  # of numbers that are not negative
         return 0, min(divisor - 1, found[1] if found else divisor)
     return None if found is None else (found[0] // divisor, found[1] // divisor)
 
 
 def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
     """What an object that differs between nodes is on this path."""
-    case = builder.runtime_argument(found.cases, IndexType())
+    case = builder.handles.argument(found.cases, INDEX)
     number = known_number(builder, case)
     if number is None:
         raise needs_constant(builder, case, f"`{found.name}`, which differs between nodes, here")
     return found.distinct[int(number)]
 
 
-def _cases_of_number(builder: KernelBuilder, value: SSAValue) -> tuple[SSAValue, list[int]]:
+def _cases_of_number(builder: KernelBuilder, value: Scalar) -> tuple[Scalar, list[int]]:
     """Which of its distinct words a float or bool that differs between nodes is."""
-    argument = next(a for a, result in builder.arguments.items() if result is value)
-    found = sorted(set(argument.words))
-    words = tuple(found.index(word) for word in argument.words)
-    cases = RuntimeArgument(f"{argument.name}_case", words)
-    return builder.runtime_argument(cases, IndexType()), found
+    name, words = builder.handles.words_of(value)
+    found = sorted(set(words))
+    cases = RuntimeArgument(f"{name}_case", tuple(found.index(word) for word in words))
+    return builder.handles.argument(cases, INDEX), found
 
 
-def _numbers_of_nodes(builder: KernelBuilder, value: SSAValue) -> list[int]:
-    """What an argument that differs between nodes is, in the order of nodes."""
-    words = next(a.words for a, result in builder.arguments.items() if result is value)
-    return [word - (1 << 32) if word >= 1 << 31 else word for word in words]
-
-
-def known_constant(value: SSAValue) -> int | float | bool | None:
+def known_constant(value: RunTime) -> Number | None:
     op = value.owner
-    if not isinstance(op, arith.ConstantOp):
+    if not isinstance(op, Op) or op.becomes is not arith.ConstantOp:
         return None
-    if isinstance(op.value, FloatAttr):
-        return float(op.value.value.data)
-    assert isinstance(op.value, IntegerAttr)
-    number = op.value.value.data
-    return number if isinstance(value.type, IndexType) else bool(number)
+    constant = op.properties["value"]
+    if isinstance(constant, FloatAttr):
+        return float(constant.value.data)
+    number = _integer(constant)
+    return number if isinstance(value, Scalar) and value.kind is int else bool(number)
 
 
-def is_reached(builder: KernelBuilder, index: SSAValue, size: int) -> bool:
-    """Does the counter of the loop around, which gets here in each iteration, lead behind?"""
+def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
+    """Does the counter of the loop around, which gets here in each iteration, lead beyond?"""
     counters = [term.value for term in linear(index)[0]]
-    if len(counters) != 1 or counters[0] not in builder.ranges:
+    if len(counters) != 1 or counters[0].bounds is None:
         return False
-    if counters[0].owner is not builder.block or builder.facts != builder.loops[-1].facts:
+    if counters[0].owner is not builder.region or builder.state.facts != builder.loops[-1].facts:
         return False
     found = interval(builder, index)
     return found is not None and (found[1] >= size or found[0] < -size)
@@ -180,37 +187,45 @@ ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 # Numbers that a path knows ------------------------------------------------------------------------
 
 
-def known_number(builder: KernelBuilder, value: Value) -> int | float | bool | None:
+def known_number(builder: KernelBuilder, value: Value) -> Number | None:
     """The number that a scalar is on this path."""
-    if not isinstance(value, SSAValue):
-        return value  # type: ignore[no-any-return]
+    if not isinstance(value, RunTime):
+        return value  # type: ignore[return-value]
     if (constant := known_constant(value)) is not None:
         return constant
-    if isinstance(value.type, IndexType):
+    if not isinstance(value, Scalar):
+        return None
+    if value.kind is int:
         possible = _possible(builder, value)
         if len(possible) == 1:
             return possible[0]
-    op = value.owner
-    if isinstance(op, ttl.RuntimeArgOp) and not isinstance(value.type, IndexType):
+    if value.made_by is ttl.RuntimeArgOp and value.kind is not int:
         case, words = _cases_of_number(builder, value)
         number = known_number(builder, case)
-        return None if number is None else _of_word(words[int(number)], value.type)
-    if isinstance(op, Operation) and type(op) in EVALUATED:
+        return None if number is None else _of_word(words[int(number)], value.kind)
+    return _evaluated(builder, value.owner) if isinstance(value.owner, Op) else None
+
+
+def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
+    if op.becomes in EVALUATED:
         operands = [known_number(builder, operand) for operand in op.operands]
-        if all(operand is not None for operand in operands):
-            if isinstance(op, arith.DivfOp) and not operands[1]:
-                return None
-            return EVALUATED[type(op)](*operands)  # type: ignore[no-any-return]
-    if isinstance(op, arith.SelectOp) and (taken := decided(builder.facts, op.cond)) is not None:
-        return known_number(builder, op.lhs if taken else op.rhs)
+        if any(operand is None for operand in operands):
+            return None
+        if op.becomes is arith.DivfOp and not operands[1]:
+            return None
+        return EVALUATED[op.becomes](*operands)  # type: ignore[no-any-return]
+    if op.becomes is arith.SelectOp:
+        taken = decided(builder.state.facts, op.operands[0])
+        if taken is not None:
+            return known_number(builder, op.operands[1 if taken else 2])
     return None
 
 
-def _of_word(word: int, type: Attribute) -> float | bool:
-    return bool(word) if type == i1 else float(struct.unpack("<f", struct.pack("<I", word))[0])
+def _of_word(word: int, kind: type) -> float | bool:
+    return bool(word) if kind is bool else float(struct.unpack("<f", struct.pack("<I", word))[0])
 
 
-def _possible(builder: KernelBuilder, value: SSAValue) -> list[int]:
+def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
     """The values that the path leaves; empty if there are too many."""
     found = interval(builder, value)
     numbers: Sequence[int] = sorted(_numbers(builder, value))
@@ -220,7 +235,7 @@ def _possible(builder: KernelBuilder, value: SSAValue) -> list[int]:
         numbers = range(found[0], found[1] + 1)
     if len(numbers) > MOST_VALUES:
         return []
-    known = {number: equal_to(builder.facts, value, number) for number in numbers}
+    known = {number: equal_to(builder.state.facts, value, number) for number in numbers}
     is_it = [number for number, answer in known.items() if answer]
     return is_it or [number for number, answer in known.items() if answer is None]
 
@@ -247,14 +262,12 @@ EVALUATED: dict[type[Operation], Callable[..., Any]] = {
 # Branches for values ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calculation:
-    """How a value is calculated, so that it can be done once more."""
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A value that is needed as a constant, and what it may be."""
 
-    kind: type[Operation]
-    properties: dict[str, Attribute]
-    type: Attribute
-    operands: tuple[Calculation | SSAValue, ...]
+    value: Scalar
+    values: list[int]
 
 
 REPEATED = (
@@ -262,41 +275,23 @@ REPEATED = (
 )  # fmt: skip
 
 
-def _calculation(value: SSAValue) -> Calculation | SSAValue:
+def repeated(builder: KernelBuilder, value: RunTime) -> RunTime:
+    """The value, calculated once more: what did so first may be on a path that is dropped."""
     op = value.owner
-    if not isinstance(op, Operation) or type(op) not in REPEATED:
+    if not isinstance(op, Op) or op.becomes not in REPEATED:
         return value
-    operands = tuple(_calculation(operand) for operand in op.operands)
-    return Calculation(type(op), dict(op.properties), value.type, operands)
-
-
-def repeated(builder: KernelBuilder, made: Calculation | SSAValue) -> SSAValue:
-    if isinstance(made, SSAValue):
-        return made
-    operands = [repeated(builder, operand) for operand in made.operands]
-    properties = dict(made.properties)
-    return builder.value(
-        made.kind.create(operands=operands, properties=properties, result_types=[made.type])
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """A value that is needed as a constant, and what it may be."""
-
-    made: Calculation | SSAValue
-    values: list[int]
+    operands = [repeated(builder, operand) for operand in op.operands]
+    return builder.value(op.becomes, operands, value.type, op.properties)
 
 
 def needs_constant(builder: KernelBuilder, value: Value, what: str) -> FlowBroken:
-    """Why the statement cannot be translated as it is; `builder.undecided` says what helps."""
+    """Why the statement cannot be evaluated as it is, and which branches would help."""
     items = value if isinstance(value, tuple) else (value,)
-    found = (_undecided(builder, item) for item in items if isinstance(item, SSAValue))
-    builder.undecided = next((each for each in found if each is not None), None)
-    return flow_broken(what)
+    found = (_undecided(builder, item) for item in items if isinstance(item, RunTime))
+    return flow_broken(what, undecided=next((each for each in found if each is not None), None))
 
 
-def as_constant(builder: KernelBuilder, value: Value, what: str) -> Value:
+def as_constant(builder: KernelBuilder, value: Value, what: str) -> Any:
     """A number or a tuple of numbers that the path knows."""
     if isinstance(value, tuple):
         return tuple(as_constant(builder, item, what) for item in value)
@@ -306,15 +301,17 @@ def as_constant(builder: KernelBuilder, value: Value, what: str) -> Value:
     return number
 
 
-def _undecided(builder: KernelBuilder, value: SSAValue) -> Undecided | None:
-    if known_number(builder, value) is not None:
+def _undecided(builder: KernelBuilder, value: RunTime) -> Undecided | None:
+    if not isinstance(value, Scalar) or known_number(builder, value) is not None:
         return None
-    if isinstance(value.type, IndexType) and (values := _possible(builder, value)):
-        return Undecided(_calculation(value), values)
+    if value.kind is int and (values := _possible(builder, value)):
+        return Undecided(value, values)
     op = value.owner
-    if isinstance(op, ttl.RuntimeArgOp):
+    if not isinstance(op, Op):
+        return None
+    if op.becomes is ttl.RuntimeArgOp:
         return _undecided(builder, _cases_of_number(builder, value)[0])
-    if isinstance(op, Operation) and type(op) in (*EVALUATED, arith.SelectOp):
+    if op.becomes in (*EVALUATED, arith.SelectOp):
         for operand in op.operands:
             if (found := _undecided(builder, operand)) is not None:
                 return found

@@ -1,19 +1,24 @@
-"""Statements that are written with simpler ones: `else` of loops, `match`, tests that assign."""
+"""Statements that are written with simpler ones.
+
+`else` of loops, `match`, tests that assign, and conditional expressions whose values cannot be
+joined.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
 
-from .builder import not_in_kernels
+from .problems import not_in_kernels
 
 Loop = ast.For | ast.While
+SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign)
 
 
-def at(node: ast.stmt, made: ast.stmt) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(made, node))
+def at(node: ast.stmt, new: ast.stmt) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(new, node))
 
 
 # Loops --------------------------------------------------------------------------------------------
@@ -21,14 +26,13 @@ def at(node: ast.stmt, made: ast.stmt) -> ast.stmt:
 
 @lru_cache(maxsize=256)
 def without_else(node: Loop) -> tuple[str, tuple[ast.stmt, ...]]:
-    """`else` as an `if` behind the loop, on a variable that every `break` clears; its name too."""
+    """`else` as an `if` after the loop, on a variable that every `break` clears; its name too."""
     flag = f"<not left {node.lineno}.{node.col_offset}>"
     loop = deepcopy(node)
     loop.orelse = []
     loop.body = [_Leaving(flag).visit(statement) for statement in loop.body]
-    behind = ast.If(ast.Name(flag, ast.Load()), node.orelse, [])
-    made = (_assigned(flag, True), loop, behind)
-    return flag, tuple(at(node, each) if each is not loop else loop for each in made)
+    after = ast.If(ast.Name(flag, ast.Load()), node.orelse, [])
+    return flag, (at(node, _assigned(flag, True)), loop, at(node, after))
 
 
 def _assigned(name: str, value: bool) -> ast.stmt:
@@ -97,4 +101,40 @@ def _test(pattern: ast.pattern, subject: ast.Name) -> tuple[ast.expr | None, str
             return ast.BoolOp(ast.Or(), [test for test, _ in tests if test is not None]), None
     if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
         return None, pattern.name
-    raise not_in_kernels("a `case` of other than values")
+    raise not_in_kernels("a `case` that is not a value, several values or a name")
+
+
+# Conditional expressions --------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def without_choice(node: ast.stmt) -> ast.If | None:
+    """`f(a if c else b)` as `if c: f(a)` and `else: f(b)`; None if there is no choice in it."""
+    if not isinstance(node, SIMPLE):
+        return None
+    choice = next(_choices(node), None)
+    if choice is None:
+        return None
+    then, otherwise = deepcopy(node), deepcopy(node)
+    for branch, part in ((then, "body"), (otherwise, "orelse")):
+        found = next(_choices(branch))
+        _Put(found, getattr(found, part)).visit(branch)
+    return ast.copy_location(ast.If(choice.test, [then], [otherwise]), node)
+
+
+def _choices(node: ast.AST) -> Iterator[ast.IfExp]:
+    """Conditional expressions that are evaluated whenever the statement is, once."""
+    skipped = (ast.Lambda, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.BoolOp)
+    if isinstance(node, ast.IfExp):
+        yield node
+    elif not isinstance(node, skipped):
+        for child in ast.iter_child_nodes(node):
+            yield from _choices(child)
+
+
+class _Put(ast.NodeTransformer):
+    def __init__(self, old: ast.IfExp, new: ast.expr):
+        self.old, self.new = old, new
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self.new if node is self.old else node

@@ -8,25 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import scf
-from xdsl.ir import Block
 
 from ttl.diagnostics import Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.dialects.locations import span_of
 
-HANDING_ON = (scf.YieldOp, scf.ForOp, scf.WhileOp)
+from .emission import span_of_place
+from .hir import Body, HeldBlock
+
+CARRYING = (scf.YieldOp, scf.ForOp, scf.WhileOp)
 
 
-def stores_under_other_names(body: Block) -> Iterator[Diagnostic]:
-    """Stores into a block that a loop or branch hands on."""
+def stores_under_aliases(body: Body) -> Iterator[Diagnostic]:
+    """Stores into a block that a loop or branch carries."""
+    carried = {v for op in body.walk() if op.becomes in CARRYING for v in op.operands}
     for op in body.walk():
-        if not isinstance(op, ttl.StoreOp) or not isinstance(op.view.owner, ttl.WaitOp):
+        if op.becomes is not ttl.StoreOp or op.operands[1] not in carried:
             continue
-        if any(isinstance(use.operation, HANDING_ON) for use in op.view.uses):
+        block = op.operands[1]
+        if isinstance(block, HeldBlock) and block.is_waited:
             broken = RuleBroken(
                 codes.NOT_COMPILED_YET,
                 "the compiler does not translate a store into a block that a condition or a loop "
                 "gives another name yet",
                 helps=("use one name for the block, or store before it gets another",),
             )
-            yield broken.at(span_of(op.location))
+            yield broken.at(span_of_place(op.place))

@@ -1,0 +1,88 @@
+"""`if`: decided now, or two branches that take along as little of what follows as will do."""
+
+from __future__ import annotations
+
+from ttl.dialects.conditions import decided
+
+from .builder import KernelBuilder
+from .continuations import (
+    Choice,
+    Steps,
+    jumps_in,
+    live_steps,
+    reads_first,
+    up_to_jumps,
+)
+from .hir import Scalar
+from .joins import Branches
+from .problems import flow_broken
+from .scalars import truth
+
+
+def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
+    """rule REST of continuations.py"""
+    with builder.at(choice.node):
+        condition = truth(builder, choice.test())
+    if isinstance(condition, Scalar):
+        known = decided(builder.state.facts, condition)
+        condition = condition if known is None else known
+    if not isinstance(condition, Scalar):
+        return (*(choice.then if condition else choice.otherwise), *rest)
+    if jumps := jumps_in(choice):
+        taken, after = up_to_jumps(rest, jumps)
+        join = _branches(builder, condition, choice, taken).join()
+        join.close()
+        if not join.are_local and after:
+            _refuse_containers(builder, choice)
+        return after
+    return _join_or_split(builder, condition, choice, rest)
+
+
+def _branches(
+    builder: KernelBuilder, condition: Scalar, choice: Choice, taken: Steps
+) -> Branches:
+    return Branches(
+        builder,
+        condition,
+        lambda: builder.sequence((*choice.then, *taken)),
+        lambda: builder.sequence((*choice.otherwise, *taken)),
+    )
+
+
+def _join_or_split(
+    builder: KernelBuilder, condition: Scalar, choice: Choice, rest: Steps
+) -> Steps:
+    """Take along as little of what follows as will do."""
+    branches, count = _branches(builder, condition, choice, ()), 0
+    while True:
+        join = branches.join()
+        names = reads_first(rest[count:], join.lost())
+        needed = live_steps(rest[count:], names) if join.containers_agree else len(rest) - count
+        if branches.has_mistakes or needed == 0:
+            break
+        known, count = count, _with_ends(rest, count + needed)
+        builder.count_path()
+        if join.lost_inside(names):  # a branch in the branch has to take it along
+            branches = _branches(builder, condition, choice, rest[:count])
+        else:
+            taken = rest[known:count]
+            branches.go_on(lambda taken=taken: builder.sequence(taken))  # type: ignore[misc]
+    is_end = builder.frame.caller is None and builder.loop is None
+    join.close()
+    if not is_end and not branches.has_mistakes and not join.are_local:
+        _refuse_containers(builder, choice)
+    return rest[count:]
+
+
+def _with_ends(rest: Steps, count: int) -> int:
+    """So many steps, and those up to where one of them may jump to."""
+    jumps = {jump for step in rest[:count] for jump in jumps_in(step)}
+    return max(count, len(up_to_jumps(rest, jumps)[0]))
+
+
+def _refuse_containers(builder: KernelBuilder, choice: Choice) -> None:
+    what = "a list, dict or set that a condition changes"
+    with builder.at(choice.node):
+        raise flow_broken(what, undecided=choice.deciding)
+
+

@@ -1,0 +1,289 @@
+"""The variables that a loop changes: their values at its start, in its body and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects.ttcore import block_type
+from ttl.source.uses import Uses, uses_of_all
+
+from .block_math import Fill, block_operand
+from .builder import KernelBuilder, name_value
+from .carried_blocks import CarriedBlocks, is_readable
+from .environment import MISSING, is_same
+from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, Value, kind_of
+from .loop_values import (
+    BlockSlot,
+    Slot,
+    changes,
+    filled,
+    has,
+    parts_of,
+    rebuilt,
+    slots_of,
+    typed,
+    zipped,
+)
+from .problems import FlowBroken, OnSomePaths, Unusable, describe, flow_broken
+from .scalars import as_kind, common_kind
+from .state import Frame, Loop, Variable
+
+
+class Carried:
+    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable], loop: Loop):
+        self.builder, self.loop = builder, loop
+        self.before = builder.state.values
+        self.start: list[RunTime] = []
+        self.templates: dict[Variable, Any] = {}
+        self.fixed: dict[Variable, Unusable] = {}  # that cannot be carried
+        self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
+        self.blocks = CarriedBlocks(builder)
+        self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
+        read = uses_of_all(loop.nodes).read_first
+        for variable in sorted(variables):
+            self._add(variable, variable[1] in read)
+        self.values_of_blocks &= {*range(len(self.start))}
+        self.blocks.pop_blocks(self.start, self.values_of_blocks)
+        self.blocks.begin()
+
+    def _add(self, variable: Variable, is_read: bool) -> None:
+        name, value = variable[1], self.before.get(variable, MISSING)
+        if isinstance(value, Unusable) and name.isidentifier():
+            self.refused[variable] = value
+        if value is MISSING or isinstance(value, Unusable):
+            return
+        mark, block_mark = len(self.start), len(self.blocks.start)
+        template = self._template(value, is_read)
+        if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
+            del self.start[mark:], self.blocks.start[block_mark:]
+            what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
+            self.fixed[variable] = Unusable(flow_broken(what, loop=self.loop))
+        else:
+            self.templates[variable] = template
+
+    def _template(self, value: Value, by_value: bool) -> Any:
+        """`by_value`: a block may be what it holds."""
+        if isinstance(value, (tuple, list)):
+            items = [self._template(item, by_value) for item in value]
+            return MISSING if any(item is MISSING for item in items) else rebuilt(value, items)
+        if isinstance(value, slice):
+            items = [None if p is None else self._template(p, False) for p in parts_of(value)]
+            return MISSING if any(item is MISSING for item in items) else slice(*items)
+        if self.loop.carries_blocks and by_value and self.blocks.takes(value):
+            return BlockSlot(self.blocks.number(value))
+        if self.loop.carries_blocks and by_value and self.blocks.takes_value(value):
+            self.start.append(value)
+            self.values_of_blocks.add(len(self.start) - 1)
+            return Slot(len(self.start) - 1)
+        if not changes(value) and not (by_value and is_readable(value)):
+            return MISSING
+        kind = kind_of(value)
+        if kind is not None:
+            value = as_kind(self.builder, value, kind)
+        assert isinstance(value, RunTime)
+        self.start.append(value)
+        return Slot(len(self.start) - 1)
+
+    @property
+    def types(self) -> list[Attribute]:
+        return [value.type for value in self.start]
+
+    def enter(self, arguments: Sequence[RunTime], is_test: bool = False) -> None:
+        """Bind the variables to the arguments of the loop's body, or of its condition."""
+        self.builder.state.values = dict(self.before)
+        blocks = self.blocks.start if is_test else self.blocks.resume()
+        self._bind(arguments, blocks)
+        self.builder.state.values |= self.fixed
+
+    def _bind(self, values: Sequence[RunTime], blocks: Sequence[RunTime]) -> None:
+        for number in self.values_of_blocks:
+            values[number].is_popped = True  # type: ignore[attr-defined]
+        for variable, template in self.templates.items():
+            value = filled(template, values, blocks)
+            value = list(value) if value is template else value  # a list that nothing is in
+            name_value(value, variable[1])
+            self._make_lists(value)
+            self.builder.state.values[variable] = value
+
+    def _make_lists(self, value: Value) -> None:
+        """The lists in it are new ones, which may be changed here."""
+        if isinstance(value, list):
+            self.builder.new(value)
+        for item in value if isinstance(value, (list, tuple)) else ():
+            self._make_lists(item)
+
+    def leave(
+        self, body: Body, arguments: Sequence[RunTime]
+    ) -> tuple[list[RunTime], dict[Variable, Unusable]]:
+        """What the body yields, and the variables that cannot be used after the loop."""
+        ends = self.builder.state.values
+        yielded: list[RunTime] = list(arguments)
+        blocks: dict[int, RunTime] = {}
+        unusable: dict[Variable, Unusable] = {}
+        for variable, template in self.templates.items():
+            broken = self._broken(variable, template, yielded, blocks)
+            if broken is None:
+                continue
+            if broken.broken and self._is_read(template, body, arguments):
+                raise broken.refuse()
+            unusable[variable] = broken
+        for variable, fixed in self.fixed.items():
+            if ends[variable] is not fixed:
+                unusable[variable] = fixed
+        for variable, refused in self.refused.items():
+            if ends[variable] is not refused:  # a loop around sees that it has changed
+                unusable[variable] = copy(refused)
+        for variable in ends:
+            if variable not in self.before:
+                unusable[variable] = OnSomePaths(variable[1])
+        self.blocks.pop_blocks(yielded, self.values_of_blocks)
+        self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
+        return yielded, unusable
+
+    def _broken(
+        self,
+        variable: Variable,
+        template: Any,
+        yielded: list[RunTime],
+        blocks: dict[int, RunTime],
+    ) -> Unusable | None:
+        value = self.builder.state.values.get(variable, MISSING)
+        if isinstance(value, Unusable):
+            if _carries_blocks(template):
+                raise value.refuse()
+            return value
+        broken = self._match(variable, template, value, yielded, blocks)
+        return None if broken is None else Unusable(broken)
+
+    def _match(
+        self,
+        variable: Variable,
+        template: Any,
+        value: Any,
+        yielded: list[RunTime],
+        blocks: dict[int, RunTime],
+    ) -> RuleBroken | None:
+        name = variable[1]
+        if isinstance(template, BlockSlot):
+            if blocks.setdefault(template.number, value) is not value:
+                return flow_broken("a loop in which two names of a block part")
+            return self.blocks.broken(template.number, value)
+        if isinstance(template, Slot):
+            type = yielded[template.number].type
+            if not _fits(self.builder, value, type):
+                return self._other_kind(variable, self.start[template.number], value)
+            yielded[template.number] = typed(self.builder, value, type)
+            return None
+        pairs = zipped(template, value)
+        if pairs is None and isinstance(template, list) and isinstance(value, list):
+            return flow_broken(f"a loop that changes the length of `{name}`, a list made before it")
+        if pairs is None:
+            same = is_same(template, value)
+            return None if same else self._other_kind(variable, template, value)
+        found = [self._match(variable, *pair, yielded, blocks) for pair in pairs]
+        return next((broken for broken in found if broken), None)
+
+    def _other_kind(self, variable: Variable, start: Value, end: Value) -> FlowBroken:
+        names = {float: "a float", int: "an int", bool: "a bool"}
+        kinds = [kind_of(start), kind_of(end)]
+        texts = [names[k] if k else describe(v) for k, v in zip(kinds, (start, end), strict=True)]
+        grows = not self.builder.keeps_kinds and None not in kinds
+        return FlowBroken(
+            codes.NOT_IN_KERNELS,
+            f"`{variable[1]}` is {texts[0]} before the loop and {texts[1]} in it: not part of the "
+            "language of kernels",
+            helps=("give it a value of the same kind before the loop, for example 0.0",),
+            grows=(variable, kinds[1] or float) if grows else None,
+        )
+
+    def _is_read(self, template: Any, body: Body, arguments: Sequence[RunTime]) -> bool:
+        """Does the next iteration read it?"""
+        if isinstance(template, list):
+            return True  # what is known of it, as its length, is written into the body
+        if _carries_blocks(template):
+            return True
+        read = {arguments[slot.number] for slot in slots_of(template)}
+        return any(operand in read for op in body.walk() for operand in op.operands)
+
+    def finish(self, results: Sequence[RunTime], unusable: dict[Variable, Unusable]) -> None:
+        """Bind the variables to the results of the loop."""
+        self.builder.state.values = dict(self.before)
+        self._bind(results, self.blocks.resume())
+        self.builder.state.values |= unusable
+
+
+def _carries_blocks(template: Any) -> bool:
+    return any(isinstance(place, BlockSlot) for place in slots_of(template))
+
+
+def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
+    kind = kind_of(value)
+    if kind is None:
+        is_carried = changes(value) or is_readable(value)
+        return is_carried and isinstance(value, RunTime) and value.type == type
+    wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
+    if wanted is not None and kind is not wanted:
+        builder.mixes_kinds = True
+        return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
+    return wanted is not None
+
+
+def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
+    """The variables that statements may assign to, also through functions they call."""
+    found = {variable for name in uses.stored if (variable := builder.variable(name))}
+    found -= _summed_blocks(builder, uses)
+    found |= _changed_lists(builder, uses)
+    frame: Frame | None = builder.frame
+    while frame is not None:
+        found |= {(frame.number, name) for name in frame.shared}
+        frame = frame.caller
+    return found
+
+
+def _changed_lists(builder: KernelBuilder, uses: Uses) -> set[Variable]:
+    """Lists of the kernel that it changes in place, under the only name that they have."""
+    found = {variable for name in uses.changed if (variable := builder.variable(name))}
+    return {variable for variable in found if _is_own_list(builder, variable)}
+
+
+def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
+    value = builder.state.values.get(variable)
+    if not isinstance(value, list) or id(value) not in builder.state.containers:
+        return False
+    others = [other for each, other in builder.state.values.items() if each != variable]
+    return not any(other is value or has(other, value) for other in others)
+
+
+def _summed_blocks(builder: KernelBuilder, uses: Uses) -> set[Variable]:
+    """`block += value` changes what the block holds, not what its name stands for."""
+    names = uses.summed - uses.rebound
+    found = {variable for name in names if (variable := builder.variable(name))}
+    return {v for v in found if isinstance(builder.state.values.get(v), HeldBlock)}
+
+
+def settle_fills(
+    builder: KernelBuilder, variables: Iterable[Variable], loop: Loop, body: Callable[[], None]
+) -> None:
+    """A fill without a shape that a loop changes has the type that the loop gives it.
+
+    The body is evaluated once more to find out, and what comes of that is dropped.
+    """
+    values = builder.state.values
+    fills = [v for v in sorted(variables) if isinstance(values.get(v), Fill)]
+    if not fills:
+        return
+
+    def trial() -> None:
+        with builder.inside(loop, Body()):
+            body()
+
+    ends = builder.path(trial).state.values
+    for variable in fills:
+        end = ends[variable]
+        if isinstance(end, BlockValue):
+            values[variable] = block_operand(builder, values[variable], block_type(end.type))

@@ -1,0 +1,185 @@
+"""The form before IR (hir.py) as operations of the dialect: one walk, once all is decided.
+
+While a loop is evaluated it is not known which of its variables matter after it: all that it
+changes become results. Here those are left out that nothing needs:
+rule NEED  what an operation with an effect uses is needed, and what a needed value is calculated
+           from. A needed result, or a needed argument of a loop's body, needs what the body carries
+           for it and what it starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ttl.diagnostics import Span
+from ttl.dialects import ttl
+from ttl.dialects.locations import location_of
+
+from .handles import Handles
+from .hir import Body, Op, Place, RunTime
+from .source import node_span
+
+# Of loops and branches: how many operands are not starts, and how many arguments of their bodies
+# are not what they carry.
+SHAPES: dict[type[Operation], tuple[int, int]] = {
+    scf.IfOp: (1, 0),
+    scf.ForOp: (3, 1),
+    scf.WhileOp: (0, 0),
+    ttl.IfSrcOp: (0, 1),
+    ttl.IfDstOp: (0, 1),
+}
+ENDS = (scf.YieldOp, ttl.YieldOp, scf.ConditionOp)
+CALCULATIONS = (
+    ttl.NodeIndexOp, ttl.FloatDivisionOp, ttl.TensorSliceOp, ttl.PipeValueOp, ttl.RoleOp,
+    ttl.NoTransferOp,
+)  # fmt: skip
+
+
+class _Needed:
+    """rule NEED"""
+
+    def __init__(self, body: Body):
+        self.values: set[RunTime] = set()
+        self.carriers: dict[Body, Op] = {}  # the operations that bodies belong to
+        self.waiting: list[RunTime] = []
+        for op in body.walk():
+            self.carriers.update(dict.fromkeys(op.bodies, op))
+            if op.becomes in SHAPES:
+                self.add(*op.operands[: SHAPES[op.becomes][0]])
+            elif op.becomes is scf.ConditionOp:
+                self.add(op.operands[0])
+            elif op.becomes not in ENDS and not is_left_out_unless_needed(op):
+                self.add(*op.operands)
+        while self.waiting:
+            self._follow(self.waiting.pop())
+
+    def add(self, *values: RunTime) -> None:
+        self.waiting += [value for value in values if value not in self.values]
+        self.values.update(values)
+
+    def _follow(self, value: RunTime) -> None:
+        owner = value.owner
+        if isinstance(owner, Op):
+            if owner.becomes in SHAPES:
+                self._position(owner, owner.results.index(value))
+            elif is_left_out_unless_needed(owner):
+                self.add(*owner.operands)
+            return
+        carrier = self.carriers.get(owner)
+        if carrier is not None:
+            position = owner.args.index(value) - SHAPES[carrier.becomes][1]
+            if position >= 0:
+                self._position(carrier, position)
+
+    def _position(self, op: Op, position: int) -> None:
+        bounds, first = SHAPES[op.becomes]
+        self.add(op.results[position], *(carried(body)[position] for body in op.bodies))
+        if starts := op.operands[bounds:]:
+            self.add(starts[position], *(body.args[first + position] for body in op.bodies))
+
+
+def carried(body: Body) -> tuple[RunTime, ...]:
+    """What a body carries for the results; a test says first whether to go on."""
+    return body.end.operands[body.end.becomes is scf.ConditionOp :]
+
+
+@lru_cache(maxsize=256)
+def _is_calculation(becomes: type[Operation]) -> bool:
+    return becomes.name.startswith("arith.") or issubclass(becomes, CALCULATIONS)
+
+
+def is_left_out_unless_needed(op: Op) -> bool:
+    return op.is_optional or _is_calculation(op.becomes)
+
+
+class Emission:
+    """Makes the operations of a kernel."""
+
+    def __init__(self, entry: Body, handles: Handles):
+        self.entry, self.handles = entry, handles
+        self.needed = _Needed(entry).values
+        self.values: dict[RunTime, SSAValue] = {}
+        handles.keep_arguments(self.needed)
+
+    def block(self) -> Block:
+        block = self._block_with(self.entry.args)
+        for op in self.handles.ops:
+            self._emit(op, block)
+        self._emit_all(self.entry, block)
+        return block
+
+    def _block_with(self, arguments: list[RunTime]) -> Block:
+        block = Block(arg_types=[argument.type for argument in arguments])
+        self._bind(arguments, block.args)
+        return block
+
+    def _bind(self, values: Sequence[RunTime], made: Sequence[SSAValue]) -> None:
+        for value, result in zip(values, made, strict=True):
+            result.name_hint = value.hint
+            self.values[value] = result
+
+    def _emit_all(self, body: Body, block: Block) -> None:
+        for op in body.ops:
+            if not is_left_out_unless_needed(op) or self.needed.intersection(op.results):
+                self._emit(op, block)
+
+    def _emit(self, op: Op, block: Block) -> None:
+        kept = self._kept(op) if op.becomes in SHAPES else None
+        operands, results = op.operands, op.results
+        if kept is not None:
+            bounds = SHAPES[op.becomes][0]
+            starts = operands[bounds:]
+            operands = (*operands[:bounds], *(starts[n] for n in kept if starts))
+            results = tuple([results[n] for n in kept])
+        made = op.becomes.create(
+            operands=[self.values[operand] for operand in operands],
+            properties=op.properties,
+            attributes=op.attributes,
+            result_types=[result.type for result in results],
+            regions=self._regions(op, kept or []),
+        )
+        if op.place is not None:
+            made.location = location_of_place(op.place)
+        block.add_op(made)
+        self._bind(results, made.results)
+
+    def _kept(self, op: Op) -> list[int]:
+        return [n for n, result in enumerate(op.results) if result in self.needed]
+
+    def _regions(self, op: Op, kept: list[int]) -> list[Region]:
+        regions = [Region(self._region_block(op, body, kept)) for body in op.bodies]
+        if op.becomes is scf.IfOp:
+            if len(regions) > 1 and not kept and len(regions[1].block.ops) == 1:
+                regions[1] = Region()  # there is nothing to do
+            regions += [Region()] * (2 - len(regions))
+        return regions
+
+    def _region_block(self, op: Op, body: Body, kept: list[int]) -> Block:
+        first = SHAPES[op.becomes][1]
+        arguments = [*body.args[:first], *(body.args[first + n] for n in kept if body.args[first:])]
+        block = self._block_with(arguments)
+        *before, end = body.ops
+        self._emit_all(Body(before), block)
+        self._emit_end(end, kept, block)
+        return block
+
+    def _emit_end(self, end: Op, kept: list[int], block: Block) -> None:
+        first = int(end.becomes is scf.ConditionOp)
+        operands = (*end.operands[:first], *(end.operands[first + n] for n in kept))
+        made = end.becomes.create(operands=[self.values[operand] for operand in operands])
+        if end.place is not None:
+            made.location = location_of_place(end.place)
+        block.add_op(made)
+
+
+def location_of_place(place: Place) -> LocationAttr:
+    return location_of(node_span(place.frame.file, place.node), place.frame.call_sites())
+
+
+def span_of_place(place: Place | None) -> Span | None:
+    return None if place is None else node_span(place.frame.file, place.node)

@@ -1,0 +1,31 @@
+"""Which function evaluates what: the tables of one language of kernels."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Handler = Callable[..., Any]  # gets the builder, then what the program gives
+Methods = Mapping[str, Handler]
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """Of the language, or of one that is built on it."""
+
+    calls: Mapping[Any, Handler]  # by the function that is called
+    methods: Mapping[type, Methods]  # by the type of a run-time value
+    object_methods: Mapping[type, Methods]  # by the class of an object of the language
+    subscripts: Mapping[type, Handler] = field(default_factory=dict)  # `owner[index]`
+    statements: Mapping[type[ast.stmt], Handler] = field(default_factory=dict)  # of their own
+
+    def extended(self, **tables: Mapping[Any, Any]) -> Handlers:
+        """With further rows in some of the tables."""
+        return Handlers(
+            **{
+                name: {**getattr(self, name), **tables.get(name, {})}
+                for name in Handlers.__slots__
+            }
+        )

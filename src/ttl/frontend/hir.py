@@ -1,0 +1,264 @@
+"""A kernel before it is IR: operations in bodies, and the run-time values between them.
+
+The frontend evaluates a kernel into this form. Here a body that turns out not to do is dropped, and
+nothing need be taken back; operations of the dialect are made once, when all is decided
+(emission.py).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
+from xdsl.ir import Attribute, Operation
+
+from ttl.dialects import ttl
+from ttl.semantics.tensors import TensorSlice
+
+if TYPE_CHECKING:
+    from .state import Frame
+
+Value = object  # what an expression is: an object known while compiling, or a RunTime
+
+INDEX = IndexType()
+TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
+
+
+class RunTime:
+    """A value that is known only when the kernel runs."""
+
+    __slots__ = ("hint", "owner", "type")
+    described = "a run-time value"
+
+    def __init__(self, type: Attribute, owner: Op | Body):
+        self.type = type
+        self.owner = owner
+        self.hint: str | None = None
+
+    @property
+    def made_by(self) -> type[Operation] | None:
+        """The class of the operation whose result it is; None for an argument of a body."""
+        return self.owner.becomes if isinstance(self.owner, Op) else None
+
+
+class Scalar(RunTime):
+    """A bool, an int or a float."""
+
+    __slots__ = ("bounds", "is_natural", "kind")
+
+    def __init__(self, type: Attribute, owner: Op | Body):
+        super().__init__(type, owner)
+        self.kind = _kind_of_type(type)
+        self.is_natural = False  # an integer that is never negative
+        self.bounds: tuple[int, int] | None = None  # of a loop's counter: first and last
+
+
+class BlockValue(RunTime):
+    """A block expression, or an argument that stands for one."""
+
+    __slots__ = ("is_popped",)
+    described = "a block expression"
+
+    def __init__(self, type: Attribute, owner: Op | Body):
+        super().__init__(type, owner)
+        self.is_popped = False  # what a block held that was popped before the program says so
+
+
+class HeldBlock(BlockValue):
+    """A block that the kernel has acquired."""
+
+    __slots__ = ("age", "is_scoped", "is_stored", "number")
+    described = "a block"
+
+    def __init__(self, type: Attribute, owner: Op):
+        super().__init__(type, owner)
+        self.age = 0  # in the order of acquisition
+        self.number: int | None = None  # tells its release which block it is of
+        self.is_scoped = False  # the end of a `with` releases it
+        self.is_stored = False
+
+    @property
+    def acquire(self) -> Op:
+        assert isinstance(self.owner, Op)
+        return self.owner
+
+    @property
+    def buffer(self) -> RunTime:
+        return self.acquire.operands[0]
+
+    @property
+    def is_waited(self) -> bool:
+        return issubclass(self.acquire.becomes, ttl.WaitOp)
+
+
+class SliceValue(BlockValue):
+    """A slice of a tensor; where it starts is run time's."""
+
+    __slots__ = ("part",)
+    described = "a tensor slice"
+    part: TensorSlice  # as written
+
+
+class TransferValue(RunTime):
+    __slots__ = ("is_grouped",)
+    described = "a transfer"
+
+    def __init__(self, type: Attribute, owner: Op | Body):
+        super().__init__(type, owner)
+        self.is_grouped = False
+
+    @property
+    def kind(self) -> str:
+        assert isinstance(self.type, ttl.TransferType)
+        return self.type.kind.data
+
+
+class GroupValue(RunTime):
+    __slots__ = ()
+    described = "a group of transfers"
+
+
+class PipeValue(RunTime):
+    __slots__ = ()
+    described = "a pipe"
+
+    @property
+    def pipe_type(self) -> ttl.PipeType:
+        assert isinstance(self.type, ttl.PipeType)
+        return self.type
+
+
+def _kind_of_type(type: Attribute) -> type[bool | int | float]:
+    if isinstance(type, IndexType):
+        return int
+    return float if isinstance(type, Float64Type) else bool
+
+
+def _value(type: Attribute, owner: Op | Body) -> RunTime:
+    """The class of a value by its type, and by the operation that makes it."""
+    if isinstance(type, (IndexType, Float64Type)) or type == i1:
+        return Scalar(type, owner)
+    if isinstance(type, ttl.TransferType):
+        return TransferValue(type, owner)
+    if isinstance(type, ttl.PipeType):
+        return PipeValue(type, owner)
+    if isinstance(type, ttl.GroupType):
+        return GroupValue(type, owner)
+    if isinstance(type, IntegerType) or not ttl.is_block_value(type):
+        return RunTime(type, owner)
+    if isinstance(owner, Op) and issubclass(owner.becomes, ttl.AcquireOp):
+        return HeldBlock(type, owner)
+    if isinstance(owner, Op) and owner.becomes is ttl.TensorSliceOp:
+        return SliceValue(type, owner)
+    return BlockValue(type, owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the program an operation comes from."""
+
+    frame: Frame
+    node: ast.AST
+
+
+class Op:
+    """One operation, as it will be made."""
+
+    __slots__ = (
+        "attributes", "becomes", "bodies", "home", "is_optional", "operands", "place",
+        "properties", "results",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        becomes: type[Operation],
+        operands: Iterable[RunTime] = (),
+        types: Iterable[Attribute] = (),
+        properties: Mapping[str, Attribute] | None = None,
+        bodies: Iterable[Body] = (),
+    ):
+        self.becomes = becomes
+        self.operands = tuple(operands)
+        self.properties = {} if properties is None else dict(properties)
+        self.attributes: dict[str, Attribute] = {}
+        self.bodies = tuple(bodies)
+        self.results = tuple([_value(type, self) for type in types])
+        self.place: Place | None = None
+        self.home: Body | None = None
+        self.is_optional = False  # emitted only if something needs its result
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """Operations one after the other: a kernel, a branch, the body of a loop."""
+
+    ops: list[Op] = field(default_factory=list)
+    args: list[RunTime] = field(default_factory=list)
+    around: Body | None = None  # that takes it if it does
+
+    @classmethod
+    def with_args(cls, types: Iterable[Attribute]) -> Body:
+        body = cls()
+        for type in types:
+            body.add_arg(type)
+        return body
+
+    def add_arg(self, type: Attribute) -> RunTime:
+        argument = _value(type, self)
+        self.args.append(argument)
+        return argument
+
+    def add(self, op: Op) -> None:
+        op.home = self
+        self.ops.append(op)
+
+    def take(self, other: Body) -> None:
+        """Everything of a body that nothing else needs any more."""
+        for op in other.ops:
+            self.add(op)
+
+    def walk(self) -> Iterator[Op]:
+        for op in self.ops:
+            yield op
+            for body in op.bodies:
+                yield from body.walk()
+
+    @property
+    def region(self) -> Body:
+        """The branch, loop or kernel that its operations will stand in."""
+        return self if self.around is None else self.around.region
+
+    @property
+    def end(self) -> Op:
+        return self.ops[-1]
+
+
+def kind_of(value: Value) -> type | None:
+    """bool, int or float; None for what is not a scalar."""
+    if isinstance(value, Scalar):
+        return value.kind
+    return type(value) if type(value) in TYPES else None
+
+
+Number = Scalar | int | float
+
+
+def is_run_time(value: Value) -> bool:
+    """Is it, or has it in it, a value that is known only when the kernel runs?"""
+    if isinstance(value, (tuple, list)):
+        return any(is_run_time(item) for item in value)
+    if isinstance(value, slice):
+        return any(is_run_time(part) for part in (value.start, value.stop, value.step))
+    return isinstance(value, RunTime)
+
+
+def is_natural(value: RunTime) -> bool:
+    return isinstance(value, Scalar) and value.is_natural
+
+
+def value_name(name: str) -> str:
+    """A Python name as IR values may have it: in ASCII."""
+    return "".join(character if character.isascii() else "_" for character in name)

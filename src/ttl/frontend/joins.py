@@ -1,0 +1,453 @@
+"""Branches of a kernel, and how the variables that change in them are joined after them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.ir import Attribute
+
+from ttl.dialects import ttl
+from ttl.dialects.conditions import decided, with_fact
+
+from .builder import KernelBuilder, name_value
+from .carried_blocks import CarriedBlocks, is_alike, is_readable
+from .environment import MISSING, is_same
+from .hir import TYPES, Body, Op, RunTime, Scalar, SliceValue, TransferValue, Value, kind_of
+from .linear import known_difference
+from .loop_values import BlockSlot, Slot, changes, filled, has, rebuilt, typed, zipped
+from .problems import OnSomePaths, Unusable, describe, flow_broken
+from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
+from .state import Do, Path, State
+
+RESULT = "<result>"  # not a name a program could use
+
+
+def choose(
+    builder: KernelBuilder,
+    condition: Value,
+    then: Callable[[], Value],
+    otherwise: Callable[[], Value],
+) -> Value:
+    """`then if condition else otherwise`: only one of them is evaluated."""
+    asked = truth(builder, condition)
+    known = decided(builder.state.facts, asked) if isinstance(asked, Scalar) else asked
+    if known is not None:
+        return then() if known else otherwise()
+    assert isinstance(asked, Scalar)
+    variable = builder.frame.number, RESULT
+
+    def put(value: Callable[[], Value]) -> Do:
+        def path() -> None:
+            builder.state.values[variable] = value()
+
+        return path
+
+    branches = Branches(builder, asked, put(then), put(otherwise))
+    join = branches.join()
+    join.close(may_select=True)
+    result = builder.state.values.pop(variable)
+    if isinstance(result, Unusable):
+        raise result.refuse()
+    if not join.containers_agree:
+        raise flow_broken("a list, dict or set that a condition changes")
+    return result
+
+
+class Branches:
+    """Both branches of a condition, before they are joined; more can be evaluated in both."""
+
+    def __init__(self, builder: KernelBuilder, condition: Scalar, then: Do, otherwise: Do):
+        self.builder, self.condition = builder, condition
+        facts = builder.state.facts
+        self.paths = [
+            builder.path(do, with_fact(facts, condition, is_then))
+            for do, is_then in ((then, True), (otherwise, False))
+        ]
+
+    def go_on(self, do: Do) -> None:
+        for path in self.paths:
+            self.builder.go_on(path, do)
+
+    @property
+    def has_mistakes(self) -> bool:
+        known = len(self.builder.state.mistakes)
+        return any(len(path.state.mistakes) > known for path in self.paths)
+
+    def join(self) -> Join:
+        return Join(self.builder, self.condition, self.paths)
+
+
+class Join:
+    """What the variables are after both branches: templates, and the pairs that fill them."""
+
+    def __init__(self, builder: KernelBuilder, condition: Scalar, paths: list[Path]):
+        self.builder, self.condition, self.paths = builder, condition, paths
+        self.before = builder.state
+        self.ends = [path.state for path in paths]
+        self.pairs: list[tuple[Value, Value]] = []
+        self.carries_blocks = builder.loop is not None and builder.loop.carries_blocks
+        self.carried = CarriedBlocks(builder)
+        self.block_pairs: list[tuple[RunTime, RunTime]] = []
+        self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped in the branch
+        one, other = (end.values for end in self.ends)
+        self.templates = {
+            variable: self._variable(variable[1], one.get(variable, MISSING),
+                                     other.get(variable, MISSING))
+            for variable in (*one, *(v for v in other if v not in one))
+        }  # fmt: skip
+        self.contents = self._contents()
+        self.loses_containers_inside = any(end.has_lost_containers for end in self.ends)
+        self.containers_agree = self.contents is not None and not self.loses_containers_inside
+
+    # Templates ------------------------------------------------------------------------------------
+
+    def _variable(self, name: str, one: Value, other: Value) -> Any:
+        """A template for the value after the branch."""
+        is_hidden = not name.isidentifier()  # the value of an expression or of a function
+        for value in (one, other):
+            if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
+                return value if one is other or is_hidden else copy(value)
+        if one is MISSING or other is MISSING:
+            return OnSomePaths(name)
+        template = self._template(one, other, is_hidden)
+        if template is not MISSING:
+            return template
+        what = "a value" if is_hidden else f"`{name}`"
+        return Unusable(
+            flow_broken(f"{what} which is {describe(one)} or {describe(other)} by a condition")
+        )
+
+    def _template(self, one: Any, other: Any, by_value: bool) -> Any:
+        """`by_value`: a block may be what it holds."""
+        if is_same(one, other):
+            return one
+        if (bounds := self._range(one, other)) is not None:
+            return bounds
+        if (items := zipped(one, other)) is not None:
+            templates = [self._template(*pair, by_value) for pair in items]
+            return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
+        if by_value and (part := self._slice(one, other)) is not None:
+            return part
+        if (slot := self._carried_slot(one, other)) is not None:
+            return slot
+        if not all(changes(value) or (by_value and is_readable(value)) for value in (one, other)):
+            return MISSING
+        if kind_of(one) is not kind_of(other):
+            self.builder.mixes_kinds = True
+            if self.builder.keeps_kinds or None in (kind_of(one), kind_of(other)):
+                return MISSING
+        if kind_of(one) is None and one.type != other.type:
+            return MISSING
+        self.pairs.append((one, other))
+        return Slot(len(self.pairs) - 1)
+
+    def _carried_slot(self, one: Value, other: Value) -> Slot | BlockSlot | None:
+        """Transfers, and in a loop that carries them blocks."""
+        if not isinstance(one, RunTime) or not isinstance(other, RunTime):
+            return None
+        if not self.carries_blocks and not isinstance(one, TransferValue):
+            return None
+        if one in self.ends[0].released or other in self.ends[1].released:
+            return None
+        if self._have_other_names(one, other):
+            return None
+        if self._all(self.carried.takes, one, other) and is_alike(one, other):
+            if (one, other) not in self.block_pairs:
+                self.block_pairs.append((one, other))
+                self.carried.start.append(one)
+            return BlockSlot(self.block_pairs.index((one, other)))
+        if not self._all(self._gives_value, one, other):
+            return None
+        if (one, other) not in self.pairs:
+            self.pairs.append((one, other))
+        number = self.pairs.index((one, other))
+        self.values_of_blocks.add(number)
+        return Slot(number)
+
+    def _gives_value(self, value: Value) -> bool:
+        return self.carried.takes_value(value) or bool(getattr(value, "is_popped", False))
+
+    def _all(self, holds: Callable[[Value], bool], *values: Value) -> bool:
+        """Is it so for each value where its branch ends?"""
+        found = []
+        for path, value in zip(self.paths, values, strict=True):
+            self.builder.state = path.state
+            found.append(holds(value))
+        self.builder.state = self.before
+        return all(found)
+
+    def _have_other_names(self, one: RunTime, other: RunTime) -> bool:
+        """A name that is something else in one branch would not know what is carried."""
+        first, second = (end.values for end in self.ends)
+        return any(
+            (value is one) != (second[variable] is other)
+            for variable, value in first.items()
+            if isinstance(second.get(variable), RunTime) and isinstance(value, RunTime)
+        ) or any(
+            has(value, one) or has(value, other)
+            for variable, value in first.items()
+            if value is second.get(variable)
+        )
+
+    def _range(self, one: Value, other: Value) -> _RangeTemplate | None:
+        """`slice` objects of one extent: so it stays known."""
+        if not isinstance(one, slice) or not isinstance(other, slice):
+            return None
+        bounds = (one.start, one.stop, other.start, other.stop)
+        if one.step != other.step or any(kind_of(bound) is not int for bound in bounds):
+            return None
+        extent = known_difference(one.stop, one.start)
+        if extent is None or extent != known_difference(other.stop, other.start):
+            return None
+        return _RangeTemplate(self._template(one.start, other.start, True), extent, one.step)
+
+    def _slice(self, one: Value, other: Value) -> _SliceTemplate | None:
+        """Slices of one tensor that differ in where they start."""
+        if not isinstance(one, SliceValue) or not isinstance(other, SliceValue):
+            return None
+        (tensor, *starts), (other_tensor, *other_starts) = _operands(one), _operands(other)
+        if tensor is not other_tensor or one.type != other.type:
+            return None
+        if _index_dims(one) != _index_dims(other):
+            return None
+        pairs = zip(starts, other_starts, strict=True)
+        return _SliceTemplate(one, tuple(self._template(*pair, True) for pair in pairs))
+
+    # Containers -----------------------------------------------------------------------------------
+
+    def _changed(self) -> list[tuple[int, list[Any], list[Any]]]:
+        """The containers that a branch changed, and what they hold at the end of each."""
+        found = []
+        for key in self.before.containers:
+            one, other = (end.containers[key].items for end in self.ends)
+            if not is_same(one, other):
+                found.append((key, one, other))
+        return found
+
+    def _contents(self) -> dict[int, Any] | None:
+        """Templates of what containers hold; None if they cannot be joined."""
+        for end in self.ends:
+            assert end is not self.builder.state
+        found: dict[int, Any] = {}
+        for key, one, other in self._changed():
+            found[key] = self._template(one, other, False)
+        return None if any(template is MISSING for template in found.values()) else found
+
+    @property
+    def are_local(self) -> bool:
+        """Do only containers differ that no later iteration of a loop has?"""
+        loop = self.builder.loop
+        if self.containers_agree:
+            return True
+        if loop is None or loop.frame is not self.builder.frame:
+            return False
+        kept = [value for v, value in self.templates.items() if v in loop.variables]
+        changed = [self.before.containers[key].container for key, *_ in self._changed()]
+        return not any(value is each or has(value, each) for value in kept for each in changed)
+
+    def lost(self) -> set[str]:
+        """The variables of this function that have had a value which is lost here or inside."""
+        return {
+            name
+            for (frame, name), value in self.templates.items()
+            if frame == self.builder.frame.number
+            and isinstance(value, Unusable)
+            and value.is_lost
+            and self.before.values.get((frame, name)) is not value
+        }
+
+    def lost_inside(self, names: set[str]) -> bool:
+        """Has a branch itself lost one of them, or what a container holds?"""
+        if self.loses_containers_inside:
+            return True
+        variables = [(self.builder.frame.number, name) for name in names]
+        return any(
+            isinstance(end.values.get(variable), Unusable)
+            and end.values.get(variable) is not self.before.values.get(variable)
+            for end in self.ends
+            for variable in variables
+        )
+
+    # The operation --------------------------------------------------------------------------------
+
+    def close(self, may_select: bool = False) -> None:
+        """Make the branch, and go on with what it gives."""
+        types = [self._type(pair) for pair in self.pairs]
+        yielded = [self._yielded(side, types) for side in range(2)]
+        builder, bodies = self.builder, [path.body for path in self.paths]
+        if may_select and self._is_selection(bodies):
+            for body in bodies:
+                builder.body.take(body)
+            results: list[RunTime] = [_selected(builder, self.condition, *yielded[0], *yielded[1])]
+        else:
+            results = self._branch(types, bodies, yielded)
+        for number, values in enumerate(zip(*yielded, strict=True)):
+            if all(isinstance(value, Scalar) and value.is_natural for value in values):
+                results[number].is_natural = True  # type: ignore[attr-defined]
+        for number in self.values_of_blocks:
+            results[number].is_popped = True  # type: ignore[attr-defined]
+        self._go_on(results)
+
+    def _type(self, pair: tuple[Any, Any]) -> Attribute:
+        kinds = [kind for value in pair if (kind := kind_of(value)) is not None]
+        if kinds:
+            return TYPES[common_kind(*kinds)]
+        found: Attribute = pair[0].type
+        return found
+
+    def _yielded(self, side: int, types: list[Attribute]) -> list[RunTime]:
+        """What a branch yields, evaluated at its end."""
+        found: list[RunTime] = []
+
+        def end() -> None:
+            self._finish(side)
+            values: list[Any] = [pair[side] for pair in self.pairs]
+            self.carried.pop_blocks(values, self.values_of_blocks)
+            pairs = zip(values, types, strict=True)
+            found.extend(typed(self.builder, value, type) for value, type in pairs)
+            if side == 0:
+                self.carried.begin()
+            else:
+                self.carried.hand_over([pair[side] for pair in self.block_pairs])
+
+        self.builder.go_on(self.paths[side], end)
+        return found
+
+    def _finish(self, side: int) -> None:
+        """What a path left to be finished is finished at its end: after it nobody has it."""
+        state = self.builder.state
+        for level, known in zip(state.unfinished, self.before.unfinished, strict=False):
+            if level is not None and known is not None:
+                self.builder.finish([op for op in level if op not in known])
+        state.unfinished = self.before.unfinished
+
+    def _is_selection(self, bodies: list[Body]) -> bool:
+        """Branches that only calculate one scalar."""
+        if len(self.pairs) != 1 or self.block_pairs or self.contents:
+            return False
+        is_calculation = all(op.becomes in SPECULATED for body in bodies for op in body.ops)
+        return is_calculation and any(kind_of(value) is not None for value in self.pairs[0])
+
+    def _branch(
+        self, types: list[Attribute], bodies: list[Body], yielded: list[list[RunTime]]
+    ) -> list[RunTime]:
+        is_empty = not bodies[1].ops and not types
+        for body, values in zip(bodies, yielded, strict=True):
+            with self.builder.into(body):
+                self.builder.emit(scf.YieldOp, values)
+        kept = bodies[:1] if is_empty else bodies
+        op = self.builder.add(Op(scf.IfOp, [self.condition], types, bodies=kept))
+        return list(op.results)
+
+    def _go_on(self, results: list[RunTime]) -> None:
+        builder, state = self.builder, self.builder.state
+        state.released |= self.ends[0].released | self.ends[1].released
+        _join_states(state, *self.ends)
+        state.has_lost_containers = not self.are_local
+        blocks = self.carried.resume()
+        for key, template in (self.contents or {}).items():
+            items = self._finished(template, results, blocks)
+            _put(state.containers[key].container, items)
+        for variable, template in self.templates.items():
+            value = self._finished(template, results, blocks)
+            state.values[variable] = value
+            if isinstance(value, list) and value is not template:
+                builder.new(value)
+            name_value(value, variable[1])
+        for variable in [v for v in state.values if v not in self.templates]:
+            del state.values[variable]
+
+    def _finished(self, template: Any, results: list[RunTime], blocks: list[RunTime]) -> Any:
+        if isinstance(template, _SliceTemplate):
+            return self._sliced(template, results)
+        if isinstance(template, _RangeTemplate):
+            start = filled(template.start, results)
+            stop = arithmetic(self.builder, ast.Add(), start, template.extent)
+            return slice(start, stop, template.step)
+        if isinstance(template, (tuple, list)) and _has_parts(template):
+            return rebuilt(template, [self._finished(item, results, blocks) for item in template])
+        return filled(template, results, blocks)
+
+    def _sliced(self, template: _SliceTemplate, results: list[RunTime]) -> RunTime:
+        like = template.like
+        starts = [filled(start, results) for start in template.starts]
+        operands = [_operands(like)[0], *starts]
+        part = self.builder.value(ttl.TensorSliceOp, operands, like.type)
+        assert isinstance(part, SliceValue)
+        part.part = like.part
+        return part
+
+
+def _join_states(state: State, one: State, other: State) -> None:
+    """What both branches say beside the values: nothing of it is lost."""
+    known = len(state.mistakes)
+    for found in (*one.mistakes[known:], *other.mistakes[known:]):
+        state.note_mistake(found)
+    state.unrolled = one.unrolled + other.unrolled - state.unrolled
+    consumed = [v for v in state.shapeless if v not in one.shapeless or v not in other.shapeless]
+    state.shapeless |= one.shapeless | other.shapeless
+    for value in consumed:
+        del state.shapeless[value]
+    state.containers = other.containers | one.containers | state.containers
+
+
+def _put(container: Any, items: Any) -> None:
+    if isinstance(container, list):
+        container[:] = items
+    else:
+        container.clear()
+        container.update(items)
+
+
+def _selected(
+    builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime
+) -> RunTime:
+    """One of two scalars that are both calculated."""
+    if condition.type == one.type and (other is condition or _is_false(other)):
+        return calculated(builder, arith.AndIOp, condition, one)
+    if condition.type == one.type and one is condition:
+        return calculated(builder, arith.OrIOp, condition, other)
+    return calculated(builder, arith.SelectOp, condition, one, other, type=one.type)
+
+
+def _is_false(value: RunTime) -> bool:
+    op = value.owner
+    is_constant = isinstance(op, Op) and op.becomes is arith.ConstantOp
+    return is_constant and op.properties["value"] == IntegerAttr(0, i1)  # type: ignore[union-attr]
+
+
+def _operands(value: RunTime) -> tuple[RunTime, ...]:
+    assert isinstance(value.owner, Op)
+    return value.owner.operands
+
+
+def _index_dims(value: SliceValue) -> list[bool]:
+    """Which dimensions have an index, not a slice."""
+    return [not isinstance(item, slice) for item in value.part.items]
+
+
+def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:
+    return any(isinstance(item, (_SliceTemplate, _RangeTemplate)) for item in template)
+
+
+@dataclass(frozen=True, slots=True)
+class _RangeTemplate:
+    """slice(start, start + extent, step) whose start is a result of a branch."""
+
+    start: Any
+    extent: int
+    step: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _SliceTemplate:
+    """A tensor slice whose starts are results of a branch."""
+
+    like: SliceValue
+    starts: tuple[Any, ...]

@@ -1,0 +1,175 @@
+"""Calls of the language in a kernel: what each becomes in the ttl dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import tensor_of
+from ttl.language import (
+    DataflowBuffer,
+    GroupTransfer,
+    Pipe,
+    PipeNet,
+    Semaphore,
+    block_functions,
+    make_dataflow_buffer_like,
+    math,
+)
+from ttl.language import copy as language_copy
+from ttl.language import grid_size as language_grid_size
+from ttl.language import node as language_node
+from ttl.language import signpost as language_signpost
+from ttl.language.operation import check_dims, flatten_size
+from ttl.semantics.ops import NAMESPACES
+
+from .block_math import fill, math_function, store
+from .builder import KernelBuilder
+from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
+from .handlers import Handlers
+from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_run_time
+from .pipes import NET_METHODS
+from .printing import print_values
+from .problems import describe, flow_broken, not_in_kernels, not_yet
+from .scalars import integer
+from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
+
+
+def call_method(
+    builder: KernelBuilder, owner: Value, name: str
+) -> tuple[Callable[..., Value], Value] | None:
+    """The handler of a method of the language, and what it is called on.
+
+    None if `owner` is not one of the language's objects.
+    """
+    if (remote := as_place(builder, owner)) is not None:
+        return remote_method(builder, remote, name), remote
+    handlers = builder.handlers
+    if (methods := handlers.object_methods.get(type(owner))) is not None:
+        return (methods[name], owner) if name in methods else None
+    if not isinstance(owner, RunTime):
+        return None
+    is_block = isinstance(owner, BlockValue)
+    methods = BLOCK_METHODS if is_block else handlers.methods.get(type(owner.type), {})
+    return (methods[name], owner) if name in methods else None
+
+
+# Buffers and blocks -------------------------------------------------------------------------------
+
+
+def acquire(
+    kind: type[ttl.AcquireOp], builder: KernelBuilder, buffer: DataflowBuffer, name: Value = None
+) -> Value:
+    handle = builder.handles.buffer(buffer)
+    return builder.acquired(kind, handle, tensor_of(buffer.shape, buffer.dtype, buffer.layout))
+
+
+def can_acquire(is_wait: bool, builder: KernelBuilder, buffer: DataflowBuffer) -> Value:
+    properties = {"is_wait": UnitAttr()} if is_wait else {}
+    return builder.value(ttl.CanAcquireOp, [builder.handles.buffer(buffer)], i1, properties)
+
+
+def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue) -> None:
+    if block.is_popped:
+        return
+    if not isinstance(block, HeldBlock):
+        if isinstance(block.owner, Op) and not block.owner.bodies:
+            raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
+        raise flow_broken("the release of a block that a loop or a condition carries")
+    builder.release(kind, block)
+    builder.state.released |= {block}
+
+
+BLOCK_METHODS: dict[str, Callable[..., Value]] = {
+    "push": partial(release, ttl.PushOp),
+    "pop": partial(release, ttl.PopOp),
+    "store": store,
+}
+
+
+# Grid ---------------------------------------------------------------------------------------------
+
+
+def node(builder: KernelBuilder, dims: Any = 2) -> Value:
+    check_dims(dims)
+    column, row = (_coordinate(builder, dimension) for dimension in range(2))
+    if dims > 1:
+        return (column, row, *(0,) * (dims - 2))
+    columns = builder.index(builder.grid[0])
+    return integer(builder, arith.AddiOp, integer(builder, arith.MuliOp, row, columns), column)
+
+
+def _coordinate(builder: KernelBuilder, dimension: int) -> Scalar:
+    properties = {"dimension": IntegerAttr(dimension, i64)}
+    found = builder.scalar(ttl.NodeIndexOp, (), INDEX, properties)
+    found.is_natural = True
+    return found
+
+
+def grid_size(builder: KernelBuilder, dims: Any = 2) -> Value:
+    check_dims(dims)
+    return flatten_size(builder.grid, dims)
+
+
+def signpost(builder: KernelBuilder, name: Any) -> Value:
+    if is_run_time(name):
+        raise not_yet("signposts named at run time")
+    return language_signpost(name)
+
+
+def pipe(builder: KernelBuilder, src: Any, dst: Any) -> Value:
+    if is_run_time((src, dst)):
+        raise not_in_kernels("a pipe whose ends are known only at run time")
+    return Pipe(src, dst)
+
+
+def in_body_only(call: str, builder: KernelBuilder, *args: Value, **kwargs: Value) -> None:
+    raise RuleBroken(
+        codes.OUTSIDE_OPERATION,
+        f"{call} works only in the body of an operation",
+        helps=("move the call into a function decorated with @ttl.operation(...)",),
+    )
+
+
+_MATH: dict[Any, Callable[..., Value]] = {
+    getattr(module, name): partial(math_function, NAMESPACES[namespace][name])
+    for module, namespace in ((math, "math"), (block_functions, "block"))
+    for name in module.NAMES
+}
+LANGUAGE = Handlers(
+    calls={
+        **_MATH,
+        math.fill: fill,
+        block_functions.fill: fill,
+        language_node: node,
+        language_grid_size: grid_size,
+        language_copy: copy,
+        language_signpost: signpost,
+        GroupTransfer: group,
+        print: print_values,
+        make_dataflow_buffer_like: partial(in_body_only, "make_dataflow_buffer_like()"),
+        Pipe: pipe,
+        PipeNet: partial(in_body_only, "ttl.PipeNet()"),
+        Semaphore: partial(in_body_only, "ttl.Semaphore()"),
+    },
+    methods={
+        ttl.TransferType: {"wait": wait_transfer},
+        ttl.GroupType: {"add": add_to_group, "wait_all": wait_group},
+    },
+    object_methods={
+        DataflowBuffer: {
+            "reserve": partial(acquire, ttl.ReserveOp),
+            "wait": partial(acquire, ttl.WaitOp),
+            "can_reserve": partial(can_acquire, False),
+            "can_wait": partial(can_acquire, True),
+        },
+        PipeNet: NET_METHODS,
+        Semaphore: SEMAPHORE_METHODS,
+    },
+)

@@ -1,0 +1,99 @@
+"""Values that branches and loops can change.
+
+A variable that a branch or a loop gives another value becomes a result of the operation: scalars
+and block expressions, also those in tuples, lists and slices. Other values (blocks, transfers,
+strings, ...) are known while compiling and must stay the same.
+
+A template is a value with slots in the place of what the operation gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from .builder import KernelBuilder
+from .hir import TYPES, BlockValue, HeldBlock, RunTime, SliceValue, Value, kind_of
+from .scalars import as_kind
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Stands for a result in a template of a value."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSlot:
+    """Stands for a block or a transfer that a loop carries."""
+
+    number: int
+
+
+def changes(value: Value) -> bool:
+    """Can it be a result of a branch or a loop?"""
+    if isinstance(value, BlockValue):
+        return not isinstance(value, (HeldBlock, SliceValue))
+    return kind_of(value) is not None
+
+
+def filled(template: Any, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> Any:
+    """The template with results, and blocks that are carried, in place of its slots."""
+    if isinstance(template, Slot):
+        return results[template.number]
+    if isinstance(template, BlockSlot):
+        return blocks[template.number]
+    if isinstance(template, (tuple, list)):
+        items = [filled(item, results, blocks) for item in template]
+        is_itself = all(one is other for one, other in zip(items, template, strict=True))
+        return template if is_itself else rebuilt(template, items)
+    if isinstance(template, slice):
+        return slice(*(filled(part, results) for part in parts_of(template)))
+    return template
+
+
+def slots_of(template: Any) -> Iterator[Slot | BlockSlot]:
+    if isinstance(template, (Slot, BlockSlot)):
+        yield template
+    elif isinstance(template, (tuple, list, slice)):
+        for item in parts_of(template) if isinstance(template, slice) else template:
+            yield from slots_of(item)
+
+
+def parts_of(value: slice) -> tuple[Any, Any, Any]:
+    return value.start, value.stop, value.step
+
+
+def zipped(one: Any, other: Any) -> Iterator[tuple[Any, Any]] | None:
+    """The items of two containers of the same kind and length."""
+    if type(one) is not type(other):
+        return None
+    if isinstance(one, (tuple, list)) and len(one) == len(other):
+        return zip(one, other, strict=True)
+    return zip(parts_of(one), parts_of(other), strict=True) if isinstance(one, slice) else None
+
+
+def rebuilt(like: Any, items: list[Any]) -> Any:
+    if isinstance(like, slice):
+        return slice(*items)
+    return like._make(items) if hasattr(like, "_make") else type(like)(items)
+
+
+def has(container: Value, value: Value) -> bool:
+    """Is it one of the items of a list, tuple or dict?"""
+    if not isinstance(container, (list, tuple, dict)):
+        return False
+    items = container.values() if isinstance(container, dict) else container
+    return any(item is value or has(item, value) for item in items)
+
+
+def typed(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:
+    for kind, scalar in TYPES.items():
+        if scalar == type:
+            return as_kind(builder, value, kind)
+    assert isinstance(value, RunTime)
+    return value

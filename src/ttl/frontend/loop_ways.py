@@ -1,0 +1,469 @@
+"""How a loop is compiled: as a loop, with its ends apart, or unrolled.
+
+A loop has several ways. The first that carries all that is read later is taken:
+way VALUES  a loop that carries scalars and what blocks hold;
+way BLOCKS  a loop that carries blocks and transfers too;
+way UNROLL  every iteration by itself, if there are few;
+way APART   the first or last iterations by themselves, which hold other blocks than the others.
+What one way could not carry says which others need not be tried, and what did for a loop is tried
+first when the same loop comes again, as loops in loops do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ttl.source.uses import Jump, uses_of, uses_of_all
+
+from .branching import branch
+from .builder import KernelBuilder
+from .carried import assigned
+from .continuations import Choice, Do, End, Iterate, Steps, leave, reads_first
+from .expressions import bind_target, expression
+from .functions import RETURNED
+from .hir import HeldBlock, RunTime, Scalar, TransferValue, Value, is_run_time, kind_of
+from .joins import Branches
+from .loops import EndlessLoop, endless_loop, loop_over, loop_while, new_loop
+from .operators import binary
+from .problems import Mistake, Unusable, flow_broken
+from .ranges import RangeValue
+from .scalars import as_kind, common_kind, compare, truth
+from .state import Loop, Path, State, Variable
+
+LEFT = "<left>"  # has a loop of this function returned?
+LEAVING: frozenset[Jump] = frozenset({ast.Break, ast.Return})
+
+# way APART: how many iterations are taken out of a long loop at its start and at its end.
+APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
+
+
+@dataclass(slots=True)
+class Looping:
+    """A `for` over a range or a `while` that is being compiled, and what follows it."""
+
+    builder: KernelBuilder
+    node: ast.For | ast.While
+    steps: RangeValue | None  # of a `for`
+    rest: Steps
+    is_part: bool = False  # are its first or last iterations apart already?
+    failure: Mistake | None = None  # of the last way
+
+    @property
+    def jumps(self) -> frozenset[Jump]:
+        return uses_of_all(self.node.body).jumps
+
+    def compile(self) -> Steps:
+        """What is left to do after the loop."""
+        key = self._key()
+        known = self.builder.ways.get(key)
+        if isinstance(known, Mistake):
+            if self.builder.is_trial:
+                raise Mistake(known.diagnostic, known.flow)
+            known = None
+        others = (way for way in self._ways() if way != known)
+        for way in others if known is None else (known, *others):
+            left = self._try(way)
+            if left is not None:
+                self.builder.ways[key] = way
+                return left
+        self.builder.ways[key] = self.failure
+        return self._refused()
+
+    def _try(self, way: Way) -> Steps | None:
+        if not way.may_help(self):
+            return None
+        known = self.builder.state.mistakes
+        try:
+            return way.take(self)
+        except Mistake as mistake:
+            is_mended = way.is_apart and not self._is_of_outer_loop(mistake)
+            if mistake.flow is None and is_mended:  # the loop itself is to be reported
+                self.builder.state.mistakes = known
+                return None
+            if mistake.flow is None or self._is_of_outer_loop(mistake):
+                raise
+            self.failure = mistake
+            return None
+
+    def _is_of_outer_loop(self, mistake: Mistake) -> bool:
+        """No way of this loop helps if one around it cannot carry something."""
+        return mistake.flow is not None and mistake.flow.loop in self.builder.loops
+
+    def _refused(self) -> Steps:
+        """Nothing helps: say what is wrong with it as a loop."""
+        if self.builder.is_trial and self.failure is not None:
+            raise self.failure
+        self.evaluate(carries_blocks=True)
+        return after_loop(self.builder, self.jumps & LEAVING, self.rest)
+
+    def _ways(self) -> Iterator[Way]:
+        first, count = self._needs_blocks(), self._count
+        yield AsLoop(first)
+        yield AsLoop(not first)
+        if count is not None:
+            yield Unroll()
+        if self.is_part or (count is None and self.jumps):
+            return
+        if count is None:
+            yield FirstApart()
+        elif not self.jumps & LEAVING:
+            yield from (EndsApart(*ends) for ends in APART if sum(ends) < count)
+
+    @property
+    def _count(self) -> int | None:
+        known = self.steps.known if self.steps is not None else None
+        return None if known is None else len(known)
+
+    def variables(self) -> set[Variable]:
+        target = [self.node.target] if isinstance(self.node, ast.For) else []
+        return assigned(self.builder, uses_of_all([*target, *self.node.body]))
+
+    def nodes(self) -> tuple[ast.AST, ...]:
+        test = [self.node.test] if isinstance(self.node, ast.While) else []
+        return (*test, *self.node.body)
+
+    def _needs_blocks(self) -> bool:
+        """Does the next iteration read a block or transfer that this one changes?"""
+        uses = uses_of_all(self.nodes())
+        read = {v for v in self.variables() if v[1] in uses.read_first}
+        values = {v[1]: self.builder.state.values.get(v) for v in read}
+        return any(
+            _has_block(value, may_be_read=name not in uses.released)
+            for name, value in values.items()
+        )
+
+    def has_blocks(self) -> bool:
+        values = self.builder.state.values
+        return any(_has_block(values.get(v), may_be_read=False) for v in self.variables())
+
+    def _key(self) -> Hashable:
+        """The same for loops that need the same way: what they read is alike."""
+        state, builder = self.builder.state, self.builder
+        names = sorted(uses_of(self.node).mentioned)
+        variables = [builder.variable(name) for name in names]
+        shapes = [_shape(state.values.get(v)) for v in variables if v is not None]
+        steps = _shape(self.steps.bounds) if self.steps is not None else None
+        around = tuple([loop.carries_blocks for loop in builder.loops])
+        return self.node, self.is_part, around, len(state.facts), steps, tuple(shapes)
+
+    # As a loop ------------------------------------------------------------------------------------
+
+    def as_loop(self, carries_blocks: bool) -> Path:
+        builder = self.builder
+        outer, builder.may_be_unrolled = builder.may_be_unrolled, self._may_be_unrolled()
+        try:
+            path = builder.attempt(lambda: self.evaluate(carries_blocks))
+        finally:
+            builder.may_be_unrolled = outer
+        require_kept(builder, path.state, self.rest)
+        return path
+
+    def _may_be_unrolled(self) -> bool:
+        return self._count is not None and self.builder.has_room(self._count)
+
+    def evaluate(self, carries_blocks: bool) -> None:
+        """A loop that returns a number needs one before it, of the kind that it returns.
+
+        `total = 0` before a loop that adds floats to it is as a float the same number.
+        """
+        builder, returned = self.builder, (self.builder.frame.number, RETURNED)
+        jumps = self.jumps & LEAVING
+        while True:
+            if ast.Return in jumps:
+                builder.state.values[builder.frame.number, LEFT] = False
+            loop = new_loop(builder, self.nodes(), jumps, (LEFT, RETURNED), carries_blocks)
+            path = self._grown(loop)
+            if path is None:
+                continue
+            kinds = [kind for value in loop.returned if (kind := kind_of(value))]
+            if not kinds or path.state.values.get(returned) is not None:
+                break
+            if builder.state.values.get(returned) is not None:
+                break
+            builder.state.values[returned] = common_kind(*kinds)(0)
+        builder.adopt(path)
+
+    def _grown(self, loop: Loop) -> Path | None:
+        """The loop; None if a variable before it has grown to a number of another kind."""
+        try:
+            return self.builder.attempt(lambda: self._evaluate_in(loop))
+        except Mistake as mistake:
+            grows = mistake.flow.grows if mistake.flow is not None else None
+            if grows is None or not _grow(self.builder, *grows):
+                raise
+            return None
+
+    def _evaluate_in(self, loop: Loop) -> None:
+        builder, node = self.builder, self.node
+        body: Steps = (*node.body, End(lambda: None, ast.Continue))
+
+        def evaluate() -> None:
+            builder.sequence(body)
+
+        if isinstance(node, ast.For):
+            assert self.steps is not None
+            loop_over(builder, self.steps, node, loop, evaluate)
+        else:
+            test = node.test
+            loop_while(builder, self.variables(), loop, lambda: expression(builder, test), evaluate)
+
+
+class Way:
+    is_apart: ClassVar[bool] = False
+
+    def may_help(self, loop: Looping) -> bool:
+        return True
+
+    def take(self, loop: Looping) -> Steps | None:
+        """What is left to do after the loop; None, or Mistake with `flow`, if it does not do."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class AsLoop(Way):
+    carries_blocks: bool
+
+    def may_help(self, loop: Looping) -> bool:
+        flow = loop.failure.flow if loop.failure is not None else None
+        # What is nothing to be carried at all is read.
+        return flow is None or flow.loop is None or loop.has_blocks()
+
+    def take(self, loop: Looping) -> Steps:
+        loop.builder.adopt(loop.as_loop(self.carries_blocks))
+        return after_loop(loop.builder, loop.jumps & LEAVING, loop.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll(Way):
+    def take(self, loop: Looping) -> Steps | None:
+        assert isinstance(loop.node, ast.For) and loop.steps is not None
+        items = list(loop.steps.known or ())
+        if not loop.builder.may_unroll(len(items)):
+            return None
+        return unrolled(loop.builder, loop.node, items, loop.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class EndsApart(Way):
+    first: int
+    last: int
+    is_apart = True
+
+    def may_help(self, loop: Looping) -> bool:
+        flow = loop.failure.flow if loop.failure is not None else None
+        # What the loop starts with is changed by its first iterations only.
+        return self.first > 0 or flow is None or flow.loop is None
+
+    def take(self, loop: Looping) -> Steps | None:
+        builder, node = loop.builder, loop.node
+        assert isinstance(node, ast.For) and loop.steps is not None and loop.steps.known
+        items = loop.steps.known
+        end = len(items) - self.last
+        middle = RangeValue(items[self.first], items[end - 1] + items.step, items.step)
+        following = unrolled(builder, node, list(items[end:]), loop.rest)
+        before = unrolled(builder, node, list(items[: self.first]), ())
+        path = builder.attempt(
+            lambda: builder.sequence((*before, other_iterations(builder, node, middle)), following)
+        )
+        require_kept(builder, path.state, following)
+        return following if _adopted(builder, path) else None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstApart(Way):
+    """The first iteration gives variables the values that the others go on with."""
+
+    is_apart = True
+
+    def take(self, loop: Looping) -> Steps | None:
+        if loop.steps is not None and is_run_time(loop.steps.step):
+            return None
+        left: list[Steps] = []
+        choice = _first_of_for(loop) if loop.steps is not None else _first_of_while(loop)
+        path = loop.builder.attempt(lambda: left.append(branch(loop.builder, choice, loop.rest)))
+        return left[0] if _adopted(loop.builder, path) else None
+
+
+def _adopted(builder: KernelBuilder, path: Path) -> bool:
+    """Go on with a path on which no mistake was made."""
+    if len(path.state.mistakes) > len(builder.state.mistakes):
+        return False
+    builder.adopt(path)
+    return True
+
+
+def _first_of_for(loop: Looping) -> Choice:
+    builder, node, steps = loop.builder, loop.node, loop.steps
+    assert steps is not None and isinstance(node, ast.For)
+    sign = ast.Lt() if steps.step > 0 else ast.Gt()
+    target = node.target
+
+    def others(rest: Steps) -> Steps:
+        second = binary(builder, ast.Add(), steps.start, steps.step)
+        others = RangeValue(second, steps.stop, steps.step)
+        return Looping(builder, node, others, rest, is_part=True).compile()
+
+    first = Do(node, lambda: bind_target(builder, target, steps.start))
+    return Choice(
+        node,
+        lambda: compare(builder, sign, steps.start, steps.stop),
+        (first, *node.body, Iterate(node.body, others)),
+        (),
+    )
+
+
+def _first_of_while(loop: Looping) -> Choice:
+    builder, node = loop.builder, loop.node
+    assert isinstance(node, ast.While)
+    test = node.test
+
+    def others(rest: Steps) -> Steps:
+        return Looping(builder, node, None, rest, is_part=True).compile()
+
+    then: Steps = (*node.body, Iterate(node.body, others))
+    return Choice(node, lambda: expression(builder, test), then, ())
+
+
+def other_iterations(builder: KernelBuilder, node: ast.For, steps: RangeValue) -> Iterate:
+    def others(rest: Steps) -> Steps:
+        with builder.at(node):
+            return Looping(builder, node, steps, rest, is_part=True).compile()
+
+    return Iterate(node.body, others)
+
+
+def compile_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+    try:
+        return Looping(builder, node, None, rest).compile()
+    except EndlessLoop:
+        if isinstance(node.test, ast.Constant):
+            raise
+        return unrolled_while(builder, node, rest)
+
+
+# Unrolled -----------------------------------------------------------------------------------------
+
+
+def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Steps) -> Steps:
+    """The body once for each item."""
+
+    def iteration(position: int) -> Steps:
+        def enter(rest: Steps) -> Steps:
+            with builder.at(node.target):
+                bind_target(builder, node.target, items[position])
+            enter_iteration(builder)
+            end = End(lambda: leave_iteration(builder), ast.Continue)
+            return (*node.body, end, *iteration(position + 1), *rest)
+
+        return (Iterate(node.body, enter),) if position < len(items) else ()
+
+    return (*iteration(0), End(lambda: None, ast.Break), *rest)
+
+
+def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+    """`while pending:` on a list: the body as often as the condition is true."""
+
+    def enter(rest: Steps) -> Steps:
+        with builder.at(node):
+            condition = truth(builder, expression(builder, node.test))
+            if isinstance(condition, RunTime):
+                raise flow_broken("a `while` whose condition a list and the run decide")
+            if condition and not builder.may_unroll(1):
+                raise endless_loop()
+        if not condition:
+            return rest
+        enter_iteration(builder)
+        end = End(lambda: leave_iteration(builder), ast.Continue)
+        return (*node.body, end, Iterate(node.body, enter), *rest)
+
+    return (Iterate(node.body, enter), End(lambda: None, ast.Break), *rest)
+
+
+def enter_iteration(builder: KernelBuilder) -> None:
+    builder.state.unfinished = (*builder.state.unfinished, ())
+
+
+def leave_iteration(builder: KernelBuilder) -> None:
+    *outer, unfinished = builder.state.unfinished
+    builder.finish(unfinished or ())
+    builder.state.unfinished = tuple(outer)
+
+
+# What is carried ----------------------------------------------------------------------------------
+
+
+def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
+    """Mistake if what follows reads a variable whose value was lost on the way."""
+    lost = {
+        name: value
+        for (frame, name), value in end.values.items()
+        if frame == builder.frame.number
+        and isinstance(value, Unusable)
+        and value.is_lost
+        and builder.state.values.get((frame, name)) is not value
+    }
+    for name in sorted(reads_first(rest, lost)):
+        broken = lost[name].broken
+        assert broken is not None
+        raise builder.mistake(broken)
+
+
+def _grow(builder: KernelBuilder, variable: Variable, kind: type) -> bool:
+    value = builder.state.values.get(variable)
+    now = kind_of(value)
+    if now in (None, kind) or common_kind(now or kind, kind) is not kind:
+        return False
+    builder.state.values[variable] = as_kind(builder, value, kind)
+    builder.mixes_kinds = True
+    return True
+
+
+def _has_block(value: Value, may_be_read: bool) -> bool:
+    """`may_be_read`: one that other kernels wrote is carried by what it holds."""
+    if isinstance(value, (tuple, list)):
+        return any(_has_block(item, may_be_read) for item in value)
+    if isinstance(value, HeldBlock):
+        return not (may_be_read and value.is_waited)
+    return isinstance(value, TransferValue)
+
+
+def _shape(value: Value) -> Hashable:
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple([_shape(item) for item in value])
+    if isinstance(value, RunTime):
+        return type(value), value.type
+    is_constant = value is None or isinstance(value, (bool, int, float, str))
+    return type(value), value if is_constant else None
+
+
+def after_loop(builder: KernelBuilder, jumps: frozenset[Jump], rest: Steps) -> Steps:
+    """What follows a loop is left out where the loop has returned."""
+    if ast.Return not in jumps:
+        return rest
+    frame = builder.frame.number
+    has_left = truth(builder, builder.state.values[frame, LEFT])
+    if not isinstance(has_left, Scalar):
+        return leave_function(builder, rest) if has_left else rest
+
+    def otherwise() -> None:
+        builder.state.values[frame, RETURNED] = None
+        builder.state.values[frame, LEFT] = False
+        builder.sequence(rest)
+
+    Branches(
+        builder,
+        has_left,
+        lambda: builder.sequence(leave_function(builder, rest)),
+        otherwise,
+    ).join().close()
+    return ()
+
+
+def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
+    left = leave(rest, ast.Return)
+    if builder.loop is not None and builder.loop.frame is builder.frame:
+        builder.state.values[builder.loop.going_on] = False
+    return left

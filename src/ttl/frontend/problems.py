@@ -1,0 +1,131 @@
+"""What cannot be compiled: mistakes of the program, and values that a path has no use for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes
+from ttl.language.described import described
+
+from .hir import Value
+
+if TYPE_CHECKING:
+    from .state import Loop, Variable
+    from .value_ranges import Undecided
+
+
+class FlowBroken(RuleBroken):
+    """A value that a loop or branch cannot carry; with other paths it may do.
+
+    `loop`: the loop that cannot carry it, where that is known: nothing inside it helps.
+    `undecided`: a branch for each value that this may have would help.
+    `grows`: a variable that the loop could carry as a number of another kind.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        helps: tuple[str, ...] = (),
+        loop: Loop | None = None,
+        undecided: Undecided | None = None,
+        grows: tuple[Variable, type] | None = None,
+    ):
+        super().__init__(code, message, helps=helps)
+        self.loop, self.undecided, self.grows = loop, undecided, grows
+
+
+class Mistake(Exception):
+    """A statement is given up: with a diagnostic, or because of one that is reported already."""
+
+    def __init__(self, diagnostic: Diagnostic | None, broken: RuleBroken | None):
+        self.diagnostic = diagnostic
+        self.flow = broken if isinstance(broken, FlowBroken) else None
+
+
+class Unusable:
+    """Bound to a name that has no value a kernel could use from here on, and why."""
+
+    def __init__(self, broken: RuleBroken | None):
+        self._broken = broken
+
+    @property
+    def broken(self) -> RuleBroken | None:
+        """None: its statement has a mistake that is reported already."""
+        return self._broken
+
+    def refuse(self) -> Mistake | RuleBroken:
+        broken = self.broken
+        return Mistake(None, None) if broken is None else broken
+
+    @property
+    def is_lost(self) -> bool:
+        """Did a loop or a branch lose it?"""
+        return isinstance(self.broken, FlowBroken)
+
+
+MISTAKEN = Unusable(None)
+
+
+def not_yet(what: str) -> RuleBroken:
+    return RuleBroken(
+        codes.NOT_COMPILED_YET,
+        f"the compiler does not translate {what} yet",
+        helps=("run the program on the simulator, or write it in a simpler way",),
+    )
+
+
+def flow_broken(
+    what: str, loop: Loop | None = None, undecided: Undecided | None = None
+) -> FlowBroken:
+    return FlowBroken(
+        codes.NOT_COMPILED_YET,
+        f"the compiler does not translate {what} yet",
+        helps=("give it one name on each path, or give the loop bounds known when compiling",),
+        loop=loop,
+        undecided=undecided,
+    )
+
+
+def not_in_kernels(what: str, *helps: str) -> RuleBroken:
+    return RuleBroken(
+        codes.NOT_IN_KERNELS,
+        f"{what}: not part of the language of kernels",
+        helps=helps or ("write it with scalars, if, for over range, while, with and functions",),
+    )
+
+
+def wrong_argument(message: str, *helps: str) -> RuleBroken:
+    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps)
+
+
+class OnSomePaths(Unusable):
+    """A variable that has a value on some paths only; most are never read."""
+
+    def __init__(self, name: str):
+        super().__init__(None)
+        self.name = name
+
+    @property
+    def broken(self) -> RuleBroken:
+        return FlowBroken(
+            codes.NOT_IN_KERNELS,
+            f"`{self.name}` has a value on some paths only",
+            helps=("assign it before the `if` or the loop",),
+        )
+
+    @property
+    def is_lost(self) -> bool:
+        return True
+
+
+def describe(value: Value) -> str:
+    """As the program has it; never by the representation of an object of the compiler."""
+    if isinstance(text := getattr(value, "described", None), str):
+        return text
+    if isinstance(value, (tuple, list, set, dict)):
+        return f"a {type(value).__name__}"
+    if isinstance(value, (bool, int, float, str)):
+        return f"the {type(value).__name__} {value!r}"
+    return described(value)

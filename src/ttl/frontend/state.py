@@ -1,0 +1,144 @@
+"""Where the evaluation of a kernel stands: the values that a path has reached, and frames.
+
+A path is evaluated on a copy of the state it starts from, into a body of its own. Whoever asked for
+it goes on with how it ends, or with what was before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ttl.diagnostics import Diagnostic, Span
+from ttl.dialects.conditions import Facts
+
+from .environment import Environment
+from .hir import Body, Op, Place, RunTime, Value
+
+Variable = tuple[int, str]  # the number of a frame, and a name in it
+Container = list[Any] | dict[Any, Any] | set[Any]
+
+# Acquires and copies to be finished at the end of a function or of an unrolled iteration;
+# None in loops and in the kernel itself, where passes do it.
+Unfinished = tuple[Op, ...] | None
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A function being evaluated: the kernel, or a function it calls."""
+
+    number: int
+    file: str
+    own: frozenset[str]  # the names that are variables of this function
+    outer: Frame | None  # of the function around a nested one
+    environment: Environment | None  # names around a function that is not nested
+    shared: frozenset[str] = frozenset()  # variables that nested functions assign to
+    tree: ast.AST | None = None
+    caller: Frame | None = None
+    call_site: Span | None = None
+
+    def call_sites(self) -> tuple[Span, ...]:
+        """Where the function is called, innermost first."""
+        if self.caller is None or self.call_site is None:
+            return ()
+        return (self.call_site, *self.caller.call_sites())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A loop being evaluated that stays a loop; what leaves it early is in `hidden`."""
+
+    frame: Frame
+    nodes: tuple[ast.AST, ...]  # its condition and its body
+    going_on: Variable
+    hidden: frozenset[Variable]
+    carries_blocks: bool  # and transfers too
+    facts: Facts  # what its path knows
+    variables: frozenset[Variable]  # that have values before it
+    returned: list[Value] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A list, dict or set that the kernel made: it exists while the kernel is evaluated.
+
+    Its items may be run-time values; how many there are and where is known. A kernel may change
+    what it made itself, where the change happens once on each path: a loop that changes a list made
+    before it is unrolled.
+    """
+
+    container: Container
+    loop: Loop | None  # inside which it was made
+    items: list[Any]  # while another path is evaluated
+
+
+@dataclass(slots=True)
+class State:
+    """What a path has reached."""
+
+    values: dict[Variable, Value]
+    facts: Facts  # what conditions are decided on this path
+    released: frozenset[RunTime]  # blocks released, transfers waited for, pipes left
+    unfinished: tuple[Unfinished, ...]
+    shapeless: dict[Value, Place | None]  # fills and broadcasts: where they are
+    mistakes: tuple[Diagnostic, ...]
+    unrolled: int  # iterations of loops that could be loops in C++ but for what they carry
+    containers: dict[int, Made]
+    has_lost_containers: bool = False  # by a branch in which they differ
+
+    @classmethod
+    def first(cls) -> State:
+        return cls({}, {}, frozenset(), (None,), {}, (), 0, {})
+
+    def fork(self) -> State:
+        self.keep()
+        return replace(
+            self,
+            values=dict(self.values),
+            shapeless=dict(self.shapeless),
+            containers=dict(self.containers),
+        )
+
+    def keep(self) -> None:
+        """The items of its containers, before another path changes them."""
+        for key, made in self.containers.items():
+            self.containers[key] = replace(made, items=plain(made.container))
+
+    def resume(self) -> None:
+        for made in self.containers.values():
+            _restore(made.container, made.items)
+
+    def note_mistake(self, found: Diagnostic) -> None:
+        known = [(each.message, each.primary) for each in self.mistakes]
+        if (found.message, found.primary) not in known:  # functions are evaluated at each call
+            self.mistakes += (found,)
+
+    def finish_later(self, op: Op) -> None:
+        *outer, inner = self.unfinished
+        assert inner is not None
+        self.unfinished = (*outer, (*inner, op))
+
+
+@dataclass(slots=True)
+class Path:
+    """What was evaluated apart: how it ends, and its operations."""
+
+    state: State
+    body: Body
+
+
+Do = Callable[[], None]
+
+
+def plain(value: Container) -> list[Any]:
+    return [list(item) for item in value.items()] if isinstance(value, dict) else list(value)
+
+
+def _restore(value: Any, items: list[Any]) -> None:
+    if isinstance(value, list):
+        value[:] = items
+        return
+    value.clear()
+    value.update(items)

@@ -1,0 +1,1 @@
+"""What can be read off a kernel's Python, once."""

@@ -1,0 +1,226 @@
+"""What statements do with names and how they jump, read off their syntax once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from typing import Any
+
+Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]
+Names = frozenset[str]
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+NONE: Names = frozenset()
+# Methods that change a list, dict or set in place.
+CHANGING: dict[type, tuple[str, ...]] = {
+    list: ("append", "clear", "extend", "insert", "pop", "remove", "reverse"),
+    dict: ("clear", "pop", "popitem", "setdefault", "update"),
+    set: ("add", "clear", "discard", "pop", "remove", "update"),
+}
+RELEASING = ("push", "pop", "store")
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The names that a piece of syntax uses, by how it does."""
+
+    read_first: Names = NONE  # may be read before they are given a value
+    written_first: Names = NONE  # are certainly given a value first
+    mentioned: Names = NONE
+    stored: Names = NONE  # may be given a value
+    summed: Names = NONE  # the targets of `x += ...`
+    rebound: Names = NONE  # stored by anything else
+    changed: Names = NONE  # whose items are changed in place
+    released: Names = NONE  # pushed, popped or stored into, as blocks are
+    jumps: frozenset[Jump] = frozenset()  # out of the body that the syntax stands in
+
+    def then(self, following: Uses) -> Uses:
+        """The uses of one piece of syntax after the other."""
+        if self is NOTHING or following is NOTHING:
+            return following if self is NOTHING else self
+        return Uses(
+            self.read_first | (following.read_first - self.written_first),
+            self.written_first | (following.written_first - self.read_first),
+            self.mentioned | following.mentioned,
+            self.stored | following.stored,
+            self.summed | following.summed,
+            self.rebound | following.rebound,
+            self.changed | following.changed,
+            self.released | following.released,
+            self.jumps | following.jumps,
+        )
+
+    def either(self, other: Uses) -> Uses:
+        """The uses of two branches."""
+        joined = self.then(other)
+        return replace(
+            joined,
+            read_first=self.read_first | other.read_first,
+            written_first=self.written_first & other.written_first,
+        )
+
+    def perhaps(self) -> Uses:
+        """The uses of what may not be done at all."""
+        return replace(self, written_first=NONE)
+
+
+NOTHING = Uses()
+
+
+def uses_of_all(nodes: Iterable[ast.AST]) -> Uses:
+    return _uses_of_all(tuple(nodes))
+
+
+@lru_cache(maxsize=16384)  # loops in loops ask for the same statements again
+def _uses_of_all(nodes: tuple[ast.AST, ...]) -> Uses:
+    return reduce(Uses.then, map(uses_of, nodes), NOTHING)
+
+
+@lru_cache(maxsize=16384)
+def uses_of(node: ast.AST) -> Uses:
+    if (special := _SPECIAL.get(type(node))) is not None:
+        return special(node)
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    if isinstance(node, ast.stmt) and not isinstance(node, ast.Expr):
+        inside = replace(inside, read_first=inside.mentioned, written_first=NONE)
+    return inside
+
+
+def _name(node: ast.Name) -> Uses:
+    names = frozenset({node.id})
+    if isinstance(node.ctx, ast.Store):
+        return Uses(NONE, names, names, stored=names, rebound=names)
+    return Uses(names, NONE, names)
+
+
+def _function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Uses:
+    """What a function stores is its own."""
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    names = inside.mentioned
+    return replace(inside, read_first=names, written_first=NONE, stored=frozenset({node.name}),
+                   jumps=frozenset())  # fmt: skip
+
+
+def _lambda(node: ast.Lambda) -> Uses:
+    return replace(uses_of_all(ast.iter_child_nodes(node)), stored=NONE)
+
+
+def _alias(node: ast.alias) -> Uses:
+    return Uses(stored=frozenset({node.asname or node.name.partition(".")[0]}))
+
+
+def _match_as(node: ast.MatchAs) -> Uses:
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    return inside if node.name is None else replace(inside, stored=frozenset({node.name}))
+
+
+def _if(node: ast.If) -> Uses:
+    return uses_of(node.test).then(uses_of_all(node.body).either(uses_of_all(node.orelse)))
+
+
+def _assign(node: ast.Assign) -> Uses:
+    return uses_of_all([node.value, *node.targets])
+
+
+def _augmented(node: ast.AugAssign) -> Uses:
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    found = replace(inside, read_first=inside.mentioned, written_first=NONE)
+    if not isinstance(node.target, ast.Name):
+        return found
+    names = frozenset({node.target.id})
+    return replace(found, summed=names, rebound=uses_of(node.value).rebound)
+
+
+def _with(node: ast.With) -> Uses:
+    items = [part for i in node.items for part in (i.context_expr, i.optional_vars) if part]
+    return uses_of_all([*items, *node.body])
+
+
+def _for(node: ast.For) -> Uses:
+    return _loop(uses_of_all([node.iter, node.target, *node.body, *node.orelse]).perhaps())
+
+
+def _while(node: ast.While) -> Uses:
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    return _loop(replace(inside, read_first=inside.mentioned, written_first=NONE))
+
+
+def _loop(inside: Uses) -> Uses:
+    # In its `else` a jump would be one of the loop around; kernels have no such `else`.
+    return replace(inside, jumps=inside.jumps & {ast.Return})
+
+
+def _jump(node: ast.Return | ast.Break | ast.Continue) -> Uses:
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    jumps: frozenset[Jump] = frozenset({type(node)})
+    return replace(inside, read_first=inside.mentioned, written_first=NONE, jumps=jumps)
+
+
+def _item(node: ast.Subscript) -> Uses:
+    inside = uses_of_all(ast.iter_child_nodes(node))
+    if isinstance(node.ctx, ast.Load) or not isinstance(node.value, ast.Name):
+        return inside
+    return replace(inside, changed=inside.changed | {node.value.id})
+
+
+def _attribute(node: ast.Attribute) -> Uses:
+    inside = uses_of(node.value)
+    if not isinstance(node.value, ast.Name):
+        return inside
+    owner = frozenset({node.value.id})
+    return replace(
+        inside,
+        changed=inside.changed | owner if node.attr in CHANGING[list] else inside.changed,
+        released=inside.released | owner if node.attr in RELEASING else inside.released,
+    )
+
+
+_SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
+    ast.Name: _name,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _function,
+    ast.Lambda: _lambda,
+    ast.alias: _alias,
+    ast.MatchAs: _match_as,
+    ast.If: _if,
+    ast.Assign: _assign,
+    ast.AugAssign: _augmented,
+    ast.With: _with,
+    ast.For: _for,
+    ast.While: _while,
+    ast.Return: _jump,
+    ast.Break: _jump,
+    ast.Continue: _jump,
+    ast.Subscript: _item,
+    ast.Attribute: _attribute,
+}
+
+
+@lru_cache(maxsize=1024)
+def own_names(tree: Definition) -> Names:
+    """The names that are variables of a function."""
+    arguments = tree.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    body = tree.body if isinstance(tree.body, list) else [tree.body]
+    elsewhere = {n for part in body for n in _declared_here(part)}
+    return frozenset({a.arg for a in (*given, *rest)} | (uses_of_all(body).stored - elsewhere))
+
+
+def _declared_here(node: ast.AST) -> Iterator[str]:
+    """The names that a function itself, not one in it, has from around it."""
+    if isinstance(node, (ast.Nonlocal, ast.Global)):
+        yield from node.names
+    elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        for child in ast.iter_child_nodes(node):
+            yield from _declared_here(child)
+
+
+@lru_cache(maxsize=1024)
+def shared_names(tree: ast.AST) -> Names:
+    """The names that functions inside declare nonlocal."""
+    declarations = [node for node in ast.walk(tree) if isinstance(node, ast.Nonlocal)]
+    return frozenset(name for node in declarations for name in node.names)
