@@ -33,7 +33,7 @@ class Executable:
         module = emit_module(graph, drawn=self.drawn)
         self.stablehlo = print_module(module)
         self.outputs = _outputs(graph)
-        config = Config.from_environment()
+        config = Config.current()
         key = _content(self.stablehlo, config)
         if key not in _RUNTIMES:
             if len(_RUNTIMES) == MOST_KEPT:
@@ -45,7 +45,7 @@ class Executable:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
         arrays += [_draw(each) for each in self.drawn]
-        found = iter(run_traced(self.runtime, arrays, Config.from_environment()))
+        found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 
 

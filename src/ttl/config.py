@@ -1,10 +1,16 @@
-"""Every option and environment variable. The driver and the tools read them; others get values."""
+"""Every option and environment variable. The driver and the tools read them; others get values.
+
+The environment is read and never written. A command of ours chooses variables for its process, a
+call that needs other options chooses them for itself, and neither is seen by anybody else's calls.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -53,9 +59,46 @@ class Config:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Config:
-        """The settings of a launch are looked up by the variables' values, not read anew."""
-        given = tuple([(name, environment.get(name)) for name in _variables()])
-        return _config(given)
+        return _config(_given(environment, {}), ())
+
+    @classmethod
+    def current(cls) -> Config:
+        """What holds for the calling thread now: the environment, over it what the command line of
+        this process chose, over that what the call around this one chose.
+        """
+        return _config(_given(os.environ, _PROCESS.variables), _CHOSEN.get())
+
+
+class _Process:
+    """The variables that the command line chose: for all threads of a program, so no context."""
+
+    variables: Mapping[str, str] = {}
+
+
+_PROCESS = _Process()
+_CHOSEN: ContextVar[tuple[tuple[str, Any], ...]] = ContextVar("ttl_chosen_options", default=())
+
+
+@contextmanager
+def process_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Inside, these variables have these values for every thread of the process. For commands,
+    which run one program at a time.
+    """
+    before, _PROCESS.variables = _PROCESS.variables, {**variables}
+    try:
+        yield
+    finally:
+        _PROCESS.variables = before
+
+
+@contextmanager
+def chosen_options(**options: Any) -> Iterator[None]:
+    """Inside, fields of Config have these values for the calls of this thread."""
+    token = _CHOSEN.set((*_CHOSEN.get(), *options.items()))
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
 
 
 class _Asked(dict[str, str]):
@@ -77,9 +120,19 @@ def _variables() -> tuple[str, ...]:
     return (*asked.names, "HOME")
 
 
+Given = tuple[tuple[str, str | None], ...]
+
+
+def _given(environment: Mapping[str, str], over: Mapping[str, str]) -> Given:
+    """The settings of a launch are looked up by the variables' values, not read anew."""
+    get = environment.get
+    return tuple([(name, over[name] if name in over else get(name)) for name in _variables()])
+
+
 @lru_cache(maxsize=64)
-def _config(given: tuple[tuple[str, str | None], ...]) -> Config:
-    return _read({name: value for name, value in given if value is not None})
+def _config(given: Given, chosen: tuple[tuple[str, Any], ...]) -> Config:
+    config = _read({name: value for name, value in given if value is not None})
+    return replace(config, **dict(chosen))
 
 
 def _read(environment: Mapping[str, str]) -> Config:

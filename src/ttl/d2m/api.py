@@ -208,7 +208,7 @@ class PykernelFunction:
             check_call(call)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        config = Config.from_environment()
+        config = Config.current()
         check_memory(call, config)
         operation = make_operation(
             call, self.function, kernel_folder=self.kernel_folder, loads_kernels=self.loads_kernels

@@ -279,8 +279,7 @@ def _released(block: Any, release: Callable[[], object]) -> None:
     try:
         release()
     except RuleBroken as broken:
-        broken.place = broken.place or place
-        raise
+        raise broken.with_place(broken.place or place) from None
 
 
 class Scope:

@@ -3,6 +3,7 @@
 from . import catalogue as codes
 from .diagnostic import Blame, Code, Diagnostic, Label, Severity
 from .errors import (
+    OBSERVER,
     CompileError,
     InternalError,
     KernelFault,
@@ -16,6 +17,7 @@ from .render import render_all, render_json, render_text
 from .span import Span
 
 __all__ = [
+    "OBSERVER",
     "Blame",
     "Code",
     "CompileError",

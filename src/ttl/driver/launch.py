@@ -66,7 +66,7 @@ class Driver:
         except InternalError:
             raise
         except TTLError as error:
-            config = Config.from_environment()
+            config = Config.current()
             if not config.check or CAPTURED.get() is not None:
                 raise
             self.checks.caught(error, config)  # other operations are looked at too
@@ -95,7 +95,7 @@ class Driver:
 
     def _launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Run the operation on one device."""
-        config = Config.from_environment()
+        config = Config.current()
         _check_choice("TTL_TARGET", config.target, TARGETS)
         _check_choice("TTL_BACKEND", config.backend, BACKENDS)
         _check_choice("TTL_SCHEDULER", config.scheduler, SCHEDULERS)

@@ -42,7 +42,7 @@ def compile_from_spec(
     The operands of the artifact are those of the call: UsageError where the operation gets the
     tensors in another order, or others.
     """
-    device = Device(0, load(Config.from_environment().target))
+    device = Device(0, load(Config.current().target))
     tensors = [Tensor.described(each, device) for each in specs]
     with _compile_only():
         captured: list[tuple[CompiledOperation, list[Any]]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .program import add_program_arguments, program_environment, run_to_its_end
+from .program import add_program_arguments, program_variables, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,8 @@ def run(options: argparse.Namespace) -> int:
     An operation without errors is run on the simulator, so that the program goes on with right
     values; one with errors is not run. The status is 1 if there are errors.
     """
-    environment = {**program_environment(options), "TTL_CHECK": "1"}
-    return run_to_its_end(options, environment) or _status_of_checks(options)
+    variables = {**program_variables(options), "TTL_CHECK": "1"}
+    return run_to_its_end(options, variables) or _status_of_checks(options)
 
 
 def _status_of_checks(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .program import add_program_arguments, program_environment, run_to_its_end
+from .program import add_program_arguments, program_variables, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +26,9 @@ def run(options: argparse.Namespace) -> int:
 
     The status is 1 if nothing was written because the program called no operation.
     """
-    environment = program_environment(options)
-    environment["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
-    return run_to_its_end(options, environment) or _status_of_compilation(options.file)
+    variables = program_variables(options)
+    variables["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
+    return run_to_its_end(options, variables) or _status_of_compilation(options.file)
 
 
 def _status_of_compilation(file: str) -> int:

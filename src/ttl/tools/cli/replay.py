@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     launch(
         compiled,
         [tensor.storage for tensor in tensors],
-        cache_dir=Config.from_environment().cache_dir,
+        cache_dir=Config.current().cache_dir,
         counts=counts,
     )
     _hand_over(compiled, tensors, options.outputs)

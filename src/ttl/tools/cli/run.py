@@ -12,7 +12,7 @@ from ttl.config import SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import KernelFault, file_not_usable
 from ttl.trace import CATEGORIES
 
-from .program import add_program_arguments, natural, program_environment, run_program
+from .program import add_program_arguments, natural, program_variables, run_program
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -139,9 +139,9 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 
 
 def run(options: argparse.Namespace) -> int:
-    environment = run_environment(options)
+    variables = run_variables(options)
     try:
-        return run_program(options.file, options.arguments, environment)
+        return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
@@ -164,19 +164,19 @@ def _print_counts() -> None:
     print(counts_table(PROCESS_DRIVER.counts))
 
 
-def run_environment(options: argparse.Namespace) -> dict[str, str]:
+def run_variables(options: argparse.Namespace) -> dict[str, str]:
     """The variables of ttl.config that the options stand for."""
-    environment = program_environment(options)
+    variables = program_variables(options)
     for name, variable in VALUES.items():
         if (value := getattr(options, name)) is not None:
-            environment[variable] = str(value)
+            variables[variable] = str(value)
     for name, (variable, value) in SWITCHES.items():
         if getattr(options, name):
-            environment[variable] = value
+            variables[variable] = value
     if options.trace is not None:
-        environment["TTL_TRACE"] = _emptied(options.trace)
-        environment["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
-    return environment
+        variables["TTL_TRACE"] = _emptied(options.trace)
+        variables["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
+    return variables
 
 
 def _chosen_categories(options: argparse.Namespace) -> tuple[str, ...]:

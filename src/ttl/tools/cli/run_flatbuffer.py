@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     runtime = Runtime.from_file(options.file)
     program = runtime.programs[0]
     inputs = _given(options.inputs, program) if options.inputs else _random(program, options.seed)
-    config = Config.from_environment()
+    config = Config.current()
     if options.trace is not None:
         _clear(options.trace)
         config = replace(config, trace=options.trace)
