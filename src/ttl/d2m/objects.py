@@ -15,7 +15,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import DataflowBuffer
 from ttl.language import Semaphore as LanguageSemaphore
 from ttl.language.block import Block as TensorBlock
-from ttl.language.described import PUBLIC_CLASSES, PublicClass
+from ttl.language.described import Described
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
@@ -27,13 +27,16 @@ from .mistakes import NotImplementedYet, diagnostic, wrong_type, wrong_value
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
 
-class Stream:
+class Stream(Described):
     """A tensor argument whose blocks a datamovement thread reads: `stream[i, j]`.
 
     The block at grid coordinate (i, j) has the tiles that core (i, j) would have.
     """
 
     __slots__ = ("argument", "grid", "layout", "name", "tensor")
+
+    noun = "a stream"
+    instead = {"shape": "index it by a coordinate of the grid: stream[y, x]"}  # noqa: RUF012
 
     def __init__(self, tensor: Any, num_buffers: int | None = None):
         span = calling_span()
@@ -135,10 +138,17 @@ class Arguments:
 ARGUMENTS = Arguments()
 
 
-class CircularBuffer:
+class CircularBuffer(Described):
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
     __slots__ = ("buffer", "is_aliased", "is_taken", "shard", "stays")
+
+    noun = "a circular buffer"
+    names = ("pop", "reserve")
+    instead = {  # noqa: RUF012
+        "wait": "write pop(), which waits for the next block",
+        "push": "leave it out: what was reserved is pushed at the end of its body",
+    }
 
     def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
         self.buffer = buffer
@@ -314,10 +324,13 @@ class Scope:
         block.store(value)
 
 
-class Semaphore:
+class Semaphore(Described):
     """A value on each core, 0 at the start; datamovement threads change and wait for it."""
 
     __slots__ = ("semaphore",)
+
+    noun = "a semaphore"
+    names = ("inc", "set", "wait")
 
     def __init__(self, semaphore: LanguageSemaphore):
         self.semaphore = semaphore
@@ -350,25 +363,6 @@ class Semaphore:
         running.semaphore_wait(self.semaphore, value, at_least=False)
         if reset is not None:
             running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")
-
-
-PUBLIC_CLASSES.extend(
-    [
-        PublicClass(
-            CircularBuffer,
-            "a circular buffer",
-            ("pop", "reserve"),
-            {
-                "wait": "write pop(), which waits for the next block",
-                "push": "leave it out: what was reserved is pushed at the end of its body",
-            },
-        ),
-        PublicClass(
-            Stream, "a stream", (), {"shape": "index it by a coordinate of the grid: stream[y, x]"}
-        ),
-        PublicClass(Semaphore, "a semaphore", ("inc", "set", "wait")),
-    ]
-)
 
 
 # What dma() and semaphores may be given -----------------------------------------------------------

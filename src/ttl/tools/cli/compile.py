@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 def _status_of_compilation(file: str) -> int:
     from ttl.driver import PROCESS_DRIVER
 
-    if PROCESS_DRIVER.compiled:
+    if PROCESS_DRIVER.artifacts.count:
         return 0
     print(f"ttl: {file} calls no operation; nothing was compiled", file=sys.stderr)
     return 1

@@ -161,7 +161,7 @@ def _print_counts() -> None:
     from ttl.driver import PROCESS_DRIVER
     from ttl.host import counts_table
 
-    print(counts_table(PROCESS_DRIVER.counts))
+    print(counts_table(PROCESS_DRIVER.runs.counts))
 
 
 def run_variables(options: argparse.Namespace) -> dict[str, str]:
