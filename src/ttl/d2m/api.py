@@ -170,11 +170,11 @@ class PykernelFunction:
             raise wrong_type(text, "call it with its tensors", calling_span())
 
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
-        ARGUMENTS.enter(tensors)
+        token = ARGUMENTS.set(tensors)
         try:
             bound = self.function(**arguments)
         finally:
-            ARGUMENTS.leave()
+            ARGUMENTS.reset(token)
         if isinstance(bound, BoundProgram):
             return bound
         if isinstance(bound, Program):

@@ -6,7 +6,8 @@ engine. A block is released at the end of the body it was acquired in, which `Sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
@@ -44,7 +45,7 @@ class Stream(Described):
             text = f"Stream(num_buffers={num_buffers!r}) is not implemented"
             help_text = "leave num_buffers out: a stream has two buffers"
             raise NotImplementedYet(diagnostic(text, help_text, span))
-        name = ARGUMENTS.name_of(tensor)
+        name = _name_of(tensor)
         if name is None:
             raise wrong_type(
                 "Stream must be created from a top level tensor argument",
@@ -118,24 +119,12 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
     )
 
 
-class Arguments:
-    """The tensors of the function decorated with @pykernel_gen that is running, by name."""
-
-    def __init__(self) -> None:
-        self._running: list[dict[str, Any]] = []
-
-    def enter(self, tensors: dict[str, Any]) -> None:
-        self._running.append(tensors)
-
-    def leave(self) -> None:
-        self._running.pop()
-
-    def name_of(self, value: Any) -> str | None:
-        tensors = self._running[-1] if self._running else {}
-        return next((name for name, tensor in tensors.items() if tensor is value), None)
+# The tensors of the function decorated with @pykernel_gen that is running, by name.
+ARGUMENTS: ContextVar[Mapping[str, Any]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
 
 
-ARGUMENTS = Arguments()
+def _name_of(value: Any) -> str | None:
+    return next((name for name, tensor in ARGUMENTS.get().items() if tensor is value), None)
 
 
 class CircularBuffer(Described):

@@ -215,6 +215,8 @@ class _Freezer:
         """An object of numpy, or one of ours that does not change."""
         if kind is np.ndarray and not value.dtype.hasobject:
             return kind, repr(value.dtype), value.shape, value.tobytes()
+        if isinstance(value, np.dtype):
+            return np.dtype, repr(value)
         base = next((base for base in kind.__mro__ if base in HELD), None)
         if base in (np.generic, RemoteSemaphore, tuple):
             return kind, *self.keys(HELD[base](value))
