@@ -12,6 +12,7 @@ from .errors import (
     UsageError,
     file_not_usable,
     install_exception_hook,
+    usage_error,
 )
 from .render import render_all, render_json, render_text
 from .span import Span
@@ -36,4 +37,5 @@ __all__ = [
     "render_all",
     "render_json",
     "render_text",
+    "usage_error",
 ]

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -108,6 +109,11 @@ class TTLError(Exception):
     def __str__(self) -> str:
         return render_all(self.diagnostics)
 
+    def with_note(self, note: str) -> TTLError:
+        """The same error with one note more on each diagnostic."""
+        found = [replace(each, notes=(*each.notes, note)) for each in self.diagnostics]
+        return type(self)(*found)
+
     def _render_traceback_(self) -> list[str]:
         """What notebooks show, which do not ask the exception hook."""
         return f"{debug_traceback(self)}{self}".splitlines()
@@ -129,10 +135,14 @@ class InternalError(TTLError):
     """A fault in pyttl itself."""
 
 
+def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = ()) -> UsageError:
+    """A mistake that has no place in the program: in a command, a variable, a file."""
+    return UsageError(Diagnostic(code, message, notes=notes, helps=helps))
+
+
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
-    message = f"{error.filename or file}: {error.strerror}"
-    return UsageError(RuleBroken(codes.FILE_NOT_USABLE, message).at(None))
+    return usage_error(codes.FILE_NOT_USABLE, f"{error.filename or file}: {error.strerror}")
 
 
 def debug_traceback(error: TTLError) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import Config
@@ -18,6 +20,10 @@ from .compile import Report, compile_operation
 from .memo import compile_key
 from .recent import Recent
 
+# Whoever compiles without running finds here what was compiled, and for which tensors.
+CAPTURED: ContextVar[list[tuple[CompiledOperation, list[Any]]] | None] = ContextVar(
+    "captured", default=None
+)
 MOST_KEPT = 1024  # artifacts; one has some ten thousand bytes
 MOST_FOLDERS = 1024
 

@@ -33,7 +33,7 @@ def unexpected(program: Program, error: Exception) -> InternalError:
 def with_bundle(
     error: InternalError, program: Program, target: Target, config: Config
 ) -> InternalError:
-    """The error with a note that says where its bundle is; as it was if none can be written."""
+    """The error with a note that names its bundle; as it was if none can be written."""
     cause = error.__cause__ or error
     trace = "".join(traceback.format_exception(cause))
     name = f"{program.operation.__name__}-{sha256(trace.encode()).hexdigest()[:8]}"
@@ -63,7 +63,7 @@ def with_bundle(
 
 
 def _text(part: Callable[[], str]) -> str:
-    """A part that fails, as the IR does where the frontend is at fault, says so itself."""
+    """A part that fails, as the IR does where the frontend is at fault, reports that instead."""
     try:
         return part()
     except Exception as error:

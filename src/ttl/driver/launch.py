@@ -9,7 +9,7 @@ from typing import Any
 from ttl.artifact import CompiledOperation, with_sources
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
-from ttl.diagnostics import InternalError, RuleBroken, TTLError, UsageError, codes
+from ttl.diagnostics import InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
 from ttl.language.operation import Program
@@ -17,9 +17,8 @@ from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES
 
-from .artifacts import Artifacts
+from .artifacts import CAPTURED, Artifacts
 from .backend import BACKENDS, choose_backend
-from .captured import CAPTURED
 from .check import Checked, Checks
 from .remarks import Remarks
 from .running import Runs
@@ -178,12 +177,11 @@ def _largest_grid(config: Config, own: tuple[int, int]) -> tuple[int, ...]:
 
 def _check_float32(config: Config) -> None:
     if config.float32 and config.backend != "sim":
-        broken = RuleBroken(
+        raise usage_error(
             codes.WRONG_ARGUMENT,
             "TTL_FLOAT32=1 is for the simulator; compiled kernels have the types of their tensors",
-            helps=("unset TTL_FLOAT32, or run without --host",),
+            "unset TTL_FLOAT32, or run without --host",
         )
-        raise UsageError(broken.at(None))
 
 
 def _check_choices(config: Config) -> None:
@@ -196,9 +194,8 @@ def _check_choices(config: Config) -> None:
 
 def _check_choice(variable: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        broken = RuleBroken(
+        raise usage_error(
             codes.WRONG_ARGUMENT,
             f"{variable}={value}: not one of {', '.join(choices)}",
-            helps=(f"unset {variable}, or set it to {choices[0]}",),
+            f"unset {variable}, or set it to {choices[0]}",
         )
-        raise UsageError(broken.at(None))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config, chosen_options
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import codes, usage_error
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.types import Shape
@@ -17,7 +17,7 @@ from ttl.ttnn.device import Device
 from ttl.ttnn.memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from ttl.ttnn.tensor import Tensor
 
-from .captured import CAPTURED
+from .artifacts import CAPTURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,16 @@ def compile_from_spec(
         CAPTURED.reset(token)
     name = getattr(function, "__name__", "the function")
     if len(captured) != 1:
-        raise _wrong(
+        raise usage_error(
+            codes.WRONG_ARGUMENT,
             f"{name} calls {len(captured)} operations, not one",
             "register a function for each operation",
         )
     compiled, used = captured[0]
     if [id(tensor) for tensor in used] != [id(tensor) for tensor in tensors]:
-        raise _wrong(
+        raise usage_error(
+            codes.WRONG_ARGUMENT,
             f"{name} does not pass its tensors to operation {compiled.name} in their order",
             "call the operation with all of them, in the order of the function's parameters",
         )
     return compiled
-
-
-def _wrong(message: str, help_text: str) -> UsageError:
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,)).at(None))

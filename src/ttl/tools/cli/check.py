@@ -9,11 +9,7 @@ from .program import add_program_arguments, program_variables, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--compile-only", action="store_true",
-        help="do not run the operations: tensors keep what they held",
-    )
-    add_program_arguments(parser)
+    add_program_arguments(parser, with_compile_only=True)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,15 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="ttl_kernels", metavar="DIR",
         help="where kernels/*.cpp and manifest.json go (default: %(default)s)",
     )
-    parser.add_argument(
-        "--compile-only", action="store_true",
-        help="do not run the operations: tensors keep what they held",
-    )
-    add_program_arguments(parser)
+    add_program_arguments(parser, with_compile_only=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Says on stderr what was written; the program's own output goes to stdout.
+    """Reports on stderr what was written; the program's own output goes to stdout.
 
     The status is 1 if nothing was written because the program called no operation.
     """

@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,17 +74,17 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
         "TTL_SEED": "" if seed is None else str(seed),
     }
     calls: list[Call] = []
-    said = io.StringIO()
+    shown = io.StringIO()
     status: object = 0
-    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(said):
+    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(shown):
         try:
             status = run_to_its_end(options, variables)
         except TTLError as error:
-            raise _with_command(error, options, seed) from None
+            raise error.with_note(f"to repeat it: {command(options, seed)}") from None
         except SystemExit as end:
             status = end.code
     if status != 0:  # not a matter of pyttl: an exception, or an end of the program's own
-        print(said.getvalue(), end="", file=sys.stderr)
+        print(shown.getvalue(), end="", file=sys.stderr)
         print(f"ttl: the program failed; to repeat it: {command(options, seed)}", file=sys.stderr)
         raise SystemExit(status)
     return calls
@@ -142,9 +142,3 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
 
 def _repeated(broken: RuleBroken, options: argparse.Namespace, seed: int) -> RuleBroken:
     return broken.with_notes(f"to repeat it: {command(options, seed)}")
-
-
-def _with_command(error: TTLError, options: argparse.Namespace, seed: int | None) -> TTLError:
-    note = f"to repeat it: {command(options, seed)}"
-    found = [replace(each, notes=(*each.notes, note)) for each in error.diagnostics]
-    return type(error)(*found)

@@ -23,7 +23,14 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+def add_program_arguments(
+    parser: argparse.ArgumentParser, with_compile_only: bool = False
+) -> None:
+    if with_compile_only:
+        parser.add_argument(
+            "--compile-only", action="store_true",
+            help="do not run the operations: tensors keep what they held",
+        )
     parser.add_argument(
         "--strict", action="store_true", help="releases and waits that are left out are errors"
     )
@@ -94,7 +101,7 @@ def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> i
     sys.modules["__main__"] = main
     try:
         code = compile(source, file, "exec")
-    except (SyntaxError, ValueError) as error:  # Python before 3.12 says the latter of a null byte
+    except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:
