@@ -18,6 +18,7 @@ from typing import Any
 from ttl.diagnostics import UsageError, codes, usage_error
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
+OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
 SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
 
 
@@ -146,6 +147,12 @@ class _Process:
 
 _PROCESS = _Process()
 _CHOSEN: ContextVar[tuple[tuple[str, Any], ...]] = ContextVar("ttl_chosen_options", default=())
+
+
+def chosen_variables() -> dict[str, str]:
+    """Our variables that are set, in the environment or by the command line."""
+    ours = {name: text for name, text in os.environ.items() if name.startswith(OURS)}
+    return {**ours, **_PROCESS.variables}
 
 
 @contextmanager

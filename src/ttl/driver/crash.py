@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import sys
@@ -13,14 +12,13 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ttl.config import Config
+from ttl.config import Config, chosen_variables
 from ttl.diagnostics import Diagnostic, InternalError, codes
 from ttl.language.operation import Program
 from ttl.target import Target
 
 FAULTS = "faults"  # in the cache folder
 PACKAGES = ("pyttl", "numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
-OURS = ("TTL_", "TTLANG_", "PYTTL_")  # variables of the environment
 
 
 def unexpected(program: Program, error: Exception) -> InternalError:
@@ -81,8 +79,8 @@ def _versions() -> str:
 
 
 def _command() -> str:
-    ours = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
-    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(ours.items())]
+    given = chosen_variables().items()
+    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(given)]
     return "\n".join([shlex.join(sys.argv), *variables]) + "\n"
 
 
