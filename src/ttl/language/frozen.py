@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cached_property, lru_cache, partial
+from hashlib import sha256
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -67,8 +68,10 @@ def freeze(value: object, tensors: Tensors = ()) -> Key:
 def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
     """One key of several values, which may share what they hold."""
     freezer = _Freezer(tensors)
-    keys = [freezer.key(value) for value in values]
-    return (*keys, *freezer.module_names())
+    try:
+        return (*freezer.keys(values), *freezer.module_names())
+    except RuntimeError as error:  # nested too deeply, or another thread changes a dict meanwhile
+        raise NoKey(str(error)) from error
 
 
 # Kinds of values ----------------------------------------------------------------------------------
@@ -124,6 +127,9 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     Semaphore: lambda value: (value.index, value.name, value.initial, value.span),
     RemoteSemaphore: lambda value: (value.semaphore, value.nodes),
 }  # fmt: skip
+
+LONG = (tuple, list, set, frozenset, deque, dict)
+LONGEST = 100_000  # items; a key is made at every call, and kept
 
 # Bases of the user's classes that keep nothing of their own.
 STATELESS = (object, Generic, Protocol, ABC)
@@ -187,6 +193,8 @@ class _Freezer:
 
     def _content(self, value: Any, kind: type) -> Key:
         if kind in HELD:
+            if kind in LONG and len(value) > LONGEST:
+                raise NoKey(f"a {kind.__name__} of {len(value)} items is too long for a key")
             return kind, *self.keys(HELD[kind](value))
         if isinstance(value, FunctionType):
             return self._function(value)
@@ -198,9 +206,6 @@ class _Freezer:
             return self._class(value)
         if isinstance(value, BuiltinFunctionType):
             return kind, value.__name__, self.key(value.__self__)
-        if find_dtype(value) is not None and hasattr(value, "layout"):
-            like = tuple(value.shape), value.dtype, str(value.layout), row_page_elements(value)
-            return TENSOR, *like
         if isinstance(value, Enum):
             return self.key(kind), value.name
         return self._instance(value, kind) if _is_users(kind) else self._of_library(value, kind)
@@ -214,7 +219,7 @@ class _Freezer:
     def _of_library(self, value: Any, kind: type) -> Key:
         """An object of numpy, or one of ours that does not change."""
         if kind is np.ndarray and not value.dtype.hasobject:
-            return kind, repr(value.dtype), value.shape, value.tobytes()
+            return kind, repr(value.dtype), value.shape, sha256(value.tobytes()).digest()
         if isinstance(value, np.dtype):
             return np.dtype, repr(value)
         base = next((base for base in kind.__mro__ if base in HELD), None)
@@ -225,6 +230,9 @@ class _Freezer:
                 return kind, *self.keys(parts)
             if is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
                 return kind, *self.keys(getattr(value, field.name) for field in fields(kind))
+        if find_dtype(value) is not None and hasattr(value, "layout"):
+            like = tuple(value.shape), value.dtype, str(value.layout), row_page_elements(value)
+            return TENSOR, *like
         raise NoKey(f"a {kind.__qualname__} may change between calls")
 
     def _instance(self, value: Any, kind: type) -> Key:

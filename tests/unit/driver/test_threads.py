@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -221,3 +222,11 @@ def test_threads_that_outlive_the_program_keep_its_options(
     assert main(["run", "--grid", "2,3", str(program)]) == 0
     assert capsys.readouterr().out == "(3, 2)\n"
     assert dict(os.environ) == before
+
+
+def test_nothing_of_ours_writes_the_environment() -> None:
+    """There is one for all threads."""
+    sources = Path(ttl.__file__).parents[1]
+    writing = re.compile(r"environ(\[[^\]]*\]\s*=[^=]|\.(update|pop|clear|setdefault)\()|putenv")
+    files = [file for file in sources.rglob("*.py") if writing.search(file.read_text("utf-8"))]
+    assert files == []

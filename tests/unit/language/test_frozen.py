@@ -249,6 +249,13 @@ def test_what_is_made_alike_has_the_same_key(family: str) -> None:
         assert hash(freeze(make())) == hash(freeze(make()))
 
 
+def deep(depth: int) -> Any:
+    value: Any = ()
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -261,6 +268,8 @@ def test_what_is_made_alike_has_the_same_key(family: str) -> None:
         pytest.param(capturing(object()), id="captured"),
         pytest.param(np.array([object()]), id="array of objects"),
         pytest.param(sys.stdout, id="a file"),
+        pytest.param(deep(100_000), id="too deep"),
+        pytest.param([0] * 100_001, id="too long"),
         pytest.param(type("Mine", (BaseException,), {})(), id="derived from what has a state"),
     ],
 )
