@@ -13,8 +13,10 @@ from functorch.compile import make_boxed_func
 from torch import fx
 from torch._functorch.aot_autograd import aot_module_simplified
 
+from ttl.driver.recent import Recent
+
 from . import fast_paths
-from .executable import Executable
+from .executable import MOST_KEPT, Executable
 
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 aten = torch.ops.aten
@@ -69,7 +71,7 @@ class Compiled:
 
     def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any], **_: Any):
         self.graph = graph
-        self.compiled: dict[Any, Callable[..., Any]] = {}
+        self.compiled: Recent[Callable[..., Any]] = Recent(MOST_KEPT)
 
     def __call__(self, *inputs: Any) -> Any:
         key = tuple(
@@ -78,9 +80,7 @@ class Compiled:
             else each
             for each in inputs
         )
-        if key not in self.compiled:
-            self.compiled[key] = _compile(self.graph, inputs)
-        return self.compiled[key](*inputs)
+        return self.compiled.get(key, lambda: _compile(self.graph, inputs))(*inputs)
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:

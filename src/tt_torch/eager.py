@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
+from ttl.driver.recent import Recent
+
 from .capture import TRACING, decompositions
 from .device import NAME
 from .executable import MOST_KEPT, Executable
@@ -18,7 +20,7 @@ from .lowering.emitter import unsupported
 from .registry import OperationEntry, get_registered_operation
 
 _PLACE = ("dtype", "layout", "device", "pin_memory")
-_CALLS: dict[Any, tuple[Executable, Any]] = {}  # the oldest first
+_CALLS: Recent[tuple[Executable, Any]] = Recent(MOST_KEPT)
 
 
 def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -82,11 +84,7 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     _check_devices(op, [leaves[place] for place in places])
     key = _key(op, leaves, spec), _entry(op, args)
-    if key not in _CALLS:
-        if len(_CALLS) == MOST_KEPT:
-            del _CALLS[next(iter(_CALLS))]
-        _CALLS[key] = _call(op, leaves, spec, places)
-    executable, structure = _CALLS[key]
+    executable, structure = _CALLS.get(key, lambda: _call(op, leaves, spec, places))
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, fx
 
 from ttl.config import Config
 from ttl.dialects import print_module
+from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 
 from .device import NAME, on_host, on_tt
@@ -21,7 +22,7 @@ from .lowering import Drawn, emit_module
 from .registry import get_registered_operation
 
 MOST_KEPT = 1000
-_RUNTIMES: dict[Any, Runtime] = {}  # the oldest first
+_RUNTIMES: Recent[Runtime] = Recent(MOST_KEPT)
 _KERNEL_ID = re.compile(r'kernel_id = "((?:[^"\\]|\\.)*)"')
 
 
@@ -33,19 +34,17 @@ class Executable:
         module = emit_module(graph, drawn=self.drawn)
         self.stablehlo = print_module(module)
         self.outputs = _outputs(graph)
-        config = Config.from_environment()
-        key = _content(self.stablehlo, config)
-        if key not in _RUNTIMES:
-            if len(_RUNTIMES) == MOST_KEPT:
-                del _RUNTIMES[next(iter(_RUNTIMES))]
-            _RUNTIMES[key] = Runtime(compile_module(module), cache_dir=config.cache_dir)
-        self.runtime = _RUNTIMES[key]
+        config = Config.current()
+        self.runtime = _RUNTIMES.get(
+            _content(self.stablehlo, config),
+            lambda: Runtime(compile_module(module), cache_dir=config.cache_dir),
+        )
 
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
         arrays += [_draw(each) for each in self.drawn]
-        found = iter(run_traced(self.runtime, arrays, Config.from_environment()))
+        found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 
 

@@ -13,6 +13,7 @@ import pytest
 from conformance import harness
 from conformance.compiled import reason_not_compiled
 from ttl.driver import PROCESS_DRIVER
+from ttl.driver.remarks import Remarks
 
 WAYS = ("simulated", "compiled")
 
@@ -27,8 +28,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, no_settings: None, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the program is run."""
-    for remarks in ("noted", "warned"):  # they are made once a process
-        monkeypatch.setattr(PROCESS_DRIVER, remarks, set())
+    monkeypatch.setattr(PROCESS_DRIVER, "remarks", Remarks())  # they are made once a process
     chosen: str = getattr(request, "param", "simulated")
     if chosen == "compiled":
         monkeypatch.setattr(harness, "BACKEND", "host")

@@ -23,7 +23,9 @@ import pytest
 from ttl.diagnostics import codes
 from ttl.diagnostics.pages import PAGES as CODE_PAGES
 from ttl.driver import PROCESS_DRIVER
-from ttl.driver.check import Checks, Warned
+from ttl.driver.artifacts import Artifacts
+from ttl.driver.check import Checks
+from ttl.driver.remarks import Remarks
 from ttl.tools.cli import main
 
 OWN_PAGES = Path(__file__).parent
@@ -117,8 +119,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     def run_program(program: str, command: list[str]) -> tuple[int, str]:
         Path("program.py").write_text(program, encoding="utf-8")
         linecache.clearcache()  # the page before this one had a file of that name
-        warned: set[Warned] = set()
-        fresh = {"noted": set(), "warned": warned, "checks": Checks(warned), "compiled": {}}
+        fresh = {"remarks": Remarks(), "checks": Checks(), "artifacts": Artifacts()}
         for name, value in fresh.items():  # remarks are made once a process
             monkeypatch.setattr(PROCESS_DRIVER, name, value)
         try:

@@ -16,6 +16,7 @@ import pytest
 from ttl import ttnn
 from ttl.diagnostics import Severity, TTLError, codes
 from ttl.driver import PROCESS_DRIVER
+from ttl.driver.remarks import Remarks
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -395,8 +396,7 @@ SLUGS = {code.slug: code for code in codes.CATALOGUE.values()}
 def test_it_is_caught_or_right(name: str, tmp_path: Path, monkeypatch, capsys) -> None:
     source, expected = PROGRAMS[name]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PROCESS_DRIVER, "noted", set())
-    monkeypatch.setattr(PROCESS_DRIVER, "warned", set())
+    monkeypatch.setattr(PROCESS_DRIVER, "remarks", Remarks())
     Path("program.py").write_text(source)
     linecache.clearcache()
     module = ModuleType("program")

@@ -13,6 +13,7 @@ import tt_torch
 import ttl
 from torch_models import add, add_tiles, gradients
 from tt_torch.tt_lang import TTLangError, resolve_operation, tt_lang_operation
+from ttl.config import Config
 
 TILED = "memref<2x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<{}>>"
 DRAM = f"#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, {TILED.format('dram')}, <interleaved>>"
@@ -38,7 +39,7 @@ def looking(seen):
     """An operation that notes what it is given, and adds."""
 
     def body(a, b, y):
-        seen.append((a, b, y, os.environ.get("TTLANG_COMPILE_ONLY")))
+        seen.append((a, b, y, Config.current().compile_only))
         add_tiles(a, b, y)
 
     return tt_lang_operation(
@@ -112,15 +113,16 @@ def test_a11_tensors_are_only_described(monkeypatch, before):
         monkeypatch.setenv("TTLANG_COMPILE_ONLY", before)
     seen: list = []
     resolve(looking(seen), dtypes=["f32"] * 3, layouts=[L1.replace("bf16", "f32"), "", ""])
-    ((a, b, _, variable),) = seen
-    assert variable == "1" and os.environ.get("TTLANG_COMPILE_ONLY") == before
+    ((a, b, _, compiles_only),) = seen
+    assert compiles_only and not Config.current().compile_only
+    assert os.environ.get("TTLANG_COMPILE_ONLY") == before  # a variable is everybody's
     assert (tuple(a.shape), a.dtype.name, a.layout.name) == ((64, 32), "float32", "TILE")
     assert a.memory_config.buffer_type.name == "L1"
     assert b.memory_config.buffer_type.name == "DRAM"
     assert a.device() is b.device() and not a.is_allocated()
 
 
-def test_a11_environment_is_restored_and_errors_come_through(monkeypatch):
+def test_a11_options_are_restored_and_errors_come_through(monkeypatch):
     monkeypatch.delenv("TTLANG_COMPILE_ONLY", raising=False)
 
     def failing(a, b, y):
@@ -131,7 +133,7 @@ def test_a11_environment_is_restored_and_errors_come_through(monkeypatch):
     )
     with pytest.raises(ZeroDivisionError, match="mine"):
         resolve(wrapped)
-    assert "TTLANG_COMPILE_ONLY" not in os.environ
+    assert not Config.current().compile_only
 
 
 def test_a11_under_ttl_check(monkeypatch):

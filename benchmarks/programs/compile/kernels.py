@@ -256,7 +256,7 @@ def forget():
         from ttl.driver import PROCESS_DRIVER
     except ImportError:  # the public compiler keeps what it compiled in the operation
         return
-    PROCESS_DRIVER.compiled.clear()
+    PROCESS_DRIVER.artifacts.clear()
 
 
 def main():

@@ -170,11 +170,11 @@ class PykernelFunction:
             raise wrong_type(text, "call it with its tensors", calling_span())
 
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
-        ARGUMENTS.enter(tensors)
+        token = ARGUMENTS.set(tensors)
         try:
             bound = self.function(**arguments)
         finally:
-            ARGUMENTS.leave()
+            ARGUMENTS.reset(token)
         if isinstance(bound, BoundProgram):
             return bound
         if isinstance(bound, Program):
@@ -208,7 +208,7 @@ class PykernelFunction:
             check_call(call)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        config = Config.from_environment()
+        config = Config.current()
         check_memory(call, config)
         operation = make_operation(
             call, self.function, kernel_folder=self.kernel_folder, loads_kernels=self.loads_kernels

@@ -6,7 +6,8 @@ engine. A block is released at the end of the body it was acquired in, which `Sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
@@ -15,7 +16,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import DataflowBuffer
 from ttl.language import Semaphore as LanguageSemaphore
 from ttl.language.block import Block as TensorBlock
-from ttl.language.described import PUBLIC_CLASSES, PublicClass
+from ttl.language.described import Described
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
@@ -27,7 +28,7 @@ from .mistakes import NotImplementedYet, diagnostic, wrong_type, wrong_value
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
 
-class Stream:
+class Stream(Described):
     """A tensor argument whose blocks a datamovement thread reads: `stream[i, j]`.
 
     The block at grid coordinate (i, j) has the tiles that core (i, j) would have.
@@ -35,13 +36,16 @@ class Stream:
 
     __slots__ = ("argument", "grid", "layout", "name", "tensor")
 
+    noun = "a stream"
+    instead = {"shape": "index it by a coordinate of the grid: stream[y, x]"}  # noqa: RUF012
+
     def __init__(self, tensor: Any, num_buffers: int | None = None):
         span = calling_span()
         if num_buffers is not None:
             text = f"Stream(num_buffers={num_buffers!r}) is not implemented"
             help_text = "leave num_buffers out: a stream has two buffers"
             raise NotImplementedYet(diagnostic(text, help_text, span))
-        name = ARGUMENTS.name_of(tensor)
+        name = _name_of(tensor)
         if name is None:
             raise wrong_type(
                 "Stream must be created from a top level tensor argument",
@@ -115,30 +119,25 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
     )
 
 
-class Arguments:
-    """The tensors of the function decorated with @pykernel_gen that is running, by name."""
-
-    def __init__(self) -> None:
-        self._running: list[dict[str, Any]] = []
-
-    def enter(self, tensors: dict[str, Any]) -> None:
-        self._running.append(tensors)
-
-    def leave(self) -> None:
-        self._running.pop()
-
-    def name_of(self, value: Any) -> str | None:
-        tensors = self._running[-1] if self._running else {}
-        return next((name for name, tensor in tensors.items() if tensor is value), None)
+# The tensors of the function decorated with @pykernel_gen that is running, by name.
+ARGUMENTS: ContextVar[Mapping[str, Any]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
 
 
-ARGUMENTS = Arguments()
+def _name_of(value: Any) -> str | None:
+    return next((name for name, tensor in ARGUMENTS.get().items() if tensor is value), None)
 
 
-class CircularBuffer:
+class CircularBuffer(Described):
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
     __slots__ = ("buffer", "is_aliased", "is_taken", "shard", "stays")
+
+    noun = "a circular buffer"
+    names = ("pop", "reserve")
+    instead = {  # noqa: RUF012
+        "wait": "write pop(), which waits for the next block",
+        "push": "leave it out: what was reserved is pushed at the end of its body",
+    }
 
     def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
         self.buffer = buffer
@@ -279,8 +278,7 @@ def _released(block: Any, release: Callable[[], object]) -> None:
     try:
         release()
     except RuleBroken as broken:
-        broken.place = broken.place or place
-        raise
+        raise broken.with_place(broken.place or place) from None
 
 
 class Scope:
@@ -315,10 +313,13 @@ class Scope:
         block.store(value)
 
 
-class Semaphore:
+class Semaphore(Described):
     """A value on each core, 0 at the start; datamovement threads change and wait for it."""
 
     __slots__ = ("semaphore",)
+
+    noun = "a semaphore"
+    names = ("inc", "set", "wait")
 
     def __init__(self, semaphore: LanguageSemaphore):
         self.semaphore = semaphore
@@ -351,25 +352,6 @@ class Semaphore:
         running.semaphore_wait(self.semaphore, value, at_least=False)
         if reset is not None:
             running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")
-
-
-PUBLIC_CLASSES.extend(
-    [
-        PublicClass(
-            CircularBuffer,
-            "a circular buffer",
-            ("pop", "reserve"),
-            {
-                "wait": "write pop(), which waits for the next block",
-                "push": "leave it out: what was reserved is pushed at the end of its body",
-            },
-        ),
-        PublicClass(
-            Stream, "a stream", (), {"shape": "index it by a coordinate of the grid: stream[y, x]"}
-        ),
-        PublicClass(Semaphore, "a semaphore", ("inc", "set", "wait")),
-    ]
-)
 
 
 # What dma() and semaphores may be given -----------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.artifact import Coordinate
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import codes, usage_error
 from ttl.target import TARGETS
 
 
@@ -20,12 +20,11 @@ def chip_of(device: Any) -> Chip:
     """The chip of a real ttnn device; UsageError for a chip that pyttl does not know."""
     name = device.arch().name.lower()
     if name not in TARGETS:
-        broken = RuleBroken(
+        raise usage_error(
             codes.UNUSABLE_TENSOR,
             f"the tensors are on a chip called {name}; kernels are compiled for "
             f"{' and '.join(TARGETS)}",
-            helps=("use a device of one of these",),
+            "use a device of one of these",
         )
-        raise UsageError(broken.at(None))
     grid = device.compute_with_storage_grid_size()
     return Chip(name, (grid.x, grid.y))

@@ -30,7 +30,7 @@ def program_descriptor(ttnn: Any, plan: ProgramPlan) -> Any:
 def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | None:
     """A tensor of zeros with a shard in the L1 of every core, all at the same address.
 
-    It is made anew for each launch: its counters start at 0.
+    A new one is made for each launch: its counters start at 0.
     """
     if not compiled.pipe_scratch_bytes:
         return None

@@ -1,4 +1,4 @@
-"""Hands a compiled operation to ttnn.
+"""Passes a compiled operation to ttnn.
 
 ttnn is never imported here: it is the module that the tensors come from.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ttl.artifact import CompiledOperation
-from ttl.diagnostics import Diagnostic, UsageError, codes
+from ttl.diagnostics import codes, usage_error
 
 from .descriptors import pipe_scratch, program_descriptor
 from .plan import TTNN_DTYPES, TensorPlace, plan_program
@@ -22,7 +22,7 @@ TILE_SIZE = 32
 def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
     """Run the kernels on the device of these real ttnn tensors, one for each operand.
 
-    UsageError, with what ttnn said, if it refuses the program.
+    UsageError, with the reason that ttnn gives, if it refuses the program.
     """
     _check_formats(compiled)
     ttnn = _module_of(tensors[0])
@@ -38,20 +38,22 @@ def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
         ttnn.generic_op(list(tensors) * repeated, program)
         _clear_padding(ttnn, padded)
     except RuntimeError as error:
-        raise UsageError(_refused(compiled, error)) from error
+        raise usage_error(
+            codes.DEVICE_REFUSED,
+            f"ttnn does not run `{compiled.name}`: {_first_words(str(error))}",
+            "set TTL_DEBUG=1 to see the whole message of ttnn",
+        ) from error
 
 
 def _check_formats(compiled: CompiledOperation) -> None:
     """A value may be rounded to a format that no tensor of ttnn has."""
     for buffer in compiled.buffers:
         if buffer.data_format not in TTNN_DTYPES:
-            raise UsageError(
-                Diagnostic(
-                    codes.DEVICE_REFUSED,
-                    f"ttnn does not run `{compiled.name}`: it has no {buffer.data_format.lower()}, "
-                    f"which `{buffer.name}` holds",
-                    helps=("use bfloat16 or float32 instead",),
-                )
+            raise usage_error(
+                codes.DEVICE_REFUSED,
+                f"ttnn does not run `{compiled.name}`: it has no {buffer.data_format.lower()}, "
+                f"which `{buffer.name}` holds",
+                "use bfloat16 or float32 instead",
             )
 
 
@@ -82,17 +84,9 @@ def _clear_padding(ttnn: Any, tensors: Sequence[Any]) -> None:
             ttnn.copy(cleared, tensor)
 
 
-def _refused(compiled: CompiledOperation, error: RuntimeError) -> Diagnostic:
-    return Diagnostic(
-        codes.DEVICE_REFUSED,
-        f"ttnn does not run `{compiled.name}`: {_first_words(str(error))}",
-        helps=("set TTL_DEBUG=1 to see all that ttnn said",),
-    )
-
-
 def _first_words(text: str) -> str:
-    """What tt-metal says, without where it says it and without its backtrace."""
+    """The reason that tt-metal gives, without the place in its source and without its backtrace."""
     reason, _, _ = text.partition("backtrace:")
-    _, found, said = reason.partition("info:")
-    lines = (said if found else reason).strip().splitlines()
+    _, found, info = reason.partition("info:")
+    lines = (info if found else reason).strip().splitlines()
     return lines[0].strip() if lines else "no reason given"

@@ -1,4 +1,4 @@
-"""What a launch hands to ttnn, as plain values: no ttnn is needed to compute or to test it."""
+"""What a launch passes to ttnn, as plain values: no ttnn is needed to compute or to test it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from . import catalogue as codes
 from .diagnostic import Blame, Code, Diagnostic, Label, Severity
 from .errors import (
+    OBSERVER,
     CompileError,
     InternalError,
     KernelFault,
@@ -11,11 +12,13 @@ from .errors import (
     UsageError,
     file_not_usable,
     install_exception_hook,
+    usage_error,
 )
 from .render import render_all, render_json, render_text
 from .span import Span
 
 __all__ = [
+    "OBSERVER",
     "Blame",
     "Code",
     "CompileError",
@@ -34,4 +37,5 @@ __all__ = [
     "render_all",
     "render_json",
     "render_text",
+    "usage_error",
 ]

@@ -1,4 +1,4 @@
-"""Words about tiles that several touch, or nobody writes: what a run and a check say of them."""
+"""Words about tiles that several touch, or nobody writes: what a run and a check report."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _race_help(one: Access, other: Access) -> str:
     if one.node == other.node:
         if one.kernel == other.kernel:
             return "wait() for the first transfer before the second starts"
-        return "order the two kernels: hand a block over through a dataflow buffer in between"
+        return "order the two kernels: pass a block through a dataflow buffer in between"
     if one.is_write and other.is_write:
         return APART
     return "write to another tensor than the one read, or order the nodes by a pipe or a semaphore"
@@ -109,5 +109,5 @@ def not_covered(
 
 def _not_covered_help(nodes: int, what: str) -> str:
     if nodes > 1:
-        return f"if {what} do not divide by nodes, round up and skip what lies behind the end"
+        return f"if {what} do not divide by nodes, round up and skip what lies past the end"
     return f"let the loops reach all {what}, or pass a tensor that has no more of them"

@@ -87,7 +87,7 @@ def deadlock_diagnostic(
 ) -> Diagnostic:
     """One diagnostic for all that wait, the first node first.
 
-    `producers` and `consumers` say which kernel pushes to and pops a buffer: None means no kernel
+    `producers` and `consumers` name who pushes to and pops a buffer: None means no kernel
     does, a missing key that it is not known. `enough` is the smallest block_count of a full buffer
     that would do, None if none would; an engine that does not know it leaves it out.
     """

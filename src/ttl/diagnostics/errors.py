@@ -6,8 +6,10 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any
 
 from . import catalogue as codes
 from .diagnostic import Code, Diagnostic, Label
@@ -21,10 +23,9 @@ class RuleBroken(BaseException):
 
     Whoever does know (the frontend at a syntax node, the simulator at a frame) makes it a
     Diagnostic with `at`. A BaseException: `except Exception` in a kernel does not keep it; what a
-    bare `except` keeps, an engine has heard of through `observer`.
+    bare `except` keeps, an engine has heard of through OBSERVER. One that was raised is not
+    changed: whoever knows more raises another one, which the methods `with_...` make.
     """
-
-    observer: ClassVar[Callable[[RuleBroken], None] | None] = None
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class RuleBroken(BaseException):
         notes: tuple[str, ...] = (),
         secondary: tuple[Label, ...] = (),
         subject: object = None,
+        place: Any = None,
         **facts: Any,
     ):
         super().__init__(message)
@@ -44,11 +46,34 @@ class RuleBroken(BaseException):
         self.notes = notes
         self.secondary = secondary
         self.subject = subject  # what the rule is about, for whoever knows its history
-        observer = type(self).observer
-        if observer is not None:
-            observer(self)
-        self.place: Any = None  # where it happened, if an engine knows it better than a traceback
+        self.place = place  # where it happened, if an engine knows it better than a traceback
         self.facts = facts
+        self.origin: RuleBroken | None = None  # what it was made of
+        _tell(self)
+
+    def with_labels(self, *labels: Label) -> RuleBroken:
+        return self._with(secondary=(*self.secondary, *labels))
+
+    def with_notes(self, *notes: str) -> RuleBroken:
+        return self._with(notes=(*self.notes, *notes))
+
+    def with_helps(self, *helps: str) -> RuleBroken:
+        return self._with(helps=(*self.helps, *helps))
+
+    def with_place(self, place: Any) -> RuleBroken:
+        return self._with(place=place)
+
+    def respelled(self, known: str, written: str) -> RuleBroken:
+        """With another name for something, wherever it was named."""
+        helps = tuple(text.replace(known, written) for text in self.helps)
+        return self._with(message=self.message.replace(known, written), helps=helps)
+
+    def _with(self, **changed: Any) -> RuleBroken:
+        """Raised where this one was, as far as a traceback tells."""
+        other = type(self).__new__(type(self), changed.get("message", self.message))
+        other.__dict__.update({**self.__dict__, **changed, "origin": self})
+        _tell(other)
+        return other.with_traceback(self.__traceback__)
 
     def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:
         primary = Label(span, label) if span is not None else None
@@ -63,6 +88,16 @@ class RuleBroken(BaseException):
         )
 
 
+# Who wants to hear of every broken rule, for the calls of this context.
+OBSERVER: ContextVar[Callable[[RuleBroken], None] | None] = ContextVar("ttl_observer", default=None)
+
+
+def _tell(broken: RuleBroken) -> None:
+    observer = OBSERVER.get()
+    if observer is not None:
+        observer(broken)
+
+
 class TTLError(Exception):
     """One or more diagnostics that stop the program."""
 
@@ -73,6 +108,11 @@ class TTLError(Exception):
 
     def __str__(self) -> str:
         return render_all(self.diagnostics)
+
+    def with_note(self, note: str) -> TTLError:
+        """The same error with one note more on each diagnostic."""
+        found = [replace(each, notes=(*each.notes, note)) for each in self.diagnostics]
+        return type(self)(*found)
 
     def _render_traceback_(self) -> list[str]:
         """What notebooks show, which do not ask the exception hook."""
@@ -95,10 +135,14 @@ class InternalError(TTLError):
     """A fault in pyttl itself."""
 
 
+def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = ()) -> UsageError:
+    """A mistake that has no place in the program: in a command, a variable, a file."""
+    return UsageError(Diagnostic(code, message, notes=notes, helps=helps))
+
+
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
-    message = f"{error.filename or file}: {error.strerror}"
-    return UsageError(RuleBroken(codes.FILE_NOT_USABLE, message).at(None))
+    return usage_error(codes.FILE_NOT_USABLE, f"{error.filename or file}: {error.strerror}")
 
 
 def debug_traceback(error: TTLError) -> str:

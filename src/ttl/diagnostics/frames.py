@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import FrameType, TracebackType
 
 from .span import Span
@@ -20,7 +20,7 @@ def is_pyttl_file(file: str) -> bool:
     return file.startswith(_PACKAGES) or _is_compiled_file(file)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _is_compiled_file(file: str) -> bool:
     """Compiled modules name their source relative to the package's parent in tracebacks."""
     return file.startswith("ttl/") and os.path.isfile(os.path.join(_SOURCES, file))

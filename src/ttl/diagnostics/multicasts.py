@@ -14,6 +14,6 @@ def receiver_not_ready(buffer: str, sender: Node, receiver: Node) -> RuleBroken:
         codes.RECEIVER_NOT_READY,
         f"core {receiver[::-1]} has not reserved the block of `{buffer}` that this multicast from "
         f"core {sender[::-1]} writes",
-        helps=("let each receiver reserve() first and say so by a semaphore: "
+        helps=("let each receiver reserve() first and signal it by a semaphore: "
                "sem.inc(1, core=sender); the sender waits for all of them",),
     )  # fmt: skip

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ast
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,6 +34,18 @@ class Span:
             end_line=end_line,
             end_column=character_column(code.co_filename, end_line, byte_end_column),
         )
+
+
+def node_span(file: str, node: ast.AST) -> Span:
+    """The source of a statement or an expression."""
+    place: Any = node
+    return Span(
+        file,
+        place.lineno,
+        character_column(file, place.lineno, place.col_offset),
+        place.end_lineno,
+        character_column(file, place.end_lineno, place.end_col_offset),
+    )
 
 
 def character_column(file: str, line: int, byte_column: int | None) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from ttl.config import Config
@@ -15,59 +15,76 @@ from ttl.diagnostics import (
     InternalError,
     RuleBroken,
     Severity,
-    Span,
     TTLError,
     codes,
-    render_all,
 )
+from ttl.language.frozen import NoKey
 from ttl.language.operation import Program
 from ttl.target import Target
 
-from .compile import collection_paused, internal_fault, make_module
+from .compile import compiling, internal_fault, make_module
 from .memo import compile_key
+from .recent import Recent
+from .remarks import Remarks, show
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
-Warned = tuple[str, Span | None]
+MOST_REMEMBERED = 4096
 
 
-def place_of(found: Diagnostic) -> Warned:
-    """A warning is shown once for each line: an operation may be called a thousand times."""
-    return found.code.code, found.primary.span if found.primary is not None else None
+@dataclass(slots=True)
+class Checked:
+    """The errors of one operation."""
+
+    errors: int = 0
 
 
 class Checks:
-    """The operations that were looked at, and how many errors each has."""
+    """How many operations were looked at, and how many errors they have."""
 
-    def __init__(self, warned: set[Warned]) -> None:
-        self.errors: dict[Hashable, int] = {}
-        self.warned = warned  # what the run that follows does not say again
-        self.current: Hashable | None = None  # the operation that is being called
+    def __init__(self) -> None:
+        self.operations = 0
+        self.errors = 0
+        self._known: Recent[Checked] = Recent(MOST_REMEMBERED)
+        self._lock = RLock()
 
-    def refuse(self, program: Program, target: Target, config: Config) -> bool:
-        """Has the operation errors? What is found is shown once."""
-        try:
-            key: Hashable = compile_key(program, target, config)
-        except TypeError:
-            key = object()
-        self.current = key
-        if key not in self.errors:
-            self._show(key, check_operation(program, target), config)
-        return self.errors[key] > 0
+    def of(self, program: Program, target: Target, config: Config, remarks: Remarks) -> Checked:
+        """What is known of a program. What is found is shown once."""
 
-    def caught(self, error: TTLError, config: Config) -> None:
-        """What made a call fail: its arguments, the body of the operation, or the simulator."""
-        key = object() if self.current is None else self.current
-        self._show(key, error.diagnostics, config)
+        def look() -> Checked:
+            checked = self.begin()
+            self.found(checked, check_operation(program, target), config, remarks)
+            return checked
 
-    def _show(self, key: Hashable, found: Sequence[Diagnostic], config: Config) -> None:
+        with self._lock:
+            try:
+                return self._known.get(compile_key(program, target, config), look)
+            except NoKey:
+                return look()
+
+    def compiled(self, program: Program) -> None:
+        """An operation of a model, which nobody looks at but the compiler."""
+        self._known.get(id(program.operation), self.begin)
+
+    def begin(self) -> Checked:
+        """An operation more."""
+        with self._lock:
+            self.operations += 1
+        return Checked()
+
+    def found(
+        self, checked: Checked, found: Sequence[Diagnostic], config: Config, remarks: Remarks
+    ) -> None:
+        """Before a run, or by a call that failed: its arguments, its body, or the simulator."""
         errors = sum(each.severity is Severity.ERROR for each in found)
-        self.errors[key] = self.errors.get(key, 0) + errors
-        self.warned |= {place_of(each) for each in found}
-        if found:
-            print(render_all(found, config.json), file=sys.stderr)
+        with self._lock:
+            self.errors += errors
+            checked.errors += errors
+            for each in found:
+                remarks.is_new(each)  # the run that follows does not show it again
+        show(found, config)
 
 
 def check_operation(program: Program, target: Target) -> list[Diagnostic]:
@@ -79,7 +96,7 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
     from ttl.passes.verify import check_synchronization
 
     try:
-        with collection_paused():
+        with compiling():
             module = make_module(program, target)
             doubtful = synchronize(module)
             found: Sequence[Diagnostic] = [
@@ -88,7 +105,7 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
             ]
     except InternalError:
         raise
-    except TTLError as error:  # what is behind something that is not compiled may follow from it
+    except TTLError as error:  # what comes after something that is not compiled may follow from it
         reasons = [each for each in error.diagnostics if _is_compilers_own(each.code)]
         found = reasons or error.diagnostics
     except (Exception, RuleBroken) as error:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ttl.artifact import CompiledOperation, Memory, Operand
@@ -42,7 +43,7 @@ def compile_operation(
 ) -> CompiledOperation:
     """The artifact of a program; `report` gets warnings. Every compilation goes through here."""
     try:
-        with collection_paused(), long_chains():
+        with compiling():
             return _compile(program, target, config, report)
     except TTLError:
         raise
@@ -50,29 +51,27 @@ def compile_operation(
         raise InternalError(internal_fault(program, error)) from error
 
 
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Compiling makes many objects that all stay: looking for garbage costs a fifth of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+_COMPILING = RLock()  # Python runs one thread at a time, so others lose nothing by waiting
 
 
 @contextmanager
-def long_chains() -> Iterator[None]:
-    """What a value is computed of is followed by functions that call themselves, and a kernel of a
+def compiling() -> Iterator[None]:
+    """For one thread at a time: the collector and the depth of calls are the whole process's.
+
+    Compiling makes many objects that all stay: looking for garbage costs a fifth of its time. What
+    a value is computed from is followed by functions that call themselves, and a kernel of a
     thousand statements is no mistake.
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+    with _COMPILING:
+        collects, limit = gc.isenabled(), sys.getrecursionlimit()
+        gc.disable()
+        sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
+            if collects:
+                gc.enable()
 
 
 def _compile(
@@ -92,7 +91,7 @@ def _compile(
     )
     verify_module(module)
     _write_module(module, config.final_mlir)
-    return assemble(program.operation.__name__, module, _operands(program))
+    return assemble(program.operation.__name__, module, operands_of(program))
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:
@@ -108,7 +107,7 @@ def make_module(program: Program, target: Target) -> ModuleOp:
     return module
 
 
-def _operands(program: Program) -> tuple[Operand, ...]:
+def operands_of(program: Program) -> tuple[Operand, ...]:
     return tuple(
         Operand(
             name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import sys
@@ -13,14 +12,13 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ttl.config import Config
+from ttl.config import Config, chosen_variables
 from ttl.diagnostics import Diagnostic, InternalError, codes
 from ttl.language.operation import Program
 from ttl.target import Target
 
 FAULTS = "faults"  # in the cache folder
 PACKAGES = ("pyttl", "numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
-OURS = ("TTL_", "TTLANG_", "PYTTL_")  # variables of the environment
 
 
 def unexpected(program: Program, error: Exception) -> InternalError:
@@ -33,7 +31,7 @@ def unexpected(program: Program, error: Exception) -> InternalError:
 def with_bundle(
     error: InternalError, program: Program, target: Target, config: Config
 ) -> InternalError:
-    """The error with a note that says where its bundle is; as it was if none can be written."""
+    """The error with a note that names its bundle; as it was if none can be written."""
     cause = error.__cause__ or error
     trace = "".join(traceback.format_exception(cause))
     name = f"{program.operation.__name__}-{sha256(trace.encode()).hexdigest()[:8]}"
@@ -63,7 +61,7 @@ def with_bundle(
 
 
 def _text(part: Callable[[], str]) -> str:
-    """A part that fails, as the IR does where the frontend is at fault, says so itself."""
+    """A part that fails, as the IR does where the frontend is at fault, reports that instead."""
     try:
         return part()
     except Exception as error:
@@ -81,8 +79,8 @@ def _versions() -> str:
 
 
 def _command() -> str:
-    ours = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
-    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(ours.items())]
+    given = chosen_variables().items()
+    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(given)]
     return "\n".join([shlex.join(sys.argv), *variables]) + "\n"
 
 

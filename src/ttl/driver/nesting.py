@@ -1,7 +1,7 @@
 """Expressions that are nested more deeply than Python lets functions call each other.
 
 Whatever reads an expression calls itself for each of its parts. So a sum of some hundred terms,
-which Python itself runs, can end in a RecursionError of ours: it is said with the expression.
+which Python itself runs, can end in a RecursionError of ours: the report shows the expression.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.span import node_span
 from ttl.semantics.function_source import definition_of
 
 DEEP = 100  # far below what ends in an error
@@ -28,9 +29,7 @@ def too_deep(code: CodeType) -> UsageError | None:
         f"an expression of {depth} operations inside each other is too deep",
         helps=("add up in a loop, or store a part of it into a block",),
     )
-    end_line, end_column = found.end_lineno or found.lineno, found.end_col_offset or 0
-    span = Span(code.co_filename, found.lineno, found.col_offset + 1, end_line, end_column + 1)
-    return UsageError(broken.at(span))
+    return UsageError(broken.at(node_span(code.co_filename, found)))
 
 
 def _deepest(definition: ast.AST) -> tuple[int, ast.expr]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 
 from ttl.artifact import CompiledOperation
-from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.config import Config, chosen_options
+from ttl.diagnostics import codes, usage_error
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.types import Shape
@@ -20,10 +17,7 @@ from ttl.ttnn.device import Device
 from ttl.ttnn.memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from ttl.ttnn.tensor import Tensor
 
-from .captured import CAPTURED
-
-COMPILE_ONLY = "TTLANG_COMPILE_ONLY"
-_ENVIRONMENT = RLock()  # there is one environment for all threads
+from .artifacts import CAPTURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,43 +36,27 @@ def compile_from_spec(
     The operands of the artifact are those of the call: UsageError where the operation gets the
     tensors in another order, or others.
     """
-    device = Device(0, load(Config.from_environment().target))
+    device = Device(0, load(Config.current().target))
     tensors = [Tensor.described(each, device) for each in specs]
-    with _compile_only():
-        captured: list[tuple[CompiledOperation, list[Any]]] = []
-        token = CAPTURED.set(captured)
-        try:
+    captured: list[tuple[CompiledOperation, list[Any]]] = []
+    token = CAPTURED.set(captured)
+    try:
+        with chosen_options(compile_only=True):
             function(*tensors)
-        finally:
-            CAPTURED.reset(token)
+    finally:
+        CAPTURED.reset(token)
     name = getattr(function, "__name__", "the function")
     if len(captured) != 1:
-        raise _wrong(
+        raise usage_error(
+            codes.WRONG_ARGUMENT,
             f"{name} calls {len(captured)} operations, not one",
             "register a function for each operation",
         )
     compiled, used = captured[0]
     if [id(tensor) for tensor in used] != [id(tensor) for tensor in tensors]:
-        raise _wrong(
-            f"{name} does not hand its tensors to operation {compiled.name} in their order",
+        raise usage_error(
+            codes.WRONG_ARGUMENT,
+            f"{name} does not pass its tensors to operation {compiled.name} in their order",
             "call the operation with all of them, in the order of the function's parameters",
         )
     return compiled
-
-
-@contextmanager
-def _compile_only() -> Iterator[None]:
-    with _ENVIRONMENT:
-        before = os.environ.get(COMPILE_ONLY)
-        os.environ[COMPILE_ONLY] = "1"
-        try:
-            yield
-        finally:
-            if before is None:
-                os.environ.pop(COMPILE_ONLY, None)
-            else:
-                os.environ[COMPILE_ONLY] = before
-
-
-def _wrong(message: str, help_text: str) -> UsageError:
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,)).at(None))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes
@@ -44,9 +43,7 @@ def calls_by_device(
 def on_device(error: TTLError, mesh: MeshDevice, index: int) -> TTLError:
     """The error of one device's run, which it names."""
     coordinate = divmod(index, mesh.shape.cols)
-    note = f"on device {mesh.devices[index].id()} of {mesh}, at {coordinate}"
-    found = [replace(one, notes=(*one.notes, note)) for one in error.diagnostics]
-    return type(error)(*found)
+    return error.with_note(f"on device {mesh.devices[index].id()} of {mesh}, at {coordinate}")
 
 
 def _part(value: Any, index: int) -> Any:

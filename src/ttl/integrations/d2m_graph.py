@@ -70,7 +70,7 @@ def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
     tensors = [_to_device(array, type) for array, type in pairs]
     compiled = compile_program(program)
     storages = [tensor.storage for tensor in tensors]
-    host.launch(compiled, storages, cache_dir=Config.from_environment().cache_dir)
+    host.launch(compiled, storages, cache_dir=Config.current().cache_dir)
     return _to_host(tensors[-1], result)
 
 

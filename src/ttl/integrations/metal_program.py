@@ -64,7 +64,7 @@ class _Queue:
             if self.tensors[value] is None:
                 self.tensors[value] = _empty(value)
         storages = [self.tensors[value].storage for value in op.buffers]
-        host.launch(compiled, storages, cache_dir=Config.from_environment().cache_dir)
+        host.launch(compiled, storages, cache_dir=Config.current().cache_dir)
 
 
 _COMMANDS: dict[type[Operation], Callable[[_Queue, Any], None]] = {

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
 
-from ttl.diagnostics import Code, Diagnostic, RuleBroken, Span
-from ttl.diagnostics.span import character_column
+from ttl.diagnostics import Code, Diagnostic, RuleBroken
+from ttl.diagnostics.span import node_span
 from ttl.semantics.function_source import definition_of
 
 from .operation import KernelFunction, Program
@@ -84,7 +84,7 @@ def _rebound(tree: ast.FunctionDef, code: CodeType) -> tuple[tuple[str, ast.stmt
 
 
 def _written_name(node: ast.AST) -> str | None:
-    """`x` in x[..] = .., x.y = .., del x[..], x.append(..), also behind further indices."""
+    """`x` in x[..] = .., x.y = .., del x[..], x.append(..), also after further indices."""
     if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
         return _base(node.value)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -101,19 +101,10 @@ def _base(node: ast.expr) -> str | None:
 def _diagnostic(
     kernel: KernelFunction, name: str, node: ast.expr | ast.stmt, code: Code
 ) -> Diagnostic:
-    file = kernel.function.__code__.co_filename
-    end_line = node.end_lineno or node.lineno
-    span = Span(
-        file,
-        node.lineno,
-        character_column(file, node.lineno, node.col_offset),
-        end_line,
-        character_column(file, end_line, node.end_col_offset),
-    )
     broken = RuleBroken(
         code,
         f"kernel `{kernel.name}` writes `{name}`, which "
         + ("it captures" if name in kernel.function.__code__.co_freevars else "is global"),
         helps=("keep it in a variable of the kernel, or write results into a tensor",),
     )
-    return broken.at(span)
+    return broken.at(node_span(kernel.function.__code__.co_filename, node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ttl.semantics.tensors import TensorSlice
 
@@ -28,7 +28,17 @@ class PublicClass(NamedTuple):
     instead: dict[str, str] = {}  # noqa: RUF012 - what to write for those it might have had
 
 
-PUBLIC_CLASSES = [  # a class before its base; the other DSL adds its own
+class Described:
+    """The base of another DSL's classes: each says how messages describe its objects."""
+
+    __slots__ = ()
+
+    noun: ClassVar[str]
+    names: ClassVar[tuple[str, ...]] = ()
+    instead: ClassVar[dict[str, str]] = {}
+
+
+PUBLIC_CLASSES = (  # a class before its base
     PublicClass(
         Block,
         "a block",
@@ -102,17 +112,23 @@ PUBLIC_CLASSES = [  # a class before its base; the other DSL adds its own
     PublicClass(TensorSlice, "a tensor slice", ("shape",)),
     PublicClass(Operation, "an operation", ()),
     PublicClass(signpost, "a signpost", ()),
-]
+)
+
+
+def _public_classes() -> Iterator[PublicClass]:
+    yield from PUBLIC_CLASSES
+    for each in Described.__subclasses__():
+        yield PublicClass(each, each.noun, each.names, each.instead)
 
 
 def public_class(value: object) -> PublicClass | None:
-    return next((public for public in PUBLIC_CLASSES if isinstance(value, public.type)), None)
+    return next((public for public in _public_classes() if isinstance(value, public.type)), None)
 
 
 def public_classes_by_name() -> dict[str, PublicClass]:
     """Also by the names of the engine's subclasses, which are in Python's own messages."""
     found: dict[str, PublicClass] = {}
-    for public in PUBLIC_CLASSES:
+    for public in _public_classes():
         for each in _with_subclasses(public.type):
             found.setdefault(each.__name__, public)
     return found

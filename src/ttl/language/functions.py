@@ -31,22 +31,17 @@ def _function(op: BlockOp, namespace: str) -> Function:
                 return running.apply(op, args, NO_PARAMETERS)
             operands, parameters = bind(op, args, kwargs)
             return running.apply(op, operands, parameters)
-        except RuleBroken as broken:
-            _respell(broken, op, namespace)
-            raise
+        except RuleBroken as broken:  # the rules of an op of two namespaces name it as in the first
+            if op.namespaces[0] == namespace:
+                raise
+            known = f"ttl.{op.namespaces[0]}.{op.name}("
+            raise broken.respelled(known, spelling.removesuffix(")")) from None
 
     call.__name__ = call.__qualname__ = op.name
     call.__module__ = f"ttl.{namespace}"
     call.__doc__ = _docstring(op)
     call.__signature__ = _signature(op)  # type: ignore[attr-defined]
     return call
-
-
-def _respell(broken: RuleBroken, op: BlockOp, namespace: str) -> None:
-    """The rules of an op of two namespaces name it as in the first."""
-    known, written = (f"ttl.{each}.{op.name}(" for each in (op.namespaces[0], namespace))
-    broken.message = broken.message.replace(known, written)
-    broken.helps = tuple(text.replace(known, written) for text in broken.helps)
 
 
 def _docstring(op: BlockOp) -> str:

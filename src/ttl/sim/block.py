@@ -276,9 +276,7 @@ class SimBlock(Block):
 
     def left_too_early(self) -> RuleBroken:
         """Its `with` stands inside that of an older block of its buffer."""
-        broken = self.out_of_order()
-        broken.place = self.exit_place
-        return broken
+        return self.out_of_order().with_place(self.exit_place)
 
     def used_by(self, other: KernelRun | None) -> RuleBroken:
         """Another kernel than the one that acquired it found the block in a shared variable."""

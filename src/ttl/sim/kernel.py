@@ -554,15 +554,12 @@ def _calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
     return NO_CODE, 0
 
 
-def _notice(broken: RuleBroken) -> None:
+def notice(broken: RuleBroken) -> None:
     """Remember the first error of the running kernel; hasattr() may ask for any name."""
     kernel = ENGINE.get(None)
     is_error = broken.code.severity is Severity.ERROR and broken.code is not codes.UNKNOWN_NAME
-    if is_error and isinstance(kernel, KernelRun) and kernel.broken is None:
+    if is_error and isinstance(kernel, KernelRun) and kernel.broken in (None, broken.origin):
         kernel.broken = broken
-
-
-RuleBroken.observer = staticmethod(_notice)
 
 
 def _second_kernel(end: BufferEnd) -> RuleBroken:

@@ -169,9 +169,8 @@ def _units(part: TensorSlice) -> product[tuple[int, ...]]:
 
 
 def _race(access: Access, other: Access, transfer: TensorTransfer, unit: Shape) -> RuleBroken:
-    broken = race(access, other, transfer.part.tensor, transfer.subject, unit)
-    broken.place = access.place
-    return broken
+    found = race(access, other, transfer.part.tensor, transfer.subject, unit)
+    return found.with_place(access.place)
 
 
 def race(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> RuleBroken:

@@ -72,7 +72,8 @@ class _Runs:
             self._counts[function] -= 1
             if not self._counts[function]:
                 del self._counts[function]
-                function.__code__ = REPLACED.pop(function)
+                function.__code__ = REPLACED[function]
+                del REPLACED[function]  # after it: whoever looks meanwhile finds its own code
 
 
 _RUNS = _Runs()

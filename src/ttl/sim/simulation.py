@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 from greenlet import GreenletExit, getcurrent
 
-from ttl.diagnostics import Diagnostic, KernelFault, TTLError
+from ttl.diagnostics import OBSERVER, Diagnostic, KernelFault, TTLError
 from ttl.language.operation import KernelFunction, Program, nodes_of
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, DType, float32
@@ -32,7 +32,7 @@ from .buffer import NodeBuffer
 from .copies import TensorTransfer
 from .coverage import uncovered_outputs, unordered_accesses, written_twice
 from .garbage import rare_collections
-from .kernel import KernelPlan, KernelRun
+from .kernel import KernelPlan, KernelRun, notice
 from .leftovers import leftovers
 from .marks import may_read_what_it_writes
 from .nets import NetRuns
@@ -174,6 +174,7 @@ class Simulation:
 
     def run(self) -> None:
         context = copy_context()
+        context.run(OBSERVER.set, notice)
         try:
             while self.ready:
                 if self.random is not None:

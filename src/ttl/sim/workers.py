@@ -60,7 +60,7 @@ def main(kernel: KernelRun) -> None:
         kernel.check_end()
     except RuleBroken as broken:
         if isinstance(broken.subject, SimBlock):
-            broken.secondary += broken.subject.history()
+            broken = broken.with_labels(*broken.subject.history())
         raise rule_fault(kernel, broken) from None
     except TTLError:
         raise

@@ -35,7 +35,7 @@ class Target:
         return tiles * 2 if full_sync else tiles
 
 
-@cache
+@cache  # bounded: there are as many as TARGETS
 def load(name: str) -> Target:
     """The chip called `name`, one of TARGETS."""
     import json  # here, because every `import ttl` comes through this module

@@ -67,7 +67,7 @@ def open_device(
 def new_device(device_id: int, target: str | None = None) -> Device:
     from ttl.config import Config  # not with `import ttnn`: it loads pathlib
 
-    config = Config.from_environment()
+    config = Config.current()
     chip = target or config.target
     if chip not in TARGETS:
         raise wrong(f"{chip} is not a chip pyttl knows", f"use one of {', '.join(TARGETS)}")
@@ -99,7 +99,7 @@ def GetNumAvailableDevices() -> int:
     """As many as TTL_NUM_DEVICES says, four if it says nothing."""
     from ttl.config import Config
 
-    return Config.from_environment().num_devices
+    return Config.current().num_devices
 
 
 def get_num_devices() -> int:

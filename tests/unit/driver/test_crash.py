@@ -10,6 +10,7 @@ import pytest
 
 import ttl
 from ttl import ttnn
+from ttl.config import process_variables
 from ttl.diagnostics import InternalError
 from ttl.sim import simulation
 
@@ -68,6 +69,13 @@ def test_a_fault_of_the_simulator_leaves_a_bundle(cache, monkeypatch) -> None:
     assert "numpy " in (folder / "versions.txt").read_text()
     assert "TTL_SEED=7" in (folder / "command.txt").read_text()
     assert "builtin.module" in (folder / "initial.mlir").read_text()
+
+
+def test_the_bundle_has_what_the_command_line_chose(cache, monkeypatch) -> None:
+    monkeypatch.setattr(simulation, "leftovers", broken_function(simulation.__file__))
+    with process_variables({"TTL_SCHEDULER": "fair"}), pytest.raises(InternalError):
+        move(tensor(), tensor())
+    assert "TTL_SCHEDULER=fair" in (bundle_of(cache) / "command.txt").read_text()
 
 
 def test_a_fault_of_the_compiler_leaves_a_bundle(cache, monkeypatch) -> None:

@@ -124,7 +124,7 @@ def test_options_become_settings(
 ) -> None:
     """Each changes what it names and nothing else; a trace file is named in full."""
     monkeypatch.chdir(tmp_path)
-    variables = run_verb.run_environment(parse(run_verb, f"p.py {line}"))
+    variables = run_verb.run_variables(parse(run_verb, f"p.py {line}"))
     expected = dict(OPTIONS[line])
     if "trace" in expected:
         expected["trace"] = str(tmp_path / "t")
@@ -135,7 +135,7 @@ def test_options_become_settings(
 
 
 def test_no_float32_promotion_wins_over_the_environment() -> None:
-    variables = run_verb.run_environment(parse(run_verb, "p.py --no-float32-promotion"))
+    variables = run_verb.run_variables(parse(run_verb, "p.py --no-float32-promotion"))
     assert not Config.from_environment({"TTL_FLOAT32": "1"} | variables).float32
 
 

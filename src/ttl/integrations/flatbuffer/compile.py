@@ -42,7 +42,7 @@ def compile_module(
     passes: list[ModulePass] = [
         find_pass(name)(**(options if name == RESOLVE else {})) for name in GRAPH
     ]
-    verbose = Config.from_environment().verbose_passes
+    verbose = Config.current().verbose_passes
     run_passes(passes, Context(), module, None, _dump() if verbose else None)
     _verify(module)
     rows, columns = (*mesh_shape, 1, 1)[:2]

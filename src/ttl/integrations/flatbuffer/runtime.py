@@ -47,7 +47,7 @@ class Runtime:
         memory_bytes: int | None = None,
         name: str = "the flatbuffer",
     ):
-        self._cache_dir = cache_dir or Config.from_environment().cache_dir
+        self._cache_dir = cache_dir or Config.current().cache_dir
         limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
         try:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)

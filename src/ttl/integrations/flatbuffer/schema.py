@@ -281,7 +281,7 @@ UPSTREAM = (
 )  # fmt: skip
 
 
-@cache
+@cache  # bounded by the tables above, as that of slots()
 def struct_layout(name: str) -> tuple[tuple[tuple[str, str, int], ...], int, int]:
     """The fields with their offsets, the size and the alignment of a scalar, enum or struct."""
     if name in SCALARS:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.diagnostics import UsageError, codes, file_not_usable, usage_error
 from ttl.semantics.dtypes import DType
+from ttl.semantics.printing import array_text
+
+from .program import natural
+
+
+class Result(NamedTuple):
+    name: str  # in an archive
+    heading: str  # on the terminal
+    array: Any
+    dtype: DType
+
 
 _DAMAGED = (
     ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # of numpy
@@ -47,10 +60,39 @@ def write_archive(file: str, arrays: dict[str, Any]) -> None:
 
 
 def not_arrays(message: str) -> UsageError:
-    helps = ("write it with numpy.savez(FILE, name=array, ...)",)
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(None))
+    help_text = "write it with numpy.savez(FILE, name=array, ...)"
+    return usage_error(codes.WRONG_ARGUMENT, message, help_text)
 
 
-def plain_type(dtype: DType) -> Any:
+def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: str) -> None:
+    """What verbs have that run kernels on tensors from archives, or on random ones."""
+    parser.add_argument("--inputs", metavar="FILE.npz", help=inputs)
+    parser.add_argument(
+        "--outputs", metavar="FILE.npz", help=f"write {results} here, and not to the terminal"
+    )
+    parser.add_argument(
+        "--seed", type=natural, default=0, metavar="N", help="of random tensors (default: 0)"
+    )
+    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+
+
+def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Any:
+    if dtype.is_float:
+        return generator.uniform(-2, 2, shape).astype(np.float32)
+    return generator.integers(0, 100, shape)
+
+
+def write_results(results: Sequence[Result], file: str | None) -> None:
+    """To an archive, or to the terminal if there is no file."""
+    arrays = {each.name: each.array.astype(_plain_type(each.dtype)) for each in results}
+    if file is not None:
+        write_archive(file, arrays)
+        return
+    for each in results:
+        heading = f"{each.heading} {tuple(each.array.shape)} {each.dtype.name}:"
+        print(f"{heading}\n{array_text(arrays[each.name])}")
+
+
+def _plain_type(dtype: DType) -> Any:
     """A type that numpy can write: bfloat16 and block floats are not among them."""
     return np.float32 if dtype.is_float else dtype.storage

@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .program import add_program_arguments, program_environment, run_to_its_end
+from .program import add_program_arguments, program_variables, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--compile-only", action="store_true",
-        help="do not run the operations: tensors keep what they held",
-    )
-    add_program_arguments(parser)
+    add_program_arguments(parser, with_compile_only=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,24 +18,24 @@ def run(options: argparse.Namespace) -> int:
     An operation without errors is run on the simulator, so that the program goes on with right
     values; one with errors is not run. The status is 1 if there are errors.
     """
-    environment = {**program_environment(options), "TTL_CHECK": "1"}
-    return run_to_its_end(options, environment) or _status_of_checks(options)
+    variables = {**program_variables(options), "TTL_CHECK": "1"}
+    return run_to_its_end(options, variables) or _status_of_checks(options)
 
 
 def _status_of_checks(options: argparse.Namespace) -> int:
     from ttl.driver import PROCESS_DRIVER
 
-    errors = list(PROCESS_DRIVER.checks.errors.values())
+    checks = PROCESS_DRIVER.checks
     if not options.json:
-        print(f"ttl: {_summary(options.file, errors)}", file=sys.stderr)
-    return 1 if any(errors) or not errors else 0
+        summary = _summary(options.file, checks.operations, checks.errors)
+        print(f"ttl: {summary}", file=sys.stderr)
+    return 1 if checks.errors or not checks.operations else 0
 
 
-def _summary(file: str, errors: list[int]) -> str:
-    if not errors:
+def _summary(file: str, operations: int, errors: int) -> str:
+    if not operations:
         return f"{file} calls no operation; nothing was checked"
-    checked = f"{len(errors)} operation{'s' if len(errors) > 1 else ''} checked"
-    total = sum(errors)
-    if not total:
+    checked = f"{operations} operation{'s' if operations > 1 else ''} checked"
+    if not errors:
         return f"{checked}, no errors"
-    return f"{checked}, {total} error{'s' if total > 1 else ''}; those with errors were not run"
+    return f"{checked}, {errors} error{'s' if errors > 1 else ''}; those with errors were not run"

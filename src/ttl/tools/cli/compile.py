@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .program import add_program_arguments, program_environment, run_to_its_end
+from .program import add_program_arguments, program_variables, run_to_its_end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,27 +14,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="ttl_kernels", metavar="DIR",
         help="where kernels/*.cpp and manifest.json go (default: %(default)s)",
     )
-    parser.add_argument(
-        "--compile-only", action="store_true",
-        help="do not run the operations: tensors keep what they held",
-    )
-    add_program_arguments(parser)
+    add_program_arguments(parser, with_compile_only=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Says on stderr what was written; the program's own output goes to stdout.
+    """Reports on stderr what was written; the program's own output goes to stdout.
 
     The status is 1 if nothing was written because the program called no operation.
     """
-    environment = program_environment(options)
-    environment["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
-    return run_to_its_end(options, environment) or _status_of_compilation(options.file)
+    variables = program_variables(options)
+    variables["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
+    return run_to_its_end(options, variables) or _status_of_compilation(options.file)
 
 
 def _status_of_compilation(file: str) -> int:
     from ttl.driver import PROCESS_DRIVER
 
-    if PROCESS_DRIVER.compiled:
+    if PROCESS_DRIVER.artifacts.count:
         return 0
     print(f"ttl: {file} calls no operation; nothing was compiled", file=sys.stderr)
     return 1

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import ttl
-from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.diagnostics import codes, file_not_usable, usage_error
 
 DEFAULT_FOLDER = "ttl-examples"
 
@@ -24,7 +24,11 @@ def run(options: argparse.Namespace) -> int:
     files = [file.relative_to(source) for file in sorted(source.rglob("*.py"))]
     present = [name for name in files if (target / name).exists()]
     if present and not options.force:
-        raise UsageError(_already_there(target / present[0]).at(None))
+        raise usage_error(
+            codes.WRONG_ARGUMENT,
+            f"{target / present[0]} is there already",
+            "write --force to overwrite it, or -t FOLDER to copy elsewhere",
+        )
     try:
         for name in files:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -40,11 +44,3 @@ def shipped_examples() -> Path:
     package = Path(ttl.__file__).parent
     installed = package / "examples"
     return installed if installed.is_dir() else package.parents[1] / "examples"
-
-
-def _already_there(file: Path) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"{file} is there already",
-        helps=("write --force to overwrite it, or -t FOLDER to copy elsewhere",),
-    )

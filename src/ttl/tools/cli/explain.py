@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from textwrap import fill
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import codes, usage_error
 from ttl.diagnostics.pages import page_of
 
 
@@ -22,12 +22,8 @@ def run(options: argparse.Namespace) -> int:
     names = (wanted, f"TTL{wanted}")
     found = [e for e in codes.CATALOGUE.values() if e.code in names or e.slug.upper() == wanted]
     if not found:
-        broken = RuleBroken(
-            codes.UNKNOWN_NAME,
-            f"there is no diagnostic {options.code}",
-            helps=("`ttl explain` without a code lists them",),
-        )
-        raise UsageError(broken.at(None))
+        message = f"there is no diagnostic {options.code}"
+        raise usage_error(codes.UNKNOWN_NAME, message, "`ttl explain` without a code lists them")
     entry = found[0]
     print(f"{entry.code} ({entry.slug}): {entry.blame.value}\n\n{fill(entry.explanation, 90)}")
     page = page_of(entry.code)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
 
-from .program import add_program_arguments, program_environment, run_to_its_end
+from .program import add_program_arguments, program_variables, run_to_its_end
 
 SCHEDULES = 20
 
@@ -69,22 +68,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
     """Run the program once; what it prints is not shown, what it gets wrong is."""
-    environment = {**program_environment(options), "TTL_STRICT": str(int(options.strict))}
-    os.environ.pop("TTL_SEED", None)
-    if seed is not None:
-        environment["TTL_SEED"] = str(seed)
+    variables = {
+        **program_variables(options),
+        "TTL_STRICT": str(int(options.strict)),
+        "TTL_SEED": "" if seed is None else str(seed),
+    }
     calls: list[Call] = []
-    said = io.StringIO()
+    shown = io.StringIO()
     status: object = 0
-    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(said):
+    with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(shown):
         try:
-            status = run_to_its_end(options, environment)
+            status = run_to_its_end(options, variables)
         except TTLError as error:
-            raise _with_command(error, options, seed) from None
+            raise error.with_note(f"to repeat it: {command(options, seed)}") from None
         except SystemExit as end:
             status = end.code
     if status != 0:  # not a matter of pyttl: an exception, or an end of the program's own
-        print(said.getvalue(), end="", file=sys.stderr)
+        print(shown.getvalue(), end="", file=sys.stderr)
         print(f"ttl: the program failed; to repeat it: {command(options, seed)}", file=sys.stderr)
         raise SystemExit(status)
     return calls
@@ -141,11 +141,4 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
 
 
 def _repeated(broken: RuleBroken, options: argparse.Namespace, seed: int) -> RuleBroken:
-    broken.notes += (f"to repeat it: {command(options, seed)}",)
-    return broken
-
-
-def _with_command(error: TTLError, options: argparse.Namespace, seed: int | None) -> TTLError:
-    note = f"to repeat it: {command(options, seed)}"
-    found = [replace(each, notes=(*each.notes, note)) for each in error.diagnostics]
-    return type(error)(*found)
+    return broken.with_notes(f"to repeat it: {command(options, seed)}")

@@ -8,7 +8,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable
+from ttl.diagnostics import (
+    RuleBroken,
+    TTLError,
+    UsageError,
+    codes,
+    file_not_usable,
+    usage_error,
+)
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -103,13 +110,12 @@ def _pass_failed(name: str, error: BaseException) -> UsageError:
     from ttl.passes.pipelines import D2M
 
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
-    broken = RuleBroken(
+    return usage_error(
         codes.PASS_FAILED,
         f"pass `{name}` cannot work on this IR: {type(error).__name__}: {error}",
-        helps=("run the passes that come before it first",),
+        "run the passes that come before it first",
         notes=(f"the pipeline: {', '.join(pipeline)}",),
     )
-    return UsageError(broken.at(None))
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
@@ -155,8 +161,7 @@ def _unknown_pass(message: str, name: str = "") -> UsageError:
     near = get_close_matches(name, (*KNOWN, *PIPELINES), n=2)
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
     notes = (f"passes: {', '.join(KNOWN)}", f"pipelines: {', '.join(PIPELINES)}")
-    broken = RuleBroken(codes.UNKNOWN_PASS, message, helps=helps, notes=notes)
-    return UsageError(broken.at(None))
+    return usage_error(codes.UNKNOWN_PASS, message, *helps, notes=notes)
 
 
 def read_file(file: str, context: Context) -> ModuleOp:
@@ -168,7 +173,7 @@ def read_file(file: str, context: Context) -> ModuleOp:
         raise file_not_usable(file, error) from None
     except UnicodeDecodeError as error:
         message = f"{file}: not IR text: byte {error.start} is not {error.encoding.upper()}"
-        raise UsageError(RuleBroken(codes.IR_SYNTAX, message).at(None)) from None
+        raise usage_error(codes.IR_SYNTAX, message) from None
     module = parse_module(text, file, context)
     _verify(module, file)
     return module
@@ -182,4 +187,4 @@ def _verify(module: ModuleOp, file: str, after: str = "") -> None:
     except VerifyException as error:
         when = f" after {after}" if after else ""
         message = f"{file}: the IR does not verify{when}: {str(error).splitlines()[-1]}"
-        raise UsageError(RuleBroken(codes.IR_SYNTAX, message).at(None)) from None
+        raise usage_error(codes.IR_SYNTAX, message) from None

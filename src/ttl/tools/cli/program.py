@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+import threading
 import traceback
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from ttl.config import process_variables
 from ttl.diagnostics import TTLError, file_not_usable
 from ttl.diagnostics.frames import user_traceback
 
@@ -20,7 +23,14 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+def add_program_arguments(
+    parser: argparse.ArgumentParser, with_compile_only: bool = False
+) -> None:
+    if with_compile_only:
+        parser.add_argument(
+            "--compile-only", action="store_true",
+            help="do not run the operations: tensors keep what they held",
+        )
     parser.add_argument(
         "--strict", action="store_true", help="releases and waits that are left out are errors"
     )
@@ -31,8 +41,8 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def program_environment(options: argparse.Namespace) -> dict[str, str]:
-    """What the options above say to the driver."""
+def program_variables(options: argparse.Namespace) -> dict[str, str]:
+    """The variables of ttl.config that the options above stand for."""
     chosen = {"TTL_STRICT": options.strict, "TTL_JSON": options.json}
     return {variable: "1" for variable, is_chosen in chosen.items() if is_chosen}
 
@@ -42,8 +52,8 @@ def split_program_arguments(
 ) -> tuple[list[str], list[str]]:
     """Our part of the command line, FILE last, and the arguments of the program.
 
-    Our options may stand before or behind FILE; whatever else stands behind it is the program's,
-    and everything behind the first `--`, other ones too.
+    Our options may stand before or after FILE; whatever else stands after it is the program's,
+    and everything after the first `--`, other ones too.
     """
     ours: list[str] = []
     theirs: list[str] = []
@@ -56,7 +66,7 @@ def split_program_arguments(
             break
         if action is None:
             if not theirs and token.startswith("-"):
-                parser.error(f"unknown option {token}; options of the program stand behind FILE")
+                parser.error(f"unknown option {token}; options of the program stand after FILE")
             theirs.append(token)
         else:
             ours.append(token)
@@ -75,8 +85,8 @@ def _takes(action: argparse.Action, tokens: deque[str], file_to_come: bool) -> b
     return True
 
 
-def run_program(file: str, arguments: list[str], environment: dict[str, str]) -> int:
-    """Execute FILE as __main__ with these variables set; its exit status.
+def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> int:
+    """Execute FILE as __main__ with these variables of ttl.config chosen; its exit status.
 
     Diagnostics, exits and interrupts pass through to whoever runs the verb.
     """
@@ -84,7 +94,6 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
         source = Path(file).read_bytes()
     except OSError as error:
         raise file_not_usable(file, error) from None
-    os.environ.update(environment)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))
     main = ModuleType("__main__")
@@ -92,11 +101,12 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
     sys.modules["__main__"] = main
     try:
         code = compile(source, file, "exec")
-    except (SyntaxError, ValueError) as error:  # Python before 3.12 says the latter of a null byte
+    except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:
-        exec(code, main.__dict__)
+        with process_variables(variables), _threads_awaited():
+            exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -105,12 +115,24 @@ def run_program(file: str, arguments: list[str], environment: dict[str, str]) ->
     return 0
 
 
-def run_to_its_end(options: argparse.Namespace, environment: dict[str, str]) -> int:
+@contextmanager
+def _threads_awaited() -> Iterator[None]:
+    """As Python does before it ends: threads of the program still go by its options."""
+    others = set(threading.enumerate())
+    try:
+        yield
+    finally:
+        for thread in set(threading.enumerate()) - others:
+            if not thread.daemon:
+                thread.join()
+
+
+def run_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> int:
     """For verbs that look at what the program did: its own exit with status 0 is not theirs."""
     if getattr(options, "compile_only", False):
-        environment = {**environment, "TTLANG_COMPILE_ONLY": "1"}
+        variables = {**variables, "TTLANG_COMPILE_ONLY": "1"}
     try:
-        return run_program(options.file, options.arguments, environment)
+        return run_program(options.file, options.arguments, variables)
     except SystemExit as end:
         if end.code not in (None, 0):
             raise

@@ -11,13 +11,18 @@ import numpy as np
 from ttl import ttnn
 from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, read_folder
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import codes, usage_error
 from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES
-from ttl.semantics.printing import array_text
 
-from .arrays import not_arrays, plain_type, read_archive, write_archive
-from .program import natural
+from .arrays import (
+    Result,
+    add_array_arguments,
+    not_arrays,
+    random_array,
+    read_archive,
+    write_results,
+)
 
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
 DESCRIPTION = (
@@ -30,21 +35,12 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.add_argument("folder", metavar="DIR", help="the folder with manifest.json and kernels/")
-    parser.add_argument(
-        "--inputs", metavar="FILE.npz",
-        help="arrays by the names of the tensors; tensors that are not there are random",
-    )
-    parser.add_argument(
-        "--outputs", metavar="FILE.npz", help="write all tensors here, and not to the terminal"
-    )
-    parser.add_argument(
-        "--seed", type=natural, default=0, metavar="N", help="of the random tensors (default: 0)"
-    )
+    inputs = "arrays by the names of the tensors; tensors that are not there are random"
+    add_array_arguments(parser, inputs, "all tensors")
     parser.add_argument(
         "--counts", action="store_true",
         help="how often the kernels called each unit of the chip",
     )
-    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,15 +51,19 @@ def run(options: argparse.Namespace) -> int:
         tensors = _tensors(compiled, given, options.seed)
     except MemoryError as error:
         message = f"this is no compiled operation: its tensors do not fit in memory: {error}"
-        raise UsageError(RuleBroken(codes.NOT_AN_ARTIFACT, message).at(None)) from None
+        raise usage_error(codes.NOT_AN_ARTIFACT, message) from None
     counts = CallCounts() if options.counts else None
     launch(
         compiled,
         [tensor.storage for tensor in tensors],
-        cache_dir=Config.from_environment().cache_dir,
+        cache_dir=Config.current().cache_dir,
         counts=counts,
     )
-    _hand_over(compiled, tensors, options.outputs)
+    results = [
+        Result(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
+        for operand, tensor in zip(compiled.operands, tensors, strict=True)
+    ]
+    write_results(results, options.outputs)
     if counts is not None:
         print(counts_table({compiled.name: counts}))
     return 0
@@ -74,12 +74,13 @@ def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> l
     generator = np.random.default_rng(seed)
     tensors = []
     for operand in compiled.operands:
-        random = _random(operand, generator)  # drawn for all, so that one more input changes one
-        values = given.get(operand.name, random)
+        dtype = DTYPES[operand.dtype]
+        # Drawn for all, so that one more input changes one.
+        random = random_array(operand.shape, dtype, generator)
         tensors.append(
             ttnn.from_numpy(
-                values,
-                dtype=DTYPES[operand.dtype],
+                given.get(operand.name, random),
+                dtype=dtype,
                 layout=LAYOUTS[operand.layout],
                 device=device,
                 memory_config=_memory_config(operand),
@@ -93,9 +94,8 @@ def _memory_config(operand: Operand) -> ttnn.MemoryConfig:
         return _config_of(operand.memory)
     except KeyError as unknown:
         message = f"the manifest: there is no {unknown} where tensor `{operand.name}` lies"
-        helps = ("dump the operation again with TTLANG_KERNEL_DUMPS=1",)
-        broken = RuleBroken(codes.NOT_AN_ARTIFACT, message, helps=helps)
-        raise UsageError(broken.at(None)) from None
+        help_text = "dump the operation again with TTLANG_KERNEL_DUMPS=1"
+        raise usage_error(codes.NOT_AN_ARTIFACT, message, help_text) from None
 
 
 def _config_of(memory: Memory) -> ttnn.MemoryConfig:
@@ -112,12 +112,6 @@ def _config_of(memory: Memory) -> ttnn.MemoryConfig:
     return ttnn.MemoryConfig(layout, ttnn.BufferType[buffer], spec)
 
 
-def _random(operand: Operand, generator: np.random.Generator) -> Any:
-    if DTYPES[operand.dtype].is_float:
-        return generator.uniform(-2, 2, operand.shape).astype(np.float32)
-    return generator.integers(0, 100, operand.shape)
-
-
 def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
     arrays = read_archive(file)
     shapes = {operand.name: operand.shape for operand in compiled.operands}
@@ -128,16 +122,3 @@ def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
         if array.shape != shapes[name]:
             raise not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
     return arrays
-
-
-def _hand_over(compiled: CompiledOperation, tensors: list[Any], file: str | None) -> None:
-    arrays = {
-        operand.name: ttnn.to_numpy(tensor).astype(plain_type(tensor.dtype))
-        for operand, tensor in zip(compiled.operands, tensors, strict=True)
-    }
-    if file is None:
-        for operand in compiled.operands:
-            heading = f"{operand.name} {operand.shape} {operand.dtype}:"
-            print(f"{heading}\n{array_text(arrays[operand.name])}")
-        return
-    write_archive(file, arrays)

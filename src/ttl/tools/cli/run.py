@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import replace
-from pathlib import Path
 
 from ttl import __version__
 from ttl.config import SCHEDULERS, is_positive, read_grid
-from ttl.diagnostics import KernelFault, file_not_usable
+from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
-from .program import add_program_arguments, natural, program_environment, run_program
+from .program import add_program_arguments, natural, program_variables, run_program
+from .traces import emptied
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -41,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", action="store_true", help="run the compiled kernels on this CPU")
     parser.add_argument(
         "--counts", action="store_true",
-        help="with --host: behind the program's output, how often each operation's kernels called "
+        help="with --host: after the program's output, how often each operation's kernels called "
         "each unit of the chip",
     )
     precision = parser.add_mutually_exclusive_group()
@@ -128,7 +127,7 @@ def _categories(text: str) -> tuple[str, ...]:
 
 
 def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """What the parser cannot say by itself."""
+    """What the parser cannot check by itself."""
     if options.counts and not options.host:
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
     events = options.trace_events or options.no_trace_events
@@ -139,9 +138,9 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 
 
 def run(options: argparse.Namespace) -> int:
-    environment = run_environment(options)
+    variables = run_variables(options)
     try:
-        return run_program(options.file, options.arguments, environment)
+        return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
@@ -149,34 +148,33 @@ def run(options: argparse.Namespace) -> int:
             _print_counts()
 
 
-def _repeatable(fault: KernelFault, options: argparse.Namespace) -> KernelFault:
-    """With a seed the schedule matters: the report says how to see it again."""
+def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
+    """With a seed the schedule matters: the report tells how to see it again."""
     chosen = [f"--{name}" for name in ("host", "strict", "float32") if getattr(options, name)]
     given = ["ttl", "run", *chosen, "--seed", str(options.seed), options.file, *options.arguments]
-    note = f"to repeat it: {shlex.join(given)}"
-    return KernelFault(*[replace(each, notes=(*each.notes, note)) for each in fault.diagnostics])
+    return fault.with_note(f"to repeat it: {shlex.join(given)}")
 
 
 def _print_counts() -> None:
     from ttl.driver import PROCESS_DRIVER
     from ttl.host import counts_table
 
-    print(counts_table(PROCESS_DRIVER.counts))
+    print(counts_table(PROCESS_DRIVER.runs.counts))
 
 
-def run_environment(options: argparse.Namespace) -> dict[str, str]:
+def run_variables(options: argparse.Namespace) -> dict[str, str]:
     """The variables of ttl.config that the options stand for."""
-    environment = program_environment(options)
+    variables = program_variables(options)
     for name, variable in VALUES.items():
         if (value := getattr(options, name)) is not None:
-            environment[variable] = str(value)
+            variables[variable] = str(value)
     for name, (variable, value) in SWITCHES.items():
         if getattr(options, name):
-            environment[variable] = value
+            variables[variable] = value
     if options.trace is not None:
-        environment["TTL_TRACE"] = _emptied(options.trace)
-        environment["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
-    return environment
+        variables["TTL_TRACE"] = emptied(options.trace)
+        variables["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
+    return variables
 
 
 def _chosen_categories(options: argparse.Namespace) -> tuple[str, ...]:
@@ -184,12 +182,3 @@ def _chosen_categories(options: argparse.Namespace) -> tuple[str, ...]:
         return tuple(name for name in CATEGORIES if name not in options.no_trace_events)
     chosen: tuple[str, ...] = options.trace_events or CATEGORIES
     return chosen
-
-
-def _emptied(trace: str) -> str:
-    """The file in full, empty: every operation adds its events."""
-    try:
-        Path(trace).write_text("")
-    except OSError as error:
-        raise file_not_usable(trace, error) from None
-    return str(Path(trace).resolve())

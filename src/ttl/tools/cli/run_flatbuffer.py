@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ttl.config import Config
-from ttl.diagnostics import file_not_usable
 from ttl.integrations.flatbuffer import Runtime, run_traced
-from ttl.integrations.flatbuffer.program import Program, TensorDescription
-from ttl.semantics.printing import array_text
+from ttl.integrations.flatbuffer.program import Program
 
-from .arrays import not_arrays, plain_type, read_archive, write_archive
-from .program import natural
+from .arrays import (
+    Result,
+    add_array_arguments,
+    not_arrays,
+    random_array,
+    read_archive,
+    write_results,
+)
+from .traces import emptied
 
 DESCRIPTION = (
     "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
@@ -27,31 +31,25 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.add_argument("file", metavar="FILE.ttnn")
-    parser.add_argument(
-        "--inputs", metavar="FILE.npz",
-        help="the arrays arr_0, arr_1, ... of the inputs, as numpy.savez(FILE, a, b) writes them; "
-        "without it they are random",
+    inputs = (
+        "the arrays arr_0, arr_1, ... of the inputs, as numpy.savez(FILE, a, b) writes them; "
+        "without it they are random"
     )
-    parser.add_argument(
-        "--outputs", metavar="FILE.npz", help="write the outputs here, and not to the terminal"
-    )
-    parser.add_argument(
-        "--seed", type=natural, default=0, metavar="N", help="of the random inputs (default: 0)"
-    )
+    add_array_arguments(parser, inputs, "the outputs")
     parser.add_argument("--trace", metavar="FILE", help="write the events of the kernels here")
-    parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
 def run(options: argparse.Namespace) -> int:
     runtime = Runtime.from_file(options.file)
     program = runtime.programs[0]
     inputs = _given(options.inputs, program) if options.inputs else _random(program, options.seed)
-    config = Config.from_environment()
+    config = Config.current()
     if options.trace is not None:
-        _clear(options.trace)
-        config = replace(config, trace=options.trace)
+        config = replace(config, trace=emptied(options.trace))
     outputs = run_traced(runtime, inputs, config)
-    _hand_over(program, outputs, options.outputs)
+    described = enumerate(zip(outputs, program.described(program.outputs), strict=True))
+    results = [Result(f"arr_{n}", f"output {n}", a, tensor.dtype) for n, (a, tensor) in described]
+    write_results(results, options.outputs)
     return 0
 
 
@@ -66,30 +64,5 @@ def _given(file: str, program: Program) -> list[Any]:
 
 def _random(program: Program, seed: int) -> list[Any]:
     generator = np.random.default_rng(seed)
-
-    def drawn(tensor: TensorDescription) -> Any:
-        if tensor.dtype.is_float:
-            return generator.uniform(-2, 2, tensor.shape).astype(np.float32)
-        return generator.integers(0, 100, tensor.shape)
-
-    return [drawn(tensor) for tensor in program.described(program.inputs)]
-
-
-def _clear(file: str) -> None:
-    try:
-        Path(file).write_text("")
-    except OSError as error:
-        raise file_not_usable(file, error) from None
-
-
-def _hand_over(program: Program, outputs: list[Any], file: str | None) -> None:
-    described = program.described(program.outputs)
-    arrays = [
-        array.astype(plain_type(tensor.dtype))
-        for array, tensor in zip(outputs, described, strict=True)
-    ]
-    if file is not None:
-        write_archive(file, {f"arr_{n}": array for n, array in enumerate(arrays)})
-        return
-    for number, (array, tensor) in enumerate(zip(arrays, described, strict=True)):
-        print(f"output {number} {tensor.shape} {tensor.dtype.name}:\n{array_text(array)}")
+    described = program.described(program.inputs)
+    return [random_array(tensor.shape, tensor.dtype, generator) for tensor in described]

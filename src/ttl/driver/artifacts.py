@@ -1,0 +1,87 @@
+"""What was compiled: kept for a while, and written where that is wanted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from ttl.artifact import CompiledOperation, write_bundle, write_folder
+from ttl.config import Config
+from ttl.language.frozen import NoKey
+from ttl.language.operation import Program
+from ttl.target import Target
+
+from .compile import Report, compile_operation
+from .memo import compile_key
+from .recent import Recent
+
+# Whoever compiles without running finds here what was compiled, and for which tensors.
+CAPTURED: ContextVar[list[tuple[CompiledOperation, list[Any]]] | None] = ContextVar(
+    "captured", default=None
+)
+MOST_KEPT = 1024  # artifacts; one has some ten thousand bytes
+MOST_FOLDERS = 1024
+
+
+@dataclass(slots=True)
+class _Artifact:
+    compiled: CompiledOperation
+    written: set[tuple[str, Callable[..., Path]]] = field(default_factory=set)  # where and how
+
+
+class Artifacts:
+    """The compiled operations of a process. Each is compiled and written by one thread."""
+
+    def __init__(self) -> None:
+        self.count = 0  # of compilations
+        self._kept: Recent[_Artifact] = Recent(MOST_KEPT)
+        self._owners: Recent[str] = Recent(MOST_FOLDERS)  # which operation a folder is of
+        self._lock = RLock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+    def compile(
+        self, program: Program, target: Target, config: Config, report: Report
+    ) -> CompiledOperation:
+        """The artifact of a program. One whose constants have no key is not kept."""
+
+        def anew() -> _Artifact:
+            self.count += 1
+            return _Artifact(compile_operation(program, target, config, report))
+
+        with self._lock:
+            try:
+                artifact = self._kept.get(compile_key(program, target, config), anew)
+            except NoKey:
+                artifact = anew()
+            self._write_all(artifact, program, config)
+        return artifact.compiled
+
+    def _write_all(self, artifact: _Artifact, program: Program, config: Config) -> None:
+        folder = None if program.operation.loads_kernels else program.operation.kernel_folder
+        places = (
+            (config.compile_to, self._write_folder),
+            (folder, self._write_folder),
+            (config.kernel_dumps, write_bundle),
+        )
+        for place, write in places:
+            if place and (place, write) not in artifact.written:
+                artifact.written.add((place, write))
+                written = write(artifact.compiled, Path(place))
+                print(f"ttl: `{artifact.compiled.name}` compiled into {written}", file=sys.stderr)
+
+    def _write_folder(self, compiled: CompiledOperation, folder: Path) -> Path:
+        """The first operation goes into the folder itself, others into folders of their names."""
+        owner = self._owners.get(folder, lambda: compiled.name)
+        chosen = folder if owner == compiled.name else folder / compiled.name
+        write_folder(compiled, chosen)
+        return chosen

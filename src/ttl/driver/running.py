@@ -1,0 +1,121 @@
+"""Runs of kernels on the simulator, on this CPU or on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from ttl.artifact import CompiledOperation
+from ttl.config import Config
+from ttl.language.operation import Program
+from ttl.target import Target
+from ttl.trace import EventKind, Recorder
+
+from .compile import Report
+from .traces import Traces
+
+if TYPE_CHECKING:
+    from ttl.host import CallCounts
+
+FAIR_SEED = 0
+
+
+class Runs:
+    """What runs leave beside their results: traces, and counts of calls."""
+
+    def __init__(self) -> None:
+        self.traces = Traces()
+        self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
+        self._counting = Lock()  # the counters are the library's: one run at a time
+
+    def run(
+        self,
+        program: Program,
+        compiled: CompiledOperation | None,
+        target: Target,
+        config: Config,
+        warn: Report,
+    ) -> None:
+        """Run the kernels, those of the artifact if there is one."""
+        name = program.operation.__name__
+        with self.traces.recorded(config, program.tensors) as recorder:
+            if recorder is not None:
+                recorder.record(EventKind.OPERATION_START, (), "", name)
+            try:
+                with _unchanged(program) if config.dry_run else nullcontext():
+                    if compiled is None:
+                        _simulate(program, target, config, recorder, warn)
+                    else:
+                        self._run_compiled(program, compiled, config, recorder)
+            finally:
+                if recorder is not None:
+                    recorder.record(EventKind.OPERATION_END, (), "", name)
+
+    def _run_compiled(
+        self,
+        program: Program,
+        compiled: CompiledOperation,
+        config: Config,
+        recorder: Recorder | None,
+    ) -> None:
+        if config.backend == "device":
+            from ttl import device
+
+            device.launch(compiled, list(program.tensors.values()))
+            return
+        from ttl import host
+
+        storages = [tensor.storage for tensor in program.tensors.values()]
+        with self._counting if config.counts else nullcontext():
+            host.launch(
+                compiled,
+                storages,
+                cache_dir=config.cache_dir,
+                recorder=recorder,
+                seed=config.seed,
+                counts=self._counts_of(program) if config.counts else None,
+            )
+
+    def _counts_of(self, program: Program) -> CallCounts:
+        from ttl.host import CallCounts
+
+        return self.counts.setdefault(program.operation.__name__, CallCounts())
+
+
+def _simulate(
+    program: Program, target: Target, config: Config, recorder: Recorder | None, warn: Report
+) -> None:
+    from ttl import sim
+
+    sim.run(
+        program,
+        target=target,
+        recorder=recorder,
+        seed=_seed(config),
+        float32=config.float32,
+        finds_races=config.strict or config.seed is not None,
+        report=warn,
+    )
+
+
+def _seed(config: Config) -> int | None:
+    """`fair` lets others run where a kernel could also go on: what any seed does."""
+    if config.seed is None and config.scheduler == "fair":
+        return FAIR_SEED
+    return config.seed
+
+
+@contextmanager
+def _unchanged(program: Program) -> Iterator[None]:
+    """The kernels work on copies of the tensors, which are thrown away."""
+    storages = [tensor.storage for tensor in program.tensors.values()]
+    kept = [storage.elements for storage in storages]
+    for storage in storages:
+        storage.elements = storage.elements.copy()
+    try:
+        yield
+    finally:
+        for storage, elements in zip(storages, kept, strict=True):
+            storage.elements = elements

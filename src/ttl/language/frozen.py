@@ -1,0 +1,351 @@
+"""Values as keys: equal for values that a kernel cannot tell apart, and for no others.
+
+rule TYPE     a key names the type of its value: 1, 1.0 and True differ, and so do a tuple, a list
+              and a namedtuple of the same items
+rule BITS     floats are known by their bits: 0.0 and -0.0 differ, a NaN is equal to itself
+rule CONTENT  containers, functions, classes and objects of the user's classes are known by what
+              they hold, in its order; functions also by the names around them that they use
+rule AGAIN    what was met before is known by its number: cycles end, and one list that is held
+              twice differs from two equal ones
+rule NAMED    functions and classes of Python and of installed libraries are known by their names
+rule MODULES  a module is known by those of its names that the functions met can ask for
+rule NONE     everything else has no key: nobody knows what it depends on
+"""
+
+from __future__ import annotations
+
+import dis
+import struct
+import sys
+from abc import ABC
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cached_property, lru_cache, partial
+from hashlib import sha256
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any, Final, Generic, Protocol
+
+import numpy as np
+
+from ttl.diagnostics import Span
+from ttl.diagnostics.frames import is_user_file
+from ttl.semantics.dtypes import DType, find_dtype
+from ttl.semantics.tensors import row_page_elements
+
+from .buffer import DataflowBuffer
+from .implicit_sync import own_code
+from .pipes import Pipe, PipeNet
+from .semaphores import RemoteSemaphore, Semaphore
+
+Key = tuple[Any, ...]  # hashable, also what is in it
+Tensors = Iterable[Any]
+
+
+class NoKey(TypeError):
+    """A value may change in ways that nobody sees."""
+
+
+def freeze(value: object, tensors: Tensors = ()) -> Key:
+    """The key of one value. Tensors of the program are known by their position.
+
+    NoKey if the value, or something it holds, has none.
+    """
+    return freeze_all([value], tensors)
+
+
+def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
+    """One key of several values, which may share what they hold."""
+    freezer = _Freezer(tensors)
+    try:
+        return (*freezer.keys(values), *freezer.module_names())
+    except RuntimeError as error:  # nested too deeply, or another thread changes a dict meanwhile
+        raise NoKey(str(error)) from error
+
+
+# Kinds of values ----------------------------------------------------------------------------------
+
+# Modules whose attributes a kernel may use and that do not change; others may.
+CONSTANT_MODULES = ("builtins", "math", "numpy", "ttl", "ttnn")
+
+AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, NO_VALUE, TENSOR = (
+    "again", "class", "code", "function", "module", "named", "no value", "tensor",
+)  # fmt: skip
+
+# Equal values of one of these types are the same.
+PLAIN: Final = {
+    int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType,
+}  # fmt: skip
+
+# What a value of a type, or of a type that is derived from it, holds by itself, beside attributes.
+HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
+    bool: lambda value: (bool(value),),
+    int: lambda value: (int.__index__(value),),
+    float: lambda value: (struct.pack("<d", value),),
+    complex: lambda value: (struct.pack("<dd", value.real, value.imag),),
+    str: lambda value: (str.__str__(value),),
+    bytes: lambda value: (bytes.__getitem__(value, slice(None)),),
+    bytearray: lambda value: (bytes(value),),
+    tuple: tuple.__iter__,
+    list: list.__iter__,
+    set: set.__iter__,  # in its order: a kernel may loop over it
+    frozenset: frozenset.__iter__,
+    deque: lambda value: (value.maxlen, *deque.__iter__(value)),
+    defaultdict: lambda value: (value.default_factory, *_items(value)),
+    OrderedDict: lambda value: _items(value),
+    Counter: lambda value: _items(value),
+    dict: lambda value: _items(value),
+    range: lambda value: (value.start, value.stop, value.step),
+    slice: lambda value: (value.start, value.stop, value.step),
+    MappingProxyType: lambda value: (part for item in value.items() for part in item),
+    SimpleNamespace: lambda value: _items(vars(value)),
+    MethodType: lambda value: (value.__func__, value.__self__),
+    partial: lambda value: (value.func, value.args, value.keywords, vars(value)),
+    type(lru_cache(len)): lambda value: (value.__wrapped__,),
+    property: lambda value: (value.fget, value.fset, value.fdel),
+    cached_property: lambda value: (value.func, value.attrname),
+    staticmethod: lambda value: (value.__func__,),
+    classmethod: lambda value: (value.__func__,),
+    np.generic: lambda value: (repr(value.dtype), value.tobytes()),
+    DataflowBuffer: lambda value: (
+        value.index, value.name, value.shape, value.dtype, value.layout, value.block_count,
+        value.span,
+    ),
+    Pipe: lambda value: (value.src, value.dst, value.span),
+    PipeNet: lambda value: (value.index, value.name, value.pipes, value.span),
+    Semaphore: lambda value: (value.index, value.name, value.initial, value.span),
+    RemoteSemaphore: lambda value: (value.semaphore, value.nodes),
+}  # fmt: skip
+
+LONG = (tuple, list, set, frozenset, deque, dict)
+LONGEST = 100_000  # items; a key is made at every call, and kept
+
+# Bases of the user's classes that keep nothing of their own.
+STATELESS = (object, Generic, Protocol, ABC)
+# What a class finds the slots of its objects, or the fields of a namedtuple, with.
+PLACES = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("Box", "it"))["it"]))
+
+METHODS = (FunctionType, property, staticmethod, classmethod)
+# What Python adds to a class for itself.
+OF_PYTHON = {
+    "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__",
+    "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
+    "__firstlineno__", "__match_args__", "__module__", "__orig_bases__", "__parameters__",
+    "__static_attributes__", "__weakref__", "_abc_impl", "_is_protocol",
+}  # fmt: skip
+
+
+def _items(value: dict[Any, Any]) -> Iterator[object]:
+    for item in dict.items(value):
+        yield from item
+
+
+class _Freezer:
+    """Makes the keys of values that may share what they hold."""
+
+    def __init__(self, tensors: Tensors):
+        self.tensors = {id(tensor): number for number, tensor in enumerate(tensors)}
+        self.met: dict[int, tuple[int, object]] = {}  # the values too, so that ids stay theirs
+        self.modules: list[ModuleType] = []
+        self.asked: set[str] = set()  # names that some function may ask a module for
+
+    def key(self, value: Any) -> Key:
+        kind = type(value)
+        if kind in PLAIN:
+            return kind, value
+        if kind is float:  # the most common of the others
+            return kind, struct.pack("<d", value)
+        if (number := self.tensors.get(id(value))) is not None:
+            return TENSOR, number
+        if (known := self.met.get(id(value))) is not None:
+            return AGAIN, known[0]
+        self.met[id(value)] = len(self.met), value
+        return self._content(value, kind)
+
+    def keys(self, values: Iterable[object]) -> Key:
+        return tuple([self.key(value) for value in values])
+
+    def named(self, values: Iterable[tuple[str, object]]) -> Key:
+        return tuple([(name, self.key(value)) for name, value in values])
+
+    def module_names(self) -> Iterator[Key]:  # rule MODULES
+        """What the modules have under the names asked for; that may ask for more of them."""
+        done: set[tuple[int, str]] = set()
+        while left := sorted({*self._module_attributes()} - done):
+            done.update(left)
+            for number, name in left:
+                yield number, name, self.key(vars(self.modules[number])[name])
+
+    def _module_attributes(self) -> Iterator[tuple[int, str]]:
+        for number, module in enumerate(self.modules):
+            yield from ((number, name) for name in self.asked if name in vars(module))
+
+    def _content(self, value: Any, kind: type) -> Key:
+        if kind in HELD:
+            if kind in LONG and len(value) > LONGEST:
+                raise NoKey(f"a {kind.__name__} of {len(value)} items is too long for a key")
+            return kind, *self.keys(HELD[kind](value))
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, ModuleType):
+            return self._module(value)
+        if (name := _library_name(value)) is not None:
+            return NAMED, *name
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, BuiltinFunctionType):
+            return kind, value.__name__, self.key(value.__self__)
+        if isinstance(value, Enum):
+            return self.key(kind), value.name
+        return self._instance(value, kind) if _is_users(kind) else self._of_library(value, kind)
+
+    def _module(self, module: ModuleType) -> Key:
+        name = module.__name__
+        if name.partition(".")[0] not in CONSTANT_MODULES or sys.modules.get(name) is not module:
+            self.modules.append(module)
+        return MODULE, name
+
+    def _of_library(self, value: Any, kind: type) -> Key:
+        """An object of numpy, or one of ours that does not change."""
+        if kind is np.ndarray and not value.dtype.hasobject:
+            return kind, repr(value.dtype), value.shape, sha256(value.tobytes()).digest()
+        if isinstance(value, np.dtype):
+            return np.dtype, repr(value)
+        base = next((base for base in kind.__mro__ if base in HELD), None)
+        if base in (np.generic, RemoteSemaphore, tuple):
+            return kind, *self.keys(HELD[base](value))
+        if kind.__module__.startswith("ttl."):
+            if (parts := getattr(value, "key_parts", None)) is not None:
+                return kind, *self.keys(parts)
+            if is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+                return kind, *self.keys(getattr(value, field.name) for field in fields(kind))
+        if find_dtype(value) is not None and hasattr(value, "layout"):
+            like = tuple(value.shape), value.dtype, str(value.layout), row_page_elements(value)
+            return TENSOR, *like
+        raise NoKey(f"a {kind.__qualname__} may change between calls")
+
+    def _instance(self, value: Any, kind: type) -> Key:
+        """An object of the user's: its class, what that derives from, and its attributes."""
+        foreign = [each for each in kind.__mro__ if not _is_users(each) and each not in STATELESS]
+        if any(base not in HELD for base in foreign):
+            raise NoKey(f"a {kind.__qualname__} may change between calls")
+        held = HELD[foreign[0]](value) if foreign else ()
+        slots = [(name, getattr(value, name, NO_VALUE)) for name in _slots(kind)]
+        own = getattr(value, "__dict__", {})
+        return self.key(kind), self.keys(held), self.named(slots), self.named(own.items())
+
+    # Functions and classes
+
+    def _function(self, function: FunctionType) -> Key:
+        code = own_code(function)
+        is_users = is_user_file(code.co_filename)
+        if not is_users and (name := _library_name(function)) is not None:
+            return NAMED, *name
+        around, asked = _names(code)
+        around_it = function.__globals__ if is_users else {}
+        self.asked |= asked if is_users else set()
+        return (
+            FUNCTION,
+            code,
+            code.co_filename,
+            function.__name__,
+            self.key(function.__defaults__),
+            self.key(function.__kwdefaults__),
+            self.named(function.__dict__.items()),
+            self.keys(_cell_value(cell) for cell in function.__closure__ or ()),
+            self.named((name, around_it[name]) for name in around if name in around_it),
+        )
+
+    def _class(self, kind: type) -> Key:
+        """A class of the user's, without what Python adds for itself."""
+        own = [(name, value) for name, value in vars(kind).items() if name not in OF_PYTHON]
+        members = getattr(kind, "__members__", {}) if issubclass(kind, Enum) else {}
+        if members:
+            own = [(name, value) for name, value in own if type(value) in METHODS]
+        return (
+            CLASS,
+            kind.__module__,
+            kind.__qualname__,
+            self.keys((type(kind), *kind.__bases__)),
+            self.named((name, member.value) for name, member in members.items()),
+            tuple([(name, self._class_attribute(value)) for name, value in own]),
+        )
+
+    def _class_attribute(self, value: Any) -> Key:
+        function = getattr(value, "__func__", value)
+        if isinstance(function, FunctionType) and _is_generated(function.__code__):
+            return CODE, function.__code__
+        return (NAMED, type(value)) if isinstance(value, PLACES) else self.key(value)
+
+
+def _slots(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        yield from (slots,) if isinstance(slots, str) else slots
+
+
+def _is_generated(code: CodeType) -> bool:
+    """Was it made for the class by dataclasses, enum, typing or namedtuple?"""
+    is_created = code.co_filename == "<string>" and code.co_qualname.startswith("__create_fn__")
+    return is_created or not is_user_file(code.co_filename)
+
+
+def _cell_value(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # the name has no value yet
+        return NO_VALUE
+
+
+def _library_name(value: Any) -> tuple[str, str] | None:
+    """Where a function or class of Python or of an installed library is found; None for others."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    owner: Any = sys.modules.get(module)
+    if owner is None or not _is_library(module):
+        return None
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return (module, name) if owner is value else None
+
+
+def _is_users(kind: type) -> bool:
+    return not _is_library(kind.__module__)
+
+
+def _is_library(module: str) -> bool:
+    if module.partition(".")[0] in CONSTANT_MODULES or module in sys.builtin_module_names:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and not is_user_file(file)
+
+
+@lru_cache(maxsize=1024)
+def _names(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The names around a function that it uses, and those it may ask a module for: attributes,
+    and texts for getattr(). Of the functions nested in it too.
+    """
+    around, asked = set(), {*code.co_names}
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
+            around.add(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            inner_around, inner_asked = _names(constant)
+            around |= {*inner_around}
+            asked |= inner_asked
+        elif isinstance(constant, str):
+            asked.add(constant)
+    return tuple(sorted(around)), frozenset(asked)
