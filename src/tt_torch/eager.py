@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-from .capture import TRACING, decompositions
+from .capture import TRACING
+from .decompositions import decompositions
 from .device import NAME
 from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported

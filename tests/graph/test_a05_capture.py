@@ -174,6 +174,17 @@ def test_an_operation_without_lowering_is_named_with_its_line():
         torch.arange(4, dtype=torch.int32, device="tt") ^ torch.ones(4, device="tt").int()
 
 
+def test_what_an_operation_is_not_lowered_for_is_named_with_its_line():
+    def ordered(a):
+        return a.sort(stable=True)[0]  # the line
+
+    limit = r"aten\.sort\.stable of none or more than 128 elements one by one"
+    with pytest.raises(UnsupportedOperation, match=limit) as raised:
+        torch.compile(ordered, backend="tt")(torch.ones(129, device="tt"))
+    (found,) = raised.value.diagnostics
+    assert found.primary.span.line == ordered.__code__.co_firstlineno + 1
+
+
 def test_numbers_that_do_not_fit_into_32_bits_are_refused():
     whole = torch.arange(4, device="tt")
     assert (whole + (2**31 - 4)).tolist() == [2**31 - 4 + each for each in range(4)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
@@ -26,9 +27,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tt_torch.decompositions import LIMITS
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
+from ttl.semantics.graph_ops import GRAPH_OPS
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.float32: Float32Type(),
@@ -65,6 +68,11 @@ def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
     return add
 
 
+def overloads(name: str) -> list[Any]:
+    """The operations of aten in a row of the table of graph operations."""
+    return [reduce(getattr, each.split("."), torch.ops.aten) for each in GRAPH_OPS[name].aten]
+
+
 # Arithmetic of booleans has these names; chips that have numbers for them must not add them.
 _OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 
@@ -91,7 +99,7 @@ class Emitter:
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
 
     def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
-        """An argument behind all others, new in each run."""
+        """An argument after all others, new in each run."""
         if self.drawn is None:
             raise unsupported(f"no lowering for {node.target} in what is exported", node)
         self.drawn.append(drawn)
@@ -249,7 +257,7 @@ def emit_module(
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
     `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
-    is random: arguments behind those of the graph. Without it, randomness is refused.
+    is random: arguments after those of the graph. Without it, randomness is refused.
     UnsupportedOperation names an aten operation that has no lowering.
     """
     emitter = Emitter(functional, drawn)
@@ -289,7 +297,8 @@ def _emit_node(
         return emitter.constant(_host(getattr(graph, str(node.target))))
     lowering = LOWERINGS.get(node.target)
     if lowering is None:
-        raise unsupported(f"no lowering for {_name(node)}", node)
+        limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
+        raise unsupported(f"no lowering for {_name(node)}{limit}", node)
     _check_node(node)
     args = fx.map_arg(node.args, lambda each: values[each])
     kwargs = fx.map_arg(node.kwargs, lambda each: values[each])

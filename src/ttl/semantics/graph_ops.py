@@ -131,7 +131,7 @@ _ROWS = (
     _unary("floor", 13, "stablehlo.floor", "floor"),
     _unary("ceil", 14, "stablehlo.ceil", "ceil"),
     _unary("round", 15, "stablehlo.round_nearest_even", "round"),
-    _unary("sign", 16, "stablehlo.sign", "sign"),
+    _unary("sign", 16, "stablehlo.sign", ""),  # torch has 0 where the sign is no number
     _unary("erf", 17, "chlo.erf", "erf"),
     _unary("erfc", 18, "chlo.erfc", "erfc"),
     _unary("logical_not", 19, "stablehlo.not", "logical_not bitwise_not"),
