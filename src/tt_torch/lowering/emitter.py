@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -17,12 +17,10 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FunctionType,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     Signedness,
     TensorType,
-    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -110,14 +108,23 @@ class Emitter:
         self.block.add_op(op)
         return op.results[0]
 
+    def _create(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> SSAValue:
+        made = kind.create(operands=operands, result_types=[result], properties=properties or {})
+        return self.add(made)
+
     def unary(self, name: str, value: SSAValue) -> SSAValue:
         kind = stablehlo.UNARY.get(name) or stablehlo.CHLO[name]
-        return self.add(kind.create(operands=[value], result_types=[value.type]))
+        return self._create(kind, [value], value.type)
 
     def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         name = _name_for(name, lhs)
-        made = stablehlo.BINARY[name].create(operands=[lhs, rhs], result_types=[lhs.type])
-        return self.add(made)
+        return self._create(stablehlo.BINARY[name], [lhs, rhs], lhs.type)
 
     def scalar(self, number: Any, dtype: torch.dtype) -> SSAValue:
         """A constant without dimensions; equal ones are one."""
@@ -144,8 +151,7 @@ class Emitter:
                 "NE", value, self.full(stablehlo.shape_of(value), 0, dtype_of(value))
             )
         result = TensorType(element, stablehlo.shape_of(value))
-        made = stablehlo.ConvertOp.create(operands=[value], result_types=[result])
-        return self.add(made)
+        return self._create(stablehlo.ConvertOp, [value], result)
 
     def compare(self, direction: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         element = stablehlo.element_of(lhs)
@@ -157,8 +163,7 @@ class Emitter:
 
     def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
         operands = [condition, on_true, on_false]
-        made = stablehlo.SelectOp.create(operands=operands, result_types=[on_true.type])
-        return self.add(made)
+        return self._create(stablehlo.SelectOp, operands, on_true.type)
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Sizes are counted from the last, as torch does."""
@@ -173,8 +178,7 @@ class Emitter:
         if stablehlo.shape_of(value) == tuple(shape):
             return value
         result = TensorType(stablehlo.element_of(value), shape)
-        made = stablehlo.ReshapeOp.create(operands=[value], result_types=[result])
-        return self.add(made)
+        return self._create(stablehlo.ReshapeOp, [value], result)
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         shape = stablehlo.shape_of(value)
@@ -187,24 +191,17 @@ class Emitter:
         shape = [-(-(stop - start) // step) for start, stop, step in ranges]
         if tuple(shape) == stablehlo.shape_of(value):
             return value
-        made = stablehlo.SliceOp.create(
-            operands=[value],
-            result_types=[TensorType(stablehlo.element_of(value), shape)],
-            properties=stablehlo.SliceOp.properties_of(ranges),
-        )
-        return self.add(made)
+        properties = stablehlo.SliceOp.properties_of(ranges)
+        result = TensorType(stablehlo.element_of(value), shape)
+        return self._create(stablehlo.SliceOp, [value], result, properties)
 
     def concatenate(self, parts: Sequence[SSAValue], dim: int) -> SSAValue:
         if len(parts) == 1:
             return parts[0]
         shape = list(stablehlo.shape_of(parts[0]))
         shape[dim] = sum(stablehlo.shape_of(part)[dim] for part in parts)
-        made = stablehlo.ConcatenateOp.create(
-            operands=parts,
-            result_types=[TensorType(stablehlo.element_of(parts[0]), shape)],
-            properties={"dimension": IntegerAttr(dim, i64)},
-        )
-        return self.add(made)
+        result = TensorType(stablehlo.element_of(parts[0]), shape)
+        return self.add(stablehlo.ConcatenateOp.of(parts, dim, result))
 
     def cut(self, value: SSAValue, dim: int, start: int, stop: int, step: int = 1) -> SSAValue:
         """A slice along one dimension."""
@@ -214,11 +211,7 @@ class Emitter:
 
     def positions(self, shape: Sequence[int], dim: int, dtype: torch.dtype) -> SSAValue:
         """Of each element, its position along a dimension."""
-        made = stablehlo.IotaOp.create(
-            result_types=[tensor_type(shape, dtype)],
-            properties={"iota_dimension": IntegerAttr(dim, i64)},
-        )
-        return self.add(made)
+        return self.add(stablehlo.IotaOp.of([], dim, tensor_type(shape, dtype)))
 
     def reduce(
         self, name: str, value: SSAValue, dims: Sequence[int], init: Any, keep: bool = False

@@ -32,6 +32,7 @@ from .text import (
     parse_names,
     print_operands,
     print_signature,
+    print_type,
     read_op,
     shape_of,
 )
@@ -164,9 +165,7 @@ class SelectOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list((self.pred.type, self.result.type), printer.print_attribute)
+        print_type(printer, self, self.pred.type, self.result.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> SelectOp:
@@ -193,18 +192,12 @@ class SelectOp(IRDLOperation):
 # chlo ---------------------------------------------------------------------------------------------
 
 
-class ChloUnaryOp(IRDLOperation, ABC):
+class ChloUnaryOp(UnaryOp, ABC):
     """`chlo.erf %0 : type -> type`."""
-
-    operand = operand_def(TensorType)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.operand.type)
+        print_type(printer, self, self.operand.type)
         printer.print_string(" -> ")
         printer.print_attribute(self.result.type)
 
@@ -217,10 +210,6 @@ class ChloUnaryOp(IRDLOperation, ABC):
         parser.parse_punctuation("->")
         result = parser.parse_type()
         return cls.create(operands=[operand], result_types=[result], attributes=attributes)
-
-    def verify_(self) -> None:
-        if self.operand.type != self.result.type:
-            raise VerifyException(f"{self.name} keeps the type of its operand")
 
 
 CHLO = _classes(ChloUnaryOp, "chlo", graph_ops.UNARY)

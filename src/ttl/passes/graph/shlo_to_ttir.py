@@ -153,22 +153,8 @@ def _by_row(graph: _Graph, op: Operation) -> SSAValue:
     row = BY_STABLEHLO.get(key)
     if row is None or (row.name.startswith("logical_") and element_of(op.results[0]) != i1):
         raise _no_counterpart(op)
-    attributes = _ATTRIBUTES[type(op)](op) if type(op) in _ATTRIBUTES else {}
+    attributes = op.row_attributes if isinstance(op, stablehlo.RowOp) else {}
     return graph.add(row.name, list(op.operands), tensor_type(op.results[0]), **attributes)
-
-
-_ATTRIBUTES: dict[type[Operation], Callable[[Any], dict[str, Any]]] = {
-    stablehlo.ConcatenateOp: lambda op: {"dim": op.dimension.value.data},
-    stablehlo.SliceOp: lambda op: {
-        "begins": list(ints(op.start_indices)),
-        "ends": list(ints(op.limit_indices)),
-        "step": list(ints(op.strides)),
-    },
-    stablehlo.IotaOp: lambda op: {
-        "shape": list(shape_of(op.result)),
-        "dim": op.iota_dimension.value.data,
-    },
-}
 
 
 # The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
