@@ -44,7 +44,7 @@ def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _with_tensors(arguments: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """torch hands a number over as it is, also where it has made a tensor of it."""
+    """torch passes a number as it is, also where it has made a tensor of it."""
     first = next((each for each in args if isinstance(each, Tensor)), None)
     if first is None:
         return args

@@ -1,4 +1,4 @@
-"""A-5: one graph with operations before and behind the kernel; out.copy_; what is returned."""
+"""A-5: one graph with operations before and after the kernel; out.copy_; what is returned."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_arguments_of_export():
 
 
 def test_wrong_operation_is_reported_as_it_is():
-    """Not wrapped by dynamo: what the compiler of the operation says."""
+    """Not wrapped by dynamo: what the compiler of the operation reports."""
     import ttl
 
     @tt_torch.tt_lang_operation(operation_id="tests.wrong", arg_roles=["in", "out"])

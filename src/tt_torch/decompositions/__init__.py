@@ -1,7 +1,7 @@
 """Operations of aten that are taken apart, in torch itself, before a graph is lowered.
 
 A function gets what its operation gets. NotImplemented leaves the operation in the graph, where it
-is refused with its place in the program; LIMITS says of it for what there is no lowering.
+is refused with its place in the program; LIMITS has what there is no lowering for.
 """
 
 from __future__ import annotations

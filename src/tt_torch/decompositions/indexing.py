@@ -254,7 +254,7 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._index_put_impl.default: index_put,
     aten.embedding_dense_backward.default: embedding_dense_backward,
 }
-# What is left of an operation, said where it is refused.
+# What an operation is not lowered for, reported where it is refused.
 _STEPS = f"of more than {MOST_STEPS} elements one by one"
 LIMITS: dict[Any, str] = {
     aten.slice_scatter.default: "with a step",

@@ -1,4 +1,4 @@
-"""What a flatbuffer says, as values that are checked: a program that can be run.
+"""What is in a flatbuffer, as values that are checked: a program that can be run.
 
 Tensors are known by their ids. Every step uses tensors that exist at that point, gives what its
 operation gives for their shapes, and all tensors that exist at one time fit in a chip's memory.
