@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from threading import RLock
 from typing import Any
 
@@ -15,40 +14,12 @@ from torch._functorch.aot_autograd import aot_module_simplified
 
 from ttl.driver.recent import Recent
 
-from . import fast_paths
+from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable
 
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
-aten = torch.ops.aten
 BACKEND = "tt"
 TRACING = RLock()  # torch traces in one thread at a time
-
-
-@cache
-def decompositions() -> dict[Any, Callable[..., Any]]:
-    """What is taken apart before it is lowered: torch's core set, and of that what is composed."""
-    composed = (
-        aten._softmax, aten._safe_softmax, aten._log_softmax, aten.native_layer_norm,
-        aten.native_group_norm, aten._native_batch_norm_legit,
-        aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
-        aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
-        aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
-        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss, aten.upsample_bilinear2d,
-        aten.upsample_nearest2d,
-        # and their gradients
-        aten._softmax_backward_data, aten._log_softmax_backward_data,
-        aten.native_layer_norm_backward, aten.native_group_norm_backward,
-        aten.native_batch_norm_backward, aten.gelu_backward, aten.silu_backward,
-        aten.leaky_relu_backward, aten.elu_backward, aten.hardswish_backward,
-        aten.tanh_backward, aten.sigmoid_backward, aten.threshold_backward, aten.mse_loss_backward,
-    )  # fmt: skip
-    table = dict(torch._decomp.core_aten_decompositions())
-    table.update(torch._decomp.get_decompositions(composed))
-    # lowered, not taken apart into what is not
-    for packet in (aten.var, aten.var_mean, aten.std, aten.embedding_dense_backward):
-        for name in packet.overloads():
-            table.pop(getattr(packet, name), None)
-    return table | fast_paths.DECOMPOSITIONS
 
 
 @contextmanager

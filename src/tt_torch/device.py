@@ -292,7 +292,7 @@ def _tying(apply: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
 
 
 def _untraced(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Where dynamo leaves a graph, the frames behind it are the user's, and not ours.
+    """Where dynamo leaves a graph, the frames after it are the user's, and not ours.
 
     torch.compiler.disable() would load dynamo here; this one does so at the first call.
     """

@@ -13,7 +13,8 @@ from torch.utils import _pytree as pytree
 
 from ttl.driver.recent import Recent
 
-from .capture import TRACING, decompositions
+from .capture import TRACING
+from .decompositions import decompositions
 from .device import NAME
 from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported
@@ -45,7 +46,7 @@ def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _with_tensors(arguments: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """torch hands a number over as it is, also where it has made a tensor of it."""
+    """torch passes a number as it is, also where it has made a tensor of it."""
     first = next((each for each in args if isinstance(each, Tensor)), None)
     if first is None:
         return args

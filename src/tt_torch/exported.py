@@ -18,7 +18,8 @@ from torch.utils import _pytree as pytree
 from ttl.diagnostics import file_not_usable
 from ttl.dialects import print_module
 
-from .capture import TRACING, constants_on_cpu, decompositions
+from .capture import TRACING, constants_on_cpu
+from .decompositions import decompositions
 from .device import NAME
 from .executable import to_numpy
 from .lowering import emit_module

@@ -40,8 +40,8 @@ def resolve_operation(
     """The artifact of an operation as JSON, the same bytes for the same arguments.
 
     KeyError for an id that is not registered, TTLangError for another version of the operation and
-    for operands that cannot be described; what is wrong in the operation itself is said by ttl's
-    own errors.
+    for operands that cannot be described; what is wrong in the operation itself is reported by
+    ttl's own errors.
     """
     entry = get_registered_operation(operation_id)
     if entry.version_tag != version_tag:

@@ -11,7 +11,7 @@ func.func @version_1(%a: !t, %b: !t, %out: !t) -> !t {
 // CHECK: "ttnn.generic"(%a, %b, %out)
 // CHECK-SAME: config = {ReaderKernelConfig = {}}
 // CHECK-SAME: start_coord = {x = 0 : i64, y = 0 : i64}, end_coord = {x = 1 : i64, y = 3 : i64}
-// Data movement kernels get a marker for each operand behind the buffers.
+// Data movement kernels get a marker for each operand after the buffers.
 // CHECK-SAME: ct_args = {args = [{arg = {KernelArgCBBufferIndex = {buffer_index = 0 : i64}}}, {arg = {KernelArgTensorAccessorArgs = {operand_index = 0 : i64}}}, {arg = {KernelArgTensorAccessorArgs = {operand_index = 1 : i64}}}, {arg = {KernelArgTensorAccessorArgs = {operand_index = 2 : i64}}}]}, rt_args = [], common_rt_args = {args = [{arg = {KernelArgBufferAddressOfTensor = {tensor_idx = 0 : i64}}}, {arg = {KernelArgBufferAddressOfTensor = {tensor_idx = 1 : i64}}}]}}
 // CHECK-SAME: config = {ComputeKernelConfig = {math_fidelity = "HiFi2", fp32_dest_acc_en = true, dst_full_sync_en = false,
 // CHECK-SAME: ct_args = {args = [{arg = {KernelArgCBBufferIndex = {buffer_index = 0 : i64}}}]}, rt_args = [], common_rt_args = {args = []}}
@@ -31,7 +31,7 @@ func.func @version_2(%a: !t, %out: !t) -> !t {
 // CHECK: [[S:%.*]] = ttnn.full() {fill_value = 0.000000e+00 : f64, shape = array<i64: 3, 16>} : () -> tensor<3x16xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <3x1>, memref<1x16xf32, #ttnn.buffer_type<l1>>, <height_sharded>, core_ranges = <[#ttnn.core_range<(0, 0), (1, 0)>, #ttnn.core_range<(0, 1), (0, 1)>]>>>
 // CHECK: [[G:%.*]] = ttnn.create_global_semaphore()
 // CHECK: "ttnn.generic"(%a, %out, [[S]], [[G]])
-// The scratch has an address and no accessor; indices go on behind the tensors.
+// The scratch has an address and no accessor; indices go on after the tensors.
 // CHECK-SAME: ct_args = {args = [{arg = {KernelArgTensorAccessorArgs = {operand_index = 0 : i64}}}, {arg = {KernelArgTensorAccessorArgs = {operand_index = 1 : i64}}}]}
 // CHECK-SAME: common_rt_args = {args = [{arg = {KernelArgBufferAddressOfTensor = {tensor_idx = 1 : i64}}}, {arg = {KernelArgBufferAddressOfTensor = {tensor_idx = 2 : i64}}}, {arg = {KernelArgGlobalSemaphore = {global_semaphore_index = 3 : i64}}}]}
 // CHECK-SAME: semaphores = [{id = 0 : i64, core_type = "WORKER",

@@ -1,6 +1,6 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import calls, elementwise, indexing, matrix, ordering, shapes, windows
+from . import calls, elementwise, matrix, shapes
 from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
 
 __all__ = [
@@ -10,9 +10,6 @@ __all__ = [
     "calls",
     "elementwise",
     "emit_module",
-    "indexing",
     "matrix",
-    "ordering",
     "shapes",
-    "windows",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
@@ -16,19 +17,19 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FunctionType,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     Signedness,
     TensorType,
-    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from tt_torch.decompositions import LIMITS
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
+from ttl.semantics.graph_ops import GRAPH_OPS
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.float32: Float32Type(),
@@ -65,6 +66,11 @@ def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
     return add
 
 
+def overloads(name: str) -> list[Any]:
+    """The operations of aten in a row of the table of graph operations."""
+    return [reduce(getattr, each.split("."), torch.ops.aten) for each in GRAPH_OPS[name].aten]
+
+
 # Arithmetic of booleans has these names; chips that have numbers for them must not add them.
 _OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 
@@ -91,7 +97,7 @@ class Emitter:
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
 
     def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
-        """An argument behind all others, new in each run."""
+        """An argument after all others, new in each run."""
         if self.drawn is None:
             raise unsupported(f"no lowering for {node.target} in what is exported", node)
         self.drawn.append(drawn)
@@ -102,14 +108,23 @@ class Emitter:
         self.block.add_op(op)
         return op.results[0]
 
+    def _create(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> SSAValue:
+        made = kind.create(operands=operands, result_types=[result], properties=properties or {})
+        return self.add(made)
+
     def unary(self, name: str, value: SSAValue) -> SSAValue:
         kind = stablehlo.UNARY.get(name) or stablehlo.CHLO[name]
-        return self.add(kind.create(operands=[value], result_types=[value.type]))
+        return self._create(kind, [value], value.type)
 
     def binary(self, name: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         name = _name_for(name, lhs)
-        made = stablehlo.BINARY[name].create(operands=[lhs, rhs], result_types=[lhs.type])
-        return self.add(made)
+        return self._create(stablehlo.BINARY[name], [lhs, rhs], lhs.type)
 
     def scalar(self, number: Any, dtype: torch.dtype) -> SSAValue:
         """A constant without dimensions; equal ones are one."""
@@ -136,8 +151,7 @@ class Emitter:
                 "NE", value, self.full(stablehlo.shape_of(value), 0, dtype_of(value))
             )
         result = TensorType(element, stablehlo.shape_of(value))
-        made = stablehlo.ConvertOp.create(operands=[value], result_types=[result])
-        return self.add(made)
+        return self._create(stablehlo.ConvertOp, [value], result)
 
     def compare(self, direction: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         element = stablehlo.element_of(lhs)
@@ -149,8 +163,7 @@ class Emitter:
 
     def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
         operands = [condition, on_true, on_false]
-        made = stablehlo.SelectOp.create(operands=operands, result_types=[on_true.type])
-        return self.add(made)
+        return self._create(stablehlo.SelectOp, operands, on_true.type)
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Sizes are counted from the last, as torch does."""
@@ -165,8 +178,7 @@ class Emitter:
         if stablehlo.shape_of(value) == tuple(shape):
             return value
         result = TensorType(stablehlo.element_of(value), shape)
-        made = stablehlo.ReshapeOp.create(operands=[value], result_types=[result])
-        return self.add(made)
+        return self._create(stablehlo.ReshapeOp, [value], result)
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         shape = stablehlo.shape_of(value)
@@ -179,24 +191,17 @@ class Emitter:
         shape = [-(-(stop - start) // step) for start, stop, step in ranges]
         if tuple(shape) == stablehlo.shape_of(value):
             return value
-        made = stablehlo.SliceOp.create(
-            operands=[value],
-            result_types=[TensorType(stablehlo.element_of(value), shape)],
-            properties=stablehlo.SliceOp.properties_of(ranges),
-        )
-        return self.add(made)
+        properties = stablehlo.SliceOp.properties_of(ranges)
+        result = TensorType(stablehlo.element_of(value), shape)
+        return self._create(stablehlo.SliceOp, [value], result, properties)
 
     def concatenate(self, parts: Sequence[SSAValue], dim: int) -> SSAValue:
         if len(parts) == 1:
             return parts[0]
         shape = list(stablehlo.shape_of(parts[0]))
         shape[dim] = sum(stablehlo.shape_of(part)[dim] for part in parts)
-        made = stablehlo.ConcatenateOp.create(
-            operands=parts,
-            result_types=[TensorType(stablehlo.element_of(parts[0]), shape)],
-            properties={"dimension": IntegerAttr(dim, i64)},
-        )
-        return self.add(made)
+        result = TensorType(stablehlo.element_of(parts[0]), shape)
+        return self.add(stablehlo.ConcatenateOp.of(parts, dim, result))
 
     def cut(self, value: SSAValue, dim: int, start: int, stop: int, step: int = 1) -> SSAValue:
         """A slice along one dimension."""
@@ -206,11 +211,7 @@ class Emitter:
 
     def positions(self, shape: Sequence[int], dim: int, dtype: torch.dtype) -> SSAValue:
         """Of each element, its position along a dimension."""
-        made = stablehlo.IotaOp.create(
-            result_types=[tensor_type(shape, dtype)],
-            properties={"iota_dimension": IntegerAttr(dim, i64)},
-        )
-        return self.add(made)
+        return self.add(stablehlo.IotaOp.of([], dim, tensor_type(shape, dtype)))
 
     def reduce(
         self, name: str, value: SSAValue, dims: Sequence[int], init: Any, keep: bool = False
@@ -249,7 +250,7 @@ def emit_module(
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
     `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
-    is random: arguments behind those of the graph. Without it, randomness is refused.
+    is random: arguments after those of the graph. Without it, randomness is refused.
     UnsupportedOperation names an aten operation that has no lowering.
     """
     emitter = Emitter(functional, drawn)
@@ -289,7 +290,8 @@ def _emit_node(
         return emitter.constant(_host(getattr(graph, str(node.target))))
     lowering = LOWERINGS.get(node.target)
     if lowering is None:
-        raise unsupported(f"no lowering for {_name(node)}", node)
+        limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
+        raise unsupported(f"no lowering for {_name(node)}{limit}", node)
     _check_node(node)
     args = fx.map_arg(node.args, lambda each: values[each])
     kwargs = fx.map_arg(node.kwargs, lambda each: values[each])

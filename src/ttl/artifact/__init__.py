@@ -1,14 +1,7 @@
 """The compiled operation, in memory and on disk."""
 
 from .bundle import check_includes, write_bundle
-from .manifest import (
-    CONFIG_TYPES,
-    FORMAT_VERSIONS,
-    read_folder,
-    to_json,
-    with_sources,
-    write_folder,
-)
+from .manifest import names_of, read_folder, to_json, with_sources, write_folder
 from .operation import (
     PAGE_BYTES,
     Buffer,
@@ -24,27 +17,13 @@ from .operation import (
     Semaphore,
     ThreadKind,
 )
+from .part import Part, parse
+from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, check_fits, read_artifact
 
 __all__ = [
-    "CONFIG_TYPES",
-    "FORMAT_VERSIONS",
-    "PAGE_BYTES",
-    "Buffer",
-    "CompiledOperation",
-    "ComputeConfig",
-    "Coordinate",
-    "CoreArguments",
-    "Kernel",
-    "Mark",
-    "Memory",
-    "Operand",
-    "Pipe",
-    "Semaphore",
-    "ThreadKind",
-    "check_includes",
-    "read_folder",
-    "to_json",
-    "with_sources",
-    "write_bundle",
-    "write_folder",
-]
+    "CONFIG_TYPES", "FORMAT_VERSIONS", "PAGE_BYTES", "Artifact", "Buffer", "CompiledOperation",
+    "ComputeConfig", "Coordinate", "CoreArguments", "Kernel", "Mark", "Memory", "Operand",
+    "Part", "Pipe", "Semaphore", "ThreadKind", "blocks_of", "check_fits", "check_includes",
+    "names_of", "parse", "read_artifact", "read_folder", "to_json", "with_sources",
+    "write_bundle", "write_folder",
+]  # fmt: skip

@@ -7,45 +7,17 @@ knows stands under `pyttl`. docs/reference/artifact.md describes every key.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable
-from ttl.target import TARGETS, load
 
-from .operation import (
-    PAGE_BYTES,
-    Buffer,
-    CompiledOperation,
-    ComputeConfig,
-    CoreArguments,
-    Kernel,
-    Mark,
-    Memory,
-    Operand,
-    Pipe,
-    Semaphore,
-    ThreadKind,
-)
+from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, Pipe, ThreadKind
+from .part import MissingKey
+from .reader import CONFIG_TYPES, FORMAT_VERSIONS, MLIR_NAMES, read_artifact
 
-FORMAT_VERSIONS = (1, 2)
 MANIFEST = "manifest.json"
-
-# The names that tt-xla gives to element types; block floats have none.
-MLIR_NAMES = {
-    "bfloat16": "bf16",
-    "float16": "f16",
-    "float32": "f32",
-    "int32": "i32",
-    "uint32": "ui32",
-    "uint16": "ui16",
-    "uint8": "ui8",
-}
-BLOCK_FLOATS = ("bfloat8_b", "bfloat4_b")
-LAYOUTS = ("TILE", "ROW_MAJOR")
-_NAMES = {mlir: name for name, mlir in MLIR_NAMES.items()}
 
 
 def write_folder(compiled: CompiledOperation, folder: Path) -> None:
@@ -63,7 +35,7 @@ def write_folder(compiled: CompiledOperation, folder: Path) -> None:
 def read_folder(folder: Path) -> CompiledOperation:
     """The operation in `folder`; the text of a kernel is that of its file, which may be edited."""
     try:
-        compiled = from_json(_parse((folder / MANIFEST).read_text(encoding="utf-8")))
+        compiled = from_json(_parse((folder / MANIFEST).read_bytes()))
     except OSError as error:
         raise file_not_usable(folder, error) from None
     return with_sources(compiled, folder)
@@ -81,15 +53,18 @@ def with_sources(compiled: CompiledOperation, folder: Path) -> CompiledOperation
 def _with_text_of_file(kernel: Kernel, folder: Path) -> Kernel:
     if not kernel.name.isidentifier():  # it could lead out of the folder
         raise _not_an_artifact(f"{kernel.name!r} is not the name of a kernel")
-    text = (folder / _kernel_file(kernel)).read_text(encoding="utf-8")
+    try:
+        text = (folder / _kernel_file(kernel)).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_an_artifact(f"{_kernel_file(kernel)} is no text: {error}") from None
     marks = kernel.marks if text == kernel.cpp_source else ()  # they count lines
     return replace(kernel, cpp_source=text, marks=marks)
 
 
-def _parse(text: str) -> Any:
+def _parse(text: bytes) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _not_an_artifact(f"it is not JSON: {error}") from None
 
 
@@ -127,13 +102,6 @@ def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, A
         "operand_metadata": _metadata(compiled.operands),
         "pyttl": _own(compiled),
     }
-
-
-CONFIG_TYPES = {
-    ThreadKind.COMPUTE: "ComputeKernelConfig",
-    ThreadKind.READER: "ReaderKernelConfig",
-    ThreadKind.WRITER: "WriterKernelConfig",
-}
 
 
 def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
@@ -182,11 +150,6 @@ def _memory_to_json(memory: Memory) -> dict[str, Any]:
     return asdict(memory) | {"cores": cores, "shard_shape": list(memory.shard_shape)}
 
 
-def _memory(given: dict[str, Any]) -> Memory:
-    cores = tuple((_coordinate(start), _coordinate(end)) for start, end in given["cores"])
-    return Memory(**given | {"cores": cores, "shard_shape": tuple(given["shard_shape"])})
-
-
 def _own(compiled: CompiledOperation) -> dict[str, Any]:
     return {
         "name": compiled.name,
@@ -212,6 +175,19 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
         "pipe_net_count": compiled.pipe_net_count,
         "pipes": [_pipe_to_json(pipe) for pipe in compiled.pipes],
     }
+
+
+_NAMES_OF_KERNELS = ("name", "thread", "source_map", "signposts", "runtime_arg_names")
+
+
+def names_of(compiled: CompiledOperation) -> dict[str, Any]:
+    """What makes messages good, for whoever has the rest in another form."""
+    own = _own(compiled)
+    named = {key: own[key] for key in ("name", "target", "device_api") if own[key]}
+    kernels = [{key: kernel[key] for key in _NAMES_OF_KERNELS} for kernel in own["kernels"]]
+    counts = [{"block_count": buffer.block_count} for buffer in compiled.buffers]
+    buffers = [{**count, **each} for count, each in zip(counts, own["buffers"], strict=True)]
+    return {**named, "kernels": kernels, "buffers": buffers}
 
 
 def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:
@@ -254,130 +230,8 @@ def from_json(manifest: Any) -> CompiledOperation:
     if version not in FORMAT_VERSIONS:
         raise _not_an_artifact(f"format_version is {version!r}, and not 1 or 2")
     try:
-        compiled = _operation(manifest)
-        _check_types(compiled, CompiledOperation, "the operation")
-        _check_names(compiled)
-        return compiled
-    except KeyError as missing:
-        raise _not_an_artifact(f"it has no {missing.args[0]!r}") from None
-    except (TypeError, ValueError, AttributeError) as error:
+        return read_artifact(manifest, is_ours=True).operation
+    except MissingKey as missing:
+        raise _not_an_artifact(f"it has no {missing.key!r}") from None
+    except ValueError as error:
         raise _not_an_artifact(f"its parts do not fit together: {error}") from None
-
-
-def _check_types(value: Any, hint: Any, where: str) -> None:
-    """ValueError if a value is not of the type that is declared for it, or has parts that are not.
-
-    JSON says nothing about types, and a folder may have been edited.
-    """
-    parts = get_args(hint)
-    if isinstance(hint, UnionType):
-        hint = next((part for part in parts if isinstance(value, _class_of(part))), parts[0])
-        parts = get_args(hint)
-    if not isinstance(value, _class_of(hint)) or (hint is int and isinstance(value, bool)):
-        raise ValueError(f"{where} cannot be {value!r}")
-    if is_dataclass(value):
-        hints = get_type_hints(type(value))
-        for field in fields(value):
-            _check_types(getattr(value, field.name), hints[field.name], field.name)
-    elif isinstance(value, tuple):
-        each = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
-        for part, part_hint in zip(value, each, strict=True):
-            _check_types(part, part_hint, where)
-
-
-def _class_of(hint: Any) -> type:
-    found: type = get_origin(hint) or hint
-    return found
-
-
-def _check_names(compiled: CompiledOperation) -> None:
-    """ValueError if a chip, a type, a format or a buffer is one that nobody knows."""
-    known = {
-        "target": (TARGETS, {compiled.target}),
-        "data format": (PAGE_BYTES, {buffer.data_format for buffer in compiled.buffers}),
-        "element type": ((*MLIR_NAMES, *BLOCK_FLOATS), {each.dtype for each in compiled.operands}),
-        "layout": (LAYOUTS, {each.layout for each in compiled.operands}),
-    }
-    for kind, (names, used) in known.items():
-        if unknown := sorted(used - set(names)):
-            raise ValueError(f"there is no {kind} {unknown[0]!r}")
-    limit = load(compiled.target).dataflow_buffers
-    for number, index in enumerate(compiled.buffer_indices):
-        if index not in range(limit) or index in compiled.buffer_indices[:number]:
-            raise ValueError(f"buffer {number} cannot have the index {index}")
-
-
-def _operation(manifest: dict[str, Any]) -> CompiledOperation:
-    own = manifest["pyttl"]
-    core_range = manifest["core_range"]
-    own_kernels = zip(manifest["kernels"], own["kernels"], strict=True)
-    own_buffers = zip(manifest["cb_configs"], own["buffers"], strict=True)
-    return CompiledOperation(
-        name=own["name"],
-        target=own["target"],
-        device_api=own["device_api"],
-        kernels=tuple(_kernel(*parts) for parts in own_kernels),
-        buffers=tuple(_buffer(*parts) for parts in own_buffers),
-        operands=_operands(manifest["operand_metadata"], own),
-        core_range=(_coordinate(core_range["start"]), _coordinate(core_range["end"])),
-        semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in own["semaphores"]),
-        pipe_net_count=own.get("pipe_net_count", 0),
-        pipes=tuple(_pipe(pipe) for pipe in own.get("pipes", ())),
-        pipe_scratch_bytes=manifest["pipe_sram_scratch_bytes"],
-    )
-
-
-def _pipe(own: dict[str, Any]) -> Pipe:
-    corners = (_coordinate(own[key]) for key in ("source", "first", "last"))
-    return Pipe(own["net"], own["name"], *corners)
-
-
-def _operands(metadata: dict[str, Any], own: dict[str, Any]) -> tuple[Operand, ...]:
-    names = own["operand_names"]
-    memories = [_memory(each) for each in own.get("memory_configs", ())] or [Memory()] * len(names)
-    lists = (names, metadata["shapes"], metadata["dtypes"], metadata["layouts"], memories)
-    return tuple(
-        Operand(name, tuple(shape), _NAMES.get(dtype, dtype), layout, memory)
-        for name, shape, dtype, layout, memory in zip(*lists, strict=True)
-    )
-
-
-def _kernel(kernel: dict[str, Any], own: dict[str, Any]) -> Kernel:
-    thread = ThreadKind(own["thread"])
-    settings = {key: value for key, value in kernel["kernel_config"].items() if key != "type"}
-    return Kernel(
-        name=own["name"],
-        thread=thread,
-        cpp_source=kernel["cpp_source"],
-        tensor_indices=tuple(kernel["tensor_indices"]),
-        config=ComputeConfig(**settings) if thread is ThreadKind.COMPUTE else None,
-        source_map=tuple((line, Span(*span)) for line, span in own["source_map"]),
-        runtime_arg_names=tuple(own["runtime_arg_names"]),
-        signposts=tuple((zone, name) for zone, name in own.get("signposts", ())),
-        uses_pipe_scratch=own.get("uses_pipe_scratch", False),
-        marks=tuple(Mark(**mark) for mark in own.get("marks", ())),
-        runtime_args=tuple(
-            CoreArguments(_coordinate(arguments["core"]), tuple(arguments["args"]))
-            for arguments in own["runtime_args"]
-        ),
-    )
-
-
-def _buffer(buffer: dict[str, Any], own: dict[str, Any]) -> Buffer:
-    counted_blocks = 1 if own["compiler_allocated"] else buffer["block_count"]
-    return Buffer(
-        name=own["name"],
-        index=buffer["buffer_index"],
-        data_format=buffer["data_format"],
-        block_tiles=buffer["num_tiles"] // counted_blocks,
-        block_count=buffer["block_count"],
-        unpack_to_dest_fp32=own["unpack_to_dest_fp32"],
-        span=Span(*own["span"]) if own["span"] else None,
-        compiler_allocated=own["compiler_allocated"],
-        row_bytes=buffer["page_size"] if own.get("is_row_major") else None,
-    )
-
-
-def _coordinate(pair: list[int]) -> tuple[int, int]:
-    x, y = pair
-    return x, y

@@ -26,6 +26,9 @@ class ThreadKind(Enum):
     WRITER = "writer"
 
 
+MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeConfig:
     math_fidelity: str = "HiFi4"  # ttnn's default too
@@ -113,7 +116,7 @@ class Buffer:
     unpack_to_dest_fp32: bool = False
     span: Span | None = None
     compiler_allocated: bool = False  # not one of the program's own
-    row_bytes: int | None = None  # where a page is a row, not a tile: with the room behind it
+    row_bytes: int | None = None  # where a page is a row, not a tile: with the room after it
 
     @property
     def page_bytes(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -44,6 +44,7 @@ from ttl.semantics.graph_ops import GRAPH_OPS, GraphOp
 from ttl.semantics.types import Shape
 
 Tensor = TensorType[Any]
+Op = TypeVar("Op", bound=IRDLOperation)
 _NONE: Mapping[str, Attribute] = {}
 
 
@@ -58,6 +59,13 @@ def as_text(attribute: Attribute) -> Attribute:
 def shape_of(value: SSAValue) -> Shape:
     assert isinstance(value.type, TensorType)
     return tuple(value.type.get_shape())
+
+
+def op_class(name: str, base: type[Op], **members: Any) -> type[Op]:
+    """An operation of which nothing but the name and these members is its own."""
+    title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
+    found: type[Op] = irdl_op_definition(type(f"{title}Op", (base,), {"name": name, **members}))
+    return found
 
 
 class CallOp(IRDLOperation, ABC):
@@ -205,17 +213,14 @@ _NOT_PURE = ("empty",)
 def math_classes(dialect: str) -> dict[str, type[MathOp]]:
     """A class for each entry of the table, by its name there."""
 
-    def made(op: GraphOp) -> Any:
+    def math_class(op: GraphOp) -> type[MathOp]:
         name = op.ttir if dialect == "ttir" else op.name
-        members: dict[str, Any] = {"name": f"{dialect}.{name}"}
-        if op.name not in _NOT_PURE:
-            members["traits"] = traits_def(Pure())
-        title = "".join(word.capitalize() for word in name.split("_"))
-        found: Any = irdl_op_definition(type(f"{title}Op", (MathOp,), members))
+        members = {} if op.name in _NOT_PURE else {"traits": traits_def(Pure())}
+        found = op_class(f"{dialect}.{name}", MathOp, **members)
         found.ENTRY = op
         return found
 
-    return {op.name: made(op) for op in GRAPH_OPS.values()}
+    return {op.name: math_class(op) for op in GRAPH_OPS.values()}
 
 
 class ConstantBase(CallOp, ABC):

@@ -50,6 +50,7 @@ class Looping:
     rest: Steps
     is_part: bool = False  # are its first or last iterations apart already?
     failure: Mistake | None = None  # of the last way
+    doubtful: Path | None = None  # a loop which lost a value that may be read after it
 
     @property
     def jumps(self) -> frozenset[Jump]:
@@ -69,7 +70,8 @@ class Looping:
             if left is not None:
                 self.builder.ways[key] = way
                 return left
-        self.builder.ways[key] = self.failure
+        if self.doubtful is None:
+            self.builder.ways[key] = self.failure
         return self._refused()
 
     def _try(self, way: Way) -> Steps | None:
@@ -94,6 +96,9 @@ class Looping:
 
     def _refused(self) -> Steps:
         """Nothing helps: say what is wrong with it as a loop."""
+        if self.doubtful is not None:
+            self.builder.adopt(self.doubtful)
+            return after_loop(self.builder, self.jumps & LEAVING, self.rest)
         if self.builder.is_trial and self.failure is not None:
             raise self.failure
         self.evaluate(carries_blocks=True)
@@ -158,6 +163,7 @@ class Looping:
             path = builder.attempt(lambda: self.evaluate(carries_blocks))
         finally:
             builder.may_be_unrolled = outer
+        self.doubtful = path
         require_kept(builder, path.state, self.rest)
         return path
 

@@ -1,1 +1,1 @@
-"""Roads from other systems: each imports what is heavy only when it is used."""
+"""Other systems' programs and formats; what is heavy is imported only when it is used."""

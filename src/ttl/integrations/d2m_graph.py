@@ -62,7 +62,7 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 
 
 def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
-    """From the host and back, as the program says it: what tensors are padded with stays zero."""
+    """From the host and back, as the program has it: what tensors are padded with stays zero."""
     (function,) = (op for op in program.ops if isinstance(op, func.FuncOp))
     types = [argument.type for argument in function.body.block.args]
     room = np.zeros(result.get_shape(), np.float32)

@@ -1,186 +1,197 @@
-"""The operations of graphs of whole tensors, in one table.
+"""The operations of graphs of whole tensors: one row each, from PyTorch to the file.
 
-The dialects ttir and ttnn verify with it, the flatbuffer road writes and reads by it, and the
-runtime runs the function of the same name of the embedded ttnn.
+tt_torch lowers aten to StableHLO by it, shlo-to-ttir and ttir-to-ttnn go on from there, the
+dialects stablehlo, ttir and ttnn make their operations from it, the flatbuffer is written and read
+by it, and the runtime calls the function of the same name of the embedded ttnn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any
 
+from . import graph_shapes as shapes
+from .graph_shapes import Attributes
 from .types import Shape
 
-Attributes = Mapping[str, Any]
-ShapeRule = Callable[[Sequence[Shape], Attributes], Shape]  # ValueError where they do not fit
+ShapeRule = Callable[[Sequence[Shape], Attributes], Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class WireTable:
+    """A table of the flatbuffer. `operands` are its fields for them: `inputs` is a list.
+
+    Where operations share a table, `kinds` is the enum of its field `type`, which tells them apart.
+    """
+
+    name: str
+    tag: int  # among the tables of operations: files have it, so it never changes
+    operands: tuple[str, ...]
+    kinds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphOp:
     """An operation with one result.
 
-    `attributes` are names with their kinds: int, ints, bool or float. `operands` is None where
-    there may be any number but none.
+    `attributes` are names with their kinds: int, ints, bool or float. In a file they are fields of
+    these names, except `shape`, which is that of the result.
     """
 
     name: str  # in ttnn
-    ttir: str
-    operands: int | None
+    table: WireTable
+    wire: int  # in the file: of the kind, or the table's tag; it never changes
     shape: ShapeRule
-    attributes: tuple[tuple[str, str], ...] = ()
+    stablehlo: str  # what becomes this operation, with its direction or reducer
+    aten: tuple[str, ...]  # overloads of which this operation is the core
+    attributes: tuple[tuple[str, str], ...]
+    ttir: str
 
-    def result_shape(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    @property
+    def wire_attributes(self) -> tuple[tuple[str, str], ...]:
+        return tuple(each for each in self.attributes if each[0] != "shape")
+
+    def result_shape(self, given: Sequence[Shape], attributes: Attributes) -> Shape:
         """ValueError if there is none."""
-        if len(shapes) != self.operands and (self.operands is not None or not shapes):
-            raise ValueError(f"{len(shapes)} operands, not {self.operands or 'one or more'}")
-        return self.shape(shapes, attributes)
+        is_list, count = self.table.operands == ("inputs",), len(self.table.operands)
+        if not given if is_list else len(given) != count:
+            raise ValueError(f"{len(given)} operands, not {'one or more' if is_list else count}")
+        return self.shape(given, attributes)
 
 
-# Shapes -------------------------------------------------------------------------------------------
+# What has another name in ttir.
+_TTIR = {"divide": "div", "fmod": "remainder", "expand": "broadcast"}
 
 
-def _broadcast(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """Counted from the last, sizes are equal or one of them is 1 or missing."""
-    rank = max(map(len, shapes))
-    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
-    return tuple(_common_size(sizes) for sizes in zip(*padded, strict=True))
+def _row(
+    name: str,
+    table: WireTable,
+    wire: int,
+    shape: ShapeRule,
+    stablehlo: str = "",
+    aten: str = "",
+    attributes: str = "",
+) -> GraphOp:
+    """`aten` are overloads, `.default` left out; `attributes` are written as `dim: int`."""
+    overloads = tuple(each if "." in each else f"{each}.default" for each in aten.split())
+    pairs = (each.split(": ") for each in attributes.split(", ") if each)
+    named = tuple((key, kind) for key, kind in pairs)
+    return GraphOp(name, table, wire, shape, stablehlo, overloads, named, _TTIR.get(name, name))
 
 
-def _common_size(sizes: tuple[int, ...]) -> int:
-    found = {size for size in sizes if size != 1}
-    if len(found) > 1:
-        raise ValueError(f"sizes {', '.join(map(str, sizes))} do not broadcast")
-    return found.pop() if found else 1
+_UNARY = WireTable("EltwiseUnaryOp", 40, ("in",), "UnaryKind")
+_BINARY = WireTable("EltwiseBinaryOp", 36, ("lhs", "rhs"), "BinaryKind")
+_REDUCTION = WireTable("ReductionOp", 201, ("in",), "ReductionKind")
 
 
-def _matmul(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    a, b = shapes
-    if len(a) < 2 or len(b) < 2 or a[-1] != b[-2]:
-        raise ValueError(f"{_text(a)} @ {_text(b)} is no matrix product")
-    return (*_broadcast([a[:-2], b[:-2]], {}), a[-2], b[-1])
+def _unary(name: str, kind: int, stablehlo: str, aten: str) -> GraphOp:
+    return _row(name, _UNARY, kind, shapes.broadcast_shape, stablehlo, aten)
 
 
-def _reshape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    shape = _sizes(attributes["shape"])
-    if prod(shape) != prod(shapes[0]):
-        raise ValueError(f"{_text(shapes[0])} has not as many elements as {_text(shape)}")
-    return shape
+def _binary(name: str, kind: int, stablehlo: str, aten: str) -> GraphOp:
+    return _row(name, _BINARY, kind, shapes.broadcast_shape, f"stablehlo.{stablehlo}", aten)
 
 
-def _expand(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    shape = _sizes(attributes["shape"])
-    if len(shape) < len(shapes[0]) or _broadcast([shapes[0], shape], {}) != shape:
-        raise ValueError(f"{_text(shapes[0])} does not broadcast to {_text(shape)}")
-    return shape
+def _reduction(name: str, kind: int, reducer: str, aten: str) -> GraphOp:
+    source = f"stablehlo.reduce {reducer}"
+    attributes = "dim_arg: ints, keep_dim: bool"
+    return _row(name, _REDUCTION, kind, shapes.reduce_shape, source, aten, attributes)
 
 
-def _permute(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    order = tuple(attributes["permutation"])
-    if sorted(order) != list(range(len(shapes[0]))):
-        raise ValueError(f"{order} is no permutation of {len(shapes[0])} dimensions")
-    return tuple(shapes[0][dim] for dim in order)
+def _own(
+    name: str,
+    tag: int,
+    operands: str,
+    shape: ShapeRule,
+    stablehlo: str = "",
+    aten: str = "",
+    attributes: str = "",
+) -> GraphOp:
+    """With a table of its own."""
+    title = "".join(word.capitalize() for word in name.split("_"))
+    table = WireTable(f"{title}Op", tag, tuple(operands.split()))
+    return _row(name, table, tag, shape, stablehlo, aten, attributes)
 
 
-def _reduce(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    dims, shape = tuple(attributes["dim_arg"]), shapes[0]
-    if len(set(dims)) != len(dims) or any(not 0 <= dim < len(shape) for dim in dims):
-        raise ValueError(f"{dims} are not dimensions of {_text(shape)}")
-    if attributes["keep_dim"]:
-        return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
-    return tuple(size for dim, size in enumerate(shape) if dim not in dims)
-
-
-def _concat(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    dim, first = attributes["dim"], shapes[0]
-    if not 0 <= dim < len(first):
-        raise ValueError(f"{_text(first)} has no dimension {dim}")
-    others = {shape[:dim] + shape[dim + 1 :] if dim < len(shape) else None for shape in shapes}
-    if len(others) != 1 or {len(shape) for shape in shapes} != {len(first)}:
-        raise ValueError(f"tensors that differ in more than dimension {dim}")
-    return (*first[:dim], sum(shape[dim] for shape in shapes), *first[dim + 1 :])
-
-
-def _slice(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    lists = [tuple(attributes[name]) for name in ("begins", "ends", "step")]
-    if any(len(values) != len(shapes[0]) for values in lists):
-        raise ValueError(f"a slice of {_text(shapes[0])} needs as many begins, ends and steps")
-    sizes = []
-    for begin, end, step, size in zip(*lists, shapes[0], strict=True):
-        if not (0 <= begin <= end <= size and step > 0):
-            raise ValueError(f"{begin}:{end}:{step} is no slice of {size} elements")
-        sizes.append(-(-(end - begin) // step))
-    return tuple(sizes)
-
-
-def _embedding(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    indices, weight = shapes
-    if len(weight) != 2:
-        raise ValueError(f"{_text(weight)} has no rows and columns")
-    return (*indices, weight[1])
-
-
-def _arange(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    shape, dim = _sizes(attributes["shape"]), attributes["dim"]
-    if not 0 <= dim < len(shape):
-        raise ValueError(f"{_text(shape)} has no dimension {dim}")
-    return shape
-
-
-def _given(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    return _sizes(attributes["shape"])
-
-
-def _sizes(given: Sequence[int]) -> Shape:
-    if any(size < 0 for size in given):
-        raise ValueError(f"{tuple(given)} is no shape")
-    return tuple(given)
-
-
-def _text(shape: Shape) -> str:
-    return "x".join(map(str, shape)) or "a scalar"
-
-
-# The table ----------------------------------------------------------------------------------------
-
-UNARY = (
-    "abs", "neg", "exp", "expm1", "log", "log1p", "tanh", "sigmoid", "rsqrt", "sqrt", "sin", "cos",
-    "tan", "floor", "ceil", "round", "sign", "erf", "erfc", "logical_not",
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh",
+_ROWS = (
+    # name in ttnn, wire number, StableHLO, aten
+    _unary("abs", 0, "stablehlo.abs", "abs"),
+    _unary("neg", 1, "stablehlo.negate", "neg"),
+    _unary("exp", 2, "stablehlo.exponential", "exp"),
+    _unary("expm1", 3, "stablehlo.exponential_minus_one", "expm1"),
+    _unary("log", 4, "stablehlo.log", "log"),
+    _unary("log1p", 5, "stablehlo.log_plus_one", "log1p"),
+    _unary("tanh", 6, "stablehlo.tanh", "tanh"),
+    _unary("sigmoid", 7, "stablehlo.logistic", "sigmoid"),
+    _unary("rsqrt", 8, "stablehlo.rsqrt", "rsqrt"),
+    _unary("sqrt", 9, "stablehlo.sqrt", "sqrt"),
+    _unary("sin", 10, "stablehlo.sine", "sin"),
+    _unary("cos", 11, "stablehlo.cosine", "cos"),
+    _unary("tan", 12, "stablehlo.tan", "tan"),
+    _unary("floor", 13, "stablehlo.floor", "floor"),
+    _unary("ceil", 14, "stablehlo.ceil", "ceil"),
+    _unary("round", 15, "stablehlo.round_nearest_even", "round"),
+    _unary("sign", 16, "stablehlo.sign", ""),  # torch has 0 where the sign is no number
+    _unary("erf", 17, "chlo.erf", "erf"),
+    _unary("erfc", 18, "chlo.erfc", "erfc"),
+    _unary("logical_not", 19, "stablehlo.not", "logical_not bitwise_not"),
+    _unary("acos", 20, "chlo.acos", "acos"),
+    _unary("acosh", 21, "chlo.acosh", "acosh"),
+    _unary("asin", 22, "chlo.asin", "asin"),
+    _unary("asinh", 23, "chlo.asinh", "asinh"),
+    _unary("atan", 24, "chlo.atan", "atan"),
+    _unary("atanh", 25, "chlo.atanh", "atanh"),
+    _unary("cosh", 26, "chlo.cosh", "cosh"),
+    _unary("sinh", 27, "chlo.sinh", "sinh"),
+    _binary("add", 0, "add", "add.Tensor add.Scalar"),
+    _binary("subtract", 1, "subtract", "sub.Tensor sub.Scalar"),
+    _binary("multiply", 2, "multiply", "mul.Tensor mul.Scalar"),
+    _binary("divide", 3, "divide", "div.Tensor div.Scalar"),
+    _binary("maximum", 4, "maximum", "maximum"),
+    _binary("minimum", 5, "minimum", "minimum"),
+    _binary("pow", 6, "power", "pow.Tensor_Tensor pow.Scalar"),
+    _binary("fmod", 7, "remainder", "fmod.Tensor fmod.Scalar"),
+    _binary("logical_and", 8, "and", "logical_and bitwise_and.Tensor bitwise_and.Scalar"),
+    _binary("logical_or", 9, "or", "logical_or bitwise_or.Tensor bitwise_or.Scalar"),
+    _binary("logical_xor", 10, "xor", "logical_xor bitwise_xor.Tensor bitwise_xor.Scalar"),
+    _binary("eq", 11, "compare EQ", "eq.Tensor eq.Scalar"),
+    _binary("ne", 12, "compare NE", "ne.Tensor ne.Scalar"),
+    _binary("gt", 13, "compare GT", "gt.Tensor gt.Scalar"),
+    _binary("ge", 14, "compare GE", "ge.Tensor ge.Scalar"),
+    _binary("lt", 15, "compare LT", "lt.Tensor lt.Scalar"),
+    _binary("le", 16, "compare LE", "le.Tensor le.Scalar"),
+    _reduction("sum", 0, "add", "sum.dim_IntList"),
+    _reduction("max", 1, "maximum", "amax max"),
+    _reduction("min", 2, "minimum", "amin min"),
+    _reduction("prod", 3, "multiply", "prod.dim_int prod"),
+    # name in ttnn, wire number, operands, shape, StableHLO, aten, attributes
+    _own("where", 200, "predicate on_true on_false", shapes.broadcast_shape,
+         "stablehlo.select", "where.self"),
+    _own("matmul", 62, "a b", shapes.matmul_shape, "stablehlo.dot_general", "mm bmm"),
+    _own("reshape", 202, "in", shapes.reshape_shape,
+         "stablehlo.reshape", "view unsqueeze squeeze.dims", "shape: ints"),
+    _own("expand", 203, "in", shapes.expand_shape,
+         "stablehlo.broadcast_in_dim", "expand", "shape: ints"),
+    _own("permute", 204, "in", shapes.permute_shape,
+         "stablehlo.transpose", "permute", "permutation: ints"),
+    _own("concat", 205, "inputs", shapes.concat_shape, "stablehlo.concatenate", "cat", "dim: int"),
+    _own("slice", 206, "in", shapes.slice_shape,
+         "stablehlo.slice", "slice.Tensor", "begins: ints, ends: ints, step: ints"),
+    _own("embedding", 210, "in weight", shapes.embedding_shape, "stablehlo.gather", "embedding"),
+    _own("typecast", 114, "in", shapes.broadcast_shape,
+         "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
+    _own("assign", 207, "in", shapes.broadcast_shape),
+    _own("to_layout", 111, "in", shapes.broadcast_shape),
+    _own("full", 49, "", shapes.given_shape,
+         "stablehlo.constant", "full full_like", "shape: ints, fill_value: float"),
+    _own("arange", 208, "", shapes.arange_shape,
+         "stablehlo.iota", "arange.start_step", "shape: ints, dim: int"),
+    _own("empty", 43, "", shapes.given_shape, "",
+         "empty.memory_format empty_strided empty_permuted new_empty_strided", "shape: ints"),
 )  # fmt: skip
-BINARY = (
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "fmod", "logical_and",
-    "logical_or", "logical_xor", "eq", "ne", "gt", "ge", "lt", "le",
-)  # fmt: skip
-REDUCTIONS = ("sum", "max", "min", "prod")
-_TTIR_NAMES = {"divide": "div", "fmod": "remainder", "expand": "broadcast"}
-_REDUCTION_ATTRIBUTES = (("dim_arg", "ints"), ("keep_dim", "bool"))
 
-
-def _op(name: str, operands: int | None, shape: ShapeRule, *attributes: tuple[str, str]) -> GraphOp:
-    return GraphOp(name, _TTIR_NAMES.get(name, name), operands, shape, attributes)
-
-
-GRAPH_OPS: dict[str, GraphOp] = {
-    op.name: op
-    for op in (
-        *(_op(name, 1, _broadcast) for name in UNARY),
-        *(_op(name, 2, _broadcast) for name in BINARY),
-        *(_op(name, 1, _reduce, *_REDUCTION_ATTRIBUTES) for name in REDUCTIONS),
-        _op("where", 3, _broadcast),
-        _op("matmul", 2, _matmul),
-        _op("reshape", 1, _reshape, ("shape", "ints")),
-        _op("expand", 1, _expand, ("shape", "ints")),
-        _op("permute", 1, _permute, ("permutation", "ints")),
-        _op("concat", None, _concat, ("dim", "int")),
-        _op("slice", 1, _slice, ("begins", "ints"), ("ends", "ints"), ("step", "ints")),
-        _op("embedding", 2, _embedding),
-        _op("typecast", 1, _broadcast),
-        _op("assign", 1, _broadcast),
-        _op("to_layout", 1, _broadcast),
-        _op("full", 0, _given, ("shape", "ints"), ("fill_value", "float")),
-        _op("arange", 0, _arange, ("shape", "ints"), ("dim", "int")),
-        _op("empty", 0, _given, ("shape", "ints")),
-    )
-}
+GRAPH_OPS: dict[str, GraphOp] = {row.name: row for row in _ROWS}
+BY_STABLEHLO: dict[str, GraphOp] = {row.stablehlo: row for row in _ROWS if row.stablehlo}
+UNARY = tuple(row.name for row in _ROWS if row.table is _UNARY)
+BINARY = tuple(row.name for row in _ROWS if row.table is _BINARY)
+REDUCTIONS = tuple(row.name for row in _ROWS if row.table is _REDUCTION)

@@ -143,8 +143,7 @@ def _for(node: ast.For) -> Uses:
 
 
 def _while(node: ast.While) -> Uses:
-    inside = uses_of_all(ast.iter_child_nodes(node))
-    return _loop(replace(inside, read_first=inside.mentioned, written_first=NONE))
+    return _loop(uses_of_all([node.test, *node.body, *node.orelse]).perhaps())
 
 
 def _loop(inside: Uses) -> Uses:

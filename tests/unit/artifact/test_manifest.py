@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -76,11 +77,12 @@ def test_nothing_in_the_text_is_the_repr_of_an_object() -> None:
     ("change", "message"),
     [
         (lambda text: text[:-9], "it is not JSON"),
+        (lambda text: "[" * 100_000, "it is not JSON"),
         (lambda text: "[]", "it is not a JSON object"),
         (lambda text: text.replace('"format_version": 1', '"format_version": 3'), "is 3, and not"),
         (lambda text: text.replace('"pyttl"', '"other"'), "it has no 'pyttl'"),
-        (lambda text: text.replace('"thread": "writer"', '"thread": "w"'), "'w' is not a valid"),
-        (lambda text: text.replace('"operand_names": [', '"operand_names": ["x", '), "shorter"),
+        (lambda text: text.replace('"thread": "writer"', '"thread": "w"'), "'w' is not one of"),
+        (lambda text: text.replace('"operand_names": [', '"operand_names": ["x", '), "of the same"),
         (lambda text: text.replace('"math_fidelity"', '"fidelity"'), "fidelity"),
     ],
 )
@@ -103,6 +105,10 @@ TAMPERED: list[tuple[tuple[str | int, ...], Any]] = [
     (("kernels", 0, "tensor_indices"), [{}]),
     (("kernels", 0, "cpp_source"), None),
     (("kernels", 0, "kernel_config", "math_fidelity"), 4),
+    (("kernels", 0, "kernel_config", "type"), "ReaderKernelConfig"),
+    (("cb_configs", 0, "block_count"), 0),
+    (("cb_configs", 0, "total_size"), 7),
+    (("pyttl", "kernels", 0, "thread"), "reader"),
     (("pyttl", "buffers", 0, "unpack_to_dest_fp32"), "no"),
     (("pyttl", "buffers", 0, "name"), -1),
     (("pyttl", "buffers", 0, "span"), [1, 2, 3, 4, 5]),
@@ -133,6 +139,40 @@ def test_a_missing_kernel_is_named(tmp_path: Path) -> None:
     (tmp_path / "kernels" / "write.cpp").unlink()
     with pytest.raises(UsageError, match=r"write\.cpp: No such file"):
         read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "kernels/write.cpp"])
+def test_a_file_that_is_no_text_is_refused(file: str, tmp_path: Path) -> None:
+    write_folder(EVERYTHING, tmp_path)
+    (tmp_path / file).write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(UsageError, match="TTL6004"):
+        read_folder(tmp_path)
+
+
+def test_a_manifest_that_is_damaged_at_random_is_refused_or_read() -> None:
+    generator = random.Random(16)
+    text = json.dumps(to_json(EVERYTHING))
+    values = (None, -1, 2**40, 0.5, "x", [], {}, True, [[0]])
+    read = 0
+    for _ in range(2000):
+        manifest = json.loads(text)
+        place = manifest
+        while True:
+            keys = list(place) if isinstance(place, dict) else range(len(place))
+            key = generator.choice(keys)
+            if not isinstance(place[key], (dict, list)) or not place[key]:
+                break
+            place = place[key]
+        if isinstance(place, dict) and generator.random() < 0.2:
+            del place[key]
+        else:
+            place[key] = generator.choice(values)
+        try:
+            from_json(manifest)
+            read += 1
+        except UsageError as error:
+            assert error.diagnostics[0].code is codes.NOT_AN_ARTIFACT
+    assert read < 1500
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:

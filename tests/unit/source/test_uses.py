@@ -24,7 +24,7 @@ def uses(text: str):
         ("if c: x = 1\nelse: x = 2", {"c"}, {"x"}),
         ("if c: x = 1\nelse: y = x", {"c", "x"}, set()),
         ("for i in n: x = i", {"n"}, set()),
-        ("while c: x = 1", {"c", "x"}, set()),
+        ("while c: x = 1", {"c"}, set()),
         ("with a as b: c = b", {"a"}, {"b", "c"}),
         ("def f(): return x", {"x"}, set()),
         ("del x", {"x"}, set()),
@@ -71,6 +71,7 @@ def test_jumps(text: str, jumps: set[type]) -> None:
 
 
 def test_names_of_functions() -> None:
-    tree = ast.parse("def f(a, *b, c=1, **d):\n    e = 1\n    def g():\n        nonlocal e\n").body[0]
+    text = "def f(a, *b, c=1, **d):\n    e = 1\n    def g():\n        nonlocal e\n"
+    tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
     assert own_names(tree) == {"a", "b", "c", "d", "e", "g"} and shared_names(tree) == {"e"}

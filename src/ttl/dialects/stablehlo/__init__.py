@@ -38,13 +38,13 @@ from .shapes import (
     SliceOp,
     TransposeOp,
 )
-from .text import element_of, ints, shape_of, tensor_type
+from .text import RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
     "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "TT_LANG_TARGET", "UNARY", "BinaryOp",
     "BroadcastInDimOp", "ClampOp", "CompareOp", "ConcatenateOp", "ConstantOp", "ConvertOp",
     "CustomCallOp", "DotGeneralOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IotaOp",
-    "ReduceOp", "ReshapeOp", "SelectOp", "SliceOp", "TransposeOp", "TupleOp", "UnaryOp",
+    "ReduceOp", "ReshapeOp", "RowOp", "SelectOp", "SliceOp", "TransposeOp", "TupleOp", "UnaryOp",
     "element_of", "ints", "make_dialects", "shape_of", "tensor_type",
 ]  # fmt: skip
 

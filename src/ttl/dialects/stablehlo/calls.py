@@ -21,7 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .text import parse_names, parse_signature, print_operands, print_signature, read_op
+from .text import parse_names, parse_signature, print_operands, print_signature, print_type, read_op
 
 TT_LANG_TARGET = "tt.tt_lang_op"
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
@@ -84,9 +84,7 @@ class TupleOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+        print_type(printer, self, self.result.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> TupleOp:

@@ -22,12 +22,17 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ttl.semantics import graph_ops
+from ttl.semantics.graph_ops import BY_STABLEHLO, GRAPH_OPS
+
+from ..graph import Op, op_class
 from .text import (
     PlainOp,
     element_of,
     parse_names,
     print_operands,
     print_signature,
+    print_type,
     read_op,
     shape_of,
 )
@@ -52,31 +57,15 @@ class BinaryOp(PlainOp, ABC):
             raise VerifyException(f"{self.name} has one type for its operands and its result")
 
 
-UNARY_NAMES = (
-    "abs", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log",
-    "log_plus_one", "logistic", "negate", "not", "round_nearest_even", "rsqrt", "sign", "sine",
-    "sqrt", "tan", "tanh",
-)  # fmt: skip
-BINARY_NAMES = (
-    "add", "and", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
-    "subtract", "xor",
-)  # fmt: skip
+def _classes(base: type[Op], dialect: str, rows: Sequence[str]) -> dict[str, type[Op]]:
+    """Operations by name, of those rows of the table that are one operation of the dialect."""
+    names = (GRAPH_OPS[row].stablehlo for row in rows)
+    own = [name for name in names if name.startswith(f"{dialect}.") and " " not in name]
+    return {name.removeprefix(f"{dialect}."): op_class(name, base) for name in own}
 
 
-def _classes(
-    base: type[IRDLOperation], names: Sequence[str], dialect: str = "stablehlo"
-) -> dict[str, Any]:
-    """Operation classes by name; nothing but the name differs."""
-
-    def made(name: str) -> Any:
-        title = "".join(word.capitalize() for word in name.split("_"))
-        return irdl_op_definition(type(f"{title}Op", (base,), {"name": f"{dialect}.{name}"}))
-
-    return {name: made(name) for name in names}
-
-
-UNARY: dict[str, type[UnaryOp]] = _classes(UnaryOp, UNARY_NAMES)
-BINARY: dict[str, type[BinaryOp]] = _classes(BinaryOp, BINARY_NAMES)
+UNARY = _classes(UnaryOp, "stablehlo", graph_ops.UNARY)
+BINARY = _classes(BinaryOp, "stablehlo", graph_ops.BINARY)
 
 
 @irdl_op_definition
@@ -105,7 +94,8 @@ class ClampOp(PlainOp):
             raise VerifyException(f"{self.name} keeps the type of its operand")
 
 
-DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+_COMPARE = "stablehlo.compare "
+DIRECTIONS = tuple(name.removeprefix(_COMPARE) for name in BY_STABLEHLO if _COMPARE in name)
 COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
@@ -175,9 +165,7 @@ class SelectOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list((self.pred.type, self.result.type), printer.print_attribute)
+        print_type(printer, self, self.pred.type, self.result.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> SelectOp:
@@ -204,18 +192,12 @@ class SelectOp(IRDLOperation):
 # chlo ---------------------------------------------------------------------------------------------
 
 
-class ChloUnaryOp(IRDLOperation, ABC):
+class ChloUnaryOp(UnaryOp, ABC):
     """`chlo.erf %0 : type -> type`."""
-
-    operand = operand_def(TensorType)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.operand.type)
+        print_type(printer, self, self.operand.type)
         printer.print_string(" -> ")
         printer.print_attribute(self.result.type)
 
@@ -229,12 +211,5 @@ class ChloUnaryOp(IRDLOperation, ABC):
         result = parser.parse_type()
         return cls.create(operands=[operand], result_types=[result], attributes=attributes)
 
-    def verify_(self) -> None:
-        if self.operand.type != self.result.type:
-            raise VerifyException(f"{self.name} keeps the type of its operand")
 
-
-CHLO_NAMES = (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf", "erfc", "sinh",
-)  # fmt: skip
-CHLO: dict[str, type[ChloUnaryOp]] = _classes(ChloUnaryOp, CHLO_NAMES, "chlo")
+CHLO = _classes(ChloUnaryOp, "chlo", graph_ops.UNARY)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -26,19 +25,18 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .text import (
+    DimOp,
     DimsOp,
     PlainOp,
+    RowOp,
     dims,
     element_of,
     ints,
     parse_dims,
-    parse_names,
-    parse_word,
     print_operands,
     print_signature,
     read_op,
     shape_of,
-    tensor_type,
 )
 
 
@@ -69,64 +67,33 @@ class TransposeOp(DimsOp):
     permutation = prop_def(DenseArrayBase)
     PROPERTY: ClassVar[str] = "permutation"
 
-    def verify_(self) -> None:
-        given = tensor_type(self.operand)
-        if sorted(self.dims) != list(range(len(given.get_shape()))):
-            raise VerifyException(f"{self.name}: {self.dims} is no permutation of its dimensions")
-        shape = [given.get_shape()[d] for d in self.dims]
-        if self.result.type != TensorType(given.element_type, shape):
-            raise VerifyException(f"{self.name} of {given} along {self.dims}")
+    @property
+    def row_attributes(self) -> dict[str, Any]:
+        return {"permutation": list(self.dims)}
 
 
 @irdl_op_definition
-class ReshapeOp(PlainOp):
+class ReshapeOp(PlainOp, RowOp):
     name = "stablehlo.reshape"
     operand = operand_def(TensorType)
     result = result_def(TensorType)
 
-    def verify_(self) -> None:
-        if prod(shape_of(self.operand)) != prod(shape_of(self.result)):
-            raise VerifyException(f"{self.name} keeps the number of elements")
-        if element_of(self.operand) != element_of(self.result):
-            raise VerifyException(f"{self.name} keeps the element type")
+    @property
+    def row_attributes(self) -> dict[str, Any]:
+        return {"shape": list(shape_of(self.result))}
 
 
 @irdl_op_definition
-class ConcatenateOp(IRDLOperation):
-    """`stablehlo.concatenate %0, %1, dim = 0 : (types) -> type`."""
-
+class ConcatenateOp(DimOp):
     name = "stablehlo.concatenate"
     dimension = prop_def(IntegerAttr)
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self)
-        printer.print_string(f", dim = {self.dimension.value.data}")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        names = parse_names(parser)
-        parse_word(parser, "dim")
-        dimension = IntegerAttr(parser.parse_integer(), i64)
-        return read_op(cls, parser, names, {"dimension": dimension})
-
-    def verify_(self) -> None:
-        dimension = self.dimension.value.data
-        shapes = [shape_of(each) for each in self.inputs]
-        wanted = list(shape_of(self.result))
-        if not shapes or not 0 <= dimension < len(wanted):
-            raise VerifyException(f"{self.name} joins tensors along one of their dimensions")
-        joined = list(shapes[0])
-        joined[dimension] = sum(shape[dimension] for shape in shapes)
-        if joined != wanted:
-            raise VerifyException(f"{self.name} of {shapes} gives {joined}")
+    PROPERTY: ClassVar[str] = "dimension"
 
 
 @irdl_op_definition
-class SliceOp(IRDLOperation):
+class SliceOp(RowOp):
     """`stablehlo.slice %0 [0:2, 0:8:2] : (type) -> type`."""
 
     name = "stablehlo.slice"
@@ -135,13 +102,11 @@ class SliceOp(IRDLOperation):
     strides = prop_def(DenseArrayBase)
     operand = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @property
-    def ranges(self) -> list[tuple[int, int, int]]:
-        return list(
-            zip(ints(self.start_indices), ints(self.limit_indices), ints(self.strides), strict=True)
-        )
+    def row_attributes(self) -> dict[str, Any]:
+        lists = (self.start_indices, self.limit_indices, self.strides)
+        return dict(zip(("begins", "ends", "step"), map(list, map(ints, lists)), strict=True))
 
     @classmethod
     def properties_of(cls, ranges: Sequence[tuple[int, int, int]]) -> dict[str, Attribute]:
@@ -151,7 +116,8 @@ class SliceOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        parts = [f"{a}:{b}" if step == 1 else f"{a}:{b}:{step}" for a, b, step in self.ranges]
+        ranges = zip(*self.row_attributes.values(), strict=True)
+        parts = [f"{a}:{b}" if step == 1 else f"{a}:{b}:{step}" for a, b, step in ranges]
         printer.print_string(f" [{', '.join(parts)}]")
         print_signature(printer, self)
 
@@ -168,17 +134,6 @@ class SliceOp(IRDLOperation):
 
         ranges = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one)
         return read_op(cls, parser, names, cls.properties_of(ranges))
-
-    def verify_(self) -> None:
-        given = shape_of(self.operand)
-        ranges = self.ranges
-        if len(ranges) != len(given):
-            raise VerifyException(f"{self.name} has one range for each dimension")
-        for (start, limit, step), size in zip(ranges, given, strict=True):
-            if not (0 <= start <= limit <= size and step >= 1):
-                raise VerifyException(f"{self.name}: {start}:{limit}:{step} of {size}")
-        if shape_of(self.result) != tuple(-(-(b - a) // step) for a, b, step in ranges):
-            raise VerifyException(f"{self.name} of {given} gives another shape")
 
 
 _GATHER_LISTS = (
@@ -294,26 +249,14 @@ class GatherOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IotaOp(IRDLOperation):
-    """`stablehlo.iota dim = 0 : type`: each element is its position along one dimension."""
+class IotaOp(DimOp):
+    """Each element is its position along one dimension."""
 
     name = "stablehlo.iota"
     iota_dimension = prop_def(IntegerAttr)
     result = result_def(TensorType)
-    traits = traits_def(Pure())
+    PROPERTY: ClassVar[str] = "iota_dimension"
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" dim = {self.iota_dimension.value.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        parse_word(parser, "dim")
-        dimension = IntegerAttr(parser.parse_integer(), i64)
-        return read_op(cls, parser, (), {"iota_dimension": dimension})
-
-    def verify_(self) -> None:
-        if not 0 <= self.iota_dimension.value.data < len(shape_of(self.result)):
-            raise VerifyException(f"{self.name}: a dimension that the result does not have")
+    @property
+    def row_attributes(self) -> dict[str, Any]:
+        return {"shape": list(shape_of(self.result)), "dim": self.dim}

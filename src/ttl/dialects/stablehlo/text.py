@@ -6,12 +6,22 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerType, TensorType, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.semantics.graph_ops import BY_STABLEHLO
 
 Dims = DenseArrayBase[IntegerType]
 
@@ -48,6 +58,13 @@ def print_signature(printer: Printer, op: Operation) -> None:
     printer.print_operation_type(op)
 
 
+def print_type(printer: Printer, op: Operation, *types: Attribute) -> None:
+    """Attributes, and fewer types than a signature has."""
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_list(types, printer.print_attribute)
+
+
 def print_dims(printer: Printer, values: Sequence[int]) -> None:
     printer.print_string(f"[{', '.join(map(str, values))}]")
 
@@ -63,9 +80,12 @@ def parse_word(parser: Parser, word: str) -> None:
     parser.parse_punctuation("=")
 
 
-def parse_names(parser: Parser) -> list[UnresolvedOperand]:
+def parse_names(parser: Parser, at_least: int = 1) -> list[UnresolvedOperand]:
     """Operands up to what is no operand, as in `%0, %1, dims = [0]`."""
-    found = [parser.parse_unresolved_operand()]
+    first = parser.parse_optional_unresolved_operand() if at_least == 0 else None
+    if first is None and at_least == 0:
+        return []
+    found = [first or parser.parse_unresolved_operand()]
     while parser.parse_optional_punctuation(",") is not None:
         operand = parser.parse_optional_unresolved_operand()
         if operand is None:
@@ -120,9 +140,7 @@ class PlainOp(IRDLOperation, ABC):
         print_operands(printer, self)
         types = {value.type for value in (*self.operands, *self.results)}
         if len(types) == 1:
-            printer.print_op_attributes(self.attributes)
-            printer.print_string(" : ")
-            printer.print_attribute(types.pop())
+            print_type(printer, self, types.pop())
         else:
             print_signature(printer, self)
 
@@ -131,10 +149,65 @@ class PlainOp(IRDLOperation, ABC):
         return read_op(cls, parser, parse_names(parser))
 
 
-class DimsOp(IRDLOperation, ABC):
-    """`stablehlo.transpose %0, dims = [1, 0] : (type) -> type`."""
+class RowOp(IRDLOperation, ABC):
+    """An operation that is a row of the table of graph operations, whose rule its shape follows."""
 
     traits = traits_def(Pure())
+
+    @property
+    def row_attributes(self) -> dict[str, Any]:
+        """The attributes of the row."""
+        return {}
+
+    def verify_(self) -> None:
+        shapes = [shape_of(each) for each in self.operands]
+        try:
+            wanted = BY_STABLEHLO[self.name].shape(shapes, self.row_attributes)
+        except ValueError as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        (result,) = self.results
+        elements = {element_of(each) for each in (*self.operands, result)}
+        if shape_of(result) != wanted or len(elements) != 1:
+            raise VerifyException(f"{self.name} gives {wanted} and keeps the element type")
+
+
+class DimOp(RowOp, ABC):
+    """`stablehlo.concatenate %0, %1, dim = 0 : (types) -> type`, or `dim = 0 : type`."""
+
+    PROPERTY: ClassVar[str]
+
+    @classmethod
+    def of(cls, operands: Sequence[SSAValue], dim: int, result: TensorType[Any]) -> Any:
+        properties = {cls.PROPERTY: IntegerAttr(dim, i64)}
+        return cls.create(operands=operands, result_types=[result], properties=properties)
+
+    @property
+    def dim(self) -> int:
+        return cast(IntegerAttr, self.properties[self.PROPERTY]).value.data
+
+    @property
+    def row_attributes(self) -> dict[str, Any]:
+        return {"dim": self.dim}
+
+    def print(self, printer: Printer) -> None:
+        if not self.operands:
+            printer.print_string(f" dim = {self.dim}")
+            print_type(printer, self, self.results[0].type)
+            return
+        print_operands(printer, self)
+        printer.print_string(f", dim = {self.dim}")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        names = parse_names(parser, at_least=0)
+        parse_word(parser, "dim")
+        return read_op(cls, parser, names, {cls.PROPERTY: IntegerAttr(parser.parse_integer(), i64)})
+
+
+class DimsOp(RowOp, ABC):
+    """`stablehlo.transpose %0, dims = [1, 0] : (type) -> type`."""
+
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     PROPERTY: ClassVar[str]

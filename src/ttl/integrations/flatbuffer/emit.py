@@ -25,7 +25,6 @@ from ttl.dialects.graph import MathOp, from_attribute, shape_of
 from ttl.semantics.dtypes import DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
-from .op_tables import OP_TABLES
 from .schema import SCHEMA_REVISION, VERSION
 from .writer import Unwritable, write_binary
 
@@ -107,16 +106,15 @@ class _Program:
         raise _not_lowered(message, help_text)
 
     def _math(self, op: MathOp) -> dict[str, Any]:
-        name = op.ENTRY.name
-        form, values = OP_TABLES[name], op.values()
-        fields: dict[str, Any] = {"type": name} if form.has_type else {}
-        operands = [self.tensor(each) for each in op.inputs]
-        if form.operands == ("inputs",):
-            fields["inputs"] = operands
-        else:
-            fields |= zip(form.operands, operands, strict=True)
-        fields |= {attribute: values[attribute] for attribute in form.attributes}
-        return {form.table: {**fields, "out": self.tensor(op.result)}}
+        row, values = op.ENTRY, op.values()
+        table = row.table
+        operands: list[Any] = [self.tensor(each) for each in op.inputs]
+        if table.operands == ("inputs",):
+            operands = [operands]
+        fields: dict[str, Any] = {"type": row.name} if table.kinds else {}
+        fields |= zip(table.operands, operands, strict=True)
+        fields |= {attribute: values[attribute] for attribute, _ in row.wire_attributes}
+        return {table.name: {**fields, "out": self.tensor(op.result)}}
 
     def _semaphore(self, op: ttnn.CreateGlobalSemaphoreOp) -> dict[str, Any]:
         return {

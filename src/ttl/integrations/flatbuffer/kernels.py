@@ -20,14 +20,17 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
+    Part,
     Semaphore,
     ThreadKind,
+    blocks_of,
+    check_fits,
     check_includes,
 )
 from ttl.target import TARGETS, Target
 from ttl.target import load as load_target
 
-from .debug import Debug
+from .debug import Debug, identifier, name
 from .program import GenericStep, TensorDescription, rectangles
 from .reader import Malformed
 
@@ -47,6 +50,10 @@ def compiled_operations(
         what = "global semaphores" if step.semaphores else "semaphores between rectangles of cores"
         raise Malformed(f"{what} are not known to this runtime")
     operation = _Reader(step.program, tensors, debug, target).operation(cores[0])
+    try:
+        check_fits(operation, target)
+    except ValueError as error:
+        raise Malformed(str(error)) from None
     check_includes(operation)
     return [replace(operation, core_range=corners) for corners in cores]
 
@@ -111,13 +118,10 @@ class _Reader:
             self._kernel(value, position, buffers)
             for position, value in enumerate(self.program["kernels"])
         )
-        threads = [kernel.thread for kernel in kernels]
-        if len(set(threads)) != len(threads):
-            raise Malformed("two kernels for the same processor")
         return CompiledOperation(
-            name=self.debug.text(("name",), "generic"),
+            name=self.debug.at(("name",), name, "generic"),
             target=self.target.name,
-            device_api=self.debug.text(("device_api",), self.target.device_api),
+            device_api=self.debug.at(("device_api",), name, self.target.device_api),
             kernels=kernels,
             buffers=buffers,
             operands=tuple(
@@ -130,7 +134,7 @@ class _Reader:
         )
 
     def _operand_count(self) -> int:
-        """Tensors with accessors. Behind them may be the scratch memory of pipes, in L1."""
+        """Tensors with accessors. After them may be the scratch memory of pipes, in L1."""
         counts = {
             sum(kind == "KernelArgTensorAccessorArgs" for kind, _ in arguments)
             for arguments in (_arguments(_list(k["ct_args"])) for k in self.program["kernels"])
@@ -155,17 +159,17 @@ class _Reader:
         addressed = self._addressed(_arguments(_list(value["common_rt_args"])))
         own = tuple(index for index in addressed if index < self.operands)
         extra: dict[str, Any] = {"uses_pipe_scratch": True} if own != addressed else {}
-        path = ("kernels", position)
+        path, at = ("kernels", position), self.debug.at
         return Kernel(
-            name=self.debug.identifier((*path, "name"), f"kernel_{position}"),
+            name=at((*path, "name"), identifier, f"kernel_{position}"),
             thread=thread,
             cpp_source=value["source"],
             tensor_indices=own,
             config=_compute_config(config) if thread is ThreadKind.COMPUTE else None,
-            source_map=self.debug.source_map((*path, "source_map")),
-            runtime_arg_names=self.debug.texts((*path, "runtime_arg_names")),
+            source_map=at((*path, "source_map"), Part.source_map, ()),
+            runtime_arg_names=at((*path, "runtime_arg_names"), Part.texts, ()),
             runtime_args=tuple(_core_arguments(each) for each in value["rt_args"]),
-            signposts=self.debug.pairs((*path, "signposts")),
+            signposts=at((*path, "signposts"), Part.named, ()),
             **extra,
         )
 
@@ -207,12 +211,7 @@ class _Reader:
     def _buffers(self) -> tuple[Buffer, ...]:
         wide = self._wide_buffers()
         values = enumerate(self.program["cbs"])
-        buffers = tuple(_buffer(value, position, self.debug, wide) for position, value in values)
-        indices = [buffer.index for buffer in buffers]
-        limit = self.target.dataflow_buffers
-        if len(set(indices)) != len(indices) or any(index >= limit for index in indices):
-            raise Malformed(f"{indices} are not numbers of circular buffers of {self.target.name}")
-        return buffers
+        return tuple(_buffer(value, position, self.debug, wide) for position, value in values)
 
     def _wide_buffers(self) -> set[int]:
         """Those whose tiles the unpacker writes to DST in 32 bits."""
@@ -226,10 +225,7 @@ class _Reader:
 
     def _semaphores(self) -> tuple[Semaphore, ...]:
         values = self.program["semaphores"]
-        found = tuple(Semaphore(each["id"], each["initial_value"]) for each in values)
-        if any(each.index >= self.target.semaphores for each in found):
-            raise Malformed(f"{self.target.name} has {self.target.semaphores} semaphores")
-        return found
+        return tuple(Semaphore(each["id"], each["initial_value"]) for each in values)
 
 
 def _compute_config(value: Mapping[str, Any]) -> ComputeConfig:
@@ -252,23 +248,23 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
     if len(value["formats"]) != 1:
         raise Malformed("a circular buffer with several formats is not known to this runtime")
     (form,) = value["formats"]
-    page, total = form["page_size"], value["total_size"]
+    page, path = form["page_size"], ("buffers", position)
     if form["dtype"] not in PAGE_BYTES:
         raise Malformed(f"buffers of {form['dtype']} are not known to this runtime")
-    if not page or not total or total % page:
-        raise Malformed(f"a circular buffer of {total} bytes in pages of {page}")
-    pages = total // page
-    count = debug.number(("buffers", position, "block_count"), 1)
-    count = count if pages % count == 0 else 1
+    given = debug.at((*path, "block_count"), Part.positive, 1)
+    try:
+        tiles, count = blocks_of(value["total_size"], page, given)
+    except ValueError as error:
+        raise Malformed(str(error)) from None
     return Buffer(
-        name=debug.text(("buffers", position, "name"), f"buffer_{form['buffer_index']}"),
+        name=debug.at((*path, "name"), name, f"buffer_{form['buffer_index']}"),
         index=form["buffer_index"],
         data_format=form["dtype"],
-        block_tiles=pages // count,
+        block_tiles=tiles,
         block_count=count,
         unpack_to_dest_fp32=form["buffer_index"] in wide,
-        span=debug.span(("buffers", position, "span")),
-        compiler_allocated=debug.flag(("buffers", position, "compiler_allocated")),
+        span=debug.at((*path, "span"), Part.span, None),
+        compiler_allocated=debug.at((*path, "compiler_allocated"), Part.flag, False),
         row_bytes=None if page == PAGE_BYTES[form["dtype"]] else page,
     )
 

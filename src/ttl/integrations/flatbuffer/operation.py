@@ -32,7 +32,7 @@ def compile_operation(function: Callable[..., object], specs: Sequence[TensorSpe
 
 
 def _graph(compiled: CompiledOperation, specs: Sequence[TensorSpec]) -> ModuleOp:
-    """StableHLO with one call, as PyTorch's road has it."""
+    """StableHLO with one call, as tt_torch emits it."""
     types = [f"tensor<{'x'.join(map(str, spec.shape))}x{spec.dtype.mlir}>" for spec in specs]
     *inputs, output = types
     names = [f"%arg{n}" for n in range(len(inputs))]

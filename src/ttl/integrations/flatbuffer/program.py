@@ -1,4 +1,4 @@
-"""What a flatbuffer says, as values that are checked: a program that can be run.
+"""What is in a flatbuffer, as values that are checked: a program that can be run.
 
 Tensors are known by their ids. Every step uses tensors that exist at that point, gives what its
 operation gives for their shapes, and all tensors that exist at one time fit in a chip's memory.
@@ -27,10 +27,10 @@ from ttl.ttnn.memory_config import (
 )
 from ttl.ttnn.sharding import check_memory_config, padded_shape
 
-from .op_tables import OP_NAMES, OP_TABLES
 from .reader import Malformed
 
 MAX_RANK = 12
+_ROWS = {op.table.name: op for op in GRAPH_OPS.values() if not op.table.kinds}
 _FORMATS = {dtype.data_format: dtype for dtype in DTYPES.values()}
 _BUFFER_TYPES = {"DRAM": BufferType.DRAM, "SystemMemory": BufferType.DRAM, "L1": BufferType.L1}
 _MEMORY_LAYOUTS = {
@@ -160,19 +160,17 @@ class _ProgramReader:
         output = self.tensor(fields["out"])
         if table == "ConstantOp":
             return self._constant(fields["data"], output)
-        name = fields["type"] if "type" in fields else OP_NAMES[table]
-        form = OP_TABLES[name]
-        given = (
-            fields["inputs"] if form.operands == ("inputs",) else [fields[f] for f in form.operands]
-        )
+        row = GRAPH_OPS[fields["type"]] if "type" in fields else _ROWS[table]
+        operands = row.table.operands
+        given = fields["inputs"] if operands == ("inputs",) else [fields[f] for f in operands]
         inputs = tuple(self.tensor(each) for each in given)
-        attributes = {attribute: fields[attribute] for attribute in form.attributes}
         shape = self.tensors[output].shape
-        attributes |= {"shape": shape} if ("shape", "ints") in GRAPH_OPS[name].attributes else {}
-        found = GRAPH_OPS[name].result_shape([self.tensors[i].shape for i in inputs], attributes)
+        values = {**fields, "shape": shape}
+        attributes = {name: values[name] for name, _ in row.attributes}
+        found = row.result_shape([self.tensors[i].shape for i in inputs], attributes)
         if found != shape:
-            raise Malformed(f"{name} gives a tensor of shape {found}, not {shape}")
-        return Step(name, inputs, output, attributes)
+            raise Malformed(f"{row.name} gives a tensor of shape {found}, not {shape}")
+        return Step(row.name, inputs, output, attributes)
 
     def _constant(self, data: bytes, output: int) -> Step:
         described = self.tensors[output]

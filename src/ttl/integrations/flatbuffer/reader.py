@@ -24,7 +24,7 @@ from .schema import (
 
 
 class Malformed(ValueError):
-    """The bytes are not what they should be; the text says what is wrong."""
+    """The bytes are not what they should be; the text reports what is wrong."""
 
 
 def read_binary(data: bytes) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def read_binary(data: bytes) -> dict[str, Any]:
     if data[4:8] != IDENTIFIER:
         raise Malformed("the file does not have the identifier TTNN")
     reader = _Reader(data)
-    return reader.table("TTNNBinary", reader.behind(0))
+    return reader.table("TTNNBinary", reader.follow(0))
 
 
 # How much larger a file may be than its bytes when shared tables are counted wherever they stand;
@@ -55,7 +55,7 @@ class _Reader:
             raise Malformed(f"byte {position} is outside of the {len(self.data)} bytes of the file")
         return struct.unpack_from(f"<{form}", self.data, position)[0]
 
-    def behind(self, position: int) -> int:
+    def follow(self, position: int) -> int:
         """Where the offset at a position leads to."""
         return position + int(self.number("uint", position))
 
@@ -100,10 +100,10 @@ class _Reader:
         if is_inline(type):
             return self._inline(type, place)
         if type == "string":
-            return self._string(self.behind(place))
+            return self._string(self.follow(place))
         if type.startswith("["):
-            return self._vector(type[1:-1], self.behind(place))
-        return self.table(type, self.behind(place))
+            return self._vector(type[1:-1], self.follow(place))
+        return self.table(type, self.follow(place))
 
     def _inline(self, type: str, position: int) -> Any:
         if type in STRUCTS:
@@ -137,25 +137,25 @@ class _Reader:
         places = range(start, start + count * size, size)
         if is_inline(element):
             return [self._inline(element, place) for place in places]
-        return [self.table(element, self.behind(place)) for place in places]
+        return [self.table(element, self.follow(place)) for place in places]
 
     def _union(self, type: str, tag: int | None, value: int | None) -> dict[str, Any] | None:
         number = 0 if tag is None else int(self.number("ubyte", tag))
         if number == 0 or value is None:
             return None
         member = _member(type, number)
-        return {member: self.table(member, self.behind(value))}
+        return {member: self.table(member, self.follow(value))}
 
     def _unions(self, type: str, tags: int | None, values: int | None) -> list[dict[str, Any]]:
         if tags is None or values is None:
             return []
-        numbers = self._vector("ubyte", self.behind(tags))
-        count, start = self._take(self.behind(values), 4)
+        numbers = self._vector("ubyte", self.follow(tags))
+        count, start = self._take(self.follow(values), 4)
         if count != len(numbers):
             raise Malformed(f"{len(numbers)} tags of {type} for {count} values")
         members = [_member(type, number) for number in numbers]
         return [
-            {member: self.table(member, self.behind(start + 4 * position))}
+            {member: self.table(member, self.follow(start + 4 * position))}
             for position, member in enumerate(members)
         ]
 

@@ -176,14 +176,14 @@ def _tensor(value: Any, described: TensorDescription, device: Device, name: str 
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
     if not described.dtype.is_float:
         _check_range(value, described, name)
-    made: Tensor = make(
+    tensor: Tensor = make(
         value,
         dtype=described.dtype,
         layout=described.layout,
         device=device,
         memory_config=described.memory_config,
     )
-    return made
+    return tensor
 
 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
@@ -192,7 +192,7 @@ def _check_range(value: Any, described: TensorDescription, name: str) -> None:
     """
     values = np.asarray(value)
     limits = np.iinfo(described.dtype.name)
-    if values.dtype.kind not in "biuf":  # no numbers, which is said where they are taken over
+    if values.dtype.kind not in "biuf":  # no numbers, which is reported where they are taken over
         return
     if values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values)):
         raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype.name} is")
@@ -209,12 +209,12 @@ def _wrong_input(message: str) -> UsageError:
 
 def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: Device) -> Tensor:
     inputs = [pool[each] for each in step.inputs]
-    made = _function(step, out, device)(*inputs)
-    if made.dtype is not out.dtype:
-        made = ttnn.typecast(made, out.dtype)
-    if made.layout is not out.layout or made.memory_config != out.memory_config:
-        made = ttnn.to_layout(made, out.layout, memory_config=out.memory_config)
-    return made
+    result = _function(step, out, device)(*inputs)
+    if result.dtype is not out.dtype:
+        result = ttnn.typecast(result, out.dtype)
+    if result.layout is not out.layout or result.memory_config != out.memory_config:
+        result = ttnn.to_layout(result, out.layout, memory_config=out.memory_config)
+    return result
 
 
 def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:

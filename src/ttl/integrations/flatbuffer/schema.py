@@ -1,8 +1,9 @@
-"""The flatbuffer's schema as data, read by the writer, the reader and docs/reference/flatbuffer.md.
+"""The flatbuffer's schema, read by the writer, the reader and docs/reference/flatbuffer.md.
 
-A field is `(name, type)` or `(name, type, default)`; its slot is its position, and a union takes
-two: its tag, then its value. `[T]` is a vector. Values are dicts by field name, a member of a union
-is a dict with one key, an element of an enum is its name.
+It is written in the language of flatc. The slot of a field is its position, and a union takes two:
+its tag, then its value. Values are dicts by field name, a member of a union is a dict with one key,
+an element of an enum is its name. The graph operations have their tables and numbers from
+semantics/graph_ops.py.
 
 TTNN tables and tags of tt-mlir are kept where public notes give them: UPSTREAM says which. The rest
 is ours, with tags from OWN_TAGS on, which tt-mlir does not use.
@@ -10,267 +11,189 @@ is ours, with tags from OWN_TAGS on, which tt-mlir does not use.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
-from ttl.semantics.graph_ops import BINARY, REDUCTIONS, UNARY
+from ttl.semantics.graph_ops import GRAPH_OPS, GraphOp
 
 IDENTIFIER = b"TTNN"
 SCHEMA_REVISION = "tt-mlir 19c86fca4"  # the tags of unions move between its commits
 OWN_TAGS = 200
 VERSION = {"major": 0, "minor": 1, "patch": 0}  # of the program as a whole: ours
 
-Field = tuple[str, str] | tuple[str, str, str | int]
-
 SCALARS: dict[str, tuple[str, int]] = {  # the name in struct, and the size
     "bool": ("?", 1), "ubyte": ("B", 1), "ushort": ("H", 2), "uint": ("I", 4), "ulong": ("Q", 8),
     "int": ("i", 4), "long": ("q", 8), "double": ("d", 8),
 }  # fmt: skip
 
-STRUCTS: dict[str, tuple[tuple[str, str], ...]] = {
-    "Version": (("major", "ushort"), ("minor", "ushort"), ("patch", "uint")),
-    "Dim2d": (("y", "int"), ("x", "int")),
-    "CoreCoord": (("x", "ulong"), ("y", "ulong")),
-    "CoreRange": (("start_coord", "CoreCoord"), ("end_coord", "CoreCoord")),
+SCHEMA = """
+enum DataType: ushort {
+  Float32 = 0, Float16 = 1, BFloat16 = 2, BFP_Float8 = 3, BFP_BFloat8 = 4, BFP_Float4 = 5,
+  BFP_BFloat4 = 6, BFP_Float2 = 7, BFP_BFloat2 = 8, UInt32 = 9, UInt16 = 10, UInt8 = 11,
+  Int32 = 12
+}
+enum SourceType: ubyte { FILE_PATH = 0, SOURCE_CODE = 1 }
+enum CoreType: ubyte { WORKER = 0, ETH = 1 }
+enum OOBVal: ushort { Undef = 0, Zero = 1, One = 2, Inf = 3, NegInf = 4 }
+enum StorageType: ushort { Host = 0, Device = 1 }
+enum ShardStatus: ushort { Unsharded = 0, Presharded = 1 }
+enum BufferType: ushort { DRAM = 0, L1 = 1, SystemMemory = 2 }
+enum TensorMemoryLayout: ushort {
+  Interleaved = 0, HeightSharded = 2, WidthSharded = 3, BlockSharded = 4
+}
+enum ShardOrientation: ubyte { RowMajor = 0, ColMajor = 1 }
+enum MathFidelity: ubyte { LoFi = 0, HiFi2 = 2, HiFi3 = 3, HiFi4 = 4 }
+enum UnpackToDestMode: ubyte { Default = 0, UnpackToDestFp32 = 1 }
+struct Version { major: ushort; minor: ushort; patch: uint; }
+struct Dim2d { y: int; x: int; }
+struct CoreCoord { x: ulong; y: ulong; }
+struct CoreRange { start_coord: CoreCoord; end_coord: CoreCoord; }
+union OpType {
+  DeallocateOp = 29, FromDeviceOp = 48, GenericOp = 52, GetDeviceOp = 53, ToDeviceOp = 110,
+  ToMemoryConfigOp = 112, CreateGlobalSemaphoreOp = 128, ConstantOp = 209
+}
+union ProgramKind { ProgramDescriptor = 1, MeshProgramDescriptor = 2 }
+union KernelConfig {
+  ComputeKernelConfig = 1, DataMovementKernelConfig = 2, ReaderKernelConfig = 3,
+  WriterKernelConfig = 4
+}
+union KernelArgType {
+  KernelArgCBBufferIndex = 1, KernelArgBufferAddress = 2, KernelArgBufferAddressOfTensor = 3,
+  KernelArgSemaphoreAt = 4, KernelArgNamedArgument = 5, KernelArgGlobalSemaphore = 6,
+  KernelArgScalar = 7, KernelArgTensorAccessorArgs = 8
+}
+union ArgRef { GlobalSemaphoreRef = 1 }
+
+// Programs
+table TTNNBinary {
+  version: Version; schema_hash: string; ttmlir_git_hash: string; system_desc: Nothing;
+  mlir: MLIR; programs: [Program];
+}
+table MLIR { name: string; source: string; }
+table Program {
+  name: string; inputs: [TensorRef]; outputs: [TensorRef]; operations: [Operation];
+  dylibs: [Nothing]; debug_info: Nothing; private: bool; mesh_shape: Dim2d;
+  semaphore_inputs: [GlobalSemaphoreRef];
+}
+table Nothing {}
+table Operation { type: OpType; debug_info: string; loc_info: string; }
+
+// Tensors
+table TensorRef { global_id: uint; desc: TensorDesc; }
+table TensorDesc {
+  shape: [int]; mesh_shape: [int]; layout: LayoutDesc; shard_status: ShardStatus;
+  local_shape: [int];
+}
+table LayoutDesc { oob_val: OOBVal; memory_desc: MemoryDesc; }
+table MemoryDesc {
+  storage_type: StorageType; tile_shape: Dim2d; data_type: DataType; memory_config: MemoryConfig;
+}
+table MemoryConfig {
+  tensor_memory_layout: TensorMemoryLayout; buffer_type: BufferType; shard_spec: ShardSpec;
+  nd_shard_spec: Nothing;
+}
+table ShardSpec { core_range_set: CoreRangeSet; shape: [int]; orientation: ShardOrientation; }
+table CoreRangeSet { core_ranges: [CoreRange]; }
+table GlobalSemaphoreRef { global_id: uint; }
+
+// Kernels
+table GenericOp { io_tensors: [TensorRef]; additional_args: [ArgRef]; program: ProgramKind; }
+table ProgramDescriptor {
+  kernels: [KernelDescriptor]; semaphores: [SemaphoreDescriptor]; cbs: [KernelCBDescriptor];
+}
+table MeshProgramDescriptor {}
+table KernelDescriptor {
+  source: string; source_type: SourceType = SOURCE_CODE; config: KernelConfig;
+  core_ranges: CoreRangeSet; ct_args: KernelArgs; rt_args: [CoreArgs];
+  common_rt_args: KernelArgs;
+}
+table KernelArgs { args: [KernelArg]; }
+table CoreArgs { core_coord: CoreCoord; args: [KernelArg]; }
+table KernelArg { arg: KernelArgType; }
+table KernelArgCBBufferIndex { buffer_index: uint; }
+table KernelArgBufferAddress { buffer_address: uint; }
+table KernelArgBufferAddressOfTensor { tensor_idx: uint; }
+table KernelArgSemaphoreAt { semaphore_idx: uint; }
+table KernelArgNamedArgument { name: string; value: uint; }
+table KernelArgGlobalSemaphore { global_semaphore_index: uint; }
+table KernelArgScalar { value: uint; }
+table KernelArgTensorAccessorArgs { operand_index: uint; }
+table ComputeKernelConfig {
+  math_fidelity: MathFidelity; fp32_dest_acc_en: bool; dst_full_sync_en: bool;
+  unpack_to_dest_modes: [UnpackToDestMode]; bfp8_pack_precise: bool; math_approx_mode: bool;
+}
+table DataMovementKernelConfig {}
+table ReaderKernelConfig {}
+table WriterKernelConfig {}
+table KernelCBDescriptor {
+  total_size: uint; core_range: CoreRangeSet; formats: [KernelCBFormat]; buffer: Nothing;
+}
+table KernelCBFormat { buffer_index: uint; dtype: DataType; page_size: uint; }
+table SemaphoreDescriptor {
+  id: uint; core_type: CoreType; core_ranges: CoreRangeSet; initial_value: uint;
+}
+table CreateGlobalSemaphoreOp {
+  core_ranges: CoreRangeSet; initial_value: uint; out: GlobalSemaphoreRef;
 }
 
+// Calls of ttnn; the first four are known only by their names, and not run
+table FromDeviceOp {}
+table GetDeviceOp {}
+table ToDeviceOp {}
+table ToMemoryConfigOp {}
+table DeallocateOp { in: TensorRef; }
+table ConstantOp { data: [ubyte]; out: TensorRef; }
+"""
 
-def _numbered(*names: str) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names)}
+Field = tuple[str, str] | tuple[str, str, str]
+_ATTRIBUTE_TYPES = {"int": "int", "ints": "[int]", "bool": "bool", "float": "double"}
 
 
+def _declared(keyword: str) -> list[tuple[str, str, list[str]]]:
+    """(name, width, members) of everything that the text declares with a keyword."""
+    found = re.findall(rf"^{keyword} (\w+)(?:: (\w+))? {{([^}}]*)}}", SCHEMA, re.MULTILINE)
+    split = re.compile("[;,]")
+    return [(name, width, [e.strip() for e in split.split(body) if e.strip()])
+            for name, width, body in found]  # fmt: skip
+
+
+def _numbers(members: list[str]) -> dict[str, int]:
+    pairs = (member.split(" = ") for member in members)
+    return {name: int(number) for name, number in pairs}
+
+
+def _field(text: str) -> Field:
+    name, type, *default = re.split(": | = ", text)
+    return (name, type, default[0]) if default else (name, type)
+
+
+def _operation_fields(op: GraphOp) -> tuple[Field, ...]:
+    kind = [("type", op.table.kinds)] if op.table.kinds else []
+    type = "[TensorRef]" if op.table.operands == ("inputs",) else "TensorRef"
+    operands = [(field, type) for field in op.table.operands]
+    attributes = [(name, _ATTRIBUTE_TYPES[kind]) for name, kind in op.wire_attributes]
+    return (*kind, *operands, *attributes, ("out", "TensorRef"))
+
+
+def _kinds(enum: str) -> dict[str, int]:
+    return {op.name: op.wire for op in GRAPH_OPS.values() if op.table.kinds == enum}
+
+
+_KINDS = sorted({op.table.kinds for op in GRAPH_OPS.values()} - {""})
 ENUMS: dict[str, tuple[str, dict[str, int]]] = {
-    "DataType": (
-        "ushort",
-        _numbered(
-            "Float32", "Float16", "BFloat16", "BFP_Float8", "BFP_BFloat8", "BFP_Float4",
-            "BFP_BFloat4", "BFP_Float2", "BFP_BFloat2", "UInt32", "UInt16", "UInt8", "Int32",
-        ),
-    ),
-    "SourceType": ("ubyte", _numbered("FILE_PATH", "SOURCE_CODE")),
-    "CoreType": ("ubyte", _numbered("WORKER", "ETH")),
-    "OOBVal": ("ushort", _numbered("Undef", "Zero", "One", "Inf", "NegInf")),
-    "StorageType": ("ushort", _numbered("Host", "Device")),
-    "ShardStatus": ("ushort", _numbered("Unsharded", "Presharded")),
-    "BufferType": ("ushort", _numbered("DRAM", "L1", "SystemMemory")),
-    "TensorMemoryLayout": (
-        "ushort",
-        {"Interleaved": 0, "HeightSharded": 2, "WidthSharded": 3, "BlockSharded": 4},
-    ),
-    "ShardOrientation": ("ubyte", _numbered("RowMajor", "ColMajor")),
-    "MathFidelity": ("ubyte", {"LoFi": 0, "HiFi2": 2, "HiFi3": 3, "HiFi4": 4}),
-    "UnpackToDestMode": ("ubyte", _numbered("Default", "UnpackToDestFp32")),
-    "UnaryKind": ("uint", _numbered(*UNARY)),
-    "BinaryKind": ("uint", _numbered(*BINARY)),
-    "ReductionKind": ("uint", _numbered(*REDUCTIONS)),
-}  # fmt: skip
-
-UNIONS: dict[str, dict[str, int]] = {
-    "OpType": {
-        "DeallocateOp": 29,
-        "EltwiseBinaryOp": 36,
-        "EltwiseUnaryOp": 40,
-        "EmptyOp": 43,
-        "FromDeviceOp": 48,
-        "FullOp": 49,
-        "GenericOp": 52,
-        "GetDeviceOp": 53,
-        "MatmulOp": 62,
-        "ToDeviceOp": 110,
-        "ToLayoutOp": 111,
-        "ToMemoryConfigOp": 112,
-        "TypecastOp": 114,
-        "CreateGlobalSemaphoreOp": 128,
-        "WhereOp": OWN_TAGS,
-        "ReductionOp": OWN_TAGS + 1,
-        "ReshapeOp": OWN_TAGS + 2,
-        "ExpandOp": OWN_TAGS + 3,
-        "PermuteOp": OWN_TAGS + 4,
-        "ConcatOp": OWN_TAGS + 5,
-        "SliceOp": OWN_TAGS + 6,
-        "AssignOp": OWN_TAGS + 7,
-        "ArangeOp": OWN_TAGS + 8,
-        "ConstantOp": OWN_TAGS + 9,
-        "EmbeddingOp": OWN_TAGS + 10,
-    },
-    "ProgramKind": {"ProgramDescriptor": 1, "MeshProgramDescriptor": 2},
-    "KernelConfig": {
-        "ComputeKernelConfig": 1,
-        "DataMovementKernelConfig": 2,
-        "ReaderKernelConfig": 3,
-        "WriterKernelConfig": 4,
-    },
-    "KernelArgType": {
-        "KernelArgCBBufferIndex": 1,
-        "KernelArgBufferAddress": 2,
-        "KernelArgBufferAddressOfTensor": 3,
-        "KernelArgSemaphoreAt": 4,
-        "KernelArgNamedArgument": 5,
-        "KernelArgGlobalSemaphore": 6,
-        "KernelArgScalar": 7,
-        "KernelArgTensorAccessorArgs": 8,
-    },
-    "ArgRef": {"GlobalSemaphoreRef": 1},
+    **{name: (width, _numbers(members)) for name, width, members in _declared("enum")},
+    **{name: ("uint", _kinds(name)) for name in _KINDS},
 }
-
+STRUCTS: dict[str, tuple[tuple[str, str], ...]] = {
+    name: tuple(_field(each)[:2] for each in members) for name, _, members in _declared("struct")
+}
+UNIONS: dict[str, dict[str, int]] = {
+    name: _numbers(members) for name, _, members in _declared("union")
+}
+UNIONS["OpType"] |= {op.table.name: op.table.tag for op in GRAPH_OPS.values()}
 TABLES: dict[str, tuple[Field, ...]] = {
-    "TTNNBinary": (
-        ("version", "Version"),
-        ("schema_hash", "string"),
-        ("ttmlir_git_hash", "string"),
-        ("system_desc", "Nothing"),
-        ("mlir", "MLIR"),
-        ("programs", "[Program]"),
-    ),
-    "MLIR": (("name", "string"), ("source", "string")),
-    "Program": (
-        ("name", "string"),
-        ("inputs", "[TensorRef]"),
-        ("outputs", "[TensorRef]"),
-        ("operations", "[Operation]"),
-        ("dylibs", "[Nothing]"),
-        ("debug_info", "Nothing"),
-        ("private", "bool"),
-        ("mesh_shape", "Dim2d"),
-        ("semaphore_inputs", "[GlobalSemaphoreRef]"),
-    ),
-    "Nothing": (),
-    "Operation": (("type", "OpType"), ("debug_info", "string"), ("loc_info", "string")),
-    # Tensors
-    "TensorRef": (("global_id", "uint"), ("desc", "TensorDesc")),
-    "TensorDesc": (
-        ("shape", "[int]"),
-        ("mesh_shape", "[int]"),
-        ("layout", "LayoutDesc"),
-        ("shard_status", "ShardStatus"),
-        ("local_shape", "[int]"),
-    ),
-    "LayoutDesc": (("oob_val", "OOBVal"), ("memory_desc", "MemoryDesc")),
-    "MemoryDesc": (
-        ("storage_type", "StorageType"),
-        ("tile_shape", "Dim2d"),
-        ("data_type", "DataType"),
-        ("memory_config", "MemoryConfig"),
-    ),
-    "MemoryConfig": (
-        ("tensor_memory_layout", "TensorMemoryLayout"),
-        ("buffer_type", "BufferType"),
-        ("shard_spec", "ShardSpec"),
-        ("nd_shard_spec", "Nothing"),
-    ),
-    "ShardSpec": (
-        ("core_range_set", "CoreRangeSet"),
-        ("shape", "[int]"),
-        ("orientation", "ShardOrientation"),
-    ),
-    "CoreRangeSet": (("core_ranges", "[CoreRange]"),),
-    "GlobalSemaphoreRef": (("global_id", "uint"),),
-    # Kernels
-    "GenericOp": (
-        ("io_tensors", "[TensorRef]"),
-        ("additional_args", "[ArgRef]"),
-        ("program", "ProgramKind"),
-    ),
-    "ProgramDescriptor": (
-        ("kernels", "[KernelDescriptor]"),
-        ("semaphores", "[SemaphoreDescriptor]"),
-        ("cbs", "[KernelCBDescriptor]"),
-    ),
-    "MeshProgramDescriptor": (),
-    "KernelDescriptor": (
-        ("source", "string"),
-        ("source_type", "SourceType", "SOURCE_CODE"),
-        ("config", "KernelConfig"),
-        ("core_ranges", "CoreRangeSet"),
-        ("ct_args", "KernelArgs"),
-        ("rt_args", "[CoreArgs]"),
-        ("common_rt_args", "KernelArgs"),
-    ),
-    "KernelArgs": (("args", "[KernelArg]"),),
-    "CoreArgs": (("core_coord", "CoreCoord"), ("args", "[KernelArg]")),
-    "KernelArg": (("arg", "KernelArgType"),),
-    "KernelArgCBBufferIndex": (("buffer_index", "uint"),),
-    "KernelArgBufferAddress": (("buffer_address", "uint"),),
-    "KernelArgBufferAddressOfTensor": (("tensor_idx", "uint"),),
-    "KernelArgSemaphoreAt": (("semaphore_idx", "uint"),),
-    "KernelArgNamedArgument": (("name", "string"), ("value", "uint")),
-    "KernelArgGlobalSemaphore": (("global_semaphore_index", "uint"),),
-    "KernelArgScalar": (("value", "uint"),),
-    "KernelArgTensorAccessorArgs": (("operand_index", "uint"),),
-    "ComputeKernelConfig": (
-        ("math_fidelity", "MathFidelity"),
-        ("fp32_dest_acc_en", "bool"),
-        ("dst_full_sync_en", "bool"),
-        ("unpack_to_dest_modes", "[UnpackToDestMode]"),
-        ("bfp8_pack_precise", "bool"),
-        ("math_approx_mode", "bool"),
-    ),
-    "DataMovementKernelConfig": (),
-    "ReaderKernelConfig": (),
-    "WriterKernelConfig": (),
-    "KernelCBDescriptor": (
-        ("total_size", "uint"),
-        ("core_range", "CoreRangeSet"),
-        ("formats", "[KernelCBFormat]"),
-        ("buffer", "Nothing"),
-    ),
-    "KernelCBFormat": (("buffer_index", "uint"), ("dtype", "DataType"), ("page_size", "uint")),
-    "SemaphoreDescriptor": (
-        ("id", "uint"),
-        ("core_type", "CoreType"),
-        ("core_ranges", "CoreRangeSet"),
-        ("initial_value", "uint"),
-    ),
-    "CreateGlobalSemaphoreOp": (
-        ("core_ranges", "CoreRangeSet"),
-        ("initial_value", "uint"),
-        ("out", "GlobalSemaphoreRef"),
-    ),
-    # Calls of ttnn; the first four are known only by their names, and not run
-    "FromDeviceOp": (),
-    "GetDeviceOp": (),
-    "ToDeviceOp": (),
-    "ToMemoryConfigOp": (),
-    "DeallocateOp": (("in", "TensorRef"),),
-    "EltwiseUnaryOp": (("type", "UnaryKind"), ("in", "TensorRef"), ("out", "TensorRef")),
-    "EltwiseBinaryOp": (
-        ("type", "BinaryKind"),
-        ("lhs", "TensorRef"),
-        ("rhs", "TensorRef"),
-        ("out", "TensorRef"),
-    ),
-    "WhereOp": (
-        ("predicate", "TensorRef"),
-        ("on_true", "TensorRef"),
-        ("on_false", "TensorRef"),
-        ("out", "TensorRef"),
-    ),
-    "MatmulOp": (("a", "TensorRef"), ("b", "TensorRef"), ("out", "TensorRef")),
-    "ReductionOp": (
-        ("type", "ReductionKind"),
-        ("in", "TensorRef"),
-        ("dim_arg", "[int]"),
-        ("keep_dim", "bool"),
-        ("out", "TensorRef"),
-    ),
-    "ReshapeOp": (("in", "TensorRef"), ("out", "TensorRef")),
-    "ExpandOp": (("in", "TensorRef"), ("out", "TensorRef")),
-    "PermuteOp": (("in", "TensorRef"), ("permutation", "[int]"), ("out", "TensorRef")),
-    "ConcatOp": (("inputs", "[TensorRef]"), ("dim", "int"), ("out", "TensorRef")),
-    "SliceOp": (
-        ("in", "TensorRef"),
-        ("begins", "[int]"),
-        ("ends", "[int]"),
-        ("step", "[int]"),
-        ("out", "TensorRef"),
-    ),
-    "EmbeddingOp": (("in", "TensorRef"), ("weight", "TensorRef"), ("out", "TensorRef")),
-    "TypecastOp": (("in", "TensorRef"), ("out", "TensorRef")),
-    "AssignOp": (("in", "TensorRef"), ("out", "TensorRef")),
-    "ToLayoutOp": (("in", "TensorRef"), ("out", "TensorRef")),
-    "EmptyOp": (("out", "TensorRef"),),
-    "FullOp": (("fill_value", "double"), ("out", "TensorRef")),
-    "ArangeOp": (("dim", "int"), ("out", "TensorRef")),
-    "ConstantOp": (("data", "[ubyte]"), ("out", "TensorRef")),
+    **{name: tuple(map(_field, members)) for name, _, members in _declared("table")},
+    **{op.table.name: _operation_fields(op) for op in GRAPH_OPS.values()},
 }
 
 # Tables whose fields stand in the order of tt-mlir's, as far as it is known.
@@ -299,7 +222,7 @@ def struct_layout(name: str) -> tuple[tuple[tuple[str, str, int], ...], int, int
 
 
 def is_inline(type: str) -> bool:
-    """Does a value of the type stand in the table itself, not behind an offset?"""
+    """Does a value of the type stand in the table itself, not at an offset?"""
     return type in SCALARS or type in ENUMS or type in STRUCTS
 
 

@@ -18,7 +18,7 @@ from .schema import (
 
 
 class Unwritable(ValueError):
-    """A value does not fit the schema; the text says which."""
+    """A value does not fit the schema; the text reports which."""
 
 
 def write_binary(value: dict[str, Any]) -> bytes:
@@ -45,14 +45,14 @@ class _Writer:
         if unknown := value.keys() - {field[0] for field in fields}:
             raise Unwritable(f"a {name} has no `{min(unknown)}`")
         given = [field for field in fields if value.get(field[0]) is not None]
-        behind = {
-            field: self._behind(type, value[field])
+        elsewhere = {
+            field: self._elsewhere(type, value[field])
             for field, type, _, _ in given
             if not is_inline(type)
         }
         self.builder.StartObject(sum(2 if f[1].strip("[]") in UNIONS else 1 for f in fields))
         for field, type, default, slot in given:
-            self._slot(type, slot, value[field], default, behind.get(field, ()))
+            self._slot(type, slot, value[field], default, elsewhere.get(field, ()))
         offset: int = self.builder.EndObject()
         if name == "TensorRef":
             self.references[value["global_id"]] = offset
@@ -78,7 +78,7 @@ class _Writer:
                 self._prepend(type, number)
                 builder.Slot(slot)
 
-    def _behind(self, type: str, value: Any) -> tuple[int, ...]:
+    def _elsewhere(self, type: str, value: Any) -> tuple[int, ...]:
         """The offsets of what stands elsewhere: two for a vector of unions."""
         if type == "string":
             if not isinstance(value, str):
@@ -93,13 +93,13 @@ class _Writer:
             raise Unwritable(f"{value!r} is no list")
         if element in UNIONS:
             tags = [UNIONS[element][_member(element, item)[0]] for item in value]
-            members = [self._behind(element, item)[0] for item in value]
+            members = [self._elsewhere(element, item)[0] for item in value]
             return self._vector("ubyte", tags), self._offsets(members)
         if element == "ubyte":
             return (self.builder.CreateByteVector(bytes(value)),)
         if is_inline(element):
             return (self._vector(element, value),)
-        return (self._offsets([self._behind(element, item)[0] for item in value]),)
+        return (self._offsets([self._elsewhere(element, item)[0] for item in value]),)
 
     def _vector(self, element: str, values: Any) -> int:
         _, size, alignment = struct_layout(element)
@@ -116,8 +116,8 @@ class _Writer:
         self.builder.StartVector(4, len(offsets), 4)
         for offset in reversed(offsets):
             self.builder.PrependUOffsetTRelative(offset)
-        made: int = self.builder.EndVector()
-        return made
+        vector: int = self.builder.EndVector()
+        return vector
 
     def _struct(self, name: str, value: dict[str, Any]) -> None:
         """Its fields, last first, with the room between them."""

@@ -32,25 +32,18 @@ from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
 from ttl.dialects.graph import Tensor, as_text
 from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
+from ttl.semantics.graph_ops import BY_STABLEHLO
 
 from ..module_pass import Maker, cannot_compile, erase
 
-# What is called otherwise in the table of graph operations.
-_NAMES = {
-    "cosine": "cos", "exponential": "exp", "exponential_minus_one": "expm1",
-    "log_plus_one": "log1p", "logistic": "sigmoid", "negate": "neg", "power": "pow",
-    "remainder": "fmod", "round_nearest_even": "round", "sine": "sin",
-}  # fmt: skip
-_LOGICAL = {"and": "logical_and", "not": "logical_not", "or": "logical_or", "xor": "logical_xor"}
-_COMPARISONS = {name: name.lower() for name in stablehlo.DIRECTIONS}
-# The reduction, its operation on two values, and the value that changes nothing.
-_REDUCERS: dict[str, tuple[str, str, float]] = {
-    "add": ("sum", "add", 0),
-    "multiply": ("prod", "multiply", 1),
-    "maximum": ("max", "maximum", -inf),
-    "minimum": ("min", "minimum", inf),
-    "or": ("max", "maximum", 0),
-    "and": ("min", "minimum", 1),
+# Of each reducer, the one that the table has, and the value that changes nothing.
+_REDUCERS: dict[str, tuple[str, float]] = {
+    "add": ("add", 0),
+    "multiply": ("multiply", 1),
+    "maximum": ("maximum", -inf),
+    "minimum": ("minimum", inf),
+    "or": ("maximum", 0),
+    "and": ("minimum", 1),
 }
 
 
@@ -93,8 +86,8 @@ class _Conversion:
             self._call(op)
         else:
             graph = _Graph(Maker.before(op))
-            made = _converter(op)(graph, op)
-            op.results[0].replace_all_uses_with(_wrapped(graph, op, made))
+            found = _CONVERTERS.get(type(op), _by_row)(graph, op)
+            op.results[0].replace_all_uses_with(_wrapped(graph, op, found))
 
     def _elements(self, op: stablehlo.GetTupleElementOp) -> list[SSAValue]:
         if op.operand not in self.tuples:
@@ -152,16 +145,16 @@ def _type(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
 Converter = Callable[[_Graph, Any], SSAValue]
 
 
-def _converter(op: Operation) -> Converter:
-    found = _CONVERTERS.get(type(op))
-    if found is not None:
-        return found
-    name = op.name.partition(".")[2]
-    is_logical = name in _LOGICAL and element_of(op.results[0]) == i1
-    name = _LOGICAL[name] if is_logical else _NAMES.get(name, name)
-    if name not in ttir.MATH:
+def _by_row(graph: _Graph, op: Operation) -> SSAValue:
+    """What is one operation of the table."""
+    key = op.name
+    if isinstance(op, stablehlo.CompareOp):
+        key += f" {op.comparison_direction.data}"
+    row = BY_STABLEHLO.get(key)
+    if row is None or (row.name.startswith("logical_") and element_of(op.results[0]) != i1):
         raise _no_counterpart(op)
-    return lambda graph, op: graph.add(name, list(op.operands), op.results[0].type)
+    attributes = op.row_attributes if isinstance(op, stablehlo.RowOp) else {}
+    return graph.add(row.name, list(op.operands), tensor_type(op.results[0]), **attributes)
 
 
 # The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
@@ -208,15 +201,6 @@ def _clamp(graph: _Graph, op: stablehlo.ClampOp) -> SSAValue:
     return graph.add("minimum", [low, op.max], op.result.type)
 
 
-def _compare(graph: _Graph, op: stablehlo.CompareOp) -> SSAValue:
-    name = _COMPARISONS[op.comparison_direction.data]
-    return graph.add(name, [op.lhs, op.rhs], op.result.type)
-
-
-def _select(graph: _Graph, op: stablehlo.SelectOp) -> SSAValue:
-    return graph.add("where", [op.pred, op.on_true, op.on_false], op.result.type)
-
-
 def _broadcast(graph: _Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
     """Sizes of 1 are put where the operand has no dimension, then all of them grow."""
     given, wanted = shape_of(op.operand), shape_of(op.result)
@@ -229,30 +213,6 @@ def _broadcast(graph: _Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
     if shape_of(value) == wanted:
         return value
     return graph.add("expand", [value], op.result.type, shape=list(wanted))
-
-
-def _transpose(graph: _Graph, op: stablehlo.TransposeOp) -> SSAValue:
-    return graph.permute(op.operand, op.dims)
-
-
-def _reshape(graph: _Graph, op: stablehlo.ReshapeOp) -> SSAValue:
-    return graph.reshape(op.operand, shape_of(op.result))
-
-
-def _concatenate(graph: _Graph, op: stablehlo.ConcatenateOp) -> SSAValue:
-    dim = op.dimension.value.data
-    return graph.add("concat", list(op.inputs), op.result.type, dim=dim)
-
-
-def _slice(graph: _Graph, op: stablehlo.SliceOp) -> SSAValue:
-    return graph.add(
-        "slice",
-        [op.operand],
-        op.result.type,
-        begins=list(ints(op.start_indices)),
-        ends=list(ints(op.limit_indices)),
-        step=list(ints(op.strides)),
-    )
 
 
 def _gather(graph: _Graph, op: stablehlo.GatherOp) -> SSAValue:
@@ -287,11 +247,6 @@ def _divide(graph: _Graph, op: stablehlo.BinaryOp) -> SSAValue:
     return graph.add("divide", [value, op.rhs], op.result.type)
 
 
-def _iota(graph: _Graph, op: stablehlo.IotaOp) -> SSAValue:
-    dim = op.iota_dimension.value.data
-    return graph.add("arange", [], op.result.type, shape=list(shape_of(op.result)), dim=dim)
-
-
 def _constant(graph: _Graph, op: stablehlo.ConstantOp) -> SSAValue:
     if prod(shape_of(op.result)) and op.value.is_splat():
         value = op.value.get_values()[0]
@@ -321,10 +276,10 @@ def _reduce(graph: _Graph, op: stablehlo.ReduceOp) -> SSAValue:
     reducer = op.reducer.data.removeprefix("stablehlo.")
     if reducer not in _REDUCERS:
         raise _no_counterpart(op, f"a reduction that applies {op.reducer.data}")
-    name, pair, neutral = _REDUCERS[reducer]
-    dims = list(ints(op.dimensions))
-    value = op.input
+    pair, neutral = _REDUCERS[reducer]
+    dims, value = list(ints(op.dimensions)), op.input
     if dims:
+        name = BY_STABLEHLO[f"stablehlo.reduce {pair}"].name
         value = graph.add(name, [value], op.result.type, dim_arg=dims, keep_dim=False)
     if _is_neutral(op.init, neutral):
         return value
@@ -346,16 +301,11 @@ def _is_neutral(init: SSAValue, neutral: float) -> bool:
 _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.ConvertOp: _convert_type,
     stablehlo.ClampOp: _clamp,
-    stablehlo.CompareOp: _compare,
-    stablehlo.SelectOp: _select,
     stablehlo.BroadcastInDimOp: _broadcast,
-    stablehlo.TransposeOp: _transpose,
-    stablehlo.ReshapeOp: _reshape,
-    stablehlo.ConcatenateOp: _concatenate,
-    stablehlo.SliceOp: _slice,
+    stablehlo.TransposeOp: lambda graph, op: graph.permute(op.operand, op.dims),
+    stablehlo.ReshapeOp: lambda graph, op: graph.reshape(op.operand, shape_of(op.result)),
     stablehlo.GatherOp: _gather,
     stablehlo.BINARY["divide"]: _divide,
-    stablehlo.IotaOp: _iota,
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.ReduceOp: _reduce,

@@ -1,4 +1,4 @@
-"""ttnn-deallocate: ttnn.deallocate behind the last use of every tensor.
+"""ttnn-deallocate: ttnn.deallocate after the last use of every tensor.
 
 A result of a TT-Lang operation is the buffer of the operand it is tied to: the two live as long as
 the one that lives longer. What the function returns is not freed.

@@ -11,7 +11,9 @@ Arguments of its kernels:
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import prod
 from typing import Any
 
 from xdsl.context import Context
@@ -20,13 +22,21 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ttl.artifact import (
+    CONFIG_TYPES,
+    Artifact,
+    Buffer,
+    Kernel,
+    names_of,
+    parse,
+    read_artifact,
+)
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import to_attribute
 from ttl.semantics.tensor_layout import TensorLayout
 
 from ..module_pass import Maker, cannot_compile, erase
-from .kernel_artifact import ArtifactBuffer, ArtifactKernel, KernelArtifact, read_artifact
 
 SCRATCH_ALIGNMENT = 32
 # tt-metal wants to hear about every buffer that there could be, on any chip.
@@ -45,12 +55,13 @@ class TtnnLowerTtLangToGeneric(ModulePass):
 def _lower(op: ttnn.TTLangOp) -> None:
     artifact = _artifact(op)
     tensors, additional = list(op.inputs), []
-    if artifact.scratch_bytes:
+    if artifact.operation.pipe_scratch_bytes:
         tensors.append(_scratch(op, artifact))
     for _ in range(artifact.global_semaphores):
         additional.append(_global_semaphore(op, artifact))
     program = _program(artifact, len(op.inputs), len(tensors))
-    debug = json.dumps(artifact.debug, sort_keys=True) if artifact.debug else ""
+    names = names_of(artifact.operation) if artifact.has_names else None
+    debug = json.dumps(names, sort_keys=True) if names else ""
     generic = ttnn.GenericOp.of(tensors, additional, program, debug)
     Maker.before(op).add(generic)
     for scratch in tensors[len(op.inputs) :]:
@@ -61,15 +72,15 @@ def _lower(op: ttnn.TTLangOp) -> None:
     erase(op)
 
 
-def _artifact(op: ttnn.TTLangOp) -> KernelArtifact:
+def _artifact(op: ttnn.TTLangOp) -> Artifact:
     text = op.text_of("kernel_artifact")
     if not text:
         raise _wrong(op, "has no kernel_artifact: run ttnn-resolve-tt-lang-kernels first")
     try:
-        artifact = read_artifact(text)
+        artifact = read_artifact(parse(text))
     except ValueError as error:
         raise _wrong(op, f"has a wrong kernel_artifact: {error}") from None
-    for position, kernel in enumerate(artifact.kernels):
+    for position, kernel in enumerate(artifact.operation.kernels):
         for index in kernel.tensor_indices:
             if index >= len(op.inputs):
                 path = f"kernels[{position}].tensor_indices"
@@ -86,10 +97,15 @@ def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
 # Tensors and semaphores that kernels have beside the operands -------------------------------------
 
 
-def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
+def _scratch(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
     """A row of f32 in the L1 of every core: counters, which start at 0."""
-    aligned = -(-artifact.scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
-    shape = (artifact.num_cores, max(1, aligned // 4))
+    size = artifact.operation.pipe_scratch_bytes
+    aligned = -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+    cores = sum(
+        prod(last - first + 1 for first, last in zip(*corners, strict=True))
+        for corners in artifact.core_ranges
+    )
+    shape = (cores, max(1, aligned // 4))
     layout = TensorLayout(
         "(d0, d1) -> (d0, d1)", (shape[0], 1), (1, shape[1]), False, "f32", "l1", "height_sharded",
         artifact.core_ranges,
@@ -99,97 +115,96 @@ def _scratch(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
     return Maker.before(op).value(zeros, "scratch")
 
 
-def _global_semaphore(op: ttnn.TTLangOp, artifact: KernelArtifact) -> SSAValue:
-    made = ttnn.CreateGlobalSemaphoreOp.create(
+def _global_semaphore(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
+    semaphore = ttnn.CreateGlobalSemaphoreOp.create(
         result_types=[ttnn.GlobalSemaphoreType()],
         attributes={
             "core_ranges": to_attribute(_core_ranges(artifact)),
             "initial_value": to_attribute(0),
         },
     )
-    return Maker.before(op).value(made)
+    return Maker.before(op).value(semaphore)
 
 
 # The program, in the words of the flatbuffer ------------------------------------------------------
 
 
-def _program(artifact: KernelArtifact, operands: int, tensors: int) -> dict[str, Any]:
+def _program(artifact: Artifact, operands: int, tensors: int) -> dict[str, Any]:
     extra = [_argument("BufferAddressOfTensor", tensor_idx=i) for i in range(operands, tensors)]
     extra += [
         _argument("GlobalSemaphore", global_semaphore_index=tensors + i)
         for i in range(artifact.global_semaphores)
     ]
+    operation = artifact.operation
     return {
-        "kernels": [_kernel(kernel, artifact, operands, extra) for kernel in artifact.kernels],
+        "kernels": [_kernel(kernel, artifact, operands, extra) for kernel in operation.kernels],
         "semaphores": [
             {
-                "id": index,
+                "id": semaphore.index,
                 "core_type": "WORKER",
                 "core_ranges": _core_ranges(artifact),
-                "initial_value": value,
+                "initial_value": semaphore.initial,
             }
-            for index, value in artifact.semaphores
+            for semaphore in operation.semaphores
         ],
-        "cbs": [_buffer(buffer, artifact) for buffer in artifact.buffers],
+        "cbs": [_buffer(buffer, artifact) for buffer in operation.buffers],
     }
 
 
 def _kernel(
-    kernel: ArtifactKernel, artifact: KernelArtifact, operands: int, extra: list[dict[str, Any]]
+    kernel: Kernel, artifact: Artifact, operands: int, extra: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    arguments = [_argument("CBBufferIndex", buffer_index=b.index) for b in artifact.buffers]
-    if not kernel.is_compute:
+    buffers = artifact.operation.buffers
+    arguments = [_argument("CBBufferIndex", buffer_index=each.index) for each in buffers]
+    if kernel.uses_tensor_accessors:
         arguments += [_argument("TensorAccessorArgs", operand_index=i) for i in range(operands)]
     addresses = [_argument("BufferAddressOfTensor", tensor_idx=i) for i in kernel.tensor_indices]
     return {
-        "source": kernel.source,
+        "source": kernel.cpp_source,
         "source_type": "SOURCE_CODE",
-        "config": {kernel.config_type: _config(kernel, artifact)},
+        "config": {CONFIG_TYPES[kernel.thread]: _config(kernel, buffers)},
         "core_ranges": _core_ranges(artifact),
         "ct_args": {"args": arguments},
         "rt_args": [
             {
-                "core_coord": {"x": core[0], "y": core[1]},
-                "args": [_argument("Scalar", value=word) for word in words],
+                "core_coord": _corner(arguments_of.core),
+                "args": [_argument("Scalar", value=word) for word in arguments_of.args],
             }
-            for core, words in kernel.runtime_args
+            for arguments_of in kernel.runtime_args
         ],
         "common_rt_args": {"args": addresses + extra},
     }
 
 
-def _config(kernel: ArtifactKernel, artifact: KernelArtifact) -> dict[str, Any]:
-    if not kernel.is_compute:
+def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[str, Any]:
+    if kernel.config is None:
         return {}
-    wide = {buffer.index for buffer in artifact.buffers if buffer.unpack_to_dest_fp32}
+    wide = {buffer.index for buffer in buffers if buffer.unpack_to_dest_fp32}
     modes = ["UnpackToDestFp32" if i in wide else "Default" for i in range(UNPACK_MODES)]
-    return {
-        "math_fidelity": kernel.math_fidelity,
-        **kernel.flags,
-        "unpack_to_dest_modes": modes if wide else [],
-    }
+    return {**asdict(kernel.config), "unpack_to_dest_modes": modes if wide else []}
 
 
 def _argument(kind: str, **fields: int) -> dict[str, Any]:
     return {"arg": {f"KernelArg{kind}": fields}}
 
 
-def _buffer(buffer: ArtifactBuffer, artifact: KernelArtifact) -> dict[str, Any]:
+def _buffer(buffer: Buffer, artifact: Artifact) -> dict[str, Any]:
     form = {"buffer_index": buffer.index, "dtype": buffer.data_format}
     return {
-        "total_size": buffer.total_size,
+        "total_size": buffer.total_bytes,
         "core_range": _core_ranges(artifact),
-        "formats": [{**form, "page_size": buffer.page_size}],
+        "formats": [{**form, "page_size": buffer.page_bytes}],
     }
 
 
-def _core_ranges(artifact: KernelArtifact) -> dict[str, Any]:
-    def corner(core: tuple[int, int]) -> dict[str, int]:
-        return {"x": core[0], "y": core[1]}
+def _corner(core: tuple[int, int]) -> dict[str, int]:
+    return {"x": core[0], "y": core[1]}
 
+
+def _core_ranges(artifact: Artifact) -> dict[str, Any]:
     return {
         "core_ranges": [
-            {"start_coord": corner(first), "end_coord": corner(last)}
+            {"start_coord": _corner(first), "end_coord": _corner(last)}
             for first, last in artifact.core_ranges
         ]
     }

@@ -1,4 +1,4 @@
-"""A-5: one graph with operations before and behind the kernel; out.copy_; what is returned."""
+"""A-5: one graph with operations before and after the kernel; out.copy_; what is returned."""
 
 from __future__ import annotations
 
@@ -174,6 +174,17 @@ def test_an_operation_without_lowering_is_named_with_its_line():
         torch.arange(4, dtype=torch.int32, device="tt") ^ torch.ones(4, device="tt").int()
 
 
+def test_what_an_operation_is_not_lowered_for_is_named_with_its_line():
+    def ordered(a):
+        return a.sort(stable=True)[0]  # the line
+
+    limit = r"aten\.sort\.stable of none or more than 128 elements one by one"
+    with pytest.raises(UnsupportedOperation, match=limit) as raised:
+        torch.compile(ordered, backend="tt")(torch.ones(129, device="tt"))
+    (found,) = raised.value.diagnostics
+    assert found.primary.span.line == ordered.__code__.co_firstlineno + 1
+
+
 def test_numbers_that_do_not_fit_into_32_bits_are_refused():
     whole = torch.arange(4, device="tt")
     assert (whole + (2**31 - 4)).tolist() == [2**31 - 4 + each for each in range(4)]
@@ -196,7 +207,7 @@ def test_arguments_of_export():
 
 
 def test_wrong_operation_is_reported_as_it_is():
-    """Not wrapped by dynamo: what the compiler of the operation says."""
+    """Not wrapped by dynamo: what the compiler of the operation reports."""
     import ttl
 
     @tt_torch.tt_lang_operation(operation_id="tests.wrong", arg_roles=["in", "out"])

@@ -267,7 +267,7 @@ def _move(value, corner):
 
 
 def _repeat(value, debug):
-    """The kernels once more, behind themselves."""
+    """The kernels once more, after themselves."""
     operations = programs(value)["operations"]
     (position,) = [n for n, op in enumerate(operations) if "GenericOp" in op["type"]]
     operations.insert(position + 1, {**operations[position], "debug_info": debug})

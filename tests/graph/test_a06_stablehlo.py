@@ -104,7 +104,7 @@ def clipped_sum(a, b):
     return [(b * b).clip(0, 1) + b * total * total]
 
 
-EXPECTED = {  # torch rounds to bfloat16 behind every operation, as the graph does
+EXPECTED = {  # torch rounds to bfloat16 after every operation, as the graph does
     "torch_xla_one.mlir": lambda a, b, c, d: [d + c + b + a],
     "torch_xla_two.mlir": lambda a, b: [a * b * b - a * b * a, a * b * a],
     "jax.mlir": clipped_sum,

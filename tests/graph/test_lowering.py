@@ -12,9 +12,9 @@ from xdsl.utils.exceptions import VerifyException
 import graph_resolver
 import ttl
 from graph_texts import lowered, parsed, stitched
+from ttl.artifact import ThreadKind, read_artifact
 from ttl.dialects import make_context, print_module, ttir, ttnn
 from ttl.passes import find_pass, run_passes
-from ttl.passes.graph.kernel_artifact import read_artifact
 
 TYPE = "tensor<64x32xbf16>"
 
@@ -360,13 +360,14 @@ DELETED = object()
         (["core_range", "start"], [0], "core_range.start must have 2 elements"),
         (["core_range", "start"], [0, 0.5], "core_range.start[1] is not an integer"),
         (["core_range", "start"], [0, -1], "core_range.start must not be negative"),
-        (["core_range", "start"], [2, 0], "is behind its end"),
+        (["core_range", "start"], [2, 0], "is after its end"),
         (["core_range_set"], [], "core_range_set has no rectangle"),
         (["cb_configs"], DELETED, "missing key 'cb_configs'"),
         (["cb_configs"], {}, "cb_configs is not an array"),
         (["cb_configs", 0, "page_size"], DELETED, "cb_configs[0]: missing key 'page_size'"),
         (["cb_configs", 0, "buffer_index"], -1, "= -1 is out of range for uint32_t"),
         (["cb_configs", 0, "total_size"], 2**32, "is out of range for uint32_t"),
+        (["cb_configs", 0, "total_size"], 2049, "is a circular buffer of 2049 bytes in pages of"),
         (["cb_configs", 0, "data_format"], "Float128", "'Float128' is not one of"),
         (["kernels"], [], "kernels is empty"),
         (["kernels", 0], "", "kernels[0] is not an object"),
@@ -426,14 +427,11 @@ def lowering_error(artifact: str) -> str:
 
 def test_a12_the_artifact_of_the_compiler_is_read() -> None:
     (op,) = operations(lowered(stitched(64, 32), RESOLVE), ttnn.TTLangOp)
-    artifact = read_artifact(op.text_of("kernel_artifact"))
-    version_2 = {**json.loads(op.text_of("kernel_artifact")), "format_version": 2}
+    parsed_text = json.loads(op.text_of("kernel_artifact"))
+    artifact = read_artifact(parsed_text)
+    version_2 = {**parsed_text, "format_version": 2}
     del version_2["num_pipe_nets"]
-    assert read_artifact(json.dumps(version_2)) == artifact
-    assert [kernel.config_type for kernel in artifact.kernels] == [
-        "ComputeKernelConfig",
-        "ReaderKernelConfig",
-        "WriterKernelConfig",
-    ]
+    assert read_artifact(version_2) == artifact
+    assert [kernel.thread for kernel in artifact.operation.kernels] == list(ThreadKind)
     assert artifact.core_ranges == (((0, 0), (1, 1)),)
-    assert [buffer.total_size for buffer in artifact.buffers] == [4096] * 3
+    assert [buffer.total_bytes for buffer in artifact.operation.buffers] == [4096] * 3

@@ -1,0 +1,44 @@
+"""Operations of aten that are taken apart, in torch itself, before a graph is lowered.
+
+A function gets what its operation gets. NotImplemented leaves the operation in the graph, where it
+is refused with its place in the program; LIMITS has what there is no lowering for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+
+from . import arithmetic, indexing, layers, ordering, windows
+
+aten = torch.ops.aten
+_MODULES = (arithmetic, indexing, layers, ordering, windows)
+LIMITS: dict[Any, str] = {**indexing.LIMITS, **ordering.LIMITS, **windows.LIMITS}
+
+
+@cache
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """What is taken apart before it is lowered: torch's core set, and of that what is composed."""
+    composed = (
+        aten._softmax, aten._safe_softmax, aten._log_softmax, aten.native_layer_norm,
+        aten.native_group_norm, aten._native_batch_norm_legit,
+        aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
+        aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
+        aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
+        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss, aten.upsample_bilinear2d,
+        aten.upsample_nearest2d,
+        # and their gradients
+        aten._softmax_backward_data, aten._log_softmax_backward_data,
+        aten.native_layer_norm_backward, aten.native_group_norm_backward,
+        aten.native_batch_norm_backward, aten.gelu_backward, aten.silu_backward,
+        aten.leaky_relu_backward, aten.elu_backward, aten.hardswish_backward,
+        aten.tanh_backward, aten.sigmoid_backward, aten.threshold_backward, aten.mse_loss_backward,
+    )  # fmt: skip
+    table = dict(torch._decomp.core_aten_decompositions())
+    table.update(torch._decomp.get_decompositions(composed))
+    for module in _MODULES:
+        table |= module.DECOMPOSITIONS
+    return table

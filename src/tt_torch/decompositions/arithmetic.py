@@ -1,0 +1,175 @@
+"""Arithmetic and reductions in terms of what is lowered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import mul
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """Short floats are summed in f32 and rounded once, as torch does it."""
+    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+
+
+def sign(x: Tensor) -> Tensor:
+    """That of what is no number is 0 for torch."""
+    if x.dtype is torch.bool:
+        return x
+    return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
+
+
+def trunc(x: Tensor) -> Tensor:
+    """Towards 0; whole numbers stay."""
+    return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else x
+
+
+def isinf(x: Tensor) -> Tensor:
+    if not x.is_floating_point():
+        return torch.zeros_like(x, dtype=torch.bool)
+    return x.abs() == math.inf
+
+
+def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
+    """x / 2 * (1 + erf(x / sqrt 2)), or with tanh; in f32, as torch computes it."""
+    y = x.to(wide(x.dtype))
+    if approximate == "tanh":
+        curve = (math.sqrt(2 / math.pi) * (y + 0.044715 * (y * y * y))).tanh()
+    else:
+        curve = (y * math.sqrt(0.5)).erf()
+    return (0.5 * y * (curve + 1)).to(x.dtype)
+
+
+def power(x: Tensor, exponent: float) -> Tensor:
+    """Small whole powers are products, which are exact where powers are not."""
+    x = x.to(torch.result_type(x, exponent))
+    if exponent in (1, 2, 3):
+        return reduce(mul, [x] * int(exponent))
+    if exponent in (0.5, -0.5):
+        return x.sqrt() if exponent > 0 else x.rsqrt()
+    return torch.pow(x, torch.full_like(x, exponent))
+
+
+def divide(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Any:
+    """A quotient, rounded towards 0 or down.
+
+    What is left over decides: a quotient just below a whole number may be rounded to it.
+    """
+    dtype = torch.result_type(x, y)
+    if rounding_mode is None:
+        return x / y
+    if rounding_mode == "trunc":
+        return trunc(x / y) if dtype.is_floating_point else NotImplemented
+    x, y = x.to(dtype), torch.as_tensor(y, dtype=dtype, device=x.device)
+    rest = torch.fmod(x, y)
+    is_below = _has_other_sign(rest, y)
+    if not dtype.is_floating_point:
+        quotient = torch.div(x, y, rounding_mode="trunc")
+        return torch.where(is_below, quotient - 1, quotient)
+    whole = (x - rest) / y
+    found = torch.where(is_below, whole - 1, whole).round()
+    return torch.where(y == 0, x / y, found)
+
+
+def _has_other_sign(rest: Tensor, divisor: Any) -> Tensor:
+    """Does a division leave something that has not the sign of the divisor?"""
+    return (rest != 0) & ((rest < 0) ^ (divisor < 0))
+
+
+def remainder(x: Tensor, y: Any) -> Tensor:
+    """It has the sign of the divisor, and fmod that of the dividend."""
+    rest = torch.fmod(x, y)
+    return torch.where(_has_other_sign(rest, y), rest + y, rest)
+
+
+def addmm(bias: Tensor, x: Tensor, y: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    product = x @ y if alpha == 1 else (x @ y) * alpha
+    if beta == 0:
+        return product
+    return product + (bias if beta == 1 else bias * beta)
+
+
+# Reductions ---------------------------------------------------------------------------------------
+
+Dims = Sequence[int] | int | None
+
+
+def _dims(x: Tensor, given: Dims) -> list[int]:
+    return [given] if isinstance(given, int) else list(given or range(x.ndim))
+
+
+def _count(x: Tensor, dims: list[int]) -> int:
+    return math.prod(x.shape[dim] for dim in dims) if x.ndim else 1
+
+
+def mean(
+    x: Tensor, given: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    dims, wanted = _dims(x, given), dtype or x.dtype
+    total = x.sum(dims, keepdim, dtype=wide(wanted))
+    return (total / _count(x, dims)).to(wanted)
+
+
+def var_mean(
+    x: Tensor, given: Dims = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    dims, y = _dims(x, given), x.to(wide(x.dtype))
+    count = _count(x, dims)
+    middle = y.sum(dims, True) / count
+    distance = y - middle
+    degrees = count - (1 if correction is None else correction)
+    spread = (distance * distance).sum(dims, keepdim) / max(0.0, degrees)
+    return spread.to(x.dtype), middle.reshape(spread.shape).to(x.dtype)
+
+
+def var(x: Tensor, given: Dims = None, **options: Any) -> Tensor:
+    return var_mean(x, given, **options)[0]
+
+
+def std(x: Tensor, given: Dims = None, **options: Any) -> Tensor:
+    return var(x, given, **options).sqrt()
+
+
+def _unbiased(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The overload that says only whether there is a correction."""
+
+    def of_dims(x: Tensor, given: Dims, unbiased: bool = True, keepdim: bool = False) -> Any:
+        return function(x, given, correction=int(unbiased), keepdim=keepdim)
+
+    return of_dims
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten.sign.default: sign,
+    aten.reciprocal.default: lambda x: torch.ones_like(x) / x,
+    aten.log2.default: lambda x: x.log() / math.log(2),
+    aten.log10.default: lambda x: x.log() / math.log(10),
+    aten.exp2.default: lambda x: torch.pow(2.0, x),
+    aten.trunc.default: trunc,
+    aten.isnan.default: lambda x: x != x,
+    aten.isinf.default: isinf,
+    aten.relu.default: lambda x: x.clamp(min=0),
+    aten.hardtanh.default: lambda x, low=-1, high=1: x.clamp(low, high),
+    aten.gelu.default: gelu,
+    aten.pow.Tensor_Scalar: power,
+    aten.div.Tensor_mode: divide,
+    aten.div.Scalar_mode: divide,
+    aten.remainder.Tensor: remainder,
+    aten.remainder.Scalar: remainder,
+    aten.addmm.default: addmm,
+    aten.mean.default: mean,
+    aten.mean.dim: mean,
+    aten.var_mean.correction: var_mean,
+    aten.var_mean.dim: _unbiased(var_mean),
+    aten.var.correction: var,
+    aten.var.dim: _unbiased(var),
+    aten.std.correction: std,
+    aten.std.dim: _unbiased(std),
+}

@@ -1,0 +1,271 @@
+"""What moves elements, and takes or writes them at places that are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+# Graphs grow with what is done one by one.
+MOST_STEPS = 128
+
+
+def positions(x: Tensor, dim: int = 0, size: int | None = None) -> Tensor:
+    """Of each element of a tensor like `x`, its position along a dimension."""
+    shape = [1] * max(1, x.ndim)
+    shape[dim] = -1
+    return torch.arange(x.shape[dim] if size is None else size, device=x.device).view(shape)
+
+
+# Shapes -------------------------------------------------------------------------------------------
+
+
+def padded(x: Tensor, dim: int, before: int, after: int, value: Any = 0) -> Tensor:
+    """A width below 0 is cut off."""
+    first = max(0, -before)
+    x = x.narrow(dim, first, x.shape[dim] - first - max(0, -after))
+
+    def full(width: int) -> Tensor:
+        shape = list(x.shape)
+        shape[dim] = max(0, width)
+        return x.new_full(shape, value)
+
+    return torch.cat([full(before), x, full(after)], dim)
+
+
+def constant_pad_nd(x: Tensor, widths: Sequence[int], value: Any = 0) -> Tensor:
+    """(before, after) of the last dimension, then of the one before it, and so on."""
+    pairs = zip(widths[::2], widths[1::2], strict=True)
+    for dim, pair in zip(reversed(range(x.ndim)), pairs, strict=False):
+        x = padded(x, dim, *pair, value)
+    return x
+
+
+def slice_scatter(
+    x: Tensor,
+    source: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int = 1,
+) -> Any:
+    """`x` with `source` in the place of a slice: what is before it, it, and what is after it."""
+    if step != 1:
+        return NotImplemented
+    size = x.shape[dim]
+    first, last, _ = slice(start, stop).indices(size)
+    last = max(first, last)
+    after = x.narrow(dim, last, size - last)
+    return torch.cat([x.narrow(dim, 0, first), source.to(x.dtype), after], dim)
+
+
+def repeat(x: Tensor, counts: Sequence[int]) -> Tensor:
+    """Every dimension gets one of copies before it, and takes it in."""
+    own = [1] * (len(counts) - x.ndim) + list(x.shape)
+    apart = [part for size in own for part in (1, size)]
+    copies = [part for pair in zip(counts, own, strict=True) for part in pair]
+    result = [count * size for count, size in zip(counts, own, strict=True)]
+    return x.reshape(apart).expand(copies).reshape(result)
+
+
+def split_with_sizes(x: Tensor, sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    return [x.narrow(dim, sum(sizes[:index]), size) for index, size in enumerate(sizes)]
+
+
+def flip(x: Tensor, dims: Sequence[int]) -> Tensor:
+    for dim in dims if x.ndim else ():
+        backwards = torch.arange(x.shape[dim] - 1, -1, -1, device=x.device)
+        x = x.index_select(dim, backwards)
+    return x
+
+
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The two dimensions are one, in which a diagonal has steps of one length."""
+    rows, columns = x.shape[dim1], x.shape[dim2]
+    flat = x.movedim((dim1, dim2), (-2, -1)).flatten(-2)
+    down, right = max(0, -offset), max(0, offset)
+    count, step = max(0, min(rows - down, columns - right)), columns + 1
+    start = down * columns + right
+    return flat[..., start : start + (count - 1) * step + 1 : step] if count else flat[..., :0]
+
+
+def unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    """Windows along a dimension, each of which becomes one more at the end."""
+    if not x.ndim:
+        return x.reshape(size)
+    dim %= x.ndim
+    count = (x.shape[dim] - size) // step + 1
+    starts = torch.arange(0, count * step, step, device=x.device)
+    places = (starts[:, None] + torch.arange(size, device=x.device)).flatten()
+    return x.index_select(dim, places).unflatten(dim, (count, size)).movedim(dim + 1, -1)
+
+
+# Taking -------------------------------------------------------------------------------------------
+
+
+def _joined(places: Iterable[tuple[Tensor, int]]) -> Tensor:
+    """The index into dimensions that have become one, of indices with the sizes they are for."""
+    flat: Tensor | None = None
+    for own, size in places:
+        flat = own if flat is None else flat * size + own
+    assert flat is not None
+    return flat
+
+
+def _taken(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The dimensions of the index take the place of `dim`."""
+    shape = (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :])
+    return x.index_select(dim, index.flatten()).reshape(shape)
+
+
+def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """Every index is one of the flattened tensor: of it, and of where it stands."""
+    if not x.ndim:
+        return x.expand(index.shape)
+    places = [positions(index, each) for each in range(x.ndim)]
+    places[dim] = index.long()
+    flat = _joined(zip(places, x.shape, strict=True))
+    return _taken(x.flatten(), 0, flat.expand(index.shape))
+
+
+def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
+    """The dimensions that are indexed become one, at the place of the first of them."""
+    dims = [dim for dim, each in enumerate(indices) if each is not None]
+    if any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
+        return NotImplemented
+    x, flat = _flattened(x, indices)
+    taken = _taken(x, dims[0], flat)
+    return taken if _are_side_by_side(dims) else _to_front(taken, dims[0], flat.ndim)
+
+
+def _to_front(x: Tensor, first: int, count: int) -> Tensor:
+    return x.movedim(list(range(first, first + count)), list(range(count)))
+
+
+def _are_side_by_side(dims: Sequence[int]) -> bool:
+    return list(dims) == list(range(dims[0], dims[0] + len(dims)))
+
+
+def _flattened(x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, Tensor]:
+    """The tensor with its indexed dimensions as one, where the first was, and the index of that."""
+    given = {dim: each.long() for dim, each in enumerate(indices) if each is not None}
+    first, *_ = given
+    after = [dim for dim in range(first, x.ndim) if dim not in given]
+    moved = x.permute([*range(first), *given, *after])
+    counted = [(torch.where(i < 0, i + x.shape[d], i), x.shape[d]) for d, i in given.items()]
+    return moved.flatten(first, first + len(given) - 1), _joined(counted)
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def scatter(x: Tensor, dim: int, index: Tensor, source: Any, *, adds: bool = False) -> Any:
+    """The elements of `source` one by one along `dim`, where the index is the position there."""
+    dim %= max(1, x.ndim)
+    others = [d for d in range(x.ndim) if d != dim]
+    is_partly = not x.ndim or any(x.shape[d] != index.shape[d] for d in others)
+    if is_partly or index.shape[dim] > MOST_STEPS:
+        return NotImplemented
+    if not isinstance(source, Tensor):
+        source = x.new_full(index.shape, source)
+    # One that is not below the size is refused where its number is taken.
+    index = _taken(positions(x.flatten(), 0, x.shape[dim]), 0, index)
+    counted = positions(x, dim)
+    for step in range(index.shape[dim]):
+        value = source.narrow(dim, step, 1)
+        for other in others:
+            value = value.narrow(other, 0, x.shape[other])
+        is_here = index.narrow(dim, step, 1) == counted
+        x = torch.where(is_here, x + value if adds else value, x)
+    return x
+
+
+def index_put(
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> Any:
+    """Row by row of the tensor whose indexed dimensions are one, and that the first."""
+    given = [dim for dim, each in enumerate(indices) if each is not None]
+    chosen = [each for each in indices if each is not None]
+    if any(each.dtype in (torch.bool, torch.uint8) for each in chosen):
+        return _masked(x, indices, values, accumulate)
+    others = [dim for dim in range(x.ndim) if dim not in given]
+    order = [*given, *others]
+    table, flat = _flattened(x.permute(order), chosen)
+    left, places = table.shape[1:], flat.shape
+    front = given[0] if _are_side_by_side(given) else 0  # before the indexed ones of the values
+    rows = values.expand(*left[:front], *places, *left[front:]).to(x.dtype)
+    rows = _to_front(rows, front, len(places))
+    count = places.numel()
+    flat = flat.reshape(count, *[1] * len(left)).expand(count, *left)
+    written = scatter(table, 0, flat, rows.reshape(count, *left), adds=accumulate)
+    if written is NotImplemented:
+        return NotImplemented
+    back = [order.index(dim) for dim in range(x.ndim)]
+    return written.reshape([x.shape[dim] for dim in order]).permute(back)
+
+
+def _masked(
+    x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool
+) -> Any:
+    """One value wherever the mask is: how many there are need not be known."""
+    mask = indices[0]
+    if len(indices) != 1 or mask is None or mask.dtype is not torch.bool or values.numel() != 1:
+        return NotImplemented
+    chosen = mask.reshape(*mask.shape, *[1] * (x.ndim - mask.ndim))
+    value = values.reshape(()).to(x.dtype)
+    return torch.where(chosen, x + value if accumulate else value, x)
+
+
+def embedding_dense_backward(
+    grad: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    """The gradients of each row together: a product with 1 where an index names the row."""
+    if scale_grad_by_freq:
+        return NotImplemented
+    row = torch.arange(rows, device=grad.device)[:, None]
+    is_named = indices.reshape(1, -1) == row
+    if padding_idx >= 0:  # its row is not learned
+        is_named = is_named & (row != padding_idx)
+    return is_named.to(grad.dtype) @ grad.reshape(-1, grad.shape[-1])
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten.constant_pad_nd.default: constant_pad_nd,
+    aten.slice_scatter.default: slice_scatter,
+    aten.repeat.default: repeat,
+    aten.split_with_sizes.default: split_with_sizes,
+    aten.flip.default: flip,
+    aten.diagonal.default: diagonal,
+    aten.unfold.default: unfold,
+    aten.gather.default: gather,
+    aten.index.Tensor: index,
+    aten.scatter.src: scatter,
+    aten.scatter.value: scatter,
+    aten.scatter_add.default: partial(scatter, adds=True),
+    aten.index_put.default: index_put,
+    aten._index_put_impl.default: index_put,
+    aten.embedding_dense_backward.default: embedding_dense_backward,
+}
+# What an operation is not lowered for, reported where it is refused.
+_STEPS = f"of more than {MOST_STEPS} elements one by one"
+LIMITS: dict[Any, str] = {
+    aten.slice_scatter.default: "with a step",
+    aten.index.Tensor: "with a mask: its size is not known",
+    **dict.fromkeys(
+        (aten.scatter.src, aten.scatter.value, aten.scatter_add.default),
+        f"into a part of a tensor, or {_STEPS}",
+    ),
+    **dict.fromkeys(
+        (aten.index_put.default, aten._index_put_impl.default),
+        f"of several values with a mask, or {_STEPS}",
+    ),
+    aten.embedding_dense_backward.default: "that is scaled by frequency",
+}

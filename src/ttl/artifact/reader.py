@@ -1,0 +1,292 @@
+"""Artifacts, read and checked: the one reader of them, whoever wrote them and wherever they are.
+
+Every writer's has the keys of tt-xla. What pyttl knows beside, under `pyttl`, others leave out:
+then there are defaults. ValueError reports what is wrong and where. docs/reference/artifact.md
+describes the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from ttl.target import TARGETS, Target, load
+
+from .operation import (
+    MATH_FIDELITIES,
+    PAGE_BYTES,
+    Buffer,
+    CompiledOperation,
+    ComputeConfig,
+    Coordinate,
+    CoreArguments,
+    Kernel,
+    Mark,
+    Memory,
+    Operand,
+    Pipe,
+    Semaphore,
+    ThreadKind,
+)
+from .part import Part
+
+T = TypeVar("T")
+FORMAT_VERSIONS = (1, 2)
+CONFIG_TYPES = {
+    ThreadKind.COMPUTE: "ComputeKernelConfig",
+    ThreadKind.READER: "ReaderKernelConfig",
+    ThreadKind.WRITER: "WriterKernelConfig",
+}
+_THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
+_DATA_FORMATS = (*PAGE_BYTES, "BFP_Float8", "BFP_Float4")  # the last two no kernel of ours has
+_FLAGS = tuple(field.name for field in fields(ComputeConfig) if field.name != "math_fidelity")
+
+# The names that tt-xla gives to element types; block floats have none.
+MLIR_NAMES = {
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float32": "f32",
+    "int32": "i32",
+    "uint32": "ui32",
+    "uint16": "ui16",
+    "uint8": "ui8",
+}
+_ELEMENTS = {mlir: name for name, mlir in MLIR_NAMES.items()} | {
+    name: name for name in ("bfloat8_b", "bfloat4_b")
+}
+LAYOUTS = ("TILE", "ROW_MAJOR")
+# More than any chip has: such numbers make work before anybody looks at them.
+_MOST_SEMAPHORES = 1024
+
+Rectangle = tuple[Coordinate, Coordinate]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """`operation` is on the first of `core_ranges`; what another writer does not say is empty."""
+
+    operation: CompiledOperation
+    core_ranges: tuple[Rectangle, ...]
+    global_semaphores: int
+    has_names: bool
+
+
+def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
+    """The artifact of parsed JSON, version 1 or 2. `is_ours`: all that pyttl writes is there."""
+    if not isinstance(value, dict):
+        raise ValueError("the root is not an object")
+    version = value.get("format_version")
+    if type(version) is not int or version not in FORMAT_VERSIONS:
+        raise ValueError(f"unsupported format_version (expected 1 or 2), found {version!r}")
+    return _Reader(Part(value, ""), version, is_ours).artifact()
+
+
+def check_fits(compiled: CompiledOperation, target: Target) -> None:
+    """ValueError if a chip cannot have these buffers, semaphores and kernels."""
+    indices = compiled.buffer_indices
+    limit = target.dataflow_buffers
+    if len(set(indices)) != len(indices) or any(not 0 <= index < limit for index in indices):
+        raise ValueError(f"{list(indices)} are not numbers of circular buffers of {target.name}")
+    if any(semaphore.index >= target.semaphores for semaphore in compiled.semaphores):
+        raise ValueError(f"{target.name} has {target.semaphores} semaphores")
+    threads = [kernel.thread for kernel in compiled.kernels]
+    if len(set(threads)) != len(threads):
+        raise ValueError("two kernels for the same processor")
+
+
+def blocks_of(total: int, page: int, count: int) -> tuple[int, int]:
+    """The pages of a block and the blocks of a buffer; one block if `count` does not divide it."""
+    if not page or not total or total % page:
+        raise ValueError(f"a circular buffer of {total} bytes in pages of {page}")
+    pages = total // page
+    return (pages // count, count) if pages % count == 0 else (pages, 1)
+
+
+class _Reader:
+    def __init__(self, root: Part, version: int, is_ours: bool):
+        self.root, self.version, self.is_ours = root, version, is_ours
+        self.own = self._own(root, "pyttl", Part.object, Part({}, "pyttl"))
+
+    def _own(self, part: Part, key: str, read: Callable[[Part], T], default: T) -> T:
+        """What pyttl says about a part, and others need not."""
+        return read(part.member(key)) if self.is_ours else part.get(key, read, default)
+
+    def artifact(self) -> Artifact:
+        waiting, global_semaphores = (
+            self._count(f"num_pipe_{kind}_semaphores", _MOST_SEMAPHORES)
+            for kind in ("sync", "global")
+        )
+        ranges = self._core_ranges()
+        operation = CompiledOperation(
+            name=self._own(self.own, "name", Part.text, ""),
+            target=self._own(self.own, "target", lambda part: part.one_of(TARGETS), ""),
+            device_api=self._own(self.own, "device_api", Part.text, ""),
+            kernels=self._kernels(),
+            buffers=self._buffers(),
+            operands=self._operands() if self.is_ours else (),
+            core_range=ranges[0],
+            semaphores=self._semaphores(waiting),
+            pipe_net_count=self.own.get("pipe_net_count", Part.u32, 0),
+            pipes=self.own.get("pipes", lambda part: part.each(_pipe), ()),
+            pipe_scratch_bytes=self._count("pipe_sram_scratch_bytes"),
+        )
+        if self.is_ours:
+            check_fits(operation, load(operation.target))
+        return Artifact(operation, ranges, global_semaphores, bool(self.own.value))
+
+    def _count(self, name: str, most: int = 2**32 - 1) -> int:
+        """Required in version 2, read where it is in version 1."""
+        if self.version == 2:
+            self.root.member(name)
+        return self.root.get(name, lambda part: part.u32(most), 0)
+
+    def _core_ranges(self) -> tuple[Rectangle, ...]:
+        if "core_range_set" not in self.root.value:
+            return (self.root.member("core_range").object().rectangle(),)
+        several = self.root.member("core_range_set")
+        found = several.each(lambda part: part.object().rectangle())
+        if not found:
+            raise several.wrong("has no rectangle")
+        return found
+
+    def _beside(self, name: str, parts: Sequence[Part]) -> list[tuple[int, Part, Part]]:
+        """Each part with its position and what pyttl says more about it."""
+        nothing = [Part({}, f"pyttl.{name}") for _ in parts]
+        details = self._own(self.own, name, Part.items, nothing)
+        if len(details) != len(parts):
+            entries = f"has {len(details)} entries, and there are {len(parts)} {name}"
+            raise ValueError(f"pyttl.{name} {entries}")
+        return list(zip(range(len(parts)), parts, details, strict=True))
+
+    # Kernels
+
+    def _kernels(self) -> tuple[Kernel, ...]:
+        parts = self.root.member("kernels").items()
+        if not parts:
+            raise ValueError("kernels is empty")
+        return tuple(self._kernel(*each) for each in self._beside("kernels", parts))
+
+    def _kernel(self, position: int, part: Part, own: Part) -> Kernel:
+        source = part.member("cpp_source").text()
+        config, thread = self._thread(part, own)
+        return Kernel(
+            thread=thread,
+            cpp_source=source,
+            config=self._compute_config(config) if thread is ThreadKind.COMPUTE else None,
+            tensor_indices=self._own(part, "tensor_indices", Part.numbers, ()),
+            runtime_args=self._own(own, "runtime_args", lambda part: part.each(_core_args), ()),
+            name=self._own(own, "name", Part.text, f"kernel_{position}"),
+            source_map=self._own(own, "source_map", Part.source_map, ()),
+            runtime_arg_names=self._own(own, "runtime_arg_names", Part.texts, ()),
+            signposts=own.get("signposts", Part.named, ()),
+            uses_pipe_scratch=own.get("uses_pipe_scratch", Part.flag, False),
+            marks=own.get("marks", lambda part: part.each(_mark), ()),
+        )
+
+    def _thread(self, part: Part, own: Part) -> tuple[Part, ThreadKind]:
+        kind = part.member("thread_type").one_of(("compute", "noc"))
+        config = part.member("kernel_config").object()
+        name = config.member("type").text()
+        thread = _THREADS.get(name)
+        if thread is None or (thread is ThreadKind.COMPUTE) != (kind == "compute"):
+            raise config.wrong(f"of type '{name}' does not fit thread_type '{kind}'")
+        values = [each.value for each in ThreadKind]
+        given = self._own(own, "thread", lambda part: part.one_of(values), thread.value)
+        if given != thread.value:
+            raise config.wrong(f"of type '{name}' does not fit thread '{given}'")
+        return config, thread
+
+    def _compute_config(self, config: Part) -> ComputeConfig:
+        """tt-mlir takes a fidelity that it does not know for HiFi4."""
+        unknown = sorted(config.value.keys() - {"type", "math_fidelity", *_FLAGS})
+        if self.is_ours and unknown:
+            raise config.wrong(f"has no '{unknown[0]}'")
+        flags = {name: config.get(name, Part.flag, False) for name in _FLAGS}
+        if self.is_ours:
+            fidelity = config.member("math_fidelity").one_of(MATH_FIDELITIES)
+        else:
+            fidelity = config.get("math_fidelity", lambda part: str(part.value), "")
+            fidelity = fidelity.rpartition(".")[2]
+        known = fidelity if fidelity in MATH_FIDELITIES else "HiFi4"
+        return ComputeConfig(math_fidelity=known, **flags)
+
+    # Buffers, semaphores and tensors
+
+    def _buffers(self) -> tuple[Buffer, ...]:
+        parts = self.root.member("cb_configs").items()
+        return tuple(self._buffer(*each) for each in self._beside("buffers", parts))
+
+    def _buffer(self, position: int, part: Part, own: Part) -> Buffer:
+        index = part.member("buffer_index").u32()
+        formats = PAGE_BYTES if self.is_ours else _DATA_FORMATS
+        data_format = part.member("data_format").one_of(formats)
+        page, total = (part.member(key).u32() for key in ("page_size", "total_size"))
+        given = self._own(part, "block_count", Part.positive, 1)
+        try:
+            tiles, count = blocks_of(total, page, given)
+        except ValueError as error:
+            raise part.wrong(f"is {error}") from None
+        is_allocated = self._own(own, "compiler_allocated", Part.flag, False)
+        counted = tiles * (1 if is_allocated else count)
+        if self._own(part, "num_tiles", Part.u32, counted) != counted and self.is_ours:
+            raise part.wrong(f"has {counted} tiles by its size, and another number of them")
+        is_row_major = own.get("is_row_major", Part.flag, page != PAGE_BYTES.get(data_format))
+        return Buffer(
+            name=self._own(own, "name", Part.text, f"buffer_{index}"),
+            index=index,
+            data_format=data_format,
+            block_tiles=tiles,
+            block_count=count,
+            unpack_to_dest_fp32=self._own(own, "unpack_to_dest_fp32", Part.flag, False),
+            span=self._own(own, "span", lambda part: part.span() if part.value else None, None),
+            compiler_allocated=is_allocated,
+            row_bytes=page if is_row_major else None,
+        )
+
+    def _semaphores(self, count: int) -> tuple[Semaphore, ...]:
+        """Others make the first `count`, all of which start at 0."""
+        values = {} if self.is_ours else dict.fromkeys(range(count), 0)
+        given: list[Part] = []
+        for part in self._own(self.own, "semaphores", Part.items, given):
+            index = part.member("id").u32(_MOST_SEMAPHORES)
+            values[index] = part.member("initial_value").word()
+        return tuple(Semaphore(*each) for each in sorted(values.items()))
+
+    def _operands(self) -> tuple[Operand, ...]:
+        metadata = self.root.member("operand_metadata").object()
+        names = self.own.member("operand_names").texts()
+        shapes = metadata.member("shapes").each(Part.numbers)
+        dtypes = metadata.member("dtypes").each(lambda part: _ELEMENTS[part.one_of(_ELEMENTS)])
+        layouts = metadata.member("layouts").each(lambda part: part.one_of(LAYOUTS))
+        usual = (Memory(),) * len(names)
+        memories = self.own.get("memory_configs", lambda part: part.each(_memory), usual)
+        lists = (names, shapes, dtypes, layouts, memories)
+        if len({len(each) for each in lists}) != 1:
+            raise ValueError("names, shapes, types and layouts are not those of the same tensors")
+        return tuple(Operand(*each) for each in zip(*lists, strict=True))
+
+
+def _core_args(part: Part) -> CoreArguments:
+    return CoreArguments(part.member("core").coordinate(), part.member("args").each(Part.word))
+
+
+def _mark(part: Part) -> Mark:
+    cpp_line, line = (part.member(key).u32() for key in ("cpp_line", "line"))
+    texts = {key: part.member(key).text() for key in ("kind", "subject", "place", "value")}
+    return Mark(cpp_line=cpp_line, line=line, **texts)
+
+
+def _pipe(part: Part) -> Pipe:
+    corners = (part.member(key).coordinate() for key in ("source", "first", "last"))
+    return Pipe(part.member("net").text(), part.member("name").text(), *corners)
+
+
+def _memory(part: Part) -> Memory:
+    cores = part.member("cores").each(lambda each: each.pair(Part.coordinate, Part.coordinate))
+    buffer_type, layout, orientation, distribution = (
+        part.member(key).text()
+        for key in ("buffer_type", "memory_layout", "orientation", "distribution")
+    )
+    shape = part.member("shard_shape").numbers()
+    return Memory(buffer_type, layout, cores, shape, orientation, distribution)

@@ -1,0 +1,112 @@
+"""The shape that an operation of a graph gives; ValueError where its operands do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from .types import Shape
+
+Attributes = Mapping[str, Any]
+
+
+def broadcast_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Counted from the last, sizes are equal or one of them is 1 or missing."""
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple(_common_size(sizes) for sizes in zip(*padded, strict=True))
+
+
+def _common_size(sizes: tuple[int, ...]) -> int:
+    found = {size for size in sizes if size != 1}
+    if len(found) > 1:
+        raise ValueError(f"sizes {', '.join(map(str, sizes))} do not broadcast")
+    return found.pop() if found else 1
+
+
+def matmul_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    a, b = shapes
+    if len(a) < 2 or len(b) < 2 or a[-1] != b[-2]:
+        raise ValueError(f"{_text(a)} @ {_text(b)} is no matrix product")
+    return (*broadcast_shape([a[:-2], b[:-2]], {}), a[-2], b[-1])
+
+
+def reshape_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    shape = _sizes(attributes["shape"])
+    if prod(shape) != prod(shapes[0]):
+        raise ValueError(f"{_text(shapes[0])} has not as many elements as {_text(shape)}")
+    return shape
+
+
+def expand_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    shape = _sizes(attributes["shape"])
+    if len(shape) < len(shapes[0]) or broadcast_shape([shapes[0], shape], {}) != shape:
+        raise ValueError(f"{_text(shapes[0])} does not broadcast to {_text(shape)}")
+    return shape
+
+
+def permute_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    order = tuple(attributes["permutation"])
+    if sorted(order) != list(range(len(shapes[0]))):
+        raise ValueError(f"{order} is no permutation of {len(shapes[0])} dimensions")
+    return tuple(shapes[0][dim] for dim in order)
+
+
+def reduce_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    dims, shape = tuple(attributes["dim_arg"]), shapes[0]
+    if len(set(dims)) != len(dims) or any(not 0 <= dim < len(shape) for dim in dims):
+        raise ValueError(f"{dims} are not dimensions of {_text(shape)}")
+    if attributes["keep_dim"]:
+        return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+    return tuple(size for dim, size in enumerate(shape) if dim not in dims)
+
+
+def concat_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    dim, first = attributes["dim"], shapes[0]
+    if not 0 <= dim < len(first):
+        raise ValueError(f"{_text(first)} has no dimension {dim}")
+    others = {shape[:dim] + shape[dim + 1 :] if dim < len(shape) else None for shape in shapes}
+    if len(others) != 1 or {len(shape) for shape in shapes} != {len(first)}:
+        raise ValueError(f"tensors that differ in more than dimension {dim}")
+    return (*first[:dim], sum(shape[dim] for shape in shapes), *first[dim + 1 :])
+
+
+def slice_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    lists = [tuple(attributes[name]) for name in ("begins", "ends", "step")]
+    if any(len(values) != len(shapes[0]) for values in lists):
+        raise ValueError(f"a slice of {_text(shapes[0])} needs as many begins, ends and steps")
+    sizes = []
+    for begin, end, step, size in zip(*lists, shapes[0], strict=True):
+        if not (0 <= begin <= end <= size and step > 0):
+            raise ValueError(f"{begin}:{end}:{step} is no slice of {size} elements")
+        sizes.append(-(-(end - begin) // step))
+    return tuple(sizes)
+
+
+def embedding_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    indices, weight = shapes
+    if len(weight) != 2:
+        raise ValueError(f"{_text(weight)} has no rows and columns")
+    return (*indices, weight[1])
+
+
+def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    shape, dim = _sizes(attributes["shape"]), attributes["dim"]
+    if not 0 <= dim < len(shape):
+        raise ValueError(f"{_text(shape)} has no dimension {dim}")
+    return shape
+
+
+def given_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    return _sizes(attributes["shape"])
+
+
+def _sizes(given: Sequence[int]) -> Shape:
+    if any(size < 0 for size in given):
+        raise ValueError(f"{tuple(given)} is no shape")
+    return tuple(given)
+
+
+def _text(shape: Shape) -> str:
+    return "x".join(map(str, shape)) or "a scalar"
