@@ -50,6 +50,20 @@ class RuleBroken(BaseException):
         self.place: Any = None  # where it happened, if an engine knows it better than a traceback
         self.facts = facts
 
+    def extended(
+        self, *, helps: tuple[str, ...] = (), secondary: tuple[Label, ...] = ()
+    ) -> RuleBroken:
+        """The same with more to it: an exception stays as it was raised."""
+        return RuleBroken(
+            self.code,
+            self.message,
+            helps=self.helps + helps,
+            notes=self.notes,
+            secondary=self.secondary + secondary,
+            subject=self.subject,
+            **self.facts,
+        )
+
     def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:
         primary = Label(span, label) if span is not None else None
         return Diagnostic(

@@ -87,9 +87,13 @@ def erase(op: Operation) -> None:
 
 def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:
     """A rule broken at an operation, shown at the source the operation came from."""
+    return CompileError(called_from(broken, op).at(span_of(op.location)))
+
+
+def called_from(broken: RuleBroken, op: Operation) -> RuleBroken:
+    """With the calls by which the operation was reached."""
     calls = tuple(Label(span, "called here") for span in call_sites_of(op.location))
-    broken.secondary += calls
-    return CompileError(broken.at(span_of(op.location)))
+    return broken.extended(secondary=calls) if calls else broken
 
 
 def not_yet(what: str, op: Operation, help_text: str) -> CompileError:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.nodes import NodePlace, nodes_at
 
+from ..buffer_ends import buffer_name
 from .skeleton import Builder, MakeStatement
 from .statements import (
     Body,
@@ -28,6 +29,7 @@ from .statements import (
     Slice,
     Statement,
     Walk,
+    assign,
     run_body,
 )
 from .symbolic import UNKNOWN
@@ -135,13 +137,13 @@ class ForEachPipe(Statement):
         net = self.op.net.root_reference.data
         for number in self.names.with_role(net, self.op.ROLE, walk.node):
             walk.budget.spend(len(self.body))
+            walk.goes(True)
             values[self.pipe] = number
-            for register, value in zip(self.carried, current, strict=True):
-                values[register] = value
+            assign(values, self.carried, current)
             run_body(self.body, walk)
             current = [values[register] for register in self.yields]
-        for register, value in zip(self.results, current, strict=True):
-            values[register] = value
+        walk.goes(False)
+        assign(values, self.results, current)
 
 
 @dataclass(slots=True)
@@ -407,12 +409,6 @@ def _semaphores(names: Names) -> dict[type[Operation], MakeStatement]:
         ),
         use,
     )
-
-
-def buffer_name(buffer: SSAValue) -> str:
-    assert isinstance(buffer.owner, ttl.BindBufferOp)
-    name: str = buffer.owner.buffer.root_reference.data
-    return name
 
 
 # Reading ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.padding import ANY, ZERO, after, is_reduced, padding_reduced
 
-from .events import buffer_name
+from ..buffer_ends import buffer_name
 from .outputs import tensor_of
 from .slices import extremes
 from .symbolic import Number

@@ -16,7 +16,8 @@ from ttl.semantics.block_protocol import Event as BlockEvent
 from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
-from .events import Event, Kind, Node, Pipe, buffer_name, counted
+from ..buffer_ends import buffer_name
+from .events import Event, Kind, Node, Pipe, counted
 from .statements import Items, Repeat
 from .walk import WalkedModule
 

@@ -51,8 +51,10 @@ class Kernel:
     constants: tuple[Number, ...]  # the registers at the start
     function: func.FuncOp
 
-    def walk(self, node: tuple[int, ...], number: int, budget: Budget) -> Walk:
-        walk = Walk(node, number, list(self.constants), budget)
+    def walk(
+        self, node: tuple[int, ...], number: int, budget: Budget, ways: list[bool] | None = None
+    ) -> Walk:
+        walk = Walk(node, number, list(self.constants), budget, ways=ways)
         walk.budget.spend(len(self.body))
         try:
             run_body(self.body, walk)
@@ -63,10 +65,19 @@ class Kernel:
 
 
 class Builder:
-    """Translates one kernel; `effects` makes statements of what synchronizes."""
+    """Translates one kernel; `effects` makes statements of what synchronizes.
 
-    def __init__(self, function: func.FuncOp, effects: dict[type[Operation], MakeStatement]):
+    If `every_iteration` counts, no loop is walked once for all.
+    """
+
+    def __init__(
+        self,
+        function: func.FuncOp,
+        effects: dict[type[Operation], MakeStatement],
+        every_iteration: bool = False,
+    ):
         self.function = function
+        self.every_iteration = every_iteration
         self.effects = effects
         self.registers: dict[SSAValue, int] = {}
         self.constants: list[Number] = []
@@ -202,7 +213,7 @@ class Builder:
             self.all_registers(yields[i] for i in chosen),
             self.all_registers(op.results[i] for i in chosen),
             self.body(op.body.block),
-            is_alike=not chosen and not self._varies(op),
+            is_alike=not (chosen or self.every_iteration or self._varies(op)),
         )
 
     def _varies(self, loop: scf.ForOp) -> bool:

@@ -71,6 +71,11 @@ class Walk:
     slices: list[tuple[Operation, tuple[Number, ...]]] = field(default_factory=list)
     faults: Faults = field(default_factory=list)
     is_guessing: bool = False  # in a branch that may not be taken
+    ways: list[bool] | None = None  # if asked for: branches taken or not, loops going on or not
+
+    def goes(self, way: bool) -> None:
+        if self.ways is not None:
+            self.ways.append(way)
 
     def fail(self, op: Operation, error: Exception) -> None:
         """The program fails here when it runs."""
@@ -212,10 +217,10 @@ class Branch(Statement):
         if isinstance(condition, Expression):
             self._select(walk, condition)
             return
+        walk.goes(bool(condition))
         run_body(self.then if condition else self.otherwise, walk)
         yields = self.then_yields if condition else self.otherwise_yields
-        for result, value in zip(self.results, yields, strict=True):
-            values[result] = values[value]
+        assign(values, self.results, [values[value] for value in yields])
 
     def _select(self, walk: Walk, condition: Expression) -> None:
         """Both ways, in a loop that is walked once: the branch only calculates (rule ALIKE)."""
@@ -268,16 +273,16 @@ class Loop(Statement):
         current = [values[start] for start in self.starts]
         for step in steps:
             walk.budget.spend(len(self.body) + 1)
+            walk.goes(True)
             values[self.variable] = step
-            for register, value in zip(self.carried, current, strict=True):
-                values[register] = value
+            assign(values, self.carried, current)
             walk.items = []
             run_body(self.body, walk)
             append_repeated(outer, walk.items, 1)
             current = [values[register] for register in self.yields]
+        walk.goes(False)
         walk.items = outer
-        for register, value in zip(self.results, current, strict=True):
-            values[register] = value
+        assign(values, self.results, current)
 
 
 def append_repeated(items: list[Item], iteration: list[Item], count: int) -> None:
@@ -313,23 +318,24 @@ class While(Statement):
         current = [values[start] for start in self.starts]
         while True:
             walk.budget.spend(len(self.before) + len(self.after) + 1)
-            _assign(values, self.before_arguments, current)
+            assign(values, self.before_arguments, current)
             walk.items = []
             run_body(self.before, walk)
             passed = [values[register] for register in self.passed]
             if values[self.condition] is UNKNOWN:
                 raise CannotEvaluate(self.op)
+            walk.goes(bool(values[self.condition]))
             if not values[self.condition]:
                 break
-            _assign(values, self.after_arguments, passed)
+            assign(values, self.after_arguments, passed)
             run_body(self.after, walk)
             append_repeated(outer, walk.items, 1)
             current = [values[register] for register in self.yields]
         append_repeated(outer, walk.items, 1)
         walk.items = outer
-        _assign(values, self.results, passed)
+        assign(values, self.results, passed)
 
 
-def _assign(values: list[Number], registers: Sequence[int], found: Sequence[Number]) -> None:
+def assign(values: list[Number], registers: Sequence[int], found: Sequence[Number]) -> None:
     for register, value in zip(registers, found, strict=True):
         values[register] = value
