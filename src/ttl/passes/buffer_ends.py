@@ -21,3 +21,7 @@ def buffer_name(buffer: SSAValue) -> str:
     assert isinstance(buffer.owner, ttl.BindBufferOp)
     name: str = buffer.owner.buffer.root_reference.data
     return name
+
+
+def buffer_name_of(block: SSAValue) -> str:
+    return buffer_name(ttl.buffer_of(block))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -32,13 +40,23 @@ def thread_of(kernel: Operation) -> str:
     return thread.data
 
 
+def around(op: Operation) -> Iterator[Operation]:
+    """The operations that an operation is in, innermost first."""
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()
+
+
 def kernel_of(op: Operation) -> func.FuncOp:
     """The kernel that an operation is in."""
-    parent: Operation | None = op
-    while not isinstance(parent, func.FuncOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    return parent
+    return next(each for each in around(op) if isinstance(each, func.FuncOp))
+
+
+def first_after_bindings(kernel: func.FuncOp) -> Operation:
+    """Where a kernel has its buffers."""
+    ops: Iterator[Operation] = iter(kernel.body.block.ops)
+    return next(op for op in ops if not isinstance(op, ttl.BindBufferOp))
 
 
 D2M_MARK = "d2m.use_tile_matmul"  # on modules of the d2m dialect
@@ -85,6 +103,12 @@ def erase(op: Operation) -> None:
     op.erase(safe_erase=False)
 
 
+def replace_by(op: Operation, value: SSAValue) -> None:
+    """`value` stands for the one result of an operation, which is taken out."""
+    op.results[0].replace_all_uses_with(value)
+    erase(op)
+
+
 def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:
     """A rule broken at an operation, shown at the source the operation came from."""
     return CompileError(called_from(broken, op).at(span_of(op.location)))
@@ -112,6 +136,16 @@ def _is_zero(value: SSAValue) -> bool:
     """The variable of a loop that was left out because it runs once."""
     owner = value.owner
     return isinstance(owner, arith.ConstantOp) and owner.value == IntegerAttr(0, IndexType())
+
+
+def integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])
+
+
+def numbers_in(attribute: Attribute | None) -> list[int]:
+    """The inverse; nothing if there is no such attribute."""
+    assert attribute is None or isinstance(attribute, ArrayAttr)
+    return [number.value.data for number in attribute or ()]
 
 
 INDEX = IndexType()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.semantics.types import Shape
@@ -14,13 +14,14 @@ from ttl.semantics.types import Shape
 from ..module_pass import Maker, erase
 from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
+from .rebuilt_regions import without_carried
 from .section_builder import is_block, is_rounding
 
 Places = Callable[[SSAValue, bool], SSAValue | None]
 
 
 def drop_unchanged(op: Operation) -> Operation:
-    """A value that a loop or branch hands on as it came in is the one that came in.
+    """A value that a loop or branch carries on as it came in is the one that came in.
 
     Returns the loop or branch without such values, which is another operation if there were some.
     """
@@ -39,7 +40,7 @@ def _loop_without_unchanged(loop: scf.ForOp) -> Operation:
             argument.replace_all_uses_with(start)
             loop.results[position].replace_all_uses_with(start)
             dropped.append(position)
-    return _without_carried(loop, dropped) if dropped else loop
+    return without_carried(loop, dropped)
 
 
 def _branch_without_unchanged(op: scf.IfOp) -> Operation:
@@ -55,7 +56,7 @@ def _branch_without_unchanged(op: scf.IfOp) -> Operation:
                 result.replace_all_uses_with(value)
         if not list(result.uses):
             dropped.append(position)
-    return _without_results(op, dropped) if dropped else op
+    return without_carried(op, dropped)
 
 
 def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
@@ -192,83 +193,5 @@ def drop_block_math(kernel: func.FuncOp) -> None:
         if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)):
             erase(op)
     for op in list(kernel.walk()):
-        if isinstance(op, scf.ForOp):
-            blocks = [p for p, start in enumerate(op.iter_args) if is_block(start)]
-            _without_carried(op, blocks)
-        elif isinstance(op, scf.WhileOp):
-            blocks = [p for p, start in enumerate(op.arguments) if is_block(start)]
-            _while_without_carried(op, blocks)
-        elif isinstance(op, scf.IfOp):
-            _without_results(op, [p for p, result in enumerate(op.results) if is_block(result)])
-
-
-def _yield_without(end: Operation | None, dropped: list[int]) -> None:
-    assert isinstance(end, scf.YieldOp)
-    kept = [value for position, value in enumerate(end.operands) if position not in dropped]
-    Maker.before(end).add(scf.YieldOp(*kept))
-    erase(end)
-
-
-def _without_carried(loop: scf.ForOp, dropped: list[int]) -> scf.ForOp:
-    if not dropped:
-        return loop
-    body = loop.body.block
-    kept = [position for position in range(len(loop.iter_args)) if position not in dropped]
-    _yield_without(body.last_op, dropped)
-    for argument in [body.args[1 + position] for position in dropped]:
-        body.erase_arg(argument, safe_erase=False)
-    loop.body.detach_block(body)
-    starts = [loop.iter_args[p] for p in kept]
-    new = scf.ForOp(loop.lb, loop.ub, loop.step, starts, Region(body))
-    Maker.before(loop).add(new)
-    for position, result in zip(kept, new.results, strict=True):
-        result.name_hint = loop.results[position].name_hint
-        loop.results[position].replace_all_uses_with(result)
-    erase(loop)
-    return new
-
-
-def _while_without_carried(loop: scf.WhileOp, dropped: list[int]) -> None:
-    if not dropped:
-        return
-    kept = [position for position in range(len(loop.arguments)) if position not in dropped]
-    test, body = loop.before_region.block, loop.after_region.block
-    condition = test.last_op
-    assert isinstance(condition, scf.ConditionOp)
-    handed_on = [condition.operands[1 + p] for p in kept]
-    Maker.before(condition).add(scf.ConditionOp(condition.operands[0], *handed_on))
-    erase(condition)
-    _yield_without(body.last_op, dropped)
-    for block in (test, body):
-        for argument in [block.args[position] for position in dropped]:
-            block.erase_arg(argument, safe_erase=False)
-    regions = []
-    for region in list(loop.regions):
-        regions.append(Region())
-        region.move_blocks(regions[-1])
-    starts = [loop.arguments[p] for p in kept]
-    new = scf.WhileOp(starts, [start.type for start in starts], *regions)
-    Maker.before(loop).add(new)
-    for position, result in zip(kept, new.results, strict=True):
-        result.name_hint = loop.results[position].name_hint
-        loop.results[position].replace_all_uses_with(result)
-    erase(loop)
-
-
-def _without_results(op: scf.IfOp, dropped: list[int]) -> scf.IfOp:
-    if not dropped:
-        return op
-    kept = [position for position in range(len(op.results)) if position not in dropped]
-    regions = []
-    for region in list(op.regions):
-        _yield_without(region.block.last_op, dropped)
-        regions.append(Region())
-        region.move_blocks(regions[-1])
-    then, otherwise = regions
-    new = scf.IfOp(op.cond, [op.results[p].type for p in kept], then, otherwise)
-    Maker.before(op).add(new)
-    for position, result in zip(kept, new.results, strict=True):
-        result.name_hint = op.results[position].name_hint
-        op.results[position].replace_all_uses_with(result)
-    erase(op)
-    return new
+        if isinstance(op, (scf.ForOp, scf.WhileOp, scf.IfOp)):
+            without_carried(op, [p for p, result in enumerate(op.results) if is_block(result)])

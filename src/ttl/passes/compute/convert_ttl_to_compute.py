@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 from ttl.dialects import ttl
 from ttl.semantics.ops import is_complete
 
-from ..module_pass import Maker, erase, kernels, not_yet, target_of
+from ..module_pass import Maker, erase, first_after_bindings, kernels, not_yet, target_of
 from .arranged_tiles import is_masked
 from .block_values import name_block_values, share_common_values
 from .carried_values import drop_block_math
@@ -150,10 +150,7 @@ def _drop_open(kernel: func.FuncOp) -> None:
 
 def _hoist_scalers(kernel: func.FuncOp) -> None:
     """rule SCALER"""
-    start = kernel.body.block.first_op
-    while isinstance(start, ttl.BindBufferOp):
-        start = start.next_op
-    assert start is not None
+    start = first_after_bindings(kernel)
     for op in list(kernel.walk()):
         scaler = op.operands[1].owner if is_masked(op) else None
         if isinstance(scaler, ttl.FillOp) and scaler is not start:

@@ -12,11 +12,11 @@ from collections.abc import Hashable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
+from ..buffer_ends import buffer_name_of
 from ..kernel.row_copies import rows_of
 from ..module_pass import erase, kernels
 
@@ -56,7 +56,7 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
             if not isinstance(op, ttl.CopyOp):
                 continue
             buffers = {
-                _buffer_name(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
+                buffer_name_of(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
             }
             if op.pipe is not None:
                 assert isinstance(op.pipe.type, ttl.PipeType)
@@ -68,12 +68,6 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
     for _ in alike:  # the longest way that it could take
         found |= {name for group in alike.values() if group & found for name in group}
     return found
-
-
-def _buffer_name(block: SSAValue) -> str:
-    bind = ttl.buffer_of(block).owner
-    assert isinstance(bind, ttl.BindBufferOp)
-    return bind.buffer.root_reference.data
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:

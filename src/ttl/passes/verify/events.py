@@ -198,6 +198,14 @@ class HasRole(Statement):
         )
 
 
+def known(walk: Walk, register: int, op: Operation) -> Any:
+    """What the operation needs to know."""
+    value = walk.values[register]
+    if value is UNKNOWN:
+        raise CannotEvaluate(op)
+    return value
+
+
 @dataclass(slots=True)
 class StartPipe(Statement):
     """A send or a post. The transfer is known by a slot, a new one each time if any is carried."""
@@ -209,9 +217,7 @@ class StartPipe(Statement):
     fresh: list[int] | None
 
     def run(self, walk: Walk) -> None:
-        pipe = walk.values[self.pipe]
-        if pipe is UNKNOWN:
-            raise CannotEvaluate(self.op)
+        pipe = known(walk, self.pipe, self.op)
         slot: Any = self.result
         if self.fresh is not None:
             self.fresh[0] += 1
@@ -235,9 +241,7 @@ class Finish(Statement):
     transfer: int
 
     def run(self, walk: Walk) -> None:
-        slot = walk.values[self.transfer]
-        if slot is UNKNOWN:
-            raise CannotEvaluate(self.op)
+        slot = known(walk, self.transfer, self.op)
         if slot is not None:
             walk.items.append((Kind.FINISH, slot, self.op))
 
@@ -255,9 +259,7 @@ class Group(Statement):
         if self.transfer is None:
             walk.items.append((self.kind, self.group, self.op))
             return
-        slot = walk.values[self.transfer]
-        if slot is UNKNOWN:
-            raise CannotEvaluate(self.op)
+        slot = known(walk, self.transfer, self.op)
         if slot is not None:
             walk.items.append((self.kind, self.group, self.op, slot))
 
@@ -271,13 +273,9 @@ class UseSemaphore(Statement):
     place: tuple[int, ...]
 
     def run(self, walk: Walk) -> None:
-        value = walk.values[self.value]
-        if value is not UNKNOWN:
-            value %= SEMAPHORE_VALUES
-        place = [walk.values[register] for register in self.place]
-        if value is UNKNOWN or UNKNOWN in place:
-            raise CannotEvaluate(self.op)
         op = self.op
+        value = known(walk, self.value, op) % SEMAPHORE_VALUES
+        place = [known(walk, register, op) for register in self.place]
         if isinstance(op, ttl.SemaphoreWaitOp):
             at_least = op.at_least is not None
             walk.items.append((Kind.SEMAPHORE_WAIT, self.semaphore, op, value, at_least))
@@ -421,3 +419,10 @@ def counted(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
             yield from counted(item.items, times * item.times)
         else:
             yield item, times
+
+
+def events_of(items: Items, kind: Kind, what: int | None = None) -> Iterator[Event]:
+    """Those of a kind, or those that act on one buffer, pipe or semaphore, once each."""
+    for event, _ in counted(items):
+        if event[0] is kind and what in (None, event[1]):
+            yield event

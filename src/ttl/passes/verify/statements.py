@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 
+from ..module_pass import kernel_of
 from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
 
 FAILURES = (ArithmeticError, ValueError)  # of a calculation: a division by zero, a wrong shift
@@ -84,16 +85,9 @@ class Walk:
             self.faults.append((op, failed(op, text)))
 
 
-def kernel_name(op: Operation) -> str:
-    parent = op.parent_op()
-    while not isinstance(parent, func.FuncOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    return parent.sym_name.data
-
-
 def failed(op: Operation, error: str) -> RuleBroken:
-    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel_name(op)}` {error}")
+    kernel = kernel_of(op).sym_name.data
+    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel}` {error}")
 
 
 class Statement:
