@@ -10,6 +10,7 @@ from xdsl.dialects import affine, arith, func, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
+    FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -101,6 +102,12 @@ def erase(op: Operation) -> None:
     """Take an operation out; its results have no users left that stay."""
     op.detach()
     op.erase(safe_erase=False)
+
+
+def set_function_type(function: func.FuncOp, results: Sequence[Attribute] = ()) -> None:
+    """That of its arguments, and of what it returns."""
+    types = [argument.type for argument in function.body.block.args]
+    function.properties["function_type"] = FunctionType.from_lists(types, results)
 
 
 def replace_by(op: Operation, value: SSAValue) -> None:
@@ -243,7 +250,29 @@ class Maker:
             return
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = name
-        inner = Maker(InsertPoint.at_end(block), self.origin)
+        inner = Maker.at_end(block, self.origin)
         body(inner, block.args[0])
         inner.add(affine.YieldOp.get())
         self.add(affine.ForOp.from_region([], [], [], [], 0, count, Region(block)))
+
+    def for_each(
+        self,
+        first: int,
+        last: int | SSAValue,
+        name: str | None,
+        body: Callable[..., Sequence[SSAValue] | None],
+        *starts: SSAValue,
+    ) -> list[SSAValue]:
+        """`body(make, number, *carried)` for the numbers from `first` to `last`, at run time.
+
+        The body gives what it carries on; returned is what is carried in the end.
+        """
+        block = Block(arg_types=[INDEX, *(value.type for value in starts)])
+        block.args[0].name_hint = name
+        inner = Maker.at_end(block, self.origin)
+        ends = body(inner, *block.args)
+        inner.add(scf.YieldOp(*(ends or ())))
+        lower = self.index(first)
+        upper = self.index(last) if isinstance(last, int) else last
+        op = scf.ForOp(lower, upper, self.index(1), list(starts), Region(block))
+        return list(self.add(op).results)

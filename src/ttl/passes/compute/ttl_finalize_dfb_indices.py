@@ -1,8 +1,8 @@
 """ttl-finalize-dfb-indices: dataflow buffers get their circular buffer.
 
-The user's are numbered in order of declaration, the compiler's behind them.
+The user's are numbered in order of declaration, the compiler's after them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
-rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
+rule ROOM    rows of a row-major buffer have room at their end if a copy needs it (row_copies), or
              if those of a buffer have it with which it exchanges blocks.
 """
 
@@ -71,7 +71,7 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
-    """Accessor arguments stand behind the buffer indices."""
+    """Accessor arguments come after the buffer indices."""
     for kernel in kernels(module):
         if "ttl.base_cta_index" in kernel.attributes:
             kernel.attributes["ttl.base_cta_index"] = IntegerAttr(count, i64)

@@ -8,11 +8,10 @@ set apart.
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -74,12 +73,9 @@ class _Converter(Program):
             if count == 1:
                 self._write(kernel, make, [*steps, None])
                 return
-            body = Block(arg_types=[IndexType()])
-            inner = Maker.at_end(body, kernel.origin)
-            self._write(kernel, inner, [*steps, body.args[0]])
-            inner.add(scf.YieldOp())
-            first, last, step = (make.index(number) for number in (0, count, 1))
-            make.add(scf.ForOp(first, last, step, [], Region(body)))
+            make.for_each(
+                0, count, None, lambda inner, step: self._write(kernel, inner, [*steps, step])
+            )
             return
         block = kernel.acquire(make, ttl.WaitOp, output)
         kernel.copy_shard(make, output, block, is_read=False, steps=steps)

@@ -27,7 +27,7 @@ from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.types import TILE_SIZE, Shape
 
 from ..kernel.kernel_calls import call
-from ..module_pass import Maker
+from ..module_pass import Maker, integers
 
 ROWS, TILES = "rows", "tiles"
 MOST_UNTILIZED = 4  # tiles in DST, where it has 32 bits
@@ -64,7 +64,7 @@ KERNELS = ("datamovement_kernel0", "compute_kernel0", "datamovement_kernel1")
 def layout_module(program: LayoutProgram, name: str, outer: ModuleOp) -> ModuleOp:
     rows, columns = program.grid
     attributes: dict[str, Attribute] = {
-        "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in (columns, rows)]),
+        "ttl.launch_grid": integers((columns, rows)),
         "ttl.target_arch": outer.attributes["ttl.target_arch"],
     }
     parts = [
@@ -95,7 +95,7 @@ def _kernel(program: LayoutProgram, name: str, thread: str, body: Body) -> func.
     tensors = {"reader": [0], "writer": [1]}.get(thread, [])
     function.attributes |= {
         "ttl.kernel_thread": StringAttr(thread),
-        "ttl.crta_indices": ArrayAttr([IntegerAttr(n, i64) for n in tensors]),
+        "ttl.crta_indices": integers(tensors),
         "ttl.tensor_names": ArrayAttr([StringAttr(end) for end in program.ends]),
         "ttl.base_cta_index": IntegerAttr(len(program.ends), i64),
     }

@@ -383,7 +383,7 @@ def _transfer_effects() -> dict[type[Operation], MakeStatement]:
     return {
         ttl.CopyOp: copy,
         ttl.NoTransferOp: no_transfer,
-        ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not handed on
+        ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not carried
         ttl.WaitTransferOp: finish,
         ttl.GroupOp: new_group,
         ttl.GroupAddOp: add,
