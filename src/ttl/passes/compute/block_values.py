@@ -105,10 +105,7 @@ class _Namer:
         """A block that was stored into another as it is: the other goes on with a copy of it."""
         for block, value in contents.items():
             if value is popped and block is not popped:
-                copy = ttl.BLOCK_MATH["typecast"].create(
-                    operands=[value], result_types=[block.type]
-                )
-                contents[block] = Maker.before(before).value(copy, block.name_hint)
+                contents[block] = _cast(value, block, before, block.name_hint)
 
     def store(self, op: ttl.StoreOp, contents: Contents) -> None:
         before = contents.get(op.view)
@@ -141,8 +138,7 @@ class _Namer:
         is_as_stored = isinstance(value.owner, ttl.AcquireOp) or is_rounding(value.owner)
         if is_as_stored and value.type == block.type:
             return value
-        cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
-        return Maker.before(before).value(cast, value.name_hint)
+        return _cast(value, block, before, value.name_hint)
 
     # Loops and branches ---------------------------------------------------------------------------
 
@@ -203,6 +199,11 @@ def _changes(op: Operation, block: SSAValue) -> bool:
         isinstance(use.operation, ttl.StoreOp) and use.index == 1 and op.is_ancestor(use.operation)
         for use in block.uses
     )
+
+
+def _cast(value: SSAValue, block: SSAValue, before: Operation, hint: str | None) -> SSAValue:
+    cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
+    return Maker.before(before).value(cast, hint)
 
 
 def _zero(block: SSAValue, make: Maker) -> SSAValue:

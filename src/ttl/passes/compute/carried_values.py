@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, replace_by
 from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
 from .rebuilt_regions import without_carried
@@ -91,21 +91,21 @@ def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
 # Sums ---------------------------------------------------------------------------------------------
 
 
-def find_sum(loop: scf.ForOp, position: int) -> list[Operation] | None:
-    """The additions by which a carried value changes, if it changes and is used in no other way."""
-    additions: dict[Operation, None] = {}
+# The additions by which a carried value changes: which of the operands it is.
+Additions = dict[ttl.BlockMathOp, int]
+
+
+def find_sum(loop: scf.ForOp, position: int) -> Additions | None:
+    """None if the value does not change, or is used in another way."""
+    additions: Additions = {}
     argument = loop.body.block.args[1 + position]
     end = loop.body.block.last_op
     assert end is not None
-    if _is_sum(argument, end.operands[position], end, additions) and additions:
-        return list(additions)
-    return None
+    is_sum = _is_sum(argument, end.operands[position], end, additions)
+    return additions if is_sum and additions else None
 
 
-Found = dict[Operation, None]
-
-
-def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Found) -> bool:
+def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Additions) -> bool:
     """Is `value`, used by `user` alone, `start` with other values added to it?"""
     if not _is_used_by(value, user):
         return False
@@ -113,11 +113,11 @@ def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Found) -> 
         return True
     op = value.owner
     if isinstance(op, ttl.BlockMathOp) and op.ENTRY.name == "add":
-        for operand in op.inputs:
-            added: Found = {}
+        for number, operand in enumerate(op.inputs):
+            added: Additions = {}
             if _is_sum(start, operand, op, added):
                 found |= added
-                found[op] = None
+                found[op] = number
                 return True
         return False
     if isinstance(op, scf.ForOp):
@@ -146,42 +146,19 @@ def _is_used_by(value: SSAValue, user: Operation) -> bool:
 
 def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> None:
     """rule SUM: each addition becomes a store that adds to what the block holds."""
-    argument = loop.body.block.args[1 + position]
     additions = find_sum(loop, position)
     assert additions is not None
-    for addition in additions:
-        assert isinstance(addition, ttl.BlockMathOp)
+    for addition, number in additions.items():
         summands = list(addition.inputs)
-        carried = next(v for v in summands if _comes_from(argument, v))
-        summands.remove(carried)
+        carried = summands.pop(number)
         store = ttl.StoreOp.create(
-            operands=[summands[0], view], properties={"accumulate": UnitAttr()}
+            operands=[*summands, view], properties={"accumulate": UnitAttr()}
         )
         Maker.before(addition).add(store)
-        addition.result.replace_all_uses_with(carried)
-        erase(addition)
+        replace_by(addition, carried)
         for inner in reversed(list(loop.walk())):
             if inner is not loop and isinstance(inner, (scf.ForOp, scf.IfOp)):
                 drop_unchanged(inner)
-
-
-def _comes_from(argument: SSAValue, value: SSAValue) -> bool:
-    """Is `value` what becomes of `argument` by additions that are stores already?"""
-    if value is argument:
-        return True
-    op = value.owner
-    if isinstance(op, Block):
-        loop = op.parent_op()
-        if not isinstance(loop, scf.ForOp) or value.index == 0:  # type: ignore[attr-defined]
-            return False
-        return _comes_from(argument, loop.iter_args[value.index - 1])  # type: ignore[attr-defined]
-    if isinstance(op, scf.ForOp):
-        return _comes_from(argument, op.iter_args[op.results.index(value)])
-    if isinstance(op, scf.IfOp):
-        end = op.regions[0].block.last_op
-        assert end is not None
-        return _comes_from(argument, end.operands[op.results.index(value)])
-    return False
 
 
 # Cleaning up --------------------------------------------------------------------------------------

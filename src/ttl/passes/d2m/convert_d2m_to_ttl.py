@@ -11,13 +11,12 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FunctionType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -26,7 +25,7 @@ from ttl.dialects import d2m, ttl
 from ..module_pass import Maker, branch_end
 from .d2m_conversions import convert_ops
 from .d2m_generic_regions_to_funcs import THREAD
-from .d2m_kernels import Kernel, Operand, Program
+from .d2m_kernels import Kernel, Operand, Program, new_kernel
 
 HOST = "host"  # the module of what the host does
 
@@ -90,9 +89,8 @@ class _Converter(Program):
             make.add(ttl.PushOp.create(operands=[kernel.buffer(operand)]))
 
     def _new_kernel(self, name: str, movers: list[func.FuncOp]) -> func.FuncOp:
-        function = func.FuncOp(name, FunctionType.from_lists([], []), Region(Block()))
+        function = new_kernel(name, self.attributes("writer" if movers else "reader", []))
         function.body.block.add_op(func.ReturnOp())
-        function.attributes |= self.attributes("writer" if movers else "reader", [])
         self.module.body.block.add_op(function)
         movers.append(function)
         return function

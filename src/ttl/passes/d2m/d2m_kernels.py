@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    FunctionType,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -19,7 +20,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import d2m, ttl
@@ -106,14 +107,26 @@ class Program:
         self.is_taken = bool(moves.data.get("taken"))
         self.blocks = numbers_in(moves.data.get("blocks")) or [1] * len(self.operands[-1].grid)
 
-    def attributes(self, thread: str, tensors: list[int]) -> dict[str, Any]:
-        names = [StringAttr(operand.tensor) for operand in self.operands]
-        return {
-            "ttl.kernel_thread": StringAttr(thread),
-            "ttl.crta_indices": integers(tensors),
-            "ttl.tensor_names": ArrayAttr(names),
-            "ttl.base_cta_index": IntegerAttr(len(self.operands), i64),
-        }
+    def attributes(self, thread: str, tensors: list[int]) -> dict[str, Attribute]:
+        return kernel_attributes(thread, tensors, [operand.tensor for operand in self.operands])
+
+
+def kernel_attributes(
+    thread: str, tensors: Iterable[int], names: Sequence[str]
+) -> dict[str, Attribute]:
+    """Of a kernel that uses some of the tensors with these names, each with a circular buffer."""
+    return {
+        "ttl.kernel_thread": StringAttr(thread),
+        "ttl.crta_indices": integers(tensors),
+        "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in names]),
+        "ttl.base_cta_index": IntegerAttr(len(names), i64),
+    }
+
+
+def new_kernel(name: str, attributes: dict[str, Attribute]) -> func.FuncOp:
+    function = func.FuncOp(name, FunctionType.from_lists([], []), Region(Block()))
+    function.attributes |= attributes
+    return function
 
 
 class Kernel:
