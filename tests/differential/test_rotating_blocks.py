@@ -144,6 +144,6 @@ def test_a_second_name_for_a_block_that_is_handed_on(monkeypatch: pytest.MonkeyP
         return compute, read, write
 
     monkeypatch.setenv("TTL_BACKEND", "host")
-    with pytest.raises(TTLError, match="two names for a block that a loop hands on") as caught:
+    with pytest.raises(TTLError, match="two names for a block that a loop carries") as caught:
         run(kernels)
     assert "TTL7001" in str(caught.value)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -32,13 +41,23 @@ def thread_of(kernel: Operation) -> str:
     return thread.data
 
 
+def around(op: Operation) -> Iterator[Operation]:
+    """The operations that an operation is in, innermost first."""
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()
+
+
 def kernel_of(op: Operation) -> func.FuncOp:
     """The kernel that an operation is in."""
-    parent: Operation | None = op
-    while not isinstance(parent, func.FuncOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    return parent
+    return next(each for each in around(op) if isinstance(each, func.FuncOp))
+
+
+def first_after_bindings(kernel: func.FuncOp) -> Operation:
+    """Where a kernel has its buffers."""
+    ops: Iterator[Operation] = iter(kernel.body.block.ops)
+    return next(op for op in ops if not isinstance(op, ttl.BindBufferOp))
 
 
 D2M_MARK = "d2m.use_tile_matmul"  # on modules of the d2m dialect
@@ -85,11 +104,27 @@ def erase(op: Operation) -> None:
     op.erase(safe_erase=False)
 
 
+def set_function_type(function: func.FuncOp, results: Sequence[Attribute] = ()) -> None:
+    """That of its arguments, and of what it returns."""
+    types = [argument.type for argument in function.body.block.args]
+    function.properties["function_type"] = FunctionType.from_lists(types, results)
+
+
+def replace_by(op: Operation, value: SSAValue) -> None:
+    """`value` stands for the one result of an operation, which is taken out."""
+    op.results[0].replace_all_uses_with(value)
+    erase(op)
+
+
 def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:
     """A rule broken at an operation, shown at the source the operation came from."""
+    return CompileError(called_from(broken, op).at(span_of(op.location)))
+
+
+def called_from(broken: RuleBroken, op: Operation) -> RuleBroken:
+    """With the calls by which the operation was reached."""
     calls = tuple(Label(span, "called here") for span in call_sites_of(op.location))
-    broken.secondary += calls
-    return CompileError(broken.at(span_of(op.location)))
+    return broken.extended(secondary=calls) if calls else broken
 
 
 def not_yet(what: str, op: Operation, help_text: str) -> CompileError:
@@ -108,6 +143,16 @@ def _is_zero(value: SSAValue) -> bool:
     """The variable of a loop that was left out because it runs once."""
     owner = value.owner
     return isinstance(owner, arith.ConstantOp) and owner.value == IntegerAttr(0, IndexType())
+
+
+def integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])
+
+
+def numbers_in(attribute: Attribute | None) -> list[int]:
+    """The inverse; nothing if there is no such attribute."""
+    assert attribute is None or isinstance(attribute, ArrayAttr)
+    return [number.value.data for number in attribute or ()]
 
 
 INDEX = IndexType()
@@ -205,7 +250,29 @@ class Maker:
             return
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = name
-        inner = Maker(InsertPoint.at_end(block), self.origin)
+        inner = Maker.at_end(block, self.origin)
         body(inner, block.args[0])
         inner.add(affine.YieldOp.get())
         self.add(affine.ForOp.from_region([], [], [], [], 0, count, Region(block)))
+
+    def for_each(
+        self,
+        first: int,
+        last: int | SSAValue,
+        name: str | None,
+        body: Callable[..., Sequence[SSAValue] | None],
+        *starts: SSAValue,
+    ) -> list[SSAValue]:
+        """`body(make, number, *carried)` for the numbers from `first` to `last`, at run time.
+
+        The body gives what it carries on; returned is what is carried in the end.
+        """
+        block = Block(arg_types=[INDEX, *(value.type for value in starts)])
+        block.args[0].name_hint = name
+        inner = Maker.at_end(block, self.origin)
+        ends = body(inner, *block.args)
+        inner.add(scf.YieldOp(*(ends or ())))
+        lower = self.index(first)
+        upper = self.index(last) if isinstance(last, int) else last
+        op = scf.ForOp(lower, upper, self.index(1), list(starts), Region(block))
+        return list(self.add(op).results)

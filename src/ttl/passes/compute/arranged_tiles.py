@@ -14,14 +14,16 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.ttcore import block_type
 from ttl.semantics.ops import MATMUL, TileCall, TileForms
 from ttl.semantics.ops.rules import normal_dims
 from ttl.semantics.types import Shape
+
+from ..module_pass import integers, numbers_in
+from .compiler_buffers import shape_of
 
 # What combines tiles where a reduction leaves the inside of the tile alone.
 COMBINING = {
@@ -84,24 +86,18 @@ def inner_dims(op: ttl.BlockMathOp | ttl.TileMathOp) -> Shape:
         return (-2, -1)
     if op.ENTRY.name in OF_TILES:
         return ()
-    rank = len(_shape(op.inputs[0]))
+    rank = len(shape_of(op.inputs[0]))
     return tuple(dim - rank for dim in _dims(op) if dim >= rank - 2)
 
 
 def _dims(op: ttl.BlockMathOp) -> Shape:
-    return normal_dims(numbers_of(op, "dims"), len(_shape(op.inputs[0])), op.name)
-
-
-def _shape(value: SSAValue) -> Shape:
-    return block_type(value.type).shape or ()
+    return normal_dims(numbers_of(op, "dims"), len(shape_of(op.inputs[0])), op.name)
 
 
 def numbers_of(op: Operation, name: str) -> Shape:
     parameters = op.properties["parameters"]
     assert isinstance(parameters, DictionaryAttr)
-    numbers = parameters.data.get(name, ArrayAttr([]))
-    assert isinstance(numbers, ArrayAttr)
-    return tuple(number.value.data for number in numbers)
+    return tuple(numbers_in(parameters.data.get(name)))
 
 
 def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | None:
@@ -109,7 +105,7 @@ def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | N
     found = forms.by_dims or forms.with_broadcast
     if not found or parameters is None:
         return None
-    return found[tuple(dim.value.data for dim in parameters.data["dims"])]  # type: ignore[attr-defined]
+    return found[tuple(numbers_in(parameters.data["dims"]))]
 
 
 # Where it reads -----------------------------------------------------------------------------------
@@ -117,7 +113,7 @@ def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | N
 
 def arrangements(op: ttl.BlockMathOp) -> list[DictionaryAttr]:
     """One for each value that is to be combined: of most operations, one."""
-    source = _shape(op.inputs[0])
+    source = shape_of(op.inputs[0])
     strides = [prod(source[dim + 1 :]) for dim in range(len(source))]
     inner = inner_dims(op)
     if op.ENTRY.name == "transpose":
@@ -141,6 +137,4 @@ def _parameters(
 ) -> DictionaryAttr:
     flat = [number for step in steps for number in step]
     lists = {"dims": dims, "strides": strides, "offset": [offset], "steps": flat}
-    return DictionaryAttr(
-        {name: ArrayAttr([IntegerAttr(n, i64) for n in found]) for name, found in lists.items()}
-    )
+    return DictionaryAttr({name: integers(found) for name, found in lists.items()})

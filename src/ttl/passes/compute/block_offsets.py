@@ -1,9 +1,9 @@
-"""Where each block stands that a kernel holds: behind how many older blocks of its buffer.
+"""Where each block stands that a kernel holds: after how many older blocks of its buffer.
 
 The chip's calls address the first block of a buffer's end. A kernel that holds several blocks
-reaches the others by their distance from the first, which must be the same on all paths. Behind
-the last block of the buffer comes the first again: a distance is plain only if the block is not
-behind that edge.
+reaches the others by their distance from the first, which must be the same on all paths. After the
+last block of the buffer comes the first again: a distance is plain only if the block is not past
+that edge.
 rule EDGE  where the first block can stand is known: each release moves it by one. In a loop it goes
            from where the iteration before left it.
 """
@@ -13,14 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.conditions import Facts, decided, with_fact
+from ttl.dialects.conditions import Facts
 
+from ..buffer_ends import End, end_of
 from ..module_pass import constant_of, not_yet
+from ..path_walker import PathWalker
 
-End = tuple[SSAValue, bool]  # a buffer, and whether it is the reserving end
+Places = dict[End, frozenset[int]]
 START = frozenset({0})
 
 
@@ -29,24 +31,29 @@ class _Path:
     """What is held on one path, oldest first, and in which places the first block may stand."""
 
     queues: dict[End, tuple[SSAValue, ...]] = field(default_factory=dict)
-    places: dict[End, frozenset[int]] = field(default_factory=dict)
+    places: Places = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
 
-    def copy(self, facts: Facts | None = None) -> _Path:
-        return _Path(dict(self.queues), dict(self.places), self.facts if facts is None else facts)
+    def copy(self, facts: Facts) -> _Path:
+        return _Path(dict(self.queues), dict(self.places), facts)
 
     def places_of(self, end: End) -> frozenset[int]:
         return self.places.get(end, START)
 
-    def may_also_stand(self, places: dict[End, frozenset[int]]) -> None:
+    def may_also_stand(self, places: Places) -> None:
         for end in {*self.places, *places}:
             self.places[end] = self.places_of(end) | places.get(end, START)
+
+    def merge(self, other: _Path) -> None:
+        self.may_also_stand(other.places)
+        facts = other.facts
+        self.facts = {key: fact for key, fact in self.facts.items() if facts.get(key) is fact}
 
     def held(self) -> dict[End, tuple[SSAValue, ...]]:
         return {end: queue for end, queue in self.queues.items() if queue}
 
 
-class HeldBlocks:
+class BlockOffsets(PathWalker[_Path]):
     """How many blocks are held with an acquired one, and how far from the first a used one is."""
 
     def __init__(self, kernel: func.FuncOp):
@@ -54,53 +61,37 @@ class HeldBlocks:
         self.distances: dict[tuple[Operation, SSAValue], int] = {}
         self.over_edge: set[tuple[Operation, SSAValue]] = set()
         self.handed_over: set[SSAValue] = set()
-        self._block(kernel.body.block, [_Path()])
+        self.block(kernel.body.block, [_Path()])
 
     def distance(self, op: Operation, block: SSAValue) -> int:
         return self.distances.get((op, block), 0)
 
     def goes_over_edge(self, op: Operation, block: SSAValue) -> bool:
-        """Can the block be behind the edge of the buffer where `op` uses it? rule EDGE"""
+        """Can the block be past the edge of the buffer where `op` uses it? rule EDGE"""
         return (op, block) in self.over_edge
 
     # Walking --------------------------------------------------------------------------------------
 
-    def _block(self, block: Block, paths: list[_Path]) -> list[_Path]:
-        for op in block.ops:
-            if isinstance(op, scf.IfOp):
-                paths = self._branch(op, paths)
-            elif op.regions:
-                self._loop(op, paths)
-            else:
-                for path in paths:
-                    self._step(op, path)
+    def step(self, op: Operation, paths: list[_Path]) -> list[_Path]:
+        for path in paths:
+            self._step(op, path)
         return paths
 
-    def _branch(self, op: scf.IfOp, paths: list[_Path]) -> list[_Path]:
+    def joined(self, paths: list[_Path]) -> list[_Path]:
+        """Paths that differ in nothing but what they decided are one."""
         found: list[_Path] = []
-        for is_then, region in ((True, op.true_region), (False, op.false_region)):
-            entering = [
-                path.copy(with_fact(path.facts, op.cond, is_then))
-                for path in paths
-                if decided(path.facts, op.cond) in (None, is_then)
-            ]
-            for path in self._block(region.block, entering) if region.blocks else entering:
-                same = [other for other in found if other.held() == path.held()]
-                if same:  # paths that differ in nothing but what they decided are one
-                    same[0].may_also_stand(path.places)
-                    same[0].facts = {
-                        key: value
-                        for key, value in same[0].facts.items()
-                        if path.facts.get(key) is value
-                    }
-                else:
-                    found.append(path)
+        for path in paths:
+            same = next((other for other in found if other.held() == path.held()), None)
+            if same is None:
+                found.append(path)
+            else:
+                same.merge(path)
         return found
 
-    def _loop(self, op: Operation, paths: list[_Path]) -> None:
+    def loop(self, op: Operation, paths: list[_Path]) -> list[_Path]:
         count = _iterations(op)
         for path in paths:
-            seen: list[dict[End, frozenset[int]]] = []
+            seen: list[Places] = []
             while path.places not in seen and count != len(seen):
                 seen.append(dict(path.places))
                 after = self._iteration(op, path)
@@ -111,51 +102,47 @@ class HeldBlocks:
             if count is not None and len(seen) < count:  # it goes round from here on
                 start = seen.index(path.places)
                 path.places = seen[start + (count - start) % (len(seen) - start)]
+        return paths
 
-    def _iteration(self, op: Operation, path: _Path) -> dict[End, frozenset[int]]:
-        """Where the first blocks may stand behind an iteration."""
+    def _iteration(self, op: Operation, path: _Path) -> Places:
+        """Where the first blocks may stand after an iteration."""
         before = path.held()
-        inside = [path.copy()]
-        for region in op.regions:
-            inside = self._block(region.block, inside)
-        if any(each.held() != before for each in inside):
+        first, *others = self.regions(op, [path.copy(path.facts)])
+        if any(each.held() != before for each in (first, *others)):
             raise not_yet(
                 "a loop that ends with other blocks held than it began with",
                 op,
                 "release in the loop what it acquires",
             )
-        for other in inside[1:]:
-            inside[0].may_also_stand(other.places)
-        return inside[0].places
+        for other in others:
+            first.may_also_stand(other.places)
+        return first.places
 
     def _step(self, op: Operation, path: _Path) -> None:
         if isinstance(op, ttl.AcquireOp):
-            self._acquire(op, path)
+            end = end_of(op)
+            path.queues[end] = (*path.queues.get(end, ()), op.block)
+            self._count(op, len(path.queues[end]))
         elif isinstance(op, ttl.CanAcquireOp):
-            count = len(path.queues.get((op.buffer, op.is_wait is None), ())) + 1
-            self._agree(self.count.setdefault(op, count), count, op)
+            self._count(op, len(path.queues.get(end_of(op), ())) + 1)
         elif isinstance(op, ttl.HandOverOp):
-            end = op.buffer, op.is_wait is None
-            oldest, *others = path.queues[end]
-            path.queues[end] = tuple(others)
+            oldest, *others = path.queues[end_of(op)]
+            path.queues[end_of(op)] = tuple(others)
             self.handed_over.add(oldest)
         elif isinstance(op, ttl.ReleaseOp):
-            end = op.buffer, isinstance(op, ttl.PushOp)
+            end = end_of(op)
             path.queues[end] = path.queues.get(end, ())[1:]
             count = _block_count(end)
             path.places[end] = frozenset((place + 1) % count for place in path.places_of(end))
         else:
             for value in op.operands:
                 if isinstance(value.owner, ttl.AcquireOp):
-                    self._use(op, value, path)
+                    self._use(op, value, end_of(value.owner), path)
 
-    def _acquire(self, op: ttl.AcquireOp, path: _Path) -> None:
-        end = end_of(op.block)
-        path.queues[end] = (*path.queues.get(end, ()), op.block)
-        self._agree(self.count.setdefault(op, len(path.queues[end])), len(path.queues[end]), op)
+    def _count(self, op: Operation, count: int) -> None:
+        self._agree(self.count.setdefault(op, count), count, op)
 
-    def _use(self, op: Operation, block: SSAValue, path: _Path) -> None:
-        end = end_of(block)
+    def _use(self, op: Operation, block: SSAValue, end: End, path: _Path) -> None:
         queue = path.queues.get(end, ())
         if block in queue:
             found = queue.index(block)
@@ -164,7 +151,7 @@ class HeldBlocks:
             self._agree(self.distances.setdefault((op, block), found), found, op)
         elif block in self.handed_over:
             raise not_yet(
-                "two names for a block that a loop hands on", op, "use the name that it hands on"
+                "two names for a block that a loop carries", op, "use the name that it carries"
             )
 
     def _agree(self, known: int, found: int, op: Operation) -> None:
@@ -174,10 +161,6 @@ class HeldBlocks:
                 op,
                 "acquire and release blocks on the same paths",
             )
-
-
-def end_of(block: SSAValue) -> End:
-    return ttl.buffer_of(block), isinstance(block.owner, ttl.ReserveOp)
 
 
 def _block_count(end: End) -> int:

@@ -3,7 +3,7 @@
 rule NAMED   the content of a reserved block that is read or added to, and of a waited block that is
              stored into, is a value: loops and branches carry it on. What a reserved block holds
              when it is pushed is stored then, once.
-rule ZERO    the first `+=` behind a reserve adds to zero.
+rule ZERO    the first `+=` after a reserve adds to zero.
 rule ROUND   a read gives what the block holds, which has the block's element type: a sum or a store
              that is read goes on from there rounded.
 rule SHARE   equal operations on equal operands are one.
@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FloatAttr, f32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, replace_by
 from .compiler_buffers import FP32, buffer_dtypes
+from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
 from .section_builder import is_rounding
 
 Contents = dict[SSAValue, SSAValue | None]  # of a block: its value; None before the first store
@@ -68,7 +69,7 @@ class _Namer:
         self.held: dict[SSAValue, list[SSAValue]] = {}  # by buffer, oldest first
 
     def block(self, block: Block, contents: Contents) -> Contents:
-        """The contents behind `block`, given those before it."""
+        """The contents after `block`, given those before it."""
         contents = dict(contents)
         for op in list(block.ops):
             if isinstance(op, ttl.AcquireOp):
@@ -104,10 +105,7 @@ class _Namer:
         """A block that was stored into another as it is: the other goes on with a copy of it."""
         for block, value in contents.items():
             if value is popped and block is not popped:
-                copy = ttl.BLOCK_MATH["typecast"].create(
-                    operands=[value], result_types=[block.type]
-                )
-                contents[block] = Maker.before(before).value(copy, block.name_hint)
+                contents[block] = _cast(value, block, before, block.name_hint)
 
     def store(self, op: ttl.StoreOp, contents: Contents) -> None:
         before = contents.get(op.view)
@@ -140,8 +138,7 @@ class _Namer:
         is_as_stored = isinstance(value.owner, ttl.AcquireOp) or is_rounding(value.owner)
         if is_as_stored and value.type == block.type:
             return value
-        cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
-        return Maker.before(before).value(cast, value.name_hint)
+        return _cast(value, block, before, value.name_hint)
 
     # Loops and branches ---------------------------------------------------------------------------
 
@@ -151,105 +148,50 @@ class _Namer:
             for region in op.regions:
                 for block in region.blocks:
                     self.block(block, contents)
-        elif isinstance(op, scf.ForOp):
-            self.loop(op, contents, changed)
-        elif isinstance(op, scf.IfOp):
-            self.branches(op, contents, changed)
         else:
-            assert isinstance(op, scf.WhileOp)
-            self.while_loop(op, contents, changed)
+            assert isinstance(op, (scf.ForOp, scf.WhileOp, scf.IfOp))
+            self.carry_changed(op, contents, changed)
+
+    def carry_changed(self, op: RegionOp, contents: Contents, changed: list[SSAValue]) -> None:
+        """The loop or branch carries what the blocks hold, too."""
+        make, own = Maker.before(op), len(op.results)
+        starts = [self.start(block, contents, make) for block in changed]
+        for region in op.regions:
+            if not region.blocks:  # the branch that does nothing
+                region.add_block(Block([scf.YieldOp()]))
+            self.carry_through(region.block, starts, contents, changed, isinstance(op, scf.IfOp))
+        new = rebuilt(op, [*starts_of(op), *starts], [*op.results, *changed])
+        for before, after in zip(op.results, new.results[:own], strict=True):
+            after.name_hint = before.name_hint
+            before.replace_all_uses_with(after)
+        for block, result in zip(changed, new.results[own:], strict=True):
+            result.name_hint = block.name_hint
+            contents[block] = result
+        erase(op)
+
+    def carry_through(
+        self,
+        body: Block,
+        starts: list[SSAValue],
+        contents: Contents,
+        changed: list[SSAValue],
+        is_branch: bool,
+    ) -> None:
+        inside: Contents = contents | dict(zip(changed, starts, strict=True))
+        for block in changed if not is_branch else ():
+            argument = body.insert_arg(block.type, len(body.args))
+            argument.name_hint = block.name_hint
+            inside[block] = argument
+        end = body.last_op
+        assert end is not None
+        if not isinstance(end, scf.ConditionOp):  # which is on scalars
+            inside = self.block(body, inside)
+        carry(end, [*carried_by(end), *(inside[block] for block in changed)])  # type: ignore[list-item]
 
     def start(self, block: SSAValue, contents: Contents, make: Maker) -> SSAValue:
         """rule ZERO, before it is known whether anything is added"""
         value = contents[block]
         return _zero(block, make) if value is None else value
-
-    def loop(self, loop: scf.ForOp, contents: Contents, changed: list[SSAValue]) -> None:
-        make = Maker.before(loop)
-        starts = [self.start(block, contents, make) for block in changed]
-        body = loop.body.block
-        inside: Contents = dict(contents)
-        for block in changed:
-            argument = body.insert_arg(block.type, len(body.args))
-            argument.name_hint = block.name_hint
-            inside[block] = argument
-        after = self.block(body, inside)
-        end = body.last_op
-        assert isinstance(end, scf.YieldOp)
-        values = [after[block] for block in changed]
-        _yield_also(end, values)  # type: ignore[arg-type]
-        loop.body.detach_block(body)
-        new = scf.ForOp(
-            loop.lb, loop.ub, loop.step, [*loop.iter_args, *starts], Region(body)
-        )
-        make.add(new)
-        _replace(loop, new, changed, contents)
-
-    def while_loop(
-        self, loop: scf.WhileOp, contents: Contents, changed: list[SSAValue]
-    ) -> None:
-        make = Maker.before(loop)
-        starts = [self.start(block, contents, make) for block in changed]
-        test, body = loop.before_region.block, loop.after_region.block
-        inside: Contents = dict(contents)
-        for block in changed:
-            tested = test.insert_arg(block.type, len(test.args))
-            inside[block] = body.insert_arg(block.type, len(body.args))
-            tested.name_hint = inside[block].name_hint = block.name_hint  # type: ignore[union-attr]
-        condition, end = test.last_op, body.last_op
-        assert isinstance(condition, scf.ConditionOp) and isinstance(end, scf.YieldOp)
-        handed_on = [*condition.operands[1:], *test.args[len(loop.arguments) :]]
-        Maker.before(condition).add(scf.ConditionOp(condition.operands[0], *handed_on))
-        erase(condition)
-        after = self.block(body, inside)
-        _yield_also(end, [after[block] for block in changed])  # type: ignore[misc]
-        arguments = [*loop.arguments, *starts]
-        regions = []
-        for region in list(loop.regions):
-            regions.append(Region())
-            region.move_blocks(regions[-1])
-        new = scf.WhileOp(arguments, [value.type for value in arguments], *regions)
-        make.add(new)
-        _replace(loop, new, changed, contents)
-
-    def branches(self, op: scf.IfOp, contents: Contents, changed: list[SSAValue]) -> None:
-        make = Maker.before(op)
-        before: Contents = dict(contents)
-        for block in changed:
-            before[block] = self.start(block, contents, make)
-        regions = []
-        for region in list(op.regions):
-            if not region.blocks:
-                region.add_block(Block([scf.YieldOp()]))
-            after = self.block(region.block, before)
-            end = region.block.last_op
-            assert isinstance(end, scf.YieldOp)
-            _yield_also(end, [after[block] for block in changed])  # type: ignore[misc]
-            regions.append(Region())
-            region.move_blocks(regions[-1])
-        types = [result.type for result in op.results] + [block.type for block in changed]
-        then, otherwise = regions
-        new = scf.IfOp(op.cond, types, then, otherwise)
-        make.add(new)
-        _replace(op, new, changed, contents)
-
-
-def _replace(
-    old: Operation, new: Operation, changed: list[SSAValue], contents: Contents
-) -> None:
-    own = len(old.results)
-    for before, after in zip(old.results, new.results[:own], strict=True):
-        after.name_hint = before.name_hint
-        before.replace_all_uses_with(after)
-    for block, result in zip(changed, new.results[own:], strict=True):
-        result.name_hint = block.name_hint
-        contents[block] = result
-    erase(old)
-
-
-def _yield_also(end: scf.YieldOp, values: list[SSAValue]) -> None:
-    Maker.before(end).add(scf.YieldOp(*end.operands, *values))
-    erase(end)
 
 
 def _changes(op: Operation, block: SSAValue) -> bool:
@@ -257,6 +199,11 @@ def _changes(op: Operation, block: SSAValue) -> bool:
         isinstance(use.operation, ttl.StoreOp) and use.index == 1 and op.is_ancestor(use.operation)
         for use in block.uses
     )
+
+
+def _cast(value: SSAValue, block: SSAValue, before: Operation, hint: str | None) -> SSAValue:
+    cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
+    return Maker.before(before).value(cast, hint)
 
 
 def _zero(block: SSAValue, make: Maker) -> SSAValue:
@@ -279,8 +226,7 @@ def share_common_values(block: Block, outer: Known | None = None) -> None:
         if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)):
             key = _key(op)
             if key in known:
-                op.results[0].replace_all_uses_with(known[key])
-                erase(op)
+                replace_by(op, known[key])
             else:
                 known[key] = op.results[0]
 

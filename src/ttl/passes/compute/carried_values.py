@@ -6,21 +6,22 @@ from collections.abc import Callable
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, replace_by
 from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
+from .rebuilt_regions import without_carried
 from .section_builder import is_block, is_rounding
 
 Places = Callable[[SSAValue, bool], SSAValue | None]
 
 
 def drop_unchanged(op: Operation) -> Operation:
-    """A value that a loop or branch hands on as it came in is the one that came in.
+    """A value that a loop or branch carries on as it came in is the one that came in.
 
     Returns the loop or branch without such values, which is another operation if there were some.
     """
@@ -39,7 +40,7 @@ def _loop_without_unchanged(loop: scf.ForOp) -> Operation:
             argument.replace_all_uses_with(start)
             loop.results[position].replace_all_uses_with(start)
             dropped.append(position)
-    return _without_carried(loop, dropped) if dropped else loop
+    return without_carried(loop, dropped)
 
 
 def _branch_without_unchanged(op: scf.IfOp) -> Operation:
@@ -55,7 +56,7 @@ def _branch_without_unchanged(op: scf.IfOp) -> Operation:
                 result.replace_all_uses_with(value)
         if not list(result.uses):
             dropped.append(position)
-    return _without_results(op, dropped) if dropped else op
+    return without_carried(op, dropped)
 
 
 def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
@@ -90,21 +91,21 @@ def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
 # Sums ---------------------------------------------------------------------------------------------
 
 
-def find_sum(loop: scf.ForOp, position: int) -> list[Operation] | None:
-    """The additions by which a carried value changes, if it changes and is used in no other way."""
-    additions: dict[Operation, None] = {}
+# The additions by which a carried value changes: which of the operands it is.
+Additions = dict[ttl.BlockMathOp, int]
+
+
+def find_sum(loop: scf.ForOp, position: int) -> Additions | None:
+    """None if the value does not change, or is used in another way."""
+    additions: Additions = {}
     argument = loop.body.block.args[1 + position]
     end = loop.body.block.last_op
     assert end is not None
-    if _is_sum(argument, end.operands[position], end, additions) and additions:
-        return list(additions)
-    return None
+    is_sum = _is_sum(argument, end.operands[position], end, additions)
+    return additions if is_sum and additions else None
 
 
-Found = dict[Operation, None]
-
-
-def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Found) -> bool:
+def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Additions) -> bool:
     """Is `value`, used by `user` alone, `start` with other values added to it?"""
     if not _is_used_by(value, user):
         return False
@@ -112,11 +113,11 @@ def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Found) -> 
         return True
     op = value.owner
     if isinstance(op, ttl.BlockMathOp) and op.ENTRY.name == "add":
-        for operand in op.inputs:
-            added: Found = {}
+        for number, operand in enumerate(op.inputs):
+            added: Additions = {}
             if _is_sum(start, operand, op, added):
                 found |= added
-                found[op] = None
+                found[op] = number
                 return True
         return False
     if isinstance(op, scf.ForOp):
@@ -145,42 +146,19 @@ def _is_used_by(value: SSAValue, user: Operation) -> bool:
 
 def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> None:
     """rule SUM: each addition becomes a store that adds to what the block holds."""
-    argument = loop.body.block.args[1 + position]
     additions = find_sum(loop, position)
     assert additions is not None
-    for addition in additions:
-        assert isinstance(addition, ttl.BlockMathOp)
+    for addition, number in additions.items():
         summands = list(addition.inputs)
-        carried = next(v for v in summands if _comes_from(argument, v))
-        summands.remove(carried)
+        carried = summands.pop(number)
         store = ttl.StoreOp.create(
-            operands=[summands[0], view], properties={"accumulate": UnitAttr()}
+            operands=[*summands, view], properties={"accumulate": UnitAttr()}
         )
         Maker.before(addition).add(store)
-        addition.result.replace_all_uses_with(carried)
-        erase(addition)
+        replace_by(addition, carried)
         for inner in reversed(list(loop.walk())):
             if inner is not loop and isinstance(inner, (scf.ForOp, scf.IfOp)):
                 drop_unchanged(inner)
-
-
-def _comes_from(argument: SSAValue, value: SSAValue) -> bool:
-    """Is `value` what becomes of `argument` by additions that are stores already?"""
-    if value is argument:
-        return True
-    op = value.owner
-    if isinstance(op, Block):
-        loop = op.parent_op()
-        if not isinstance(loop, scf.ForOp) or value.index == 0:  # type: ignore[attr-defined]
-            return False
-        return _comes_from(argument, loop.iter_args[value.index - 1])  # type: ignore[attr-defined]
-    if isinstance(op, scf.ForOp):
-        return _comes_from(argument, op.iter_args[op.results.index(value)])
-    if isinstance(op, scf.IfOp):
-        end = op.regions[0].block.last_op
-        assert end is not None
-        return _comes_from(argument, end.operands[op.results.index(value)])
-    return False
 
 
 # Cleaning up --------------------------------------------------------------------------------------
@@ -192,83 +170,5 @@ def drop_block_math(kernel: func.FuncOp) -> None:
         if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)):
             erase(op)
     for op in list(kernel.walk()):
-        if isinstance(op, scf.ForOp):
-            blocks = [p for p, start in enumerate(op.iter_args) if is_block(start)]
-            _without_carried(op, blocks)
-        elif isinstance(op, scf.WhileOp):
-            blocks = [p for p, start in enumerate(op.arguments) if is_block(start)]
-            _while_without_carried(op, blocks)
-        elif isinstance(op, scf.IfOp):
-            _without_results(op, [p for p, result in enumerate(op.results) if is_block(result)])
-
-
-def _yield_without(end: Operation | None, dropped: list[int]) -> None:
-    assert isinstance(end, scf.YieldOp)
-    kept = [value for position, value in enumerate(end.operands) if position not in dropped]
-    Maker.before(end).add(scf.YieldOp(*kept))
-    erase(end)
-
-
-def _without_carried(loop: scf.ForOp, dropped: list[int]) -> scf.ForOp:
-    if not dropped:
-        return loop
-    body = loop.body.block
-    kept = [position for position in range(len(loop.iter_args)) if position not in dropped]
-    _yield_without(body.last_op, dropped)
-    for argument in [body.args[1 + position] for position in dropped]:
-        body.erase_arg(argument, safe_erase=False)
-    loop.body.detach_block(body)
-    starts = [loop.iter_args[p] for p in kept]
-    new = scf.ForOp(loop.lb, loop.ub, loop.step, starts, Region(body))
-    Maker.before(loop).add(new)
-    for position, result in zip(kept, new.results, strict=True):
-        result.name_hint = loop.results[position].name_hint
-        loop.results[position].replace_all_uses_with(result)
-    erase(loop)
-    return new
-
-
-def _while_without_carried(loop: scf.WhileOp, dropped: list[int]) -> None:
-    if not dropped:
-        return
-    kept = [position for position in range(len(loop.arguments)) if position not in dropped]
-    test, body = loop.before_region.block, loop.after_region.block
-    condition = test.last_op
-    assert isinstance(condition, scf.ConditionOp)
-    handed_on = [condition.operands[1 + p] for p in kept]
-    Maker.before(condition).add(scf.ConditionOp(condition.operands[0], *handed_on))
-    erase(condition)
-    _yield_without(body.last_op, dropped)
-    for block in (test, body):
-        for argument in [block.args[position] for position in dropped]:
-            block.erase_arg(argument, safe_erase=False)
-    regions = []
-    for region in list(loop.regions):
-        regions.append(Region())
-        region.move_blocks(regions[-1])
-    starts = [loop.arguments[p] for p in kept]
-    new = scf.WhileOp(starts, [start.type for start in starts], *regions)
-    Maker.before(loop).add(new)
-    for position, result in zip(kept, new.results, strict=True):
-        result.name_hint = loop.results[position].name_hint
-        loop.results[position].replace_all_uses_with(result)
-    erase(loop)
-
-
-def _without_results(op: scf.IfOp, dropped: list[int]) -> scf.IfOp:
-    if not dropped:
-        return op
-    kept = [position for position in range(len(op.results)) if position not in dropped]
-    regions = []
-    for region in list(op.regions):
-        _yield_without(region.block.last_op, dropped)
-        regions.append(Region())
-        region.move_blocks(regions[-1])
-    then, otherwise = regions
-    new = scf.IfOp(op.cond, [op.results[p].type for p in kept], then, otherwise)
-    Maker.before(op).add(new)
-    for position, result in zip(kept, new.results, strict=True):
-        result.name_hint = op.results[position].name_hint
-        op.results[position].replace_all_uses_with(result)
-    erase(op)
-    return new
+        if isinstance(op, (scf.ForOp, scf.WhileOp, scf.IfOp)):
+            without_carried(op, [p for p, result in enumerate(op.results) if is_block(result)])

@@ -25,7 +25,7 @@ from ttl.semantics.dtypes import NARROW, DType, float32, int32
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker
+from ..module_pass import Maker, first_after_bindings
 
 FP32 = "fp32_dest_acc_en"
 
@@ -101,11 +101,7 @@ class CompilerBuffers:
         )
         bind.location = self.kernel.location
         bind.result.name_hint = name
-        following = self.kernel.body.block.first_op
-        while isinstance(following, ttl.BindBufferOp):
-            following = following.next_op
-        assert following is not None
-        self.kernel.body.block.insert_op_before(bind, following)
+        self.kernel.body.block.insert_op_before(bind, first_after_bindings(self.kernel))
         return bind.result
 
 
@@ -149,4 +145,6 @@ def pop(buffer: SSAValue, make: Maker) -> None:
 
 
 def shape_of(value: SSAValue) -> Shape:
-    return block_type(value.type).shape or ()
+    """Of a block, or of one in registers."""
+    type = value.type.block if isinstance(value.type, ttl.DstType) else value.type
+    return block_type(type).shape or ()

@@ -19,12 +19,12 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.ttcore import block_type
 from ttl.semantics.ops import MATMUL
 from ttl.semantics.types import Shape
 
 from ..module_pass import Maker
 from .arranged_tiles import form_of
+from .compiler_buffers import shape_of
 
 
 @dataclass(slots=True)
@@ -47,11 +47,6 @@ def allocate(section: ttl.ComputeOp, api: str) -> Allocation:
     return scan.allocation
 
 
-def value_shape(value: SSAValue) -> tuple[int, ...]:
-    assert isinstance(value.type, ttl.DstType)
-    return block_type(value.type.block).shape or ()
-
-
 def is_register_value(value: SSAValue) -> bool:
     return isinstance(value.type, ttl.DstType)
 
@@ -61,7 +56,7 @@ def section_shape(section: ttl.ComputeOp) -> Shape:
     for op in section.walk():
         for result in op.results:
             if is_register_value(result):
-                return value_shape(result)
+                return shape_of(result)
     return (1,)
 
 

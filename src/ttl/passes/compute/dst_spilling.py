@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.ttcore import block_type
 
 from ..module_pass import Maker, erase, not_yet
-from .compiler_buffers import CompilerBuffers, pop, push, reserve, wait
+from .compiler_buffers import CompilerBuffers, pop, push, reserve, shape_of, wait
 from .dst_allocation import allocate, is_register_value
 
 
@@ -30,7 +29,7 @@ def spill(
     kept = _kept_values(ops, position)
     homes = {
         value: buffers.make(
-            _shape(value), value.name_hint, dtype=buffers.dtype_of(value), is_copied=True
+            shape_of(value), value.name_hint, dtype=buffers.dtype_of(value), is_copied=True
         )
         for value in kept
     }
@@ -56,11 +55,6 @@ def _new_section(section: ttl.ComputeOp) -> ttl.ComputeOp:
     made = ttl.ComputeOp.create(regions=[Region(Block())])
     made.location = section.location
     return made
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    assert isinstance(value.type, ttl.DstType)
-    return block_type(value.type.block).shape or ()
 
 
 def _is_cheap(value: SSAValue) -> bool:

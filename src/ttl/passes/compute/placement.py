@@ -5,26 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import float32
+from ttl.target import Target
 
 from ..module_pass import Maker
-from .arranged_tiles import reads_by_matrix_unit
+from . import compiler_buffers as buffers
+from .arranged_tiles import is_view, reads_by_matrix_unit
+from .compiler_buffers import FP32, CompilerBuffers
+from .section_builder import SectionBuilder
+from .ttl_set_compute_kernel_config import FULL_SYNC
 
 
 @dataclass(slots=True, eq=False)
 class Root:
     """A value that is to be packed: into a block of the user (`store`), or to be kept.
 
-    What is kept goes to `buffer`, of which a loop or branch hands it on, or to one of its own,
-    from which it can be read.
+    What is kept goes to `buffer`, in which a loop or branch carries it, or to one of its own, from
+    which it can be read.
     """
 
     value: SSAValue
     store: ttl.StoreOp | None = None
     buffer: SSAValue | None = None
     for_matrix: bool = False
+
+    @property
+    def is_read_later(self) -> bool:
+        return self.store is None and self.buffer is None
 
 
 @dataclass(slots=True)
@@ -39,19 +51,116 @@ class Home:
 class Scope:
     """One block of the kernel while it is walked.
 
-    `rings` are the buffers of values that its terminator hands on, until they are there.
+    `rings` are the buffers in which the values that its terminator carries are passed; those in
+    `carried` are there.
     """
 
     end: Operation | None = None
     rings: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    handed_on: set[SSAValue] = field(default_factory=set)
+    carried: set[SSAValue] = field(default_factory=set)
     seen: set[Operation] = field(default_factory=set)
     stores: list[ttl.StoreOp] = field(default_factory=list)
     homes: list[Home] = field(default_factory=list)
 
 
-Memo = dict[SSAValue, bool]
-Computed = dict[ttl.BlockMathOp, None]
+@dataclass(slots=True)
+class OpenSection:
+    """A section that goes on: the values that are needed of it, the registers it may have."""
+
+    builder: SectionBuilder
+    results: list[SSAValue]
+    size: int
+
+
+class Placement:
+    """A kernel whose block values are placed: what is where, and what has been carried out."""
+
+    def __init__(self, module: ModuleOp, kernel: func.FuncOp, target: Target):
+        self.kernel = kernel
+        self.target = target
+        self.buffers = CompilerBuffers(module, kernel)
+        self.fp32 = bool(kernel.attributes[FP32])
+        self.is_wide = self.buffers.unpacks_to_dst
+        self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
+        self.copied = copied_buffers(kernel)
+        self.done: set[Operation] = set()  # what needs its operands no more
+        self.open: OpenSection | None = None
+        self.scopes: list[Scope] = []
+
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
+
+    def is_seen(self, op: Operation) -> bool:
+        return any(op in scope.seen for scope in self.scopes)
+
+    # Registers ------------------------------------------------------------------------------------
+
+    def most_registers(self) -> int:
+        explicit = self.kernel.attributes.get(FULL_SYNC)
+        full_sync = explicit is None or bool(explicit)
+        return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
+
+    def usual_registers(self) -> int:
+        """Those that there are unless a loop needs more."""
+        full_sync = bool(self.kernel.attributes.get(FULL_SYNC, False))
+        return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
+
+    # Where a value is -----------------------------------------------------------------------------
+
+    def is_open(self, value: SSAValue) -> bool:
+        return self.open is not None and value in self.open.builder.values
+
+    def is_kept(self, value: SSAValue) -> bool:
+        return (value, False) in self.homes or (value, True) in self.homes
+
+    def is_computed(self, value: SSAValue) -> bool:
+        return self.is_kept(value) or self.is_open(value)
+
+    def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
+        """The block that holds the value, for the matrix unit or for the other ways of reading."""
+        way = matrix and self.is_wide
+        if (value, way) in self.homes:
+            return self.homes[value, way]
+        if is_view(value.owner):
+            return self.place_of(value.owner.inputs[0], matrix)  # type: ignore[union-attr]
+        if not isinstance(value.owner, ttl.WaitOp):
+            return None
+        is_wide = block_type(value.type).dtype == float32
+        if way and is_wide and ttl.buffer_of(value) in self.copied:
+            return None  # rule WIDE
+        return value
+
+    # Keeping values -------------------------------------------------------------------------------
+
+    def keep(self, value: SSAValue, users: list[Operation]) -> list[Root]:
+        """The roots that keep a value, one for each way in which it is read: rule WIDE.
+
+        One that is only carried on goes where it is carried on from.
+        """
+        if users and all(user is self.scope.end for user in users):
+            if value in self.scope.carried:
+                return []
+            if (ring := self.scope.rings.get(value)) is not None:
+                self.scope.carried.add(value)
+                return [Root(value, buffer=ring)]
+        factors = [reads_by_matrix_unit(user) for user in users]
+        ways = [False] * (not all(factors)) + [True] * any(factors) if self.is_wide else [False]
+        return [Root(value, for_matrix=way) for way in ways if (value, way) not in self.homes]
+
+    def settle(
+        self, value: SSAValue, buffer: SSAValue, make: Maker, for_matrix: bool = False
+    ) -> None:
+        """From here on the value is read from the buffer."""
+        self.homes[value, for_matrix] = buffers.wait(buffer, make)
+        self.scope.homes.append(Home(value, buffer))
+
+    def release(self, home: Home, make: Maker) -> None:
+        buffers.pop(home.buffer, make)
+        for way in (False, True):
+            block = self.homes.get((home.value, way))
+            if block is not None and ttl.buffer_of(block) is home.buffer:
+                del self.homes[home.value, way]
 
 
 def copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
@@ -64,18 +173,6 @@ def copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
                 is_factor = reads_by_matrix_unit(user)
                 if not is_factor and (not isinstance(user, ttl.StoreOp) or use.index == 0):
                     found.add(op.buffer)
-    return found
-
-
-def transitive_users(value: SSAValue) -> set[Operation]:
-    found: set[Operation] = set()
-    todo = [value]
-    while todo:
-        for use in todo.pop().uses:
-            if use.operation not in found:
-                found.add(use.operation)
-                if isinstance(use.operation, ttl.BlockMathOp):
-                    todo.append(use.operation.result)
     return found
 
 

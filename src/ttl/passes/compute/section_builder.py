@@ -18,11 +18,11 @@ rule ORDER    of two operands the one that needs more registers is computed firs
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, TensorType, f32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
@@ -124,8 +124,8 @@ class SectionBuilder:
             others = list(op.inputs)
             others.remove(product.result)
             return self.product(product, self.compute(others[0], op), op)
-        if (expanding := self.broadcast_in_buffer(op)) is not None:
-            return self.add(expanding, op.result)
+        if (expanded := self.broadcast_in_buffer(op)) is not None:
+            return expanded
         operands = self.buffer_operands(op)
         if operands is None and (position := self.reused_operand(op)) is not None:
             block = self.place(op.inputs[1 - position])
@@ -134,14 +134,24 @@ class SectionBuilder:
             operands[position] = self.compute(op.inputs[position], op)
         if operands is None:
             operands = self.register_operands(op)
-        parameters: dict[str, Attribute] = {}
-        if op.parameters is not None:
-            parameters["parameters"] = op.parameters
-        parameters |= _element_type(op)
-        tile = ttl.TILE_MATH[op.ENTRY.name].create(
-            operands=operands, result_types=[dst_type(op.result)], properties=parameters
+        return self.tile(op, operands, op.parameters, _element_type(op))
+
+    def tile(
+        self,
+        op: ttl.BlockMathOp,
+        operands: Sequence[SSAValue | None],
+        parameters: DictionaryAttr | None = None,
+        element_type: StringAttr | None = None,
+        name: str | None = None,
+    ) -> SSAValue:
+        """The tile operation for a block operation, or another one that helps to make it."""
+        given = {"parameters": parameters, "element_type": element_type}
+        made = ttl.TILE_MATH[name or op.ENTRY.name].create(
+            operands=operands,
+            result_types=[dst_type(op.result)],
+            properties={key: value for key, value in given.items() if value is not None},
         )
-        return self.add(tile, op.result)
+        return self.add(made, op.result)
 
     def is_nothing(self, op: ttl.BlockMathOp) -> bool:
         dtype = block_type(op.inputs[0].type).dtype
@@ -155,7 +165,7 @@ class SectionBuilder:
         found = {i: self.compute(operands[i], op) for i in order}
         return [found[i] for i in range(len(operands))]
 
-    def broadcast_in_buffer(self, op: ttl.BlockMathOp) -> Operation | None:
+    def broadcast_in_buffer(self, op: ttl.BlockMathOp) -> SSAValue | None:
         """rule EXPAND"""
         forms = op.ENTRY.tile[self.api].with_broadcast
         order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
@@ -168,12 +178,7 @@ class SectionBuilder:
             form = forms.get(inner_dims(broadcast))
             if form is None or not self.is_narrow(block) or not self.takes_zeros(form):
                 continue
-            made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
-                operands=[other, block],
-                result_types=[dst_type(op.result)],
-                properties={"parameters": arrangements(broadcast)[0]},
-            )
-            return made
+            return self.tile(op, [other, block], arrangements(broadcast)[0])
         return None
 
     def unshared_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
@@ -223,24 +228,13 @@ class SectionBuilder:
         way = reads_by_matrix_unit(op)
         blocks = [self.places(self.others.get(v, v), way) for v in operands_in_buffers(op)]
         assert all(block is not None for block in blocks), f"{op.name} of a value in registers"
-        first, *others = (self.arranged_part(op, blocks, where) for where in arrangements(op))
-        result = self.add(first, op.result)
+        first, *others = arrangements(op)
+        result = self.tile(op, blocks, first)
         for other in others:
-            combine = ttl.TILE_MATH[COMBINING[op.ENTRY.name]].create(
-                operands=[result, self.add(other, op.result)],
-                result_types=[result.type],
-                properties=_element_type(op),
-            )
-            result = self.add(combine, op.result)
+            parts = [result, self.tile(op, blocks, other)]
+            name = COMBINING[op.ENTRY.name]
+            result = self.tile(op, parts, None, _element_type(op), name)
         return result
-
-    def arranged_part(
-        self, op: ttl.BlockMathOp, blocks: list[SSAValue | None], where: DictionaryAttr
-    ) -> Operation:
-        made: Operation = ttl.TILE_MATH[op.ENTRY.name].create(
-            operands=blocks, result_types=[dst_type(op.result)], properties={"parameters": where}
-        )
-        return made
 
     # Matrix products ------------------------------------------------------------------------------
 
@@ -249,12 +243,9 @@ class SectionBuilder:
     ) -> SSAValue:
         blocks = [self.places(self.others.get(v, v), True) for v in op.inputs]
         assert all(block is not None for block in blocks), "a product of values in registers"
-        tile = ttl.TILE_MATH["matmul"].create(
-            operands=[*blocks, start], result_types=[dst_type(result.result)]
-        )
-        made = self.add(tile, result.result)
-        made.owner.location = op.location  # type: ignore[union-attr]
-        return made
+        value = self.tile(result, [*blocks, start], name="matmul")
+        value.owner.location = op.location  # type: ignore[union-attr]
+        return value
 
     def zeros(self, op: ttl.BlockMathOp) -> SSAValue:
         fill = ttl.TileFillOp.create(
@@ -362,11 +353,10 @@ class SectionBuilder:
         return self.product_to_accumulate(user) is op
 
 
-def _element_type(op: ttl.BlockMathOp) -> dict[str, Attribute]:
+def _element_type(op: ttl.BlockMathOp) -> StringAttr | None:
     """Of integers, which have calls of their own."""
     dtype = block_type(op.inputs[0].type).dtype
-    is_float = dtype is None or dtype.is_float
-    return {} if is_float else {"element_type": StringAttr(dtype.name)}  # type: ignore[union-attr]
+    return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
 
 
 def _has_one_use(value: SSAValue) -> bool:

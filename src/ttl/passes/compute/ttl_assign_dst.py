@@ -20,14 +20,14 @@ from math import ceil, prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.semantics.ops import MATMUL
 from ttl.target import Target
 
-from ..module_pass import kernels, not_yet, target_of
+from ..module_pass import integers, kernels, not_yet, target_of
 from .arranged_tiles import is_arranged, is_broadcasting
 from .compiler_buffers import FP32, CompilerBuffers
 from .dst_allocation import Allocation, allocate, is_whole, section_shape
@@ -116,12 +116,8 @@ def best_rectangle(rows: int, columns: int, most: int) -> tuple[int, int]:
 
 
 def _annotate(section: ttl.ComputeOp, allocation: Allocation, subblock: tuple[int, ...]) -> None:
-    section.attributes[SUBBLOCK] = _integers(subblock)
+    section.attributes[SUBBLOCK] = integers(subblock)
     for op in section.walk():
         slots = [allocation.slot[v] for v in op.results if v in allocation.slot]
         if slots:
-            op.attributes[DST_SLOT] = _integers(slots)
-
-
-def _integers(numbers: list[int] | tuple[int, ...]) -> ArrayAttr[IntegerAttr]:
-    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])
+            op.attributes[DST_SLOT] = integers(slots)

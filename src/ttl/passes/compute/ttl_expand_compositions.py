@@ -11,7 +11,6 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
@@ -31,9 +30,19 @@ from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
 from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
-from ..module_pass import Maker, erase, kernels, not_yet, target_of
+from ..module_pass import (
+    Maker,
+    first_after_bindings,
+    integers,
+    kernel_of,
+    kernels,
+    not_yet,
+    numbers_in,
+    replace_by,
+    target_of,
+)
 from .arranged_tiles import inner_dims, is_view
-from .compiler_buffers import FP32, CompilerBuffers
+from .compiler_buffers import FP32, CompilerBuffers, shape_of
 from .ttl_set_compute_kernel_config import decide_fp32
 
 WIDER = "write @ttl.operation(..., fp32_dest_acc_en=True)"
@@ -73,11 +82,7 @@ def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
     types = [block_type(value.type).dtype for value in (*op.inputs, op.result)]
     if bool(kernel.attributes[FP32]) or all(dtype is None or dtype.is_float for dtype in types):
         return
-    raise not_yet(
-        "integers in DST registers of 16 bits",
-        op,
-        WIDER,
-    )
+    raise not_yet("integers in DST registers of 16 bits", op, WIDER)
 
 
 def _check_fidelity(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
@@ -112,8 +117,7 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     value = forms.composition(do, *op.inputs, **parameters)
     if value not in op.inputs:
         value.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(value)
-    erase(op)
+    replace_by(op, value)
 
 
 def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
@@ -132,14 +136,13 @@ def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
     """Where the chip does not do it."""
     do, result = Expansion(Maker.before(op), api), block_type(op.result.type)
     assert result.shape is not None and result.dtype is not None and op.parameters is not None
-    dims = tuple(dim.value.data for dim in op.parameters.data["dims"].data)  # type: ignore[attr-defined]
+    dims = tuple(numbers_in(op.parameters.data["dims"]))
     composition = broadcast_in_parts if result.dtype.is_float else whole_broadcast
     value = composition(do, op.inputs[0], dims, result.shape)
     if value.type != op.result.type:  # in registers all floats are the same
         value = do.add("add", value.owner.operands, result, {})
     value.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(value)
-    erase(op)
+    replace_by(op, value)
 
 
 def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
@@ -152,8 +155,7 @@ def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
         properties=dict(op.properties),
     )
     value = do(f"as_{type.dtype}", do.make.value(moved, op.result.name_hint))
-    op.result.replace_all_uses_with(value)
-    erase(op)
+    replace_by(op, value)
 
 
 def _convert_stored(store: ttl.StoreOp, api: str) -> None:
@@ -174,8 +176,8 @@ class Expansion:
     def __call__(self, name: str, *operands: SSAValue, **parameters: Any) -> SSAValue:
         composition = self.forms(name, operands[0]).composition
         if composition is not None:
-            made: SSAValue = composition(self, *operands, **parameters)
-            return made
+            value: SSAValue = composition(self, *operands, **parameters)
+            return value
         entry = TILE_OPS[name]
         deciding = {p.name: parameters[p.name] for p in entry.parameters if p.kind.decides_types}
         result = entry.type_rule(*(block_type(operand.type) for operand in operands), **deciding)
@@ -204,7 +206,7 @@ class Expansion:
         for parameter in TILE_OPS[name].parameters:
             value = parameters[parameter.name]
             if parameter.kind is Kind.DIMS:
-                found[parameter.name] = ArrayAttr([IntegerAttr(dim, i64) for dim in value])
+                found[parameter.name] = integers(value)
             elif parameter.kind is Kind.NUMBER:
                 found[parameter.name] = self.float_attribute(value, self.dtype(operand))
             elif not parameter.kind.decides_types:
@@ -226,15 +228,7 @@ class Expansion:
         return self.make.value(fill)
 
     def at_start(self) -> Expansion:
-        kernel: Operation | None = self.make.origin
-        while not isinstance(kernel, func.FuncOp):
-            assert kernel is not None
-            kernel = kernel.parent_op()
-        start = kernel.body.block.first_op
-        while isinstance(start, ttl.BindBufferOp):
-            start = start.next_op
-        assert start is not None
-        make = Maker.before(start)
+        make = Maker.before(first_after_bindings(kernel_of(self.make.origin)))
         make.origin = self.make.origin
         return Expansion(make, self.api)
 
@@ -252,9 +246,7 @@ class Expansion:
         return dtype
 
     def shape(self, value: SSAValue) -> Shape:
-        shape = block_type(value.type).shape
-        assert shape is not None
-        return shape
+        return shape_of(value)
 
     def is_truth(self, value: SSAValue) -> bool:
         op = value.owner

@@ -1,8 +1,8 @@
 """ttl-finalize-dfb-indices: dataflow buffers get their circular buffer.
 
-The user's are numbered in order of declaration, the compiler's behind them.
+The user's are numbered in order of declaration, the compiler's after them.
 rule REUSE   compiler buffers of one type that never hold values at the same time are one.
-rule ROOM    rows of a row-major buffer have room behind them if a copy needs it (row_copies), or
+rule ROOM    rows of a row-major buffer have room at their end if a copy needs it (row_copies), or
              if those of a buffer have it with which it exchanges blocks.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Hashable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 
+from ..buffer_ends import buffer_name_of
 from ..kernel.row_copies import rows_of
 from ..module_pass import erase, kernels
 
@@ -56,7 +56,7 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
             if not isinstance(op, ttl.CopyOp):
                 continue
             buffers = {
-                _buffer_name(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
+                buffer_name_of(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
             }
             if op.pipe is not None:
                 assert isinstance(op.pipe.type, ttl.PipeType)
@@ -70,14 +70,8 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
     return found
 
 
-def _buffer_name(block: SSAValue) -> str:
-    bind = ttl.buffer_of(block).owner
-    assert isinstance(bind, ttl.BindBufferOp)
-    return bind.buffer.root_reference.data
-
-
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
-    """Accessor arguments stand behind the buffer indices."""
+    """Accessor arguments come after the buffer indices."""
     for kernel in kernels(module):
         if "ttl.base_cta_index" in kernel.attributes:
             kernel.attributes["ttl.base_cta_index"] = IntegerAttr(count, i64)

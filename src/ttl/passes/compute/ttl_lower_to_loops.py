@@ -16,15 +16,12 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DictionaryAttr,
     FloatAttr,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
     f32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -35,11 +32,21 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
+from ttl.semantics.types import Shape
 
-from ..module_pass import TILE_MATMUL, Maker, constant_of, erase, kernel_of, kernels
+from ..module_pass import (
+    TILE_MATMUL,
+    Maker,
+    constant_of,
+    erase,
+    integers,
+    kernel_of,
+    kernels,
+    numbers_in,
+)
 from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
-from .compiler_buffers import FP32, buffer_dtypes
-from .dst_allocation import is_register_value, section_shape, value_shape
+from .compiler_buffers import FP32, buffer_dtypes, shape_of
+from .dst_allocation import is_register_value, section_shape
 from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
 
@@ -66,6 +73,8 @@ def _round_fills(kernel: func.FuncOp) -> None:
 
 # Sub-blocks ---------------------------------------------------------------------------------------
 
+Terms = tuple[tuple[SSAValue, int], ...]  # variables of loops and their strides
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -75,17 +84,16 @@ class Part:
     `columns` are its size, and `row_tiles` is the distance of its rows in the block.
     """
 
-    origin: tuple[tuple[SSAValue, int], ...]
+    origin: Terms
     constant: int
     rows: int
     columns: int
     row_tiles: int
-    batch: tuple[tuple[SSAValue, int], ...] = ()  # of a product: variable, matrices before it
-    row: tuple[tuple[SSAValue, int], ...] = ()
+    batch: Terms = ()  # for each leading dimension that is not 1: the matrices before the part
+    row: Terms = ()
     row_constant: int = 0
-    column: tuple[tuple[SSAValue, int], ...] = ()
+    column: Terms = ()
     column_constant: int = 0
-    leading: tuple[SSAValue, ...] = ()  # the place in each leading dimension that is not 1
 
     @property
     def tiles(self) -> int:
@@ -94,16 +102,13 @@ class Part:
 
 def _lower_section(section: ttl.ComputeOp) -> None:
     make = Maker.before(section)
-    subblock = tuple(size.value.data for size in section.attributes[SUBBLOCK])  # type: ignore[attr-defined]
+    subblock = numbers_in(section.attributes[SUBBLOCK])
     shape = section_shape(section)
     if len(subblock) == 1:
         _linear_parts(section, make, prod(shape), subblock[0])
     else:
         _rectangles(section, make, shape, subblock)
     erase(section)
-
-
-Terms = tuple[tuple[SSAValue, int], ...]
 
 
 def _ranges(
@@ -127,16 +132,14 @@ def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) ->
 
 
 def _rectangles(
-    section: ttl.ComputeOp, make: Maker, shape: tuple[int, ...], part: tuple[int, ...]
+    section: ttl.ComputeOp, make: Maker, shape: Shape, part: Sequence[int]
 ) -> None:
     """Sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
     row_count, column_count = shape[-2:]
-
     sizes = [size for size in shape[:-2] if size != 1] or [1]
+    steps = [(size, prod(sizes[dim + 1 :])) for dim, size in enumerate(sizes)]
 
-    def matrix(outer: Maker, leading: tuple[SSAValue, ...]) -> None:
-        batch = tuple((v, prod(sizes[dim + 1 :])) for dim, v in enumerate(leading))
-
+    def matrix(outer: Maker, batch: Terms) -> None:
         def rows(inner: Maker, row: Terms, first_row: int, height: int) -> None:
             def columns(most: Maker, column: Terms, first_column: int, width: int) -> None:
                 origin = (
@@ -147,7 +150,7 @@ def _rectangles(
                 constant = first_row * column_count + first_column
                 place = Part(
                     origin, constant, height, width, column_count,
-                    batch, row, first_row, column, first_column, leading,
+                    batch, row, first_row, column, first_column,
                 )  # fmt: skip
                 _Section(section, most, place).lower()
 
@@ -155,14 +158,7 @@ def _rectangles(
 
         _ranges(outer, row_count, part[0], "subblock_row", rows)
 
-    def each(outer: Maker, leading: tuple[SSAValue, ...]) -> None:
-        if len(leading) == len(sizes):
-            matrix(outer, leading)
-            return
-        size = sizes[len(leading)]
-        outer.loop(size, "matrix", lambda inner, i: each(inner, (*leading, i)))
-
-    each(make, ())
+    _nested(make, steps, "matrix", matrix)
 
 
 # One section --------------------------------------------------------------------------------------
@@ -224,11 +220,8 @@ class _Section:
         if value in self.carried:
             return self.carried[value]
         assert isinstance(value.owner, Operation)
-        indices = value.owner.attributes[DST_SLOT]
-        assert isinstance(indices, ArrayAttr)
         results: list[SSAValue] = [r for r in value.owner.results if is_register_value(r)]
-        slot: int = indices.data[results.index(value)].value.data
-        return slot
+        return numbers_in(value.owner.attributes[DST_SLOT])[results.index(value)]
 
     def first(self, value: SSAValue) -> int:
         return self.slot(value) * self.part.tiles
@@ -347,7 +340,8 @@ class _Section:
         part = self.part
         blocks = [self.value(operand) for operand in op.inputs]
         *leading, row_stride, column_stride = self.strides(op)
-        terms = [*zip(part.leading, leading, strict=False), *_scaled(part.row, row_stride)]
+        matrices = (variable for variable, _ in part.batch)
+        terms = [*zip(matrices, leading, strict=False), *_scaled(part.row, row_stride)]
         terms += _scaled(part.column, column_stride)
         constant = numbers_of(op, "offset")[0]
         constant += part.row_constant * row_stride + part.column_constant * column_stride
@@ -360,7 +354,7 @@ class _Section:
             register = inner.affine(((i, part.columns), (j, 1)), first, "dst")
             here = [*terms, (i, row_stride), (j, column_stride)]
 
-            def read(most: Maker, more: list[tuple[SSAValue, int]]) -> None:
+            def read(most: Maker, more: Terms) -> None:
                 where = [(v, stride) for v, stride in (*here, *more) if stride]
                 tiles = [most.affine(where, constant, "tile_of_operand")]
                 if is_broadcasting(op):
@@ -371,7 +365,7 @@ class _Section:
                     tiles.append(most.index(0))
                 call(most, action_of(op), blocks, tiles, [register], op)
 
-            _nested(inner, steps, [], read)
+            _nested(inner, steps, "step", read)
 
         make.loop(
             part.rows,
@@ -383,7 +377,7 @@ class _Section:
 
     def strides(self, op: ttl.TileMathOp) -> list[int]:
         """Without those of leading dimensions of size 1, which values of a section differ in."""
-        shape, strides = value_shape(op.result), numbers_of(op, "strides")
+        shape, strides = shape_of(op.result), numbers_of(op, "strides")
         pairs = list(zip(shape, strides, strict=True))
         kept = [stride for size, stride in pairs[:-2] if size != 1]
         return [*kept, *strides[-2:]]
@@ -419,24 +413,20 @@ def _scaled(terms: Terms, factor: int) -> Terms:
     return tuple((variable, stride * factor) for variable, stride in terms)
 
 
-Steps = list[tuple[SSAValue, int]]
-
-
 def _nested(
     make: Maker,
-    steps: list[tuple[int, int]],
-    outer: Steps,
-    body: Callable[[Maker, Steps], None],
+    steps: Sequence[tuple[int, int]],
+    name: str,
+    body: Callable[[Maker, Terms], None],
+    outer: Terms = (),
 ) -> None:
-    """`body` in a loop for each of the counts, with the variables and their strides."""
-    if len(outer) == len(steps):
+    """`body` in a loop for each count and stride, with the variables and their strides."""
+    if not steps:
         body(make, outer)
         return
-    count, stride = steps[len(outer)]
+    (count, stride), *inside = steps
     make.loop(
-        count,
-        "step",
-        lambda inner, k: _nested(inner, steps, [*outer, (k, stride)], body),
+        count, name, lambda inner, k: _nested(inner, inside, name, body, (*outer, (k, stride)))
     )
 
 
@@ -483,7 +473,7 @@ def call(
     if (element_type := element_type_of(origin)) is not None:
         properties["element_type"] = element_type
     if sizes:
-        properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
+        properties["sizes"] = integers(sizes)
     places = [tile for tile in tiles if tile is not None]
     operands = [buffers, places, registers, [number] if number is not None else []]
     op = ttl.TileCallOp.build(operands=operands, properties=properties)

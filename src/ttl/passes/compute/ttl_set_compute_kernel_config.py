@@ -22,6 +22,7 @@ from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import needs_fp32_dest
 from ttl.semantics.ops import MATMUL
 
+from ..buffer_ends import buffer_name_of
 from ..module_pass import kernels, not_yet, target_of
 from .arranged_tiles import is_arranged, is_masked
 from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
@@ -95,11 +96,11 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
     multiplied: set[str] = set()
     for op in kernel.walk():
         if isinstance(op, ttl.TileCopyOp):
-            copied.add(_buffer_name(op.source))
+            copied.add(buffer_name_of(op.source))
         elif isinstance(op, ttl.TileMathOp):
             blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
             is_copied = is_arranged(op) and not is_masked(op)
-            (copied if is_copied else multiplied).update(map(_buffer_name, blocks))
+            (copied if is_copied else multiplied).update(map(buffer_name_of, blocks))
     for declaration in module.ops:
         if not isinstance(declaration, ttl.DeclareBufferOp):
             continue
@@ -113,9 +114,3 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
                 "copy the tensor into a second dataflow buffer for the other operations",
             )
         declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
-
-
-def _buffer_name(block: object) -> str:
-    bind = ttl.buffer_of(block).owner  # type: ignore[arg-type]
-    assert isinstance(bind, ttl.BindBufferOp)
-    return bind.buffer.root_reference.data

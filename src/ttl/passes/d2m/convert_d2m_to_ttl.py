@@ -8,17 +8,15 @@ set apart.
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -27,7 +25,7 @@ from ttl.dialects import d2m, ttl
 from ..module_pass import Maker, branch_end
 from .d2m_conversions import convert_ops
 from .d2m_generic_regions_to_funcs import THREAD
-from .d2m_kernels import Kernel, Operand, Program
+from .d2m_kernels import Kernel, Operand, Program, new_kernel
 
 HOST = "host"  # the module of what the host does
 
@@ -74,12 +72,9 @@ class _Converter(Program):
             if count == 1:
                 self._write(kernel, make, [*steps, None])
                 return
-            body = Block(arg_types=[IndexType()])
-            inner = Maker.at_end(body, kernel.origin)
-            self._write(kernel, inner, [*steps, body.args[0]])
-            inner.add(scf.YieldOp())
-            first, last, step = (make.index(number) for number in (0, count, 1))
-            make.add(scf.ForOp(first, last, step, [], Region(body)))
+            make.for_each(
+                0, count, None, lambda inner, step: self._write(kernel, inner, [*steps, step])
+            )
             return
         block = kernel.acquire(make, ttl.WaitOp, output)
         kernel.copy_shard(make, output, block, is_read=False, steps=steps)
@@ -94,9 +89,8 @@ class _Converter(Program):
             make.add(ttl.PushOp.create(operands=[kernel.buffer(operand)]))
 
     def _new_kernel(self, name: str, movers: list[func.FuncOp]) -> func.FuncOp:
-        function = func.FuncOp(name, FunctionType.from_lists([], []), Region(Block()))
+        function = new_kernel(name, self.attributes("writer" if movers else "reader", []))
         function.body.block.add_op(func.ReturnOp())
-        function.attributes |= self.attributes("writer" if movers else "reader", [])
         self.module.body.block.add_op(function)
         movers.append(function)
         return function

@@ -2,7 +2,7 @@
 
 The host writes tensors as rows; programs of the device make tiles of them, and rows of the result.
 rule STREAM  what a stream is read by way of is the memory of circular buffers: no buffer of its own
-rule STAGE   rows lie in DRAM, behind what d2m-allocate put there and behind each other
+rule STAGE   rows lie in DRAM, after what d2m-allocate put there and after each other
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FunctionType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -29,7 +28,7 @@ from ttl.dialects.metal import GridAttr, MemorySpaceAttr
 from ttl.dialects.ttcore import TileType
 from ttl.semantics.types import TILE_SIZE, Shape
 
-from ..module_pass import Maker, erase, target_of
+from ..module_pass import Maker, erase, set_function_type, target_of
 from .convert_d2m_to_ttl import HOST
 from .d2m_allocate import aligned, size_bytes, space_of
 from .layout_programs import KERNELS, LayoutProgram, layout_module
@@ -73,11 +72,48 @@ class _Host:
             _CONVERSIONS[type(op)](self, op, Maker.before(op))
         for op in reversed(ops):
             erase(op)
-        types = [argument.type for argument in body.args]
-        self.function.properties["function_type"] = FunctionType.from_lists(types, [])
+        set_function_type(self.function)
         del self.function.attributes["d2m.moves"]
 
-    def stage(self, make: Maker, tiles: SSAValue) -> SSAValue:
+    def allocate(self, op: memref.AllocOp, make: Maker) -> None:
+        uses = [use.operation for use in op.memref.uses]
+        if any(isinstance(use, d2m.StreamLayoutOp) and use.output is op.memref for use in uses):
+            return  # rule STREAM
+        assert isinstance(op.memref.type, MemRefType)
+        self.buffers[op.memref] = make.value(_create(op.memref.type, _address(op)))
+
+    def deallocate(self, op: memref.DeallocOp, make: Maker) -> None:
+        if op.memref in self.buffers:
+            make.add(ttmetal.DeallocateBufferOp.create(operands=[self.buffers[op.memref]]))
+
+    def tilize(self, op: d2m.TilizeOp, make: Maker) -> None:
+        tiles = self.buffers[op.output]
+        rows = self._stage(make, tiles)
+        make.add(ttmetal.EnqueueWriteBufferOp.create(operands=[op.input, rows]))
+        self._run_layout(make, rows, tiles, to_tiles=True)
+        self.buffers[op.result] = tiles
+
+    def stream(self, op: d2m.StreamLayoutOp, make: Maker) -> None:
+        self.buffers[op.result] = self.buffers[op.input]
+
+    def generic(self, op: d2m.GenericOp, make: Maker) -> None:
+        buffers = [self.buffers[operand] for operand in op.operands]
+        kernels = [SymbolRefAttr(thread.symbol.data) for thread in op.threads]
+        make.add(_enqueue(buffers, kernels, op.grid))
+        for end in op.ends:
+            self.buffers[end] = buffers[-1]
+
+    def untilize(self, op: d2m.UntilizeOp, make: Maker) -> None:
+        tiles = self.buffers[op.input]
+        rows = self._stage(make, tiles)
+        self._run_layout(make, tiles, rows, to_tiles=False)
+        make.add(ttmetal.EnqueueReadBufferOp.create(operands=[rows, op.output]))
+
+    def finish(self, op: func.ReturnOp, make: Maker) -> None:
+        make.add(ttmetal.FinishOp.create())
+        make.add(func.ReturnOp())
+
+    def _stage(self, make: Maker, tiles: SSAValue) -> SSAValue:
         """rule STAGE"""
         rows, columns, element = _rows_of(tiles)
         space = MemorySpaceAttr(StringAttr("dram"))
@@ -86,7 +122,7 @@ class _Host:
         self.staged_to = start + rows * columns * element.dtype.element_bytes
         return make.value(_create(type, start))
 
-    def run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
+    def _run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
         tiles = result if to_tiles else source
         assert isinstance(tiles.type, MemRefType)
         grid, shard = _on_cores(
@@ -128,14 +164,6 @@ def _enqueue(buffers: list[SSAValue], kernels: list[SymbolRefAttr], grid: GridAt
     )
 
 
-def allocate(self: _Host, op: memref.AllocOp, make: Maker) -> None:
-    uses = [use.operation for use in op.memref.uses]
-    if any(isinstance(use, d2m.StreamLayoutOp) and use.output is op.memref for use in uses):
-        return  # rule STREAM
-    assert isinstance(op.memref.type, MemRefType)
-    self.buffers[op.memref] = make.value(_create(op.memref.type, _address(op)))
-
-
 def _address(op: memref.AllocOp) -> int:
     address = op.attributes["address"]
     assert isinstance(address, IntegerAttr)
@@ -143,55 +171,18 @@ def _address(op: memref.AllocOp) -> int:
 
 
 def _dram_end(op: memref.AllocOp) -> int:
-    """Behind an allocation; 0 for those in L1."""
+    """Where an allocation ends; 0 for those in L1."""
     assert isinstance(op.memref.type, MemRefType)
     space = space_of(op.memref.type)
     return _address(op) + size_bytes(op.memref.type, space) if space == "dram" else 0
 
 
-def deallocate(self: _Host, op: memref.DeallocOp, make: Maker) -> None:
-    if op.memref in self.buffers:
-        make.add(ttmetal.DeallocateBufferOp.create(operands=[self.buffers[op.memref]]))
-
-
-def tilize(self: _Host, op: d2m.TilizeOp, make: Maker) -> None:
-    tiles = self.buffers[op.output]
-    rows = self.stage(make, tiles)
-    make.add(ttmetal.EnqueueWriteBufferOp.create(operands=[op.input, rows]))
-    self.run_layout(make, rows, tiles, to_tiles=True)
-    self.buffers[op.result] = tiles
-
-
-def stream(self: _Host, op: d2m.StreamLayoutOp, make: Maker) -> None:
-    self.buffers[op.result] = self.buffers[op.input]
-
-
-def generic(self: _Host, op: d2m.GenericOp, make: Maker) -> None:
-    buffers = [self.buffers[operand] for operand in op.operands]
-    kernels = [SymbolRefAttr(thread.symbol.data) for thread in op.threads]
-    make.add(_enqueue(buffers, kernels, op.grid))
-    for end in op.ends:
-        self.buffers[end] = buffers[-1]
-
-
-def untilize(self: _Host, op: d2m.UntilizeOp, make: Maker) -> None:
-    tiles = self.buffers[op.input]
-    rows = self.stage(make, tiles)
-    self.run_layout(make, tiles, rows, to_tiles=False)
-    make.add(ttmetal.EnqueueReadBufferOp.create(operands=[rows, op.output]))
-
-
-def finish(self: _Host, op: func.ReturnOp, make: Maker) -> None:
-    make.add(ttmetal.FinishOp.create())
-    make.add(func.ReturnOp())
-
-
 _CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
-    memref.AllocOp: allocate,
-    memref.DeallocOp: deallocate,
-    d2m.TilizeOp: tilize,
-    d2m.UntilizeOp: untilize,
-    d2m.StreamLayoutOp: stream,
-    d2m.GenericOp: generic,
-    func.ReturnOp: finish,
+    memref.AllocOp: _Host.allocate,
+    memref.DeallocOp: _Host.deallocate,
+    d2m.TilizeOp: _Host.tilize,
+    d2m.UntilizeOp: _Host.untilize,
+    d2m.StreamLayoutOp: _Host.stream,
+    d2m.GenericOp: _Host.generic,
+    func.ReturnOp: _Host.finish,
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ttl.dialects.metal import MetalLayoutAttr
 
+from ..module_pass import set_function_type
 from .one_shot_bufferize import LAYOUT, device_memory
 
 
@@ -34,7 +35,4 @@ def _restore(function: func.FuncOp, given: ArrayAttr) -> None:
             Rewriter.replace_value_with_new_type(argument, type)
         rest.append(DictionaryAttr({k: v for k, v in attributes.data.items() if k != LAYOUT}))
     function.properties["arg_attrs"] = ArrayAttr(rest)
-    results = function.function_type.outputs
-    function.properties["function_type"] = FunctionType.from_lists(
-        [argument.type for argument in body.args], list(results)
-    )
+    set_function_type(function, list(function.function_type.outputs))

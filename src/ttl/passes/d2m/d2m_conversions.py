@@ -11,7 +11,7 @@ rule SUM     a matrix product is made in the block that it is stored to, on top 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnitAttr
@@ -23,8 +23,7 @@ from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_of
 
 from ..kernel.kernel_calls import add
-from ..module_pass import OVER_BLOCKS, UNREAD, Maker, branch_end, erase
-from ..module_pass import not_yet as not_yet_at
+from ..module_pass import OVER_BLOCKS, UNREAD, Maker, around, branch_end, erase, not_yet
 from ..node_to_node.node_calls import minus
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
 
@@ -52,7 +51,7 @@ def _require_known(kernel: Kernel) -> None:
     for op in kernel.body.walk():
         is_known = type(op) in CONVERSIONS or isinstance(op, d2m.TileOp)
         if op.name.startswith("d2m.") and not is_known:
-            raise not_yet_at(f"`{op.name}` in a thread", op, "use blocks and linalg.generic")
+            raise not_yet(f"`{op.name}` in a thread", op, "use blocks and linalg.generic")
 
 
 def _dissolve(scope: scf.ExecuteRegionOp) -> None:
@@ -64,92 +63,85 @@ def _dissolve(scope: scf.ExecuteRegionOp) -> None:
     erase(scope)
 
 
-def acquire(self: Kernel, op: d2m.AcquireOp, make: Maker) -> None:
-    operand = self.by_argument[op.cb]
+def acquire(kernel: Kernel, op: d2m.AcquireOp, make: Maker) -> None:
+    operand = kernel.by_argument[op.cb]
     is_wait = isinstance(op, d2m.WaitOp)
-    if operand is not self.program.operands[-1]:
-        value, _ = _until_the_end(self, op, make, is_wait)
-    elif self.program.is_taken:
-        value = _take(self, op, make, is_wait)
+    if operand is not kernel.program.operands[-1]:
+        value, _ = _until_the_end(kernel, op, make, is_wait)
+    elif kernel.program.is_taken:
+        value = _take(kernel, op, make, is_wait)
     else:
-        value = _hold(self, op, operand, is_wait)
+        value = _hold(kernel, op, operand, is_wait)
     op.block.replace_all_uses_with(value)
 
 
 def _until_the_end(
-    self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool
+    kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool
 ) -> tuple[SSAValue, Operation]:
     """rule RELEASE"""
-    operand = self.by_argument[op.cb]
-    value = self.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
-    release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[self.buffer(operand)])
+    operand = kernel.by_argument[op.cb]
+    value = kernel.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
+    release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[kernel.buffer(operand)])
     release.attributes[UNREAD] = UnitAttr()
     named = (use.operation for use in op.block.uses)
     place = next((each for each in named if isinstance(each, d2m.ReleaseOp)), branch_end(op))
     return value, Maker(InsertPoint.before(place), op).add(release)
 
 
-def _hold(self: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
+def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
     """rule SHARD"""
-    if self.held is None:
+    if kernel.held is None:
         assert not is_wait, "a thread that takes the output"
-        make = Maker(InsertPoint.before(_first(self, op)), op)
-        self.held = self.acquire(make, ttl.ReserveOp, operand)
-    return self.held
+        make = Maker(InsertPoint.before(_first(kernel, op)), op)
+        kernel.held = kernel.acquire(make, ttl.ReserveOp, operand)
+    return kernel.held
 
 
-def _first(self: Kernel, op: Operation) -> Operation:
+def _first(kernel: Kernel, op: Operation) -> Operation:
     """Of the kernel, or of the loop over the core's blocks of the output."""
-    loop = next((each for each in _and_around(op) if OVER_BLOCKS in each.attributes), None)
+    loop = next((each for each in (op, *around(op)) if OVER_BLOCKS in each.attributes), None)
     first = None if loop is None else loop.regions[0].block.first_op
-    return first or self.first
+    return first or kernel.first
 
 
-def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
+def _take(kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
     """rule TAKE"""
-    body = None if self.push is None else self.push.parent_block()
-    if self.push is None or body is None or not _is_before(op, self.push):
-        value, release = _until_the_end(self, op, make, is_wait)
+    body = None if kernel.push is None else kernel.push.parent_block()
+    if kernel.push is None or body is None or not _is_before(op, kernel.push):
+        value, release = _until_the_end(kernel, op, make, is_wait)
         if is_wait:
-            self.taken.append((value, release))
+            kernel.taken.append((value, release))
         else:
-            self.held, self.push = value, release
+            kernel.held, kernel.push = value, release
         return value
-    assert self.held is not None
+    assert kernel.held is not None
     if is_wait and body is not op.parent_block():
-        raise not_yet_at("pop() of the output in a loop or branch that does not reserve it", op,
+        raise not_yet("pop() of the output in a loop or branch that does not reserve it", op,
                          "reserve() and pop() the output in the same body")  # fmt: skip
     if is_wait:
-        self.push.detach()
-        make.builder.insert(self.push)
-        self.push = None
-    return self.held
+        kernel.push.detach()
+        make.builder.insert(kernel.push)
+        kernel.push = None
+    return kernel.held
 
 
 def _is_before(op: Operation, end: Operation) -> bool:
     """Does `op` stand in the body that `end` ends?"""
     before: Operation | None = end.prev_op
-    inside = {id(each) for each in _and_around(op)}
+    inside = {id(each) for each in (op, *around(op))}
     while before is not None and id(before) not in inside:
         before = before.prev_op
     return before is not None
 
 
-def _and_around(op: Operation) -> Iterator[Operation]:
-    outer: Operation | None = op
-    while outer is not None:
-        yield outer
-        outer = outer.parent_op()
-
-
-def store(self: Kernel, op: d2m.StoreOp, make: Maker) -> None:
+def store(kernel: Kernel, op: d2m.StoreOp, make: Maker) -> None:
     new = ttl.StoreOp.create(operands=[op.value, op.block], attributes={UNREAD: UnitAttr()})
     if isinstance(op.value.owner, ttl.BLOCK_MATH["matmul"]):  # rule SUM
         new.properties["accumulate"] = UnitAttr()
     make.add(new)
 
 
-def linalg(self: Kernel, op: LinalgOp, make: Maker) -> None:
+def linalg(kernel: Kernel, op: LinalgOp, make: Maker) -> None:
     name, inputs, properties = block_math_of(op)
     result = op.results[0]
     new = ttl.BLOCK_MATH[name].create(
@@ -158,30 +150,30 @@ def linalg(self: Kernel, op: LinalgOp, make: Maker) -> None:
     result.replace_all_uses_with(make.value(new, result.name_hint))
 
 
-def full(self: Kernel, op: d2m.FullOp, make: Maker) -> None:
+def full(kernel: Kernel, op: d2m.FullOp, make: Maker) -> None:
     new = ttl.FillOp.create(properties={"value": op.value}, result_types=[op.result.type])
     op.result.replace_all_uses_with(make.value(new, op.result.name_hint))
 
 
-def to_tensor(self: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
+def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
     op.value.replace_all_uses_with(op.block)
 
 
-def drop(self: Kernel, op: Operation, make: Maker) -> None:
+def drop(kernel: Kernel, op: Operation, make: Maker) -> None:
     pass
 
 
-def core_index(self: Kernel, op: d2m.CoreIndexOp, make: Maker) -> None:
+def core_index(kernel: Kernel, op: d2m.CoreIndexOp, make: Maker) -> None:
     value = make.value(node_index(1 - op.dim.value.data), op.result.name_hint)
     op.result.replace_all_uses_with(value)
 
 
-def dma(self: Kernel, op: d2m.TransferOp, make: Maker) -> None:
+def dma(kernel: Kernel, op: d2m.TransferOp, make: Maker) -> None:
     if op.is_multicast:
         value = make.value(_multicast(op, make))
     else:
         ends = [
-            _dma_end(self, end, list(index), make)
+            _dma_end(kernel, end, list(index), make)
             for end, index in ((op.src, op.src_index), (op.dst, op.dst_index))
         ]
         is_write = d2m.is_remote(op.dst.type)
@@ -189,10 +181,10 @@ def dma(self: Kernel, op: d2m.TransferOp, make: Maker) -> None:
     op.tx.replace_all_uses_with(value)
 
 
-def _dma_end(self: Kernel, end: SSAValue, index: list[SSAValue], make: Maker) -> SSAValue:
+def _dma_end(kernel: Kernel, end: SSAValue, index: list[SSAValue], make: Maker) -> SSAValue:
     if not index:
         return end
-    operand = self.program.operands[self.remote[end]]
+    operand = kernel.program.operands[kernel.remote[end]]
     return tensor_slice(make, end, index, operand)
 
 
@@ -213,16 +205,16 @@ def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[S
     return [x, y, last_x, last_y]
 
 
-def dma_wait(self: Kernel, op: d2m.DmaWaitOp, make: Maker) -> None:
+def dma_wait(kernel: Kernel, op: d2m.DmaWaitOp, make: Maker) -> None:
     if isinstance(op.tx.owner, d2m.NullTxOp):
         return
     if not isinstance(op.tx.type, ttl.TransferType):
-        raise not_yet_at("a transfer that a branch or a loop hands on", op, "wait for it at once")
+        raise not_yet("a transfer that a branch or a loop carries", op, "wait for it at once")
     make.add(ttl.WaitTransferOp.create(operands=[op.tx]))
 
 
-def semaphore_set(self: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
-    named = {"semaphore": SymbolRefAttr(self.semaphore_names[op.semaphore])}
+def semaphore_set(kernel: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
+    named = {"semaphore": SymbolRefAttr(kernel.semaphore_names[op.semaphore])}
     make.add(ttl.SemaphoreSetOp.create(operands=[op.value], properties=named))
     if op.core:
         place = _corners(list(op.core), list(op.mcast), make)
@@ -231,14 +223,14 @@ def semaphore_set(self: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
         )
 
 
-def semaphore_inc(self: Kernel, op: d2m.SemaphoreIncOp, make: Maker) -> None:
-    named = {"semaphore": SymbolRefAttr(self.semaphore_names[op.semaphore])}
+def semaphore_inc(kernel: Kernel, op: d2m.SemaphoreIncOp, make: Maker) -> None:
+    named = {"semaphore": SymbolRefAttr(kernel.semaphore_names[op.semaphore])}
     y, x = op.core
     make.add(ttl.SemaphoreIncRemoteOp.create(operands=[op.value, x, y], properties=named))
 
 
-def semaphore_wait(self: Kernel, op: d2m.SemaphoreWaitOp, make: Maker) -> None:
-    named = {"semaphore": SymbolRefAttr(self.semaphore_names[op.semaphore])}
+def semaphore_wait(kernel: Kernel, op: d2m.SemaphoreWaitOp, make: Maker) -> None:
+    named = {"semaphore": SymbolRefAttr(kernel.semaphore_names[op.semaphore])}
     make.add(ttl.SemaphoreWaitOp.create(operands=[op.value], properties=named))
     if op.reset is not None:
         make.add(ttl.SemaphoreSetOp.create(operands=[op.reset], properties=named))

@@ -36,7 +36,7 @@ def _add_reader(generic: d2m.GenericOp) -> None:
     for position, tensor in enumerate(generic.inputs):
         make = Maker.at_end(block, _reader_of(compute.block, position) or generic)
         index = [_part(make, generic.iteration, d) for d in generic.iteration.maps[position]]
-        _read(make, tensor, index, block.args[position])
+        read_block(make, tensor, index, block.args[position])
     regions = [Region(block), generic.detach_region(compute)]
     for region in regions:
         generic.add_region(region)
@@ -63,10 +63,15 @@ def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
     return add(make, make.value(arith.MuliOp(core, make.index(factor))), step)
 
 
-def _read(make: Maker, tensor: SSAValue, index: list[SSAValue], cb: SSAValue) -> None:
+def acquire(make: Maker, kind: type[d2m.AcquireOp], cb: SSAValue) -> SSAValue:
+    """A block of a circular buffer."""
     assert isinstance(cb.type, d2m.CBType)
-    reserve = d2m.ReserveOp.create(operands=[cb], result_types=[cb.type.underlying])
-    block = make.value(reserve)
+    return make.value(kind.create(operands=[cb], result_types=[cb.type.underlying]))
+
+
+def read_block(make: Maker, tensor: SSAValue, index: list[SSAValue], cb: SSAValue) -> None:
+    """A block of the tensor into a block of the circular buffer."""
+    block = acquire(make, d2m.ReserveOp, cb)
     dma = d2m.DmaOp.build(
         operands=[tensor, index, block, [], [], []], result_types=[d2m.MemTxType()]
     )

@@ -1,7 +1,7 @@
 """d2m-generic-generate-loops: the iterators of the affine form become loops in the threads.
 
 Loops over blocks of the output are marked: what is held, is held for one of them.
-Behind it the generic is in explicit form: `block_factors`, `indexing_maps` and `iterator_types` are
+After it the generic is in explicit form: `block_factors`, `indexing_maps` and `iterator_types` are
 empty, and `d2m.iter_index` is the variable of a loop.
 """
 
@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
-from ..module_pass import OVER_BLOCKS, Maker, erase
+from ..module_pass import OVER_BLOCKS, Maker, erase, replace_by
 
 
 class D2mGenericGenerateLoops(ModulePass):
@@ -62,9 +62,7 @@ def _fill(place: Block, inside: list[Operation], counters: list[SSAValue | None]
     place.add_ops(inside)
     for op in [each for top in inside for each in top.walk()]:
         if isinstance(op, d2m.IterIndexOp):
-            counter = counters[op.dim.value.data] or Maker.before(op).index(0)
-            op.result.replace_all_uses_with(counter)
-            erase(op)
+            replace_by(op, counters[op.dim.value.data] or Maker.before(op).index(0))
         elif isinstance(op, d2m.YieldOp):
             erase(op)
     # From the inside out: each loop that was left open ends here.

@@ -7,6 +7,8 @@ constants with factors, so its largest value over the grid is exact.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
@@ -17,7 +19,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, cannot_compile, constant_of, erase
+from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by
 
 Range = tuple[int, int]
 
@@ -40,8 +42,7 @@ def _lower(dma: d2m.DmaOp, grid: Shape) -> None:
             parts[position] = _first_tile(dma, end, list(parts[position]), grid, make)
     operands = [parts[0][0], list(parts[1]), parts[2][0], *(list(part) for part in parts[3:])]
     new = kind.build(operands=operands, result_types=[dma.tx.type])
-    dma.tx.replace_all_uses_with(make.value(new, dma.tx.name_hint))
-    erase(dma)
+    replace_by(dma, make.value(new, dma.tx.name_hint))
 
 
 def _first_tile(
@@ -111,9 +112,5 @@ def _loop_range(value: SSAValue) -> Range | None:
 
 def _is_guarded(op: Operation) -> bool:
     """In a branch: not all cores get here."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, d2m.GenericOp):
-        if isinstance(parent, scf.IfOp):
-            return True
-        parent = parent.parent_op()
-    return False
+    outside = takewhile(lambda outer: not isinstance(outer, d2m.GenericOp), around(op))
+    return any(isinstance(outer, scf.IfOp) for outer in outside)

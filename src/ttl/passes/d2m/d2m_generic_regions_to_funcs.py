@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.ir import Region
 from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
+
+from ..module_pass import integers
 
 OPERANDS = "d2m.operands"
 THREAD = "ttkernel.thread"
@@ -45,30 +47,18 @@ def _function(name: str, kind: str, region: Region, generic: d2m.GenericOp) -> f
     block.name_hint = None
     operands = []
     for position, operand in enumerate(generic.operands):
-        used = [use for use in list(operand.uses) if _is_inside(use.operation, region)]
+        used = [use for use in operand.uses if region.is_ancestor(use.operation)]
         if used:
             operands.append(position)
-            _pass(operand, block.insert_arg(operand.type, len(block.args)), region)
+            argument = block.insert_arg(operand.type, len(block.args))
+            argument.name_hint = operand.name_hint
+            for use in used:
+                use.operation.operands[use.index] = argument
     block.add_op(func.ReturnOp())
     body = Region()
     region.move_blocks(body)
     types = FunctionType.from_lists([argument.type for argument in block.args], [])
-    made = func.FuncOp(name, types, body)
-    made.attributes[THREAD] = StringAttr(THREADS[kind])
-    made.attributes[OPERANDS] = ArrayAttr([IntegerAttr(n, i64) for n in operands])
-    return made
-
-
-def _pass(operand: SSAValue, argument: SSAValue, region: Region) -> None:
-    argument.name_hint = operand.name_hint
-    for use in list(operand.uses):
-        if _is_inside(use.operation, region):
-            use.operation.operands[use.index] = argument
-
-
-def _is_inside(op: Operation, region: Region) -> bool:
-    parent = op.parent_region()
-    while parent is not None and parent is not region:
-        outer = parent.parent_op()
-        parent = outer.parent_region() if outer is not None else None
-    return parent is region
+    function = func.FuncOp(name, types, body)
+    function.attributes[THREAD] = StringAttr(THREADS[kind])
+    function.attributes[OPERANDS] = integers(operands)
+    return function

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
 
-from ..module_pass import cannot_compile, erase
+from ..module_pass import cannot_compile, erase, replace_by
 
 
 class D2mGenericReplaceGlobals(ModulePass):
@@ -49,8 +49,7 @@ def _use_operand(
     operand = generic.operands[index]
     if operand.type != get.result.type:
         raise _refused(f"operand {index} of the generic is not of the type of the global", get)
-    get.result.replace_all_uses_with(operand)
-    erase(get)
+    replace_by(get, operand)
 
 
 def _refused(message: str, get: Operation) -> Exception:

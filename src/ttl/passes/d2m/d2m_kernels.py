@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, func
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import d2m, ttl
@@ -29,8 +29,17 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
+from ..buffer_ends import buffer_name
 from ..kernel.kernel_calls import add
-from ..module_pass import D2M_MARK, TILE_MATMUL, Maker
+from ..module_pass import (
+    D2M_MARK,
+    TILE_MATMUL,
+    Maker,
+    first_after_bindings,
+    integers,
+    numbers_in,
+    set_function_type,
+)
 from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
 
 
@@ -93,25 +102,35 @@ class Program:
         self.semaphores = [names[count + n] or f"semaphore_{n}" for n in range(sems)]
         moves = function.attributes.get("d2m.moves", DictionaryAttr({}))
         assert isinstance(moves, DictionaryAttr)
-        filled = moves.data.get("filled", ArrayAttr([]))
-        self.filled = [n.value.data for n in filled]  # type: ignore[attr-defined]
+        self.filled = numbers_in(moves.data.get("filled"))
         self.is_written = bool(moves.data.get("written"))
         self.is_taken = bool(moves.data.get("taken"))
-        blocks = moves.data.get("blocks", ArrayAttr([]))
-        self.blocks = [n.value.data for n in blocks] or [1] * len(self.operands[-1].grid)  # type: ignore[attr-defined]
+        self.blocks = numbers_in(moves.data.get("blocks")) or [1] * len(self.operands[-1].grid)
 
-    def attributes(self, thread: str, tensors: list[int]) -> dict[str, Any]:
-        names = [StringAttr(operand.tensor) for operand in self.operands]
-        return {
-            "ttl.kernel_thread": StringAttr(thread),
-            "ttl.crta_indices": ArrayAttr([IntegerAttr(n, i64) for n in tensors]),
-            "ttl.tensor_names": ArrayAttr(names),
-            "ttl.base_cta_index": IntegerAttr(len(self.operands), i64),
-        }
+    def attributes(self, thread: str, tensors: list[int]) -> dict[str, Attribute]:
+        return kernel_attributes(thread, tensors, [operand.tensor for operand in self.operands])
+
+
+def kernel_attributes(
+    thread: str, tensors: Iterable[int], names: Sequence[str]
+) -> dict[str, Attribute]:
+    """Of a kernel that uses some of the tensors with these names, each with a circular buffer."""
+    return {
+        "ttl.kernel_thread": StringAttr(thread),
+        "ttl.crta_indices": integers(tensors),
+        "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in names]),
+        "ttl.base_cta_index": IntegerAttr(len(names), i64),
+    }
+
+
+def new_kernel(name: str, attributes: dict[str, Attribute]) -> func.FuncOp:
+    function = func.FuncOp(name, FunctionType.from_lists([], []), Region(Block()))
+    function.attributes |= attributes
+    return function
 
 
 class Kernel:
-    """A kernel function, before or behind its conversion."""
+    """A kernel function, before or after its conversion."""
 
     def __init__(self, program: Program, function: func.FuncOp, mover: int | None):
         self.program, self.function, self.mover = program, function, mover
@@ -123,8 +142,7 @@ class Kernel:
 
     @property
     def first(self) -> Operation:
-        found: Operation = next(o for o in self.body.ops if not isinstance(o, ttl.BindBufferOp))
-        return found
+        return first_after_bindings(self.function)
 
     @property
     def origin(self) -> Operation:
@@ -133,20 +151,14 @@ class Kernel:
     def bind(self) -> list[int]:
         """What the arguments stand for; the positions of the tensors among the operands."""
         count = len(self.program.operands)
-        passed = self.function.attributes.pop(OPERANDS)
-        assert isinstance(passed, ArrayAttr)
-        positions = [n.value.data for n in passed]
-        arguments = list(self.body.args)
-        behind = count + len(self.program.semaphores)
-        for position, argument in zip(positions, arguments[behind:], strict=True):
-            self.tensors[position] = argument
-        operands = self.program.operands
-        self.by_argument: dict[SSAValue, Operand] = dict(
-            zip(arguments[:count], operands, strict=True)
-        )
-        self.remote: dict[SSAValue, int] = dict(zip(arguments[behind:], positions, strict=True))
-        self.semaphore_names: dict[SSAValue, str] = dict(
-            zip(arguments[count:behind], self.program.semaphores, strict=True)
+        positions = numbers_in(self.function.attributes.pop(OPERANDS))
+        arguments: list[SSAValue] = list(self.body.args)
+        end = count + len(self.program.semaphores)
+        self.tensors |= zip(positions, arguments[end:], strict=True)
+        self.by_argument = dict(zip(arguments[:count], self.program.operands, strict=True))
+        self.remote = dict(zip(arguments[end:], positions, strict=True))
+        self.semaphore_names = dict(
+            zip(arguments[count:end], self.program.semaphores, strict=True)
         )
         return positions
 
@@ -168,18 +180,13 @@ class Kernel:
         self.function.attributes |= self.program.attributes(thread, positions)
         if thread == "compute" and bool(self.program.module.attributes.get(D2M_MARK)):
             self.function.attributes[TILE_MATMUL] = UnitAttr()
-        self._set_type()
-
-    def _set_type(self) -> None:
-        types = [argument.type for argument in self.body.args]
-        self.function.properties["function_type"] = FunctionType.from_lists(types, [])
+        set_function_type(self.function)
 
     # What kernels name ----------------------------------------------------------------------------
 
     def buffer(self, operand: Operand) -> SSAValue:
-        bound = [op for op in self.body.ops if isinstance(op, ttl.BindBufferOp)]
-        for op in bound:
-            if op.buffer.root_reference.data == operand.name:
+        for op in self.body.ops:
+            if isinstance(op, ttl.BindBufferOp) and buffer_name(op.result) == operand.name:
                 return op.result
         bind = ttl.BindBufferOp.create(
             properties={"buffer": SymbolRefAttr(operand.name)}, result_types=[operand.buffer_type]
@@ -188,18 +195,15 @@ class Kernel:
         return make.value(bind, operand.name)
 
     def tensor(self, operand: Operand) -> SSAValue:
-        """Behind the conversion: an argument of the kernel."""
-        given = self.function.attributes["ttl.crta_indices"]
-        assert isinstance(given, ArrayAttr)
-        positions = [n.value.data for n in given]
+        """After the conversion: an argument of the kernel."""
+        positions = numbers_in(self.function.attributes["ttl.crta_indices"])
         if operand.position in positions:
             return self.body.args[positions.index(operand.position)]
         argument = self.body.insert_arg(operand.tensor_type, len(positions))
         argument.name_hint = operand.tensor
         positions.append(operand.position)
-        indices = ArrayAttr([IntegerAttr(n, i64) for n in positions])
-        self.function.attributes["ttl.crta_indices"] = indices
-        self._set_type()
+        self.function.attributes["ttl.crta_indices"] = integers(positions)
+        set_function_type(self.function)
         return argument
 
     def acquire(self, make: Maker, kind: type[ttl.AcquireOp], operand: Operand) -> SSAValue:
@@ -222,9 +226,8 @@ class Kernel:
             if (step := steps[dim]) is not None:
                 count = make.index(self.program.blocks[dim])
                 index = add(make, make.value(arith.MuliOp(index, count)), step)
-            is_one = size == 1
             starts.append(
-                index if is_one else make.value(arith.MuliOp(index, make.index(size)))
+                index if size == 1 else make.value(arith.MuliOp(index, make.index(size)))
             )
         part = tensor_slice(make, self.tensor(operand), starts, operand)
         ends = [part, block] if is_read else [block, part]

@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, replace_by
 
 
 class D2mLowerToLayout(ModulePass):
@@ -21,6 +21,5 @@ class D2mLowerToLayout(ModulePass):
             new = kind.create(
                 operands=list(to_layout.operands), result_types=[to_layout.result.type]
             )
-            made = Maker.before(to_layout).value(new, to_layout.result.name_hint)
-            to_layout.result.replace_all_uses_with(made)
-            erase(to_layout)
+            value = Maker.before(to_layout).value(new, to_layout.result.name_hint)
+            replace_by(to_layout, value)

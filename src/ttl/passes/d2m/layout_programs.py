@@ -12,22 +12,21 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BoolAttr,
-    FunctionType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.types import TILE_SIZE, Shape
 
 from ..kernel.kernel_calls import call
-from ..module_pass import Maker
+from ..module_pass import Maker, integers
+from .d2m_kernels import kernel_attributes, new_kernel
 
 ROWS, TILES = "rows", "tiles"
 MOST_UNTILIZED = 4  # tiles in DST, where it has 32 bits
@@ -64,7 +63,7 @@ KERNELS = ("datamovement_kernel0", "compute_kernel0", "datamovement_kernel1")
 def layout_module(program: LayoutProgram, name: str, outer: ModuleOp) -> ModuleOp:
     rows, columns = program.grid
     attributes: dict[str, Attribute] = {
-        "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in (columns, rows)]),
+        "ttl.launch_grid": integers((columns, rows)),
         "ttl.target_arch": outer.attributes["ttl.target_arch"],
     }
     parts = [
@@ -91,14 +90,8 @@ def _declare(program: LayoutProgram, end: str, index: int) -> Operation:
 
 
 def _kernel(program: LayoutProgram, name: str, thread: str, body: Body) -> func.FuncOp:
-    function = func.FuncOp(name, FunctionType.from_lists([], []), Region(Block()))
     tensors = {"reader": [0], "writer": [1]}.get(thread, [])
-    function.attributes |= {
-        "ttl.kernel_thread": StringAttr(thread),
-        "ttl.crta_indices": ArrayAttr([IntegerAttr(n, i64) for n in tensors]),
-        "ttl.tensor_names": ArrayAttr([StringAttr(end) for end in program.ends]),
-        "ttl.base_cta_index": IntegerAttr(len(program.ends), i64),
-    }
+    function = new_kernel(name, kernel_attributes(thread, tensors, program.ends))
     if thread == "compute":
         function.attributes |= {
             "fp32_dest_acc_en": BoolAttr.from_bool(program.dtype.element_bytes == 4),

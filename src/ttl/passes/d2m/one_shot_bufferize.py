@@ -16,7 +16,6 @@ from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FunctionType,
     IntAttr,
     MemRefType,
     ModuleOp,
@@ -32,7 +31,7 @@ from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
 from ttl.dialects.ttcore import TileType
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, set_function_type
 
 LAYOUT = "d2m.layout"
 STREAM_BUFFERS = 2
@@ -67,10 +66,7 @@ def _function(function: func.FuncOp) -> None:
             _allocate(empty)
     body = function.body.block
     assert body.last_op is not None
-    types = [value.type for value in body.last_op.operands]
-    function.properties["function_type"] = FunctionType.from_lists(
-        [argument.type for argument in body.args], types
-    )
+    set_function_type(function, [value.type for value in body.last_op.operands])
 
 
 def _read_as_value(acquire: d2m.AcquireOp) -> None:

@@ -18,22 +18,19 @@ from math import prod
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     DictionaryAttr,
     FloatAttr,
     FunctionType,
-    IndexType,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     bf16,
     f32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -50,7 +47,8 @@ from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
 from ttl.semantics.types import Shape
 
 from ..kernel.kernel_calls import add
-from ..module_pass import D2M_MARK, Maker, cannot_compile, erase
+from ..module_pass import D2M_MARK, Maker, cannot_compile, integers, replace_by
+from .d2m_generic_generate_datamovement import acquire, read_block
 from .ttir_arrangements import OF_HOST, arrange
 
 MOST_CORES = 8  # along a side; all chips have as many
@@ -83,7 +81,7 @@ class TtirToD2m(ModulePass):
         name = f"{op.ENTRY.ttir}_{number}"
         rows, columns = plan.grid
         attributes: dict[str, Attribute] = {
-            "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in (columns, rows)]),
+            "ttl.launch_grid": integers((columns, rows)),
             "ttl.target_arch": StringAttr(self.target),
             D2M_MARK: BoolAttr.from_bool(self.use_tile_matmul),
         }
@@ -99,13 +97,12 @@ class TtirToD2m(ModulePass):
         result = make.value(call, op.result.name_hint)
         if result.type != op.result.type:
             result = make.value(_reshape(result, op.result.type))  # rule KEEP
-        op.result.replace_all_uses_with(result)
-        erase(op)
+        replace_by(op, result)
 
 
 def _reshape(value: SSAValue, type: Any) -> Operation:
-    made: Operation = ttir.MATH["reshape"].of([value], type, shape=list(type.get_shape()))
-    return made
+    op: Operation = ttir.MATH["reshape"].of([value], type, shape=list(type.get_shape()))
+    return op
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +190,7 @@ def _refused(op: MathOp, why: str) -> Exception:
     broken = RuleBroken(
         codes.GRAPH_NOT_LOWERED,
         f"`{op.name}` does not become threads of cores: {why}",
-        helps=("use the road of ttnn: shlo-to-ttir, ttir-to-ttnn",),
+        helps=("compile it for ttnn: shlo-to-ttir, ttir-to-ttnn",),
     )
     return cannot_compile(broken, op)
 
@@ -293,29 +290,12 @@ def _region(plan: _Plan, inputs: list[SSAValue], thread: Thread) -> Region:
     return Region(block)
 
 
-def _acquire(make: Maker, kind: type[Operation], cb: SSAValue) -> SSAValue:
-    assert isinstance(cb.type, d2m.CBType)
-    return make.value(kind.create(operands=[cb], result_types=[cb.type.underlying]))
-
-
 def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
     """rule BLOCKS"""
-    core = [
-        make.value(
-            d2m.CoreIndexOp.create(
-                properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()]
-            )
-        )
-        for dim in range(2)
-    ]
+    core = [make.value(d2m.CoreIndexOp.of(dim)) for dim in range(2)]
 
     def read(inner: Maker, position: int, index: list[SSAValue]) -> None:
-        block = _acquire(inner, d2m.ReserveOp, cbs[position])
-        dma = d2m.DmaOp.build(
-            operands=[inputs[position], index, block, [], [], []],
-            result_types=[d2m.MemTxType()],
-        )
-        inner.add(d2m.DmaWaitOp.create(operands=[inner.value(dma)]))
+        read_block(inner, inputs[position], index, cbs[position])
 
     if plan.name == "matmul":
         starts = _starts(plan, make, core[0])
@@ -347,10 +327,10 @@ def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
 
 
 def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
-    output = _acquire(make, d2m.ReserveOp, cbs[-1])
+    output = acquire(make, d2m.ReserveOp, cbs[-1])
 
     def calculate(inner: Maker) -> None:
-        operands = [_acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
+        operands = [acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
         operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
         properties: dict[str, Any] = {}
         if plan.name in REDUCTIONS:
@@ -359,8 +339,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
                 result_types=[tensor_of((1, 1), plan.dtype)],
             )
             operands.append(inner.value(scaler))
-            dims = ArrayAttr([IntegerAttr(dim, i64) for dim in plan.dims])
-            properties["parameters"] = DictionaryAttr({"dims": dims})
+            properties["parameters"] = DictionaryAttr({"dims": integers(plan.dims)})
         empty = inner.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
         value = inner.value(linalg_generic(plan.name, operands, empty, properties))
         inner.add(d2m.StoreOp.create(operands=[value, output]))
@@ -369,7 +348,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
         _steps(plan, make, lambda inner, k: calculate(inner))
     else:
         calculate(make)
-    _acquire(make, d2m.WaitOp, cbs[-1])
+    acquire(make, d2m.WaitOp, cbs[-1])
 
 
 def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValue:
@@ -378,18 +357,10 @@ def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValu
     if not dims:
         return block
     empty = make.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
-    numbers = ArrayAttr([IntegerAttr(dim, i64) for dim in dims])
-    properties = {"parameters": DictionaryAttr({"dims": numbers})}
+    properties = {"parameters": DictionaryAttr({"dims": integers(dims)})}
     return make.value(linalg_generic("broadcast", [block], empty, properties))
 
 
 def _steps(plan: _Plan, make: Maker, body: Callable[[Maker, SSAValue], None]) -> None:
     """The blocks along the inner dimension of a product."""
-    block = Block(arg_types=[IndexType()])
-    block.args[0].name_hint = "k"
-    body(Maker.at_end(block, plan.op), block.args[0])
-    block.add_op(scf.YieldOp())
-    first, last, step = (
-        make.value(arith.ConstantOp(IntegerAttr(n, IndexType()))) for n in (0, plan.steps, 1)
-    )
-    make.add(scf.ForOp(first, last, step, [], Region(block)))
+    make.for_each(0, plan.steps, "k", body)

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttkernel, ttl
 from ttl.semantics.types import Shape
 
-from ..compute.block_offsets import HeldBlocks
+from ..compute.block_offsets import BlockOffsets
 from ..module_pass import Maker, constant_of, integer_op, not_yet
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class KernelConverter:
         self.api = api
         self.circular_buffers: dict[SSAValue, SSAValue] = {}
         self.accessors: dict[SSAValue, SSAValue] = {}
-        self.held = HeldBlocks(kernel)
+        self.held = BlockOffsets(kernel)
         self.starts: dict[SSAValue, SSAValue] = {}  # where the memory of a buffer starts
         first = kernel.body.block.first_op
         assert first is not None

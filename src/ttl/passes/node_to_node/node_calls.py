@@ -7,7 +7,6 @@ from collections.abc import Callable
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
 
@@ -85,28 +84,10 @@ def branch(
 
 def _region(make: Maker, body: Callable[[Maker], None]) -> Region:
     block = Block()
-    inner = Maker(InsertPoint.at_end(block), make.origin)
+    inner = Maker.at_end(block, make.origin)
     body(inner)
     inner.add(scf.YieldOp())
     return Region(block)
-
-
-def loop(
-    make: Maker,
-    first: int,
-    count: SSAValue,
-    name: str,
-    body: Callable[[Maker, SSAValue, list[SSAValue]], list[SSAValue]],
-    *starts: SSAValue,
-) -> list[SSAValue]:
-    """`body(make, number, carried)` for the numbers from `first` to `count`; returns the ends."""
-    block = Block(arg_types=[IndexType(), *(value.type for value in starts)])
-    block.args[0].name_hint = name
-    inner = Maker(InsertPoint.at_end(block), make.origin)
-    ends = body(inner, block.args[0], list(block.args[1:]))
-    inner.add(scf.YieldOp(*ends))
-    op = scf.ForOp(make.index(first), count, make.index(1), list(starts), Region(block))
-    return list(make.add(op).results)
 
 
 # Nodes and words ----------------------------------------------------------------------------------
@@ -129,7 +110,7 @@ class NodeCalls:
         return self._own[axis]
 
     def scratch(self) -> SSAValue:
-        """The address of the scratch memory: the common argument behind the tensors'."""
+        """The address of the scratch memory: the common argument after the tensors'."""
         if self._scratch is None:
             kernel = self.converter.kernel
             positions = kernel.attributes["ttl.crta_indices"]

@@ -32,7 +32,6 @@ from .node_calls import (
     NodeCalls,
     branch,
     divided,
-    loop,
     minus,
     module_of,
     times,
@@ -179,19 +178,18 @@ class NetCalls:
         most = self.declaration.most_on_a_node(role)
         places = self._places[role] = self.array(make, name, most)
 
-        def collect(inner: Maker, pipe: SSAValue, counts: list[SSAValue]) -> list[SSAValue]:
+        def collect(inner: Maker, pipe: SSAValue, found: SSAValue) -> list[SSAValue]:
             def keep(then: Maker) -> None:
-                operands = [places, counts[0], pipe]
-                then.add(ttkernel.ArrayStoreOp.create(operands=operands))
+                then.add(ttkernel.ArrayStoreOp.create(operands=[places, found, pipe]))
 
             has_role = self._has_role(inner, pipe, role)
             branch(inner, has_role, keep)
             one, none = inner.index(1), inner.index(0)
             more = inner.value(arith.SelectOp(has_role, one, none))
-            return [add(inner, counts[0], more)]
+            return [add(inner, found, more)]
 
         start = make.index(0)
-        (count,) = loop(make, 0, make.index(len(self.pipes)), "pipe", collect, start)
+        (count,) = make.for_each(0, make.index(len(self.pipes)), "pipe", collect, start)
         count.name_hint = f"{name}_count"
         self._counts[role] = count
 
@@ -407,25 +405,24 @@ class NetCalls:
         receivers = self.receivers(pipe)
 
         def to_each(inner: Maker) -> None:
-            loop(inner, 0, receivers, "receiver", write)
+            inner.for_each(0, receivers, "receiver", write)
 
-        def write(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+        def write(inner: Maker, receiver: SSAValue) -> None:
             block = self.block_of(inner, pipe, slot, receiver)
             self._write(inner, self._receiver(inner, pipe, receiver), block, address, size)
-            return []
 
         if not self.has_rectangles:
             to_each(make)
             return
         first = self.block_of(make, pipe, slot, make.index(0))
 
-        def compare(inner: Maker, receiver: SSAValue, same: list[SSAValue]) -> list[SSAValue]:
+        def compare(inner: Maker, receiver: SSAValue, same: SSAValue) -> list[SSAValue]:
             block = self.block_of(inner, pipe, slot, receiver)
             is_same = inner.value(arith.CmpiOp(block, first, "eq"))
-            return [inner.value(arith.AndIOp(same[0], is_same))]
+            return [inner.value(arith.AndIOp(same, is_same))]
 
         true = make.value(arith.ConstantOp(IntegerAttr(1, i1)))
-        (is_uniform,) = loop(make, 1, receivers, "receiver", compare, true)
+        (is_uniform,) = make.for_each(1, receivers, "receiver", compare, true)
         is_uniform.name_hint = "is_uniform"
 
         def to_all(inner: Maker) -> None:
@@ -467,11 +464,10 @@ class NetCalls:
         call(make, "noc_semaphore_inc", there, make.index(1))
 
     def signal_each(self, make: Maker, pipe: LocalPipe) -> None:
-        def signal(inner: Maker, receiver: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+        def signal(inner: Maker, receiver: SSAValue) -> None:
             self._signal(inner, pipe, self._receiver(inner, pipe, receiver))
-            return []
 
-        loop(make, 0, self.receivers(pipe), "receiver", signal)
+        make.for_each(0, self.receivers(pipe), "receiver", signal)
 
     def signal_all(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> None:
         """There is no multicast of an increment that could be relied on: the count itself goes."""

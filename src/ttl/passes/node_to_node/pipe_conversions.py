@@ -13,16 +13,15 @@ from ttl.dialects import ttkernel, ttl
 from ..kernel.kernel_calls import KernelConverter
 from ..kernel.trace_marks import mark_pipe
 from ..module_pass import Maker
-from .node_calls import loop
 from .pipe_calls import NetCalls, PipeCalls, Receive
 
 
-def pipe_count(self: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
-    op.result.replace_all_uses_with(pipes_of(self).net(op.net).count(op.role.data))
+def pipe_count(converter: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
+    op.result.replace_all_uses_with(pipes_of(converter).net(op.net).count(op.role.data))
 
 
-def has_role(self: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
-    net = pipes_of(self).net(op.net)
+def has_role(converter: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
+    net = pipes_of(converter).net(op.net)
     tests = [
         make.value(arith.CmpiOp(net.count(role), make.index(0), "sgt")) for role in op.ROLES
     ]
@@ -31,28 +30,28 @@ def has_role(self: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
     op.result.replace_all_uses_with(result)
 
 
-def local_pipe(self: KernelConverter, op: ttl.LocalPipeOp, make: Maker) -> None:
-    calls = pipes_of(self)
+def local_pipe(converter: KernelConverter, op: ttl.LocalPipeOp, make: Maker) -> None:
+    calls = pipes_of(converter)
     net = calls.net(op.net)
     assert isinstance(op.result.type, ttl.PipeType)
     calls.pipes[op.result] = net.pipe_at(make, op.result.type.role.data, op.place)
 
 
-def pipe_value(self: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> None:
-    pipe = pipes_of(self).pipes[op.pipe]
+def pipe_value(converter: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> None:
+    pipe = pipes_of(converter).pipes[op.pipe]
     values = [int(number) for number in op.values.get_values()]
     name = op.result.name_hint or "end"
     op.result.replace_all_uses_with(pipe.look_up(values, name))
 
 
 def copy_pipe(
-    self: KernelConverter,
+    converter: KernelConverter,
     op: ttl.CopyOp,
     address: SSAValue,
     size: int,
     make: Maker,
 ) -> None:
-    calls = pipes_of(self)
+    calls = pipes_of(converter)
     assert op.pipe is not None
     pipe = calls.pipes[op.pipe]
     net, place = pipe.net.name, pipe.place
@@ -66,19 +65,19 @@ def copy_pipe(
     calls.receives[op.transfer] = Receive(pipe.net, pipe.place, number)
 
 
-def transfer_parts(self: KernelConverter, op: ttl.TransferPartsOp, make: Maker) -> None:
-    receive = pipes_of(self).receives[op.transfer]
+def transfer_parts(converter: KernelConverter, op: ttl.TransferPartsOp, make: Maker) -> None:
+    receive = pipes_of(converter).receives[op.transfer]
     op.place.replace_all_uses_with(receive.place)
     op.number.replace_all_uses_with(receive.number)
 
 
-def transfer_of(self: KernelConverter, op: ttl.TransferOfOp, make: Maker) -> None:
-    calls = pipes_of(self)
+def transfer_of(converter: KernelConverter, op: ttl.TransferOfOp, make: Maker) -> None:
+    calls = pipes_of(converter)
     calls.receives[op.transfer] = Receive(calls.net(op.net), op.place, op.number)
 
 
-def wait_receive(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
-    receive = pipes_of(self).receives.get(transfer)
+def wait_receive(converter: KernelConverter, transfer: SSAValue, make: Maker) -> None:
+    receive = pipes_of(converter).receives.get(transfer)
     if receive is not None:  # else there is none
         name, place = receive.net.name, receive.place
         mark_pipe(make, "await", name, place)
@@ -86,18 +85,18 @@ def wait_receive(self: KernelConverter, transfer: SSAValue, make: Maker) -> None
         mark_pipe(make, "pipe_receive_end", name, place)
 
 
-def wait_send(self: KernelConverter, transfer: SSAValue, make: Maker) -> None:
+def wait_send(converter: KernelConverter, transfer: SSAValue, make: Maker) -> None:
     """It was through where it began."""
-    pipe = pipes_of(self).sends.get(transfer)
+    pipe = pipes_of(converter).sends.get(transfer)
     if pipe is None:  # it comes from a loop or a branch
         mark_pipe(make, "pipe_send_end")
     else:
         mark_pipe(make, "pipe_send_end", pipe.net.name, pipe.place)
 
 
-def make_group(self: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
+def make_group(converter: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
     """For each net a word for each pipe of the node: the last post that was added."""
-    calls = pipes_of(self)
+    calls = pipes_of(converter)
     adds = [use.operation for use in op.result.uses if isinstance(use.operation, ttl.GroupAddOp)]
     for symbol in dict.fromkeys(_net_of(add.transfer) for add in adds):
         if symbol is not None:
@@ -118,8 +117,8 @@ def _net_of(transfer: SSAValue) -> SymbolRefAttr | None:
     return None
 
 
-def add_to_group(self: KernelConverter, op: ttl.GroupAddOp, make: Maker) -> None:
-    calls = pipes_of(self)
+def add_to_group(converter: KernelConverter, op: ttl.GroupAddOp, make: Maker) -> None:
+    calls = pipes_of(converter)
     receive = calls.receives.get(op.transfer)
     if receive is not None:
         array = calls.groups[op.group, receive.net]
@@ -127,8 +126,8 @@ def add_to_group(self: KernelConverter, op: ttl.GroupAddOp, make: Maker) -> None
         make.add(ttkernel.ArrayStoreOp.create(operands=operands))
 
 
-def wait_receives(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
-    calls = pipes_of(self)
+def wait_receives(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
+    calls = pipes_of(converter)
     for (group, net), array in calls.groups.items():
         if group is op.group:
             _wait_all(net, array, make)
@@ -139,23 +138,22 @@ def wait_receives(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> No
 
 
 def _wait_all(net: NetCalls, array: SSAValue, make: Maker) -> None:
-    def wait(inner: Maker, place: SSAValue, _: list[SSAValue]) -> list[SSAValue]:
+    def wait(inner: Maker, place: SSAValue) -> None:
         load = ttkernel.ArrayLoadOp.create(operands=[array, place], result_types=[IndexType()])
         mark_pipe(inner, "await", net.name, place)
         net.wait(inner, place, inner.value(load, "post"))
         mark_pipe(inner, "pipe_receive_ends", net.name, place)
-        return []
 
-    loop(make, 0, net.count("dst"), "place", wait)
-
-
-def pipes_of(self: KernelConverter) -> PipeCalls:
-    if self.pipes is None:
-        self.pipes = PipeCalls(self.nodes())
-    return self.pipes
+    make.for_each(0, net.count("dst"), "place", wait)
 
 
-def nothing(self: KernelConverter, op: Operation, make: Maker) -> None:
+def pipes_of(converter: KernelConverter) -> PipeCalls:
+    if converter.pipes is None:
+        converter.pipes = PipeCalls(converter.nodes())
+    return converter.pipes
+
+
+def nothing(converter: KernelConverter, op: Operation, make: Maker) -> None:
     pass
 
 

@@ -54,7 +54,7 @@ class NetResources:
 
     def attribute(self) -> DictionaryAttr:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return DictionaryAttr({name: _attribute(v) for name, v in values.items() if _is_said(v)})
+        return DictionaryAttr({name: _attribute(v) for name, v in values.items() if _is_given(v)})
 
     @classmethod
     def of(cls, net: ttl.DeclarePipeNetOp) -> NetResources:
@@ -62,7 +62,7 @@ class NetResources:
         return cls(**{name: _value(found) for name, found in net.resources.data.items()})
 
 
-def _is_said(value: Any) -> bool:
+def _is_given(value: Any) -> bool:
     return value is not None and value is not False
 
 

@@ -1,7 +1,7 @@
 """Semaphores as calls of the chip.
 
-A change on another node is complete when the call behind it returns: a later one of another kind
-(a write behind an increment, say) would not stay behind it by itself.
+A change on another node is complete when the call after it returns: a later one of another kind
+(a write after an increment, say) could overtake it.
 """
 
 from __future__ import annotations
@@ -18,54 +18,54 @@ from ..module_pass import Maker
 from .node_calls import Corners, node_count
 
 
-def _address(self: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
+def _address(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
     index = op.declaration.index
     assert index is not None, "ttl-assign-pipe-resources has run"
-    return self.nodes().semaphore(make, make.index(index.value.data), _name(op))
+    return converter.nodes().semaphore(make, make.index(index.value.data), _name(op))
 
 
 def _name(op: ttl.SemaphoreOp) -> str:
     return op.semaphore.root_reference.data
 
 
-def wait(self: KernelConverter, op: ttl.SemaphoreWaitOp, make: Maker) -> None:
-    word = self.nodes().word(make, _address(self, op, make))
+def wait(converter: KernelConverter, op: ttl.SemaphoreWaitOp, make: Maker) -> None:
+    word = converter.nodes().word(make, _address(converter, op, make))
     name = "noc_semaphore_wait" if op.at_least is None else "noc_semaphore_wait_min"
     mark_semaphore(make, "await", _name(op))
     call(make, name, word, op.value)
     mark_semaphore(make, "semaphore_wait", _name(op), op.value)
 
 
-def set_own(self: KernelConverter, op: ttl.SemaphoreSetOp, make: Maker) -> None:
-    word = self.nodes().word(make, _address(self, op, make))
+def set_own(converter: KernelConverter, op: ttl.SemaphoreSetOp, make: Maker) -> None:
+    word = converter.nodes().word(make, _address(converter, op, make))
     call(make, "noc_semaphore_set", word, op.value)
     mark_semaphore(make, "semaphore_set", _name(op), op.value)
 
 
-def set_remote(self: KernelConverter, op: ttl.SemaphoreSetRemoteOp, make: Maker) -> None:
-    call(make, "noc_inline_dw_write<InlineWriteDst::L1>", _there(self, op, make), op.value)
+def set_remote(converter: KernelConverter, op: ttl.SemaphoreSetRemoteOp, make: Maker) -> None:
+    call(make, "noc_inline_dw_write<InlineWriteDst::L1>", _there(converter, op, make), op.value)
     call(make, "noc_async_write_barrier")
     mark_semaphore(make, "semaphore_set", _name(op), op.value)
 
 
-def inc_remote(self: KernelConverter, op: ttl.SemaphoreIncRemoteOp, make: Maker) -> None:
-    call(make, "noc_semaphore_inc", _there(self, op, make), op.value)
+def inc_remote(converter: KernelConverter, op: ttl.SemaphoreIncRemoteOp, make: Maker) -> None:
+    call(make, "noc_semaphore_inc", _there(converter, op, make), op.value)
     call(make, "noc_async_atomic_barrier")
     mark_semaphore(make, "semaphore_inc", _name(op), op.value)
 
 
-def _there(self: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
+def _there(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
     x, y = op.place
-    address = _address(self, op, make)
-    return self.nodes().on_node(make, (x, y), address, f"remote_{address.name_hint}")
+    address = _address(converter, op, make)
+    return converter.nodes().on_node(make, (x, y), address, f"remote_{address.name_hint}")
 
 
 def set_multicast(
-    self: KernelConverter, op: ttl.SemaphoreSetMulticastOp, make: Maker
+    converter: KernelConverter, op: ttl.SemaphoreSetMulticastOp, make: Maker
 ) -> None:
     """The loopback form, which is right whether the node is in the rectangle or not."""
-    nodes = self.nodes()
-    address, staging = _address(self, op, make), nodes.staging(make)
+    nodes = converter.nodes()
+    address, staging = _address(converter, op, make), nodes.staging(make)
     call(make, "noc_semaphore_set", nodes.word(make, staging), op.value)
     corners: Corners = tuple(op.place)  # type: ignore[assignment]
     there = nodes.on_nodes(make, corners, address, f"remote_{address.name_hint}")

@@ -1,30 +1,23 @@
 """The life of every block, stepped through the kernel's operations in order.
 
-Runs when releases and waits are explicit, behind ttl-insert-cb-sync. Branches are walked both
-ways, except that conditions which were decided before are decided the same; a mistake is one that
-happens on every path that gets there. A loop body is walked once, and again if it changes blocks
-from before the loop. What goes wrong on some paths only, or in another iteration than the first, is
-a doubt, which exact_states decides. The transitions are those of semantics/block_protocol. A
-release is one of the oldest block that its buffer's end holds.
+Runs when releases and waits are explicit, after ttl-insert-cb-sync. A mistake is one that happens
+on every path that gets there. A loop body is walked once, and again if it changes blocks from
+before the loop. What goes wrong on some paths only, or in another iteration than the first, is a
+doubt, which exact_states decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation
 
-from ttl.diagnostics import CompileError, Diagnostic, Label, RuleBroken, codes
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken
 from ttl.dialects import ttl
-from ttl.dialects.conditions import Facts, decided, with_fact
-from ttl.dialects.locations import span_of
-from ttl.semantics.block_protocol import Event, Life, State, wrong_release
-from ttl.semantics.printing import check_printed_block
 
-from ..module_pass import UNREAD, cannot_compile, kernels
+from ..module_pass import cannot_compile, kernels
+from ..path_walker import PathWalker
+from .block_walk import BlockWalk
 
 
 def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
@@ -33,12 +26,12 @@ def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
     found = [(kernel, _check(kernel)) for kernel in kernels(module)]
     if mistakes := [result for _, result in found if isinstance(result, Diagnostic)]:
         raise CompileError(*mistakes)
-    return [kernel for kernel, is_doubtful in found if is_doubtful and not _hands_on(kernel)]
+    return [kernel for kernel, is_doubtful in found if is_doubtful and not _hands_over(kernel)]
 
 
-def _hands_on(op: Operation) -> bool:
-    """What a loop hands on has the same name in every iteration: behind the first, a walk does not
-    tell one from the other.
+def _hands_over(op: Operation) -> bool:
+    """What a loop hands over has the same name in every iteration: after the first, a walk does
+    not tell one from the other.
     """
     return any(isinstance(inner, (ttl.HandOverOp, ttl.HandOverTransferOp)) for inner in op.walk())
 
@@ -52,466 +45,59 @@ class _TooManyPaths(Exception):
 
 def _check(kernel: func.FuncOp) -> Diagnostic | bool:
     """The mistake that is on every path, or whether there is a doubt."""
-    first = BlockWalk()
+    walker = _Walker()
     try:
-        walks = _block(kernel.body.block, [first])
+        paths = walker.block(kernel.body.block, [BlockWalk()])
     except CompileError as error:
         return error.diagnostics[0]
     except _TooManyPaths:
         return True
-    found = [mistake for walk in walks if (mistake := walk.left_over(kernel.sym_name.data))]
-    if len(found) == len(walks):
+    found = [mistake for path in paths if (mistake := path.left_over(kernel.sym_name.data))]
+    if len(found) == len(paths):
         return found[0]
-    return bool(found or first.doubts)
+    return bool(found) or walker.has_doubt
 
 
-def _block(block: Block, walks: list[BlockWalk]) -> list[BlockWalk]:
-    for op in block.ops:
-        if isinstance(op, scf.IfOp):
-            walks = _branch(op, walks)
-        elif isinstance(op, ttl.ForEachPipeOp):
-            walks = _for_each_pipe(op, walks)
-        elif op.regions:
-            walks = _step(op, walks)
-            walks = _again(op, walks, _body(op, walks))
-        else:
-            walks = _step(op, walks)
-    return walks
+class _Walker(PathWalker[BlockWalk]):
+    def __init__(self) -> None:
+        self.has_doubt = False
 
+    def step(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
+        """The paths that can go on; CompileError if none can."""
+        going_on, refused = [], None
+        for path in paths:
+            try:
+                path.step(op)
+                going_on.append(path)
+            except RuleBroken as broken:
+                refused = refused or cannot_compile(broken, op)
+        if refused is not None and not going_on:
+            raise refused
+        self.has_doubt |= refused is not None
+        return going_on
 
-def _body(op: Operation, walks: list[BlockWalk]) -> list[BlockWalk]:
-    entering = [walk.copy(walk.facts) for walk in walks]
-    for region in op.regions:
-        entering = _block(region.block, entering)
-    return entering
-
-
-def _again(op: Operation, before: list[BlockWalk], after: list[BlockWalk]) -> list[BlockWalk]:
-    """A second iteration, if the first changed what was there; there may be none."""
-    known = before[0].known() if before else ()
-    if _hands_on(op):
+    def loop(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
+        """A second iteration, if the first changed what was there; there may be none."""
+        before = self.step(op, paths)
+        after = self.regions(op, [path.copy(path.facts) for path in before])
+        known = before[0].known() if before else ()
+        changes = {path.summary(known) for path in after} - {
+            path.summary(known) for path in before
+        }
+        if changes and not _hands_over(op):
+            decided = {key for path in before for key in path.facts}
+            again = [
+                path.copy({key: fact for key, fact in path.facts.items() if key in decided})
+                for path in after
+            ]
+            try:
+                self.regions(op, again)
+            except (CompileError, _TooManyPaths):
+                self.has_doubt = True
         return after
-    if {walk.summary(known) for walk in after} <= {walk.summary(known) for walk in before}:
-        return after
-    decided_before = {key for walk in before for key in walk.facts}
-    again = [
-        walk.copy({key: value for key, value in walk.facts.items() if key in decided_before})
-        for walk in after
-    ]
-    try:
-        _body(op, again)
-    except (CompileError, _TooManyPaths) as error:
-        after[0].doubts.append(error)
-    return after
 
-
-def _branch(op: scf.IfOp, walks: list[BlockWalk]) -> list[BlockWalk]:
-    found = []
-    for is_then, region in ((True, op.true_region), (False, op.false_region)):
-        entering = [
-            walk.copy(with_fact(walk.facts, op.cond, is_then))
-            for walk in walks
-            if decided(walk.facts, op.cond) in (None, is_then)
-        ]
-        if entering:
-            found += _block(region.block, entering) if region.blocks else entering
-    return _distinct(found)
-
-
-def _distinct(found: list[BlockWalk]) -> list[BlockWalk]:
-    distinct = {walk.signature(): walk for walk in reversed(found)}
-    if len(distinct) > MOST_PATHS:
-        raise _TooManyPaths
-    return list(reversed(distinct.values()))
-
-
-def _for_each_pipe(op: ttl.ForEachPipeOp, walks: list[BlockWalk]) -> list[BlockWalk]:
-    """A node has the role or has not; a walk keeps to what it decided before."""
-    key = op.net, op.ROLE
-    found = [walk for walk in walks if walk.facts.get(key) is not True]
-    without = [walk.copy({**walk.facts, key: False}) for walk in found]
-    entering = [
-        walk.copy({**walk.facts, key: True})
-        for walk in walks
-        if walk.facts.get(key) is not False
-    ]
-    return _distinct(_block(op.body.block, entering) + without)
-
-
-def _step(op: Operation, walks: list[BlockWalk]) -> list[BlockWalk]:
-    """The walks that can go on; CompileError if none can."""
-    going_on, refused = [], None
-    for walk in walks:
-        try:
-            walk.step(op)
-            going_on.append(walk)
-        except RuleBroken as broken:
-            refused = refused or cannot_compile(broken, op)
-        except CompileError as error:
-            refused = refused or error
-    if refused is not None and not going_on:
-        raise refused
-    if refused is not None:
-        going_on[0].doubts.append(refused)
-    return going_on
-
-
-@dataclass(slots=True)
-class _Held:
-    """A block and where it is in its life."""
-
-    acquire: ttl.AcquireOp
-    life: Life
-    copy_op: Operation | None = None  # the last that was started with it
-    is_past: bool = False  # of another iteration
-
-    def __str__(self) -> str:
-        return f"the block of `{self.acquire.buffer.name_hint}`"
-
-    def step(self, event: Event) -> None:
-        try:
-            self.life.step(event, self)
-        except RuleBroken as broken:
-            broken.secondary += self.history()
-            raise
-
-    def forget(self, op: Operation) -> None:
-        if UNREAD in op.attributes and self.life.state is State.MUST_READ:
-            self.life.state = State.READ_WRITE
-
-    def copy(self) -> _Held:
-        life = Life(self.life.state)
-        life.transfers_reading = self.life.transfers_reading
-        return _Held(self.acquire, life, self.copy_op, self.is_past)
-
-    def acquired_here(self) -> tuple[Label, ...]:
-        return _label(self.acquire, "acquired here")
-
-    def history(self) -> tuple[Label, ...]:
-        in_flight = self.life.state in (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
-        copy = self.copy_op if in_flight else None
-        started = () if copy is None else _label(copy, "the transfer started here")
-        return (*self.acquired_here(), *started)
-
-
-def _label(op: Operation, text: str) -> tuple[Label, ...]:
-    span = span_of(op.location)
-    return (Label(span, text),) if span is not None else ()
-
-
-Queue = list[_Held]
-
-
-@dataclass(slots=True)
-class BlockWalk:
-    blocks: dict[SSAValue, _Held] = field(default_factory=dict)
-    # What each end of a buffer holds, oldest first: reserved and waited blocks apart.
-    queues: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
-    under_way: dict[SSAValue, ttl.CopyOp | ttl.MulticastOp] = field(default_factory=dict)
-    waited: set[SSAValue] = field(default_factory=set)
-    groups: dict[SSAValue, list[SSAValue] | None] = field(default_factory=dict)  # None: waited for
-    restarted: set[SSAValue] = field(default_factory=set)  # in a group since the last iteration
-    handed: dict[tuple[SSAValue, type[Operation]], Queue] = field(default_factory=dict)
-    handed_transfers: list[SSAValue] = field(default_factory=list)
-    first_names: dict[SSAValue, SSAValue] = field(default_factory=dict)  # of handed transfers
-    facts: Facts = field(default_factory=dict)
-    doubts: list[Exception] = field(default_factory=list)  # one list for all walks of a kernel
-
-    def known(self) -> tuple[SSAValue, ...]:
-        return (*self.blocks, *self.waited, *self.under_way)
-
-    def summary(self, known: tuple[SSAValue, ...]) -> Hashable:
-        """What has become of blocks and transfers, and how many blocks each end holds."""
-        states = [
-            self.blocks[value].life.state if value in self.blocks else value in self.waited
-            for value in known
-        ]
-        held = frozenset((end, len(queue)) for end, queue in self.queues.items() if queue)
-        return tuple(states), held, len(self.under_way)
-
-    def copy(self, facts: Facts) -> BlockWalk:
-        lives: dict[int, _Held] = {}
-
-        def copied(held: _Held) -> _Held:
-            return lives.get(id(held)) or lives.setdefault(id(held), held.copy())
-
-        return BlockWalk(
-            {value: copied(held) for value, held in self.blocks.items()},
-            {end: [copied(held) for held in queue] for end, queue in self.queues.items()},
-            dict(self.under_way),
-            set(self.waited),
-            {group: None if t is None else list(t) for group, t in self.groups.items()},
-            set(self.restarted),
-            {end: [copied(held) for held in queue] for end, queue in self.handed.items()},
-            list(self.handed_transfers),
-            dict(self.first_names),
-            facts,
-            self.doubts,
-        )
-
-    def signature(self) -> Hashable:
-        return (
-            tuple((value, held.life.state, held.life.transfers_reading)
-                  for value, held in self.blocks.items()),
-            tuple((end, tuple(held.acquire for held in queue))
-                  for end, queue in self.queues.items()),
-            tuple(self.under_way),
-            frozenset(self.waited),
-            tuple((group, t is None or tuple(t)) for group, t in self.groups.items()),
-            frozenset(self.restarted),
-            tuple((end, tuple(held.acquire for held in queue))
-                  for end, queue in self.handed.items()),
-            tuple(self.handed_transfers),
-            tuple(self.facts.items()),
-        )  # fmt: skip
-
-    def step(self, op: Operation) -> None:
-        handler = HANDLERS.get(type(op))
-        if handler is not None:
-            handler(self, op)
-        elif isinstance(op, READERS):
-            for value in op.operands:
-                self.read(value, op)
-
-    def read(self, value: SSAValue, op: Operation) -> None:
-        held = self.blocks.get(value)
-        if held is None:
-            return
-        held.step(Event.READ)
-
-    def show(self, op: ttl.PrintOp) -> None:
-        """Printing changes nothing; there must be something to print."""
-        for value in op.values:
-            held = self.blocks.get(value)
-            if held is not None:
-                check_printed_block(held, held.life.state)
-
-    def acquire(self, op: ttl.AcquireOp) -> None:
-        if ttl.is_resumed(op):
-            held = self.handed[op.buffer, type(op)].pop(0)
-            held.acquire = op
-        else:
-            state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
-            held = _Held(op, Life(state))
-        for other in self.blocks.values():
-            other.is_past = other.is_past or (other.acquire is op and other is not held)
-        self.blocks[op.block] = held
-        queue = self.queues.setdefault((op.buffer, type(op)), [])
-        queue.append(held)
-
-    def release(self, op: ttl.ReleaseOp) -> None:
-        is_push = isinstance(op, ttl.PushOp)
-        queue = self.queues.get((op.buffer, ttl.ReserveOp if is_push else ttl.WaitOp), [])
-        number = op.attributes.get("number")
-        for held in self.blocks.values():  # one that was released already says so
-            is_it = number is not None and held.acquire.attributes.get("number") == number
-            is_it = is_it and not held.is_past
-            if is_it and held.life.state is State.RELEASED:
-                held.step(Event.PUSH if is_push else Event.POP)
-            if is_it and isinstance(held.acquire, ttl.ReserveOp) is not is_push:
-                raise wrong_release(held, is_push, held.acquired_here())
-        if not queue:
-            raise RuleBroken(
-                codes.BLOCK_STATE,
-                f"`{op.buffer.name_hint}` has no block that could be "
-                f"{'pushed' if is_push else 'popped'} here",
-                helps=("release each block once, by push() after reserve(), pop() after wait()",),
-            )
-        if number is not None and queue[0].acquire.attributes.get("number") != number:
-            raise _release_order(queue[0])
-        oldest = queue.pop(0)
-        if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
-            oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
-        oldest.forget(op)
-        try:
-            oldest.step(Event.PUSH if is_push else Event.POP)
-        except RuleBroken as broken:
-            broken.helps += _guard(oldest)
-            raise
-
-    def hand_over(self, op: ttl.HandOverOp) -> None:
-        end = op.buffer, ttl.ReserveOp if op.is_wait is None else ttl.WaitOp
-        queue, number = self.queues.get(end, []), op.attributes["number"]
-        if not queue or queue[0].acquire.attributes.get("number") != number:
-            raise RuleBroken(
-                codes.NOT_COMPILED_YET,
-                "the compiler does not translate a loop that hands on a block which is not the "
-                "oldest that the kernel holds yet",
-                helps=("give the loop bounds known when compiling",),
-            )
-        self.handed.setdefault(end, []).append(queue.pop(0))
-
-    def hand_over_transfer(self, op: ttl.HandOverTransferOp) -> None:
-        self._refuse_reuse(op.transfer)
-        self.handed_transfers.append(self._first_name(op.transfer))
-
-    def resume_transfer(self, op: ttl.ResumeTransferOp) -> None:
-        self.first_names[op.transfer] = self.handed_transfers.pop(0)
-
-    def _first_name(self, transfer: SSAValue) -> SSAValue:
-        return self.first_names.get(transfer, transfer)
-
-    def store(self, op: ttl.StoreOp) -> None:
-        self.read(op.value, op)
-        held = self.blocks[op.view]
-        held.forget(op)
-        held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
-
-    def start_multicast(self, op: ttl.MulticastOp) -> None:
-        self.blocks[op.source].step(Event.COPY_FROM)
-        if op.is_loopback:
-            self.blocks[op.destination].step(Event.COPY_INTO)
-        self.under_way[op.transfer] = op
-        self.waited.discard(op.transfer)
-
-    def start_copy(self, op: ttl.CopyOp) -> None:
-        for block, event in ((op.source, Event.COPY_FROM), (op.destination, Event.COPY_INTO)):
-            if (held := self.blocks.get(block)) is not None:
-                held.step(event)
-                held.copy_op = op
-        if self._is_in_a_group(op.transfer):
-            self.restarted.add(op.transfer)
-        self.under_way[op.transfer] = op
-        self.waited.discard(op.transfer)
-
-    def _is_in_a_group(self, transfer: SSAValue) -> bool:
-        return any(transfer in (added or ()) for added in self.groups.values())
-
-    def wait_transfer(self, op: ttl.WaitTransferOp) -> None:
-        self._refuse_reuse(op.transfer)
-        self.restarted.discard(self._first_name(op.transfer))
-        self._finish(op.transfer)
-
-    def _refuse_reuse(self, transfer: SSAValue) -> None:
-        transfer = self._first_name(transfer)
-        how = None
-        if transfer in self.waited:
-            how, help_text = "was waited for already", "wait once for each ttl.copy()"
-        elif transfer not in self.restarted and self._is_in_a_group(transfer):
-            how, help_text = "was added to a group", "call wait_all() on the group, once"
-        if how is not None:
-            raise RuleBroken(
-                codes.TRANSFER_REUSED, f"this transfer {how}", helps=(help_text,)
-            )
-
-    def _finish(self, transfer: SSAValue) -> None:
-        transfer = self._first_name(transfer)
-        self.waited.add(transfer)
-        if isinstance(transfer.owner, ttl.MulticastOp):
-            self._finish_multicast(transfer.owner)
-            return
-        for copy in ttl.copies_of(transfer):
-            if self.under_way.pop(copy.transfer, None) is None and copy.transfer is not transfer:
-                continue  # the branch with the copy was not taken
-            if copy.source in self.blocks:
-                self.blocks[copy.source].step(Event.COPY_FROM_DONE)
-            if copy.destination in self.blocks:
-                self.blocks[copy.destination].step(Event.COPY_INTO_DONE)
-
-    def _finish_multicast(self, op: ttl.MulticastOp) -> None:
-        self.under_way.pop(op.transfer, None)
-        self.blocks[op.source].step(Event.COPY_FROM_DONE)
-        if op.is_loopback:
-            self.blocks[op.destination].step(Event.COPY_INTO_DONE)
-
-    def make_group(self, op: ttl.GroupOp) -> None:
-        self.groups[op.result] = []
-
-    def add_to_group(self, op: ttl.GroupAddOp) -> None:
-        added = self._group(op.group, "add()")
-        self._refuse_reuse(op.transfer)
-        added.append(self._first_name(op.transfer))
-        self.restarted.discard(added[-1])
-
-    def wait_group(self, op: ttl.GroupWaitOp) -> None:
-        added = self._group(op.group, "wait_all()")
-        self.groups[op.group] = None
-        for transfer in added:
-            self._finish(transfer)
-
-    def _group(self, group: SSAValue, call: str) -> list[SSAValue]:
-        added = self.groups[group]
-        if added is None:
-            raise RuleBroken(
-                codes.TRANSFER_REUSED,
-                f"{call} on a group of transfers that was waited for already",
-                helps=("make a new ttl.GroupTransfer()",),
-            )
-        return added
-
-    def left_over(self, kernel: str) -> Diagnostic | None:
-        """What the kernel should have finished before its end."""
-        return self._not_waited(kernel) or self.still_held()
-
-    def _not_waited(self, kernel: str) -> Diagnostic | None:
-        if not self.under_way:
-            return None
-        copy = next(iter(self.under_way.values()))
-        broken = RuleBroken(
-            codes.TRANSFER_NOT_WAITED,
-            f"`{kernel}` ended while a transfer was under way",
-            helps=("call wait() on what ttl.copy() returns",),
-        )
-        return broken.at(span_of(copy.location), "this transfer is never waited for")
-
-    def still_held(self) -> Diagnostic | None:
-        held = next((block for queue in self.queues.values() for block in queue), None)
-        if held is None:
-            return None
-        call = "push" if isinstance(held.acquire, ttl.ReserveOp) else "pop"
-        broken = RuleBroken(
-            codes.BLOCK_NOT_RELEASED,
-            f"{held} is not released",
-            helps=(f"call {call}() on it, or acquire it in a `with`",),
-        )
-        return broken.at(span_of(held.acquire.location), "acquired here and never released")
-
-
-def _is_multicast_to(buffer: SSAValue) -> bool:
-    """Do multicasts write blocks of this buffer on other nodes?"""
-    reserves = [use.operation for use in buffer.uses if isinstance(use.operation, ttl.ReserveOp)]
-    users = [(op.block, use.operation) for op in reserves for use in op.block.uses]
-    return any(isinstance(op, ttl.MulticastOp) and op.destination is block for block, op in users)
-
-
-def _guard(block: _Held) -> tuple[str, ...]:
-    """Of a block that was not written: who gets it from a pipe?"""
-    if block.life.state is not State.MUST_WRITE:
-        return ()
-    for use in block.acquire.block.uses:
-        op = use.operation
-        if isinstance(op, ttl.CopyOp) and isinstance(op.source.type, ttl.PipeType):
-            net = op.source.type.net.root_reference.data
-            return (f"if only receivers of `{net}` get it, write `if {net}.is_dst():` around it",)
-    return ()
-
-
-def _release_order(oldest: _Held) -> RuleBroken:
-    return RuleBroken(
-        codes.RELEASE_ORDER,
-        f"a block of `{oldest.acquire.buffer.name_hint}` is released while an older one is held",
-        helps=("release the blocks of a dataflow buffer in the order they were acquired",),
-        secondary=oldest.acquired_here(),
-    )
-
-
-# What loops and branches hand on is what a block holds.
-READERS = (ttl.BlockMathOp, scf.ForOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
-
-HANDLERS: dict[type[Operation], Callable[..., None]] = {
-    ttl.ReserveOp: BlockWalk.acquire,
-    ttl.WaitOp: BlockWalk.acquire,
-    ttl.PushOp: BlockWalk.release,
-    ttl.PopOp: BlockWalk.release,
-    ttl.HandOverOp: BlockWalk.hand_over,
-    ttl.HandOverTransferOp: BlockWalk.hand_over_transfer,
-    ttl.ResumeTransferOp: BlockWalk.resume_transfer,
-    ttl.StoreOp: BlockWalk.store,
-    ttl.PrintOp: BlockWalk.show,
-    ttl.CopyOp: BlockWalk.start_copy,
-    ttl.MulticastOp: BlockWalk.start_multicast,
-    ttl.WaitTransferOp: BlockWalk.wait_transfer,
-    ttl.GroupOp: BlockWalk.make_group,
-    ttl.GroupAddOp: BlockWalk.add_to_group,
-    ttl.GroupWaitOp: BlockWalk.wait_group,
-}
+    def joined(self, paths: list[BlockWalk]) -> list[BlockWalk]:
+        distinct = {path.signature(): path for path in reversed(paths)}
+        if len(distinct) > MOST_PATHS:
+            raise _TooManyPaths
+        return list(reversed(distinct.values()))

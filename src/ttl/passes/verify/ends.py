@@ -6,7 +6,7 @@ from ttl.diagnostics import Diagnostic
 from ttl.diagnostics.buffer_ends import second_kernel
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, counted
+from .events import Event, Kind, Node
 from .walk import WalkedModule
 
 CALLS = {Kind.RESERVE: "reserve", Kind.WAIT: "wait"}
@@ -15,21 +15,13 @@ CALLS = {Kind.RESERVE: "reserve", Kind.WAIT: "wait"}
 def check_ends(walked: WalkedModule) -> list[Diagnostic]:
     """One diagnostic for each end that two kernels have, with the first node where they do."""
     found: dict[tuple[Kind, int], Diagnostic] = {}
-    for node, traces in walked.distinct():
-        first: dict[tuple[Kind, int], tuple[str, Event]] = {}
-        for kernel, items in zip(walked.kernels, traces, strict=True):
-            for event, _ in counted(items):
-                end = event[0], event[1]
-                if event[0] not in CALLS or end in found:
-                    continue
-                other, earlier = first.setdefault(end, (kernel.name, event))
-                if other != kernel.name:
-                    broken = second_kernel(
-                        CALLS[event[0]],
-                        walked.buffers[event[1]].name,
-                        other,
-                        span_of(earlier[2].location),
-                    )
-                    notes = (f"on node {node}",)
-                    found[end] = broken.at(span_of(event[2].location), notes=notes)
+    first: dict[tuple[Node, Kind, int], tuple[str, Event]] = {}
+    for node, kernel, event in walked.events(*CALLS):
+        kind, buffer, op = event
+        other, earlier = first.setdefault((node, kind, buffer), (kernel, event))
+        if other != kernel and (kind, buffer) not in found:
+            name = walked.buffers[buffer].name
+            broken = second_kernel(CALLS[kind], name, other, span_of(earlier[2].location))
+            notes = (f"on node {node}",)
+            found[kind, buffer] = broken.at(span_of(op.location), notes=notes)
     return list(found.values())

@@ -9,28 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import count
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.nodes import NodePlace, nodes_at
 
+from ..buffer_ends import buffer_name
 from .skeleton import Builder, MakeStatement
-from .statements import (
-    Body,
-    CannotEvaluate,
-    Emit,
-    Items,
-    Repeat,
-    Slice,
-    Statement,
-    Walk,
-    run_body,
-)
-from .symbolic import UNKNOWN
+from .statements import Items, Repeat, Statement, Walk, giving, known, run_body
 
 Event = tuple[Any, ...]
 Node = tuple[int, ...]
@@ -117,273 +108,150 @@ def pipe_name(pipe: ttl.PipeNodes) -> str:
 
 # Statements ---------------------------------------------------------------------------------------
 
-
-@dataclass(slots=True)
-class ForEachPipe(Statement):
-    op: ttl.ForEachPipeOp
-    names: Names
-    pipe: int
-    starts: tuple[int, ...]
-    carried: tuple[int, ...]
-    yields: tuple[int, ...]
-    results: tuple[int, ...]
-    body: Body
-
-    def run(self, walk: Walk) -> None:
-        values = walk.values
-        current = [values[register] for register in self.starts]
-        net = self.op.net.root_reference.data
-        for number in self.names.with_role(net, self.op.ROLE, walk.node):
-            walk.budget.spend(len(self.body))
-            values[self.pipe] = number
-            for register, value in zip(self.carried, current, strict=True):
-                values[register] = value
-            run_body(self.body, walk)
-            current = [values[register] for register in self.yields]
-        for register, value in zip(self.results, current, strict=True):
-            values[register] = value
+Effects = dict[type[Operation], MakeStatement]
 
 
-@dataclass(slots=True)
-class PipeValue(Statement):
-    """A number that differs between the pipes of a net."""
-
-    names: Names
-    pipe: int
-    numbers: tuple[int, ...]
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        pipe = self.names.pipes[walk.values[self.pipe]]
-        walk.values[self.result] = self.numbers[pipe.number]
-
-
-@dataclass(slots=True)
-class PipeCount(Statement):
-    op: ttl.PipeCountOp
-    names: Names
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        net, role = self.op.net.root_reference.data, self.op.role.data
-        walk.values[self.result] = len(self.names.with_role(net, role, walk.node))
-
-
-@dataclass(slots=True)
-class LocalPipe(Statement):
-    op: ttl.LocalPipeOp
-    names: Names
-    place: int
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        assert isinstance(self.op.result.type, ttl.PipeType)
-        net, role = self.op.net.root_reference.data, self.op.result.type.role.data
-        place = walk.values[self.place]
-        walk.values[self.result] = self.names.with_role(net, role, walk.node)[place]
-
-
-@dataclass(slots=True)
-class HasRole(Statement):
-    op: ttl.RoleOp
-    names: Names
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        net = self.op.net.root_reference.data
-        walk.values[self.result] = any(
-            self.names.with_role(net, role, walk.node) for role in self.op.ROLES
-        )
-
-
-@dataclass(slots=True)
-class StartPipe(Statement):
-    """A send or a post. The transfer is known by a slot, a new one each time if any is carried."""
-
-    op: ttl.CopyOp
-    kind: Kind
-    pipe: int
-    result: int
-    fresh: list[int] | None
-
-    def run(self, walk: Walk) -> None:
-        pipe = walk.values[self.pipe]
-        if pipe is UNKNOWN:
-            raise CannotEvaluate(self.op)
-        slot: Any = self.result
-        if self.fresh is not None:
-            self.fresh[0] += 1
-            slot = (self.result, self.fresh[0])
-        walk.values[self.result] = slot
-        walk.items.append((self.kind, pipe, self.op, slot))
-
-
-@dataclass(slots=True)
-class Constant(Statement):
-    value: Any
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        walk.values[self.result] = self.value
-
-
-@dataclass(slots=True)
-class Finish(Statement):
-    op: ttl.WaitTransferOp
-    transfer: int
-
-    def run(self, walk: Walk) -> None:
-        slot = walk.values[self.transfer]
-        if slot is UNKNOWN:
-            raise CannotEvaluate(self.op)
-        if slot is not None:
-            walk.items.append((Kind.FINISH, slot, self.op))
-
-
-@dataclass(slots=True)
-class Group(Statement):
-    """What is done with a group of transfers."""
-
-    kind: Kind
-    op: Operation
-    group: int
-    transfer: int | None = None
-
-    def run(self, walk: Walk) -> None:
-        if self.transfer is None:
-            walk.items.append((self.kind, self.group, self.op))
-            return
-        slot = walk.values[self.transfer]
-        if slot is UNKNOWN:
-            raise CannotEvaluate(self.op)
-        if slot is not None:
-            walk.items.append((self.kind, self.group, self.op, slot))
-
-
-@dataclass(slots=True)
-class UseSemaphore(Statement):
-    op: ttl.SemaphoreOp
-    names: Names
-    semaphore: int
-    value: int
-    place: tuple[int, ...]
-
-    def run(self, walk: Walk) -> None:
-        value = walk.values[self.value]
-        if value is not UNKNOWN:
-            value %= SEMAPHORE_VALUES
-        place = [walk.values[register] for register in self.place]
-        if value is UNKNOWN or UNKNOWN in place:
-            raise CannotEvaluate(self.op)
-        op = self.op
-        if isinstance(op, ttl.SemaphoreWaitOp):
-            at_least = op.at_least is not None
-            walk.items.append((Kind.SEMAPHORE_WAIT, self.semaphore, op, value, at_least))
-            return
-        is_inc = isinstance(op, ttl.SemaphoreIncRemoteOp)
-        kind = Kind.SEMAPHORE_INC if is_inc else Kind.SEMAPHORE_SET
-        try:
-            nodes = self._nodes(walk.number, place)
-        except RuleBroken as broken:
-            walk.faults.append((op, broken))
-        else:
-            walk.items.append((kind, self.semaphore, op, value, nodes))
-
-    def _nodes(self, own: int, place: list[int]) -> tuple[int, ...]:
-        if not place:
-            return (own,)
-        corners: NodePlace = (*place,)
-        if len(place) == 4:
-            corners = (slice(place[0], place[2] + 1), slice(place[1], place[3] + 1))
-        return tuple([self.names.node_numbers[node] for node in nodes_at(corners, self.names.grid)])
-
-
-# Making them --------------------------------------------------------------------------------------
-
-
-def effects_of(names: Names, has_pipes: bool) -> dict[type[Operation], MakeStatement]:
+def effects_of(names: Names, has_pipes: bool) -> Effects:
     """How the operations that synchronize become statements."""
 
     def on_buffer(builder: Builder, op: Any) -> Statement:
         if ttl.is_resumed(op):  # another name for a block that the kernel holds
-            return Constant(None, builder.register(op.block))
-        return Emit((BUFFER_KINDS[type(op)], names.buffers[buffer_name(op.buffer)], op))
+            return _nothing(builder.register(op.block))
+        return _happens((BUFFER_KINDS[type(op)], names.buffers[buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
-        return Slice(op, builder.all_registers(op.starts))
+        starts = builder.all_registers(op.starts)
 
-    found: dict[type[Operation], MakeStatement] = dict.fromkeys(BUFFER_KINDS, on_buffer)
+        def cut(walk: Walk) -> None:
+            values = walk.values
+            walk.slices.append((op, tuple([values[start] for start in starts])))
+
+        return cut
+
+    found: Effects = dict.fromkeys(BUFFER_KINDS, on_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
     if has_pipes:
         found |= _pipe_effects(names) | _transfer_effects()
-    return found | _semaphores(names)
+    return found | _semaphore_effects(names)
 
 
-def _pipe_effects(names: Names) -> dict[type[Operation], MakeStatement]:
+def _happens(event: Event) -> Statement:
+    """What is the same on all nodes."""
+    return lambda walk: walk.items.append(event)
+
+
+def _nothing(register: int) -> Statement:
+    """Of a transfer, or a block: there is none to wait for."""
+    return giving(register, lambda walk: None)
+
+
+def _pipe_effects(names: Names) -> Effects:
     def each_pipe(builder: Builder, op: ttl.ForEachPipeOp) -> Statement:
-        block = op.body.block
-        pipe, *carried = block.args
+        block, net = op.body.block, op.net.root_reference.data
+        pipe, *arguments = block.args
         assert block.last_op is not None
-        return ForEachPipe(
-            op, names, builder.register(pipe), builder.all_registers(op.start),
-            builder.all_registers(carried), builder.all_registers(block.last_op.operands),
-            builder.all_registers(op.results), builder.body(block),
-        )  # fmt: skip
+        carried = builder.carried(op.start, arguments, block.last_op.operands, op.results)
+        number, body = builder.register(pipe), builder.body(block)
+
+        def run(walk: Walk) -> None:
+            numbers = names.with_role(net, op.ROLE, walk.node)
+            for _ in carried.through(walk, number, numbers):
+                walk.budget.spend(len(body))
+                run_body(body, walk)
+
+        return run
 
     def pipe_value(builder: Builder, op: ttl.PipeValueOp) -> Statement:
+        pipe = builder.register(op.pipe)
         numbers = tuple([int(number) for number in op.values.get_values()])
-        return PipeValue(names, builder.register(op.pipe), numbers, builder.register(op.result))
+        return giving(
+            builder.register(op.result),
+            lambda walk: numbers[names.pipes[walk.values[pipe]].number],
+        )
 
     def pipe_count(builder: Builder, op: ttl.PipeCountOp) -> Statement:
-        return PipeCount(op, names, builder.register(op.result))
+        net, role = op.net.root_reference.data, op.role.data
+        return giving(
+            builder.register(op.result), lambda walk: len(names.with_role(net, role, walk.node))
+        )
 
     def local_pipe(builder: Builder, op: ttl.LocalPipeOp) -> Statement:
-        place, result = builder.register(op.place), builder.register(op.result)
-        return LocalPipe(op, names, place, result)
+        assert isinstance(op.result.type, ttl.PipeType)
+        net, role = op.net.root_reference.data, op.result.type.role.data
+        place = builder.register(op.place)
+        return giving(
+            builder.register(op.result),
+            lambda walk: names.with_role(net, role, walk.node)[walk.values[place]],
+        )
 
-    def role(builder: Builder, op: ttl.RoleOp) -> Statement:
-        return HasRole(op, names, builder.register(op.result))
+    def has_role(builder: Builder, op: ttl.RoleOp) -> Statement:
+        net = op.net.root_reference.data
+        return giving(
+            builder.register(op.result),
+            lambda walk: any(names.with_role(net, role, walk.node) for role in op.ROLES),
+        )
 
     return {
         **dict.fromkeys((ttl.IfSrcOp, ttl.IfDstOp), each_pipe),
         ttl.PipeValueOp: pipe_value,
         ttl.PipeCountOp: pipe_count,
         ttl.LocalPipeOp: local_pipe,
-        **dict.fromkeys((ttl.IsSrcOp, ttl.IsDstOp, ttl.IsActiveOp), role),
+        **dict.fromkeys((ttl.IsSrcOp, ttl.IsDstOp, ttl.IsActiveOp), has_role),
     }
 
 
-def _transfer_effects() -> dict[type[Operation], MakeStatement]:
-    fresh = [0]
+def _transfer_effects() -> Effects:
+    """A transfer is known by a slot, a new one each time if any is carried; None if it is not one
+    of a pipe."""
+    slots = count(1)
 
-    def copy(builder: Builder, op: ttl.CopyOp) -> Statement:
+    def start(builder: Builder, op: ttl.CopyOp) -> Statement:
         result = builder.register(op.transfer)
         if op.pipe is None:
-            return Constant(None, result)
+            return _nothing(result)
         kind = Kind.POST if op.pipe is op.source else Kind.SEND
-        carries = fresh if builder.carries_transfers else None
-        return StartPipe(op, kind, builder.register(op.pipe), result, carries)
+        pipe, is_fresh = builder.register(op.pipe), builder.carries_transfers
+
+        def run(walk: Walk) -> None:
+            number = known(walk, pipe, op)
+            slot = walk.values[result] = (result, next(slots)) if is_fresh else result
+            walk.items.append((kind, number, op, slot))
+
+        return run
 
     def no_transfer(builder: Builder, op: ttl.NoTransferOp | ttl.ResumeTransferOp) -> Statement:
-        return Constant(None, builder.register(op.transfer))
+        return _nothing(builder.register(op.transfer))
 
     def finish(builder: Builder, op: ttl.WaitTransferOp) -> Statement:
-        return Finish(op, builder.register(op.transfer))
+        transfer = builder.register(op.transfer)
+
+        def run(walk: Walk) -> None:
+            slot = known(walk, transfer, op)
+            if slot is not None:
+                walk.items.append((Kind.FINISH, slot, op))
+
+        return run
 
     def new_group(builder: Builder, op: ttl.GroupOp) -> Statement:
-        return Group(Kind.NEW_GROUP, op, builder.register(op.result))
+        return _happens((Kind.NEW_GROUP, builder.register(op.result), op))
 
     def add(builder: Builder, op: ttl.GroupAddOp) -> Statement:
         group, transfer = builder.register(op.group), builder.register(op.transfer)
-        return Group(Kind.ADD, op, group, transfer)
+
+        def run(walk: Walk) -> None:
+            slot = known(walk, transfer, op)
+            if slot is not None:
+                walk.items.append((Kind.ADD, group, op, slot))
+
+        return run
 
     def finish_group(builder: Builder, op: ttl.GroupWaitOp) -> Statement:
-        return Group(Kind.FINISH_GROUP, op, builder.register(op.group))
+        return _happens((Kind.FINISH_GROUP, builder.register(op.group), op))
 
     return {
-        ttl.CopyOp: copy,
+        ttl.CopyOp: start,
         ttl.NoTransferOp: no_transfer,
-        ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not handed on
+        ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not carried
         ttl.WaitTransferOp: finish,
         ttl.GroupOp: new_group,
         ttl.GroupAddOp: add,
@@ -391,28 +259,46 @@ def _transfer_effects() -> dict[type[Operation], MakeStatement]:
     }
 
 
-def _semaphores(names: Names) -> dict[type[Operation], MakeStatement]:
+SEMAPHORE_KINDS = {
+    ttl.SemaphoreWaitOp: Kind.SEMAPHORE_WAIT,
+    ttl.SemaphoreSetOp: Kind.SEMAPHORE_SET,
+    ttl.SemaphoreSetRemoteOp: Kind.SEMAPHORE_SET,
+    ttl.SemaphoreIncRemoteOp: Kind.SEMAPHORE_INC,
+    ttl.SemaphoreSetMulticastOp: Kind.SEMAPHORE_SET,
+}
+
+
+def _semaphore_effects(names: Names) -> Effects:
     def use(builder: Builder, op: ttl.SemaphoreOp) -> Statement:
-        number = names.semaphores[op.semaphore.root_reference.data]
-        place = builder.all_registers(op.place)
-        return UseSemaphore(op, names, number, builder.register(op.value), place)
+        kind, number = SEMAPHORE_KINDS[type(op)], names.semaphores[op.semaphore.root_reference.data]
+        value_register, place = builder.register(op.value), builder.all_registers(op.place)
 
-    return dict.fromkeys(
-        (
-            ttl.SemaphoreWaitOp,
-            ttl.SemaphoreSetOp,
-            ttl.SemaphoreSetRemoteOp,
-            ttl.SemaphoreIncRemoteOp,
-            ttl.SemaphoreSetMulticastOp,
-        ),
-        use,
-    )
+        def run(walk: Walk) -> None:
+            value = known(walk, value_register, op) % SEMAPHORE_VALUES
+            corners = [known(walk, register, op) for register in place]
+            if isinstance(op, ttl.SemaphoreWaitOp):
+                walk.items.append((kind, number, op, value, op.at_least is not None))
+                return
+            try:
+                nodes = _nodes(names, walk.number, corners)
+            except RuleBroken as broken:
+                walk.faults.append((op, broken))
+            else:
+                walk.items.append((kind, number, op, value, nodes))
+
+        return run
+
+    return dict.fromkeys(SEMAPHORE_KINDS, use)
 
 
-def buffer_name(buffer: SSAValue) -> str:
-    assert isinstance(buffer.owner, ttl.BindBufferOp)
-    name: str = buffer.owner.buffer.root_reference.data
-    return name
+def _nodes(names: Names, own: int, place: list[int]) -> tuple[int, ...]:
+    """Where a semaphore is changed: on this node, on another, or on all from one to another."""
+    if not place:
+        return (own,)
+    corners: NodePlace = (*place,)
+    if len(place) == 4:
+        corners = (slice(place[0], place[2] + 1), slice(place[1], place[3] + 1))
+    return tuple([names.node_numbers[node] for node in nodes_at(corners, names.grid)])
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -425,3 +311,10 @@ def counted(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
             yield from counted(item.items, times * item.times)
         else:
             yield item, times
+
+
+def events_of(items: Items, kind: Kind, what: int | None = None) -> Iterator[Event]:
+    """Those of a kind, or those that act on one buffer, pipe or semaphore, once each."""
+    for event, _ in counted(items):
+        if event[0] is kind and what in (None, event[1]):
+            yield event

@@ -1,12 +1,13 @@
 """The life of every block on every node in turn, through the branches and iterations it takes.
 
-The skeleton of a kernel is walked, as for synchronization, with all that changes the state of
-blocks. That is as exact as a run and takes as many steps, so it is left to the cases of doubt.
+Which those are, the skeleton of the kernel knows, as for synchronization. That is as exact as a run
+and takes as many steps, so it is left to the cases of doubt.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
@@ -16,10 +17,11 @@ from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
 from ttl.dialects.locations import span_of
 
 from ..module_pass import cannot_compile, thread_of
-from .block_states import HANDLERS, READERS, BlockWalk
+from ..path_walker import Fork, PathWalker
+from .block_walk import HANDLERS, READERS, BlockWalk
 from .events import effects_of
 from .skeleton import Builder, Kernel, MakeStatement
-from .statements import Budget, BudgetSpent, CannotEvaluate, Statement, Walk
+from .statements import Budget, BudgetSpent, CannotEvaluate
 from .walk import names_of
 
 MOST_STEPS = 20_000
@@ -27,14 +29,13 @@ MOST_STEPS = 20_000
 
 def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagnostic | None:
     """What goes wrong on the first node where something does, or that this is not known."""
-    names, walker = names_of(module), _Walker()
-    effects = effects_of(names, has_pipes=bool(names.pipes)) | _steps(kernel, walker)
-    budget = Budget(patience * MOST_STEPS)
+    names = names_of(module)
+    effects = effects_of(names, has_pipes=bool(names.pipes)) | _steps(kernel)
+    budgets = Budget(patience * MOST_STEPS), Budget(patience * MOST_STEPS)
     try:
-        skeleton = _Builder(kernel, effects, walker).build(thread_of(kernel))
+        skeleton = Builder(kernel, effects, every_iteration=True).build(thread_of(kernel))
         for number, node in enumerate(names.nodes):
-            walker.blocks = BlockWalk()
-            found = _on_node(skeleton, node, number, budget, walker)
+            found = _on_node(skeleton, node, number, *budgets)
             if found is not None:
                 return replace(found, notes=(*found.notes, f"on node {node}"))
     except BudgetSpent:
@@ -42,6 +43,16 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
     except CannotEvaluate:
         return _not_proven(kernel, "its control flow depends on what is not known before the run")
     return None
+
+
+def _steps(kernel: func.FuncOp) -> dict[type[Operation], MakeStatement]:
+    """The skeleton has the control flow around all that changes or reads blocks."""
+    kinds = {
+        type(op)
+        for op in kernel.walk()
+        if type(op) in HANDLERS or (isinstance(op, READERS) and not op.regions)
+    }
+    return dict.fromkeys(kinds, lambda builder, op: None)
 
 
 def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
@@ -55,76 +66,63 @@ def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
 
 
 def _on_node(
-    skeleton: Kernel, node: tuple[int, ...], number: int, budget: Budget, walker: _Walker
+    skeleton: Kernel, node: tuple[int, ...], number: int, for_ways: Budget, for_steps: Budget
 ) -> Diagnostic | None:
+    """The first mistake on the way that the node takes, as far as that is known."""
+    ways: list[bool] = []
+    unknown: Exception | None = None
     try:
-        skeleton.walk(node, number, budget)
+        skeleton.walk(node, number, for_ways, ways)
+    except (BudgetSpent, CannotEvaluate) as error:
+        unknown = error
+    walker = _Walker(iter(ways), for_steps)
+    try:
+        (path,) = walker.block(skeleton.function.body.block, [BlockWalk()])
     except CompileError as error:
         return error.diagnostics[0]
-    return walker.blocks.left_over(skeleton.name)
+    except _WayUnknown:
+        assert unknown is not None
+        raise unknown from None
+    return path.left_over(skeleton.name)
 
 
-class _Walker:
-    """The blocks of the node that is walked."""
-
-    def __init__(self) -> None:
-        self.blocks = BlockWalk()
+class _WayUnknown(Exception):
+    """The node goes further than the skeleton could be walked."""
 
 
-@dataclass(slots=True)
-class _Step(Statement):
-    op: Operation
-    walker: _Walker
+class _Walker(PathWalker[BlockWalk]):
+    """Follows one path; `ways` is what it decides, in its order."""
 
-    def run(self, walk: Walk) -> None:
-        walk.budget.spend(1)
+    def __init__(self, ways: Iterator[bool], budget: Budget):
+        self.ways = ways
+        self.budget = budget
+
+    def decided(self, op: Operation, path: BlockWalk) -> bool:
         try:
-            self.walker.blocks.step(self.op)
+            return next(self.ways)
+        except StopIteration:
+            raise _WayUnknown from None
+
+    def step(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
+        self.budget.spend(1)
+        (path,) = paths
+        try:
+            path.step(op)
         except RuleBroken as broken:
-            raise cannot_compile(broken, self.op) from None
+            raise cannot_compile(broken, op) from None
+        return paths
 
+    def fork(self, op: Fork, paths: list[BlockWalk]) -> list[BlockWalk]:
+        return super().fork(op, paths) if isinstance(op, scf.IfOp) else self._repeat(op, paths)
 
-@dataclass(slots=True)
-class _Entered(Statement):
-    """A loop reads the blocks that it carries."""
+    def loop(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
+        return self._repeat(op, self.step(op, paths))
 
-    step: _Step
-    loop: Statement
-
-    def run(self, walk: Walk) -> None:
-        self.step.run(walk)
-        self.loop.run(walk)
-
-
-def _steps(kernel: func.FuncOp, walker: _Walker) -> dict[type[Operation], MakeStatement]:
-    def step(builder: Builder, op: Operation) -> Statement:
-        return _Step(op, walker)
-
-    kinds = {
-        type(op)
-        for op in kernel.walk()
-        if type(op) in HANDLERS or (isinstance(op, READERS) and not op.regions)
-    }
-    return dict.fromkeys(kinds, step)
-
-
-class _Builder(Builder):
-    """Every iteration counts."""
-
-    def __init__(
-        self,
-        function: func.FuncOp,
-        effects: dict[type[Operation], MakeStatement],
-        walker: _Walker,
-    ):
-        super().__init__(function, effects)
-        self.walker = walker
-
-    def _loop(self, op: scf.ForOp) -> Statement:
-        return _Entered(_Step(op, self.walker), super()._loop(op))
-
-    def _while(self, op: scf.WhileOp) -> Statement:
-        return _Entered(_Step(op, self.walker), super()._while(op))
-
-    def _varies(self, loop: scf.ForOp) -> bool:
-        return True
+    def _repeat(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
+        *condition, body = op.regions
+        while True:
+            for region in condition:
+                paths = self.block(region.block, paths)
+            if not self.decided(op, paths[0]):
+                return paths
+            paths = self.block(body.block, paths)

@@ -15,7 +15,8 @@ from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, Node, counted
+from ..module_pass import around
+from .events import Event, Kind, Node, events_of
 from .walk import WalkedModule
 
 ROLES = {"src": ("a source", "is_src"), "dst": ("a receiver", "is_dst")}
@@ -74,23 +75,20 @@ def _first(walked: WalkedModule, kind: Kind) -> dict[tuple[int, int], tuple[str,
     found: dict[tuple[int, int], tuple[str, Event]] = {}
     for node, traces in enumerate(walked.traces):
         for kernel, items in zip(walked.kernels, traces, strict=True):
-            for event, _ in counted(items):
-                if event[0] is kind:
-                    found.setdefault((node, event[1]), (kernel.name, event))
+            for event in events_of(items, kind):
+                found.setdefault((node, event[1]), (kernel.name, event))
     return found
 
 
 def _role_around(op: Operation) -> tuple[str, str] | None:
     """The net and the role that an operation needs."""
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, ttl.ForEachPipeOp):
-            return parent.net.root_reference.data, parent.ROLE
-        if isinstance(parent, scf.IfOp) and isinstance(parent.cond.owner, ttl.RoleOp):
-            asked = parent.cond.owner
+    for outer in around(op):
+        if isinstance(outer, ttl.ForEachPipeOp):
+            return outer.net.root_reference.data, outer.ROLE
+        if isinstance(outer, scf.IfOp) and isinstance(outer.cond.owner, ttl.RoleOp):
+            asked = outer.cond.owner
             if len(asked.ROLES) == 1:
                 return asked.net.root_reference.data, asked.ROLES[0]
-        parent = parent.parent_op()
     return None
 
 

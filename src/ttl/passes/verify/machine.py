@@ -192,7 +192,7 @@ class Machine:
             raise BudgetSpent
 
     def _goes_on(self, task: Task) -> bool:
-        """Once more, or behind the loop; False at the end of the trace, or to let others run."""
+        """Once more, or after the loop; False at the end of the trace, or to let others run."""
         if task.remaining:
             task.remaining -= 1
             task.position = 0

@@ -24,6 +24,7 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.types import Shape
 
 from .events import Node
 from .skeleton import Kernel
@@ -136,7 +137,7 @@ def tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
     return position, tensor.name_hint or f"argument {position}"
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
+def _shape(value: SSAValue) -> Shape:
     shape = block_type(value.type).shape
     assert shape is not None
     return shape

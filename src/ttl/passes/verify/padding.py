@@ -1,7 +1,7 @@
 """Reductions that take the padding of ragged tensors into account, as far as it is known.
 
 rule JOIN    a buffer or a net holds padding if any block that goes through it does
-rule BRANCH  what loops and branches hand on is not followed, and reductions under a condition are
+rule BRANCH  what loops and branches carry is not followed, and reductions under a condition are
              not mentioned: the condition may be about the padding
 """
 
@@ -19,7 +19,8 @@ from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.padding import ANY, ZERO, after, is_reduced, padding_reduced
 
-from .events import buffer_name
+from ..buffer_ends import buffer_name
+from ..module_pass import around
 from .outputs import tensor_of
 from .slices import extremes
 from .symbolic import Number
@@ -42,7 +43,7 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
         for op in kernel.walk()
         if isinstance(op, ttl.BlockMathOp)
         and is_reduced(op.ENTRY.name, padding.of_inputs(op))
-        and not _is_conditional(op)
+        and not any(isinstance(outer, scf.IfOp) for outer in around(op))
     ]
     return list({each.primary: each for each in found}.values())
 
@@ -105,12 +106,3 @@ def _name(value: SSAValue) -> str | None:
         name: str = value.type.net.root_reference.data
         return name
     return None
-
-
-def _is_conditional(op: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, scf.IfOp):
-            return True
-        parent = parent.parent_op()
-    return False

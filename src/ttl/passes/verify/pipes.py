@@ -16,7 +16,8 @@ from ttl.semantics.block_protocol import Event as BlockEvent
 from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
-from .events import Event, Kind, Node, Pipe, buffer_name, counted
+from ..buffer_ends import buffer_name, buffer_name_of
+from .events import Event, Kind, Node, Pipe, events_of
 from .statements import Items, Repeat
 from .walk import WalkedModule
 
@@ -39,11 +40,8 @@ def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
 def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
     """The types of the blocks that go through each pipe."""
     found: dict[int, set[Attribute]] = {}
-    for _, traces in walked.distinct():
-        for items in traces:
-            for event, _ in counted(items):
-                if event[0] in (Kind.SEND, Kind.POST):
-                    found.setdefault(event[1], set()).add(_block(event).type)
+    for _, _, event in walked.events(Kind.SEND, Kind.POST):
+        found.setdefault(event[1], set()).add(_block(event).type)
     return found
 
 
@@ -74,13 +72,9 @@ def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
 def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator[Event]:
     """The events of a node on a pipe in their order; nothing if two kernels share an end."""
     traces = walked.traces[walked.names.node_numbers[node]]
-    using = [items for items in traces if _acts(items, kind, pipe)]
+    using = [items for items in traces if any(True for _ in events_of(items, kind, pipe))]
     if len(using) == 1:
         yield from (e for e in _flat(using[0]) if e[0] is kind and e[1] == pipe)
-
-
-def _acts(items: Items, kind: Kind, pipe: int) -> bool:
-    return any(event[0] is kind and event[1] == pipe for event, _ in counted(items))
 
 
 def _flat(items: Items, most: int | None = None) -> Iterator[Event]:
@@ -136,7 +130,7 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
         elif kind is Kind.POST and not _is_read_by_copies(op.destination):
             block = op.destination
             if block in posted:
-                named = f"the block of `{buffer_name(ttl.buffer_of(block))}`"
+                named = f"the block of `{buffer_name_of(block)}`"
                 broken = illegal(posted[block], BlockEvent.COPY_INTO, named)
                 yield broken.at(span_of(op.location), notes=(*broken.notes, f"on node {node}"))
             posted[block] = State.WRITTEN_BY_TRANSFER
@@ -156,13 +150,7 @@ def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
     """One warning for each net with pipes through which nothing goes."""
     if not walked.is_complete:
         return []
-    used = {
-        event[1]
-        for _, traces in walked.distinct()
-        for items in traces
-        for event, _ in counted(items)
-        if event[0] in (Kind.SEND, Kind.POST)
-    }
+    used = {event[1] for _, _, event in walked.events(Kind.SEND, Kind.POST)}
     found = []
     for net, numbers in walked.names.nets.items():
         unused = [walked.names.pipes[number] for number in numbers if number not in used]

@@ -15,7 +15,7 @@ from ttl.diagnostics.waiting import (
 from ttl.diagnostics.waiting import Kernel as KernelOnNode
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, counted
+from .events import Event, Kind, counted, events_of
 from .machine import Machine, Task
 from .walk import WalkedModule
 
@@ -89,7 +89,7 @@ class Report:
         found = [
             kernel
             for kernel, items in enumerate(self.walked.traces[number])
-            if any(event[0] is kind and event[1] == pipe for event, _ in counted(items))
+            if any(True for _ in events_of(items, kind, pipe))
         ]
         moving = [n for n, kernel in enumerate(self.walked.kernels) if kernel.thread != "compute"]
         return tuple([self._on_node(kernel, number) for kernel in found or moving])
@@ -117,8 +117,7 @@ class Report:
             for number, traces in enumerate(self.walked.traces)
             for kernel, items in enumerate(traces)
             if any(
-                event[0] in changes and event[1] == semaphore and node in event[4]
-                for event, _ in counted(items)
+                node in event[4] for kind in changes for event in events_of(items, kind, semaphore)
             )
         ]
 
@@ -128,12 +127,9 @@ class Report:
     def kernels_at(self, kind: Kind) -> dict[str, str | None]:
         """Which kernel reserves or waits for blocks of a buffer, on any node."""
         found: dict[str, str | None] = {buffer.name: None for buffer in self.walked.buffers}
-        for _, traces in self.walked.distinct():
-            for kernel, items in zip(self.walked.kernels, traces, strict=True):
-                for event, _ in counted(items):
-                    name = self.walked.buffers[event[1]].name if event[0] is kind else None
-                    if name is not None and found[name] is None:
-                        found[name] = kernel.name
+        for _, kernel, event in self.walked.events(kind):
+            name = self.walked.buffers[event[1]].name
+            found[name] = found[name] or kernel
         return found
 
     def pipe_counts(self, waiting: Sequence[AnyWaiting]) -> tuple[str, ...]:

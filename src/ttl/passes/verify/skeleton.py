@@ -27,13 +27,13 @@ from .statements import (
     Budget,
     Calculate,
     CannotEvaluate,
-    Check,
+    Carried,
     Loop,
-    NodeArgument,
-    NodeIndex,
     Statement,
     Walk,
     While,
+    checking,
+    giving,
     run_body,
 )
 from .symbolic import UNKNOWN, Number
@@ -51,8 +51,10 @@ class Kernel:
     constants: tuple[Number, ...]  # the registers at the start
     function: func.FuncOp
 
-    def walk(self, node: tuple[int, ...], number: int, budget: Budget) -> Walk:
-        walk = Walk(node, number, list(self.constants), budget)
+    def walk(
+        self, node: tuple[int, ...], number: int, budget: Budget, ways: list[bool] | None = None
+    ) -> Walk:
+        walk = Walk(node, number, list(self.constants), budget, ways=ways)
         walk.budget.spend(len(self.body))
         try:
             run_body(self.body, walk)
@@ -63,10 +65,19 @@ class Kernel:
 
 
 class Builder:
-    """Translates one kernel; `effects` makes statements of what synchronizes."""
+    """Translates one kernel; `effects` makes statements of what synchronizes.
 
-    def __init__(self, function: func.FuncOp, effects: dict[type[Operation], MakeStatement]):
+    If `every_iteration` counts, no loop is walked once for all.
+    """
+
+    def __init__(
+        self,
+        function: func.FuncOp,
+        effects: dict[type[Operation], MakeStatement],
+        every_iteration: bool = False,
+    ):
         self.function = function
+        self.every_iteration = every_iteration
         self.effects = effects
         self.registers: dict[SSAValue, int] = {}
         self.constants: list[Number] = []
@@ -176,17 +187,35 @@ class Builder:
             self.constants[self.register(op.result)] = _constant(op)
             return None
         if isinstance(op, ttl.AssertOp):
-            return Check(op, self.register(op.condition))
+            return checking(op, self.register(op.condition))
         if isinstance(op, ttl.NodeIndexOp):
-            return NodeIndex(op.dimension.value.data, self.register(op.result))
+            dimension = op.dimension.value.data
+            return giving(self.register(op.result), lambda walk: walk.node[dimension])
         if isinstance(op, ttl.RuntimeArgOp):
-            return NodeArgument(_words(op, self.function), self.register(op.result))
+            return self._node_argument(op)
         function = function_of(op)
         if function is None:  # a region of an operation that is not known
             raise CannotEvaluate(op)
         return Calculate(
             op, function, self.all_registers(op.operands), self.register(op.results[0])
         )
+
+    def _node_argument(self, op: ttl.RuntimeArgOp) -> Statement:
+        """A value that differs between nodes."""
+        by_node = _words(op, self.function)
+        return giving(
+            self.register(op.result),
+            lambda walk: by_node[walk.number] if walk.number < len(by_node) else UNKNOWN,
+        )
+
+    def carried(
+        self,
+        starts: Iterable[SSAValue],
+        arguments: Iterable[SSAValue],
+        end: Iterable[SSAValue],
+        results: Iterable[SSAValue],
+    ) -> Carried:
+        return Carried(*(self.all_registers(part) for part in (starts, arguments, end, results)))
 
     def _loop(self, op: scf.ForOp) -> Statement:
         arguments = op.body.block.args
@@ -197,12 +226,14 @@ class Builder:
             op,
             (self.register(op.lb), self.register(op.ub), self.register(op.step)),
             self.register(arguments[0]),
-            self.all_registers(op.iter_args[i] for i in chosen),
-            self.all_registers(arguments[i + 1] for i in chosen),
-            self.all_registers(yields[i] for i in chosen),
-            self.all_registers(op.results[i] for i in chosen),
+            self.carried(
+                [op.iter_args[i] for i in chosen],
+                [arguments[i + 1] for i in chosen],
+                [yields[i] for i in chosen],
+                [op.results[i] for i in chosen],
+            ),
             self.body(op.body.block),
-            is_alike=not chosen and not self._varies(op),
+            is_alike=not (chosen or self.every_iteration or self._varies(op)),
         )
 
     def _varies(self, loop: scf.ForOp) -> bool:

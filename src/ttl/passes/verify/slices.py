@@ -7,11 +7,12 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken
-from ttl.dialects.locations import call_sites_of, span_of
+from ttl.diagnostics import Diagnostic, RuleBroken
+from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.tensors import out_of_range
 
+from ..module_pass import called_from
 from .statements import FAILURES
 from .symbolic import UNKNOWN, Expression, Number, extremes_of
 from .walk import WalkedModule
@@ -27,10 +28,8 @@ def check_slices(walked: WalkedModule) -> list[Diagnostic]:
         for slices in of_kernels:
             for op, starts in slices:
                 if op not in found and (problem := _out_of_range(op, starts)):
-                    calls = [Label(span, "called here") for span in call_sites_of(op.location)]
-                    problem.secondary += tuple(calls)
                     notes = (f"on node {node}",)
-                    found[op] = problem.at(span_of(op.location), notes=notes)
+                    found[op] = called_from(problem, op).at(span_of(op.location), notes=notes)
     for node, op, broken in walked.faults:
         if op not in found:
             found[op] = broken.at(span_of(op.location), notes=(f"on node {node}",))

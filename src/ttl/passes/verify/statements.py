@@ -5,16 +5,17 @@ rule REPEATED  iterations of a loop that did the same follow each other as one, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 
+from ..module_pass import kernel_of
 from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
 
 FAILURES = (ArithmeticError, ValueError)  # of a calculation: a division by zero, a wrong shift
@@ -71,6 +72,11 @@ class Walk:
     slices: list[tuple[Operation, tuple[Number, ...]]] = field(default_factory=list)
     faults: Faults = field(default_factory=list)
     is_guessing: bool = False  # in a branch that may not be taken
+    ways: list[bool] | None = None  # if asked for: branches taken or not, loops going on or not
+
+    def goes(self, way: bool) -> None:
+        if self.ways is not None:
+            self.ways.append(way)
 
     def fail(self, op: Operation, error: Exception) -> None:
         """The program fails here when it runs."""
@@ -79,43 +85,45 @@ class Walk:
             self.faults.append((op, failed(op, text)))
 
 
-def kernel_name(op: Operation) -> str:
-    parent = op.parent_op()
-    while not isinstance(parent, func.FuncOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    return parent.sym_name.data
-
-
 def failed(op: Operation, error: str) -> RuleBroken:
-    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel_name(op)}` {error}")
+    kernel = kernel_of(op).sym_name.data
+    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel}` {error}")
 
 
-class Statement:
-    """Something that a walk does."""
-
-    __slots__ = ()
-
-    def run(self, walk: Walk) -> None:
-        raise NotImplementedError
-
-
+Statement = Callable[[Walk], None]  # something that a walk does
 Body = list[Statement]
 
 
 def run_body(body: Body, walk: Walk) -> None:
     for statement in body:
-        statement.run(walk)
+        statement(walk)
+
+
+def giving(register: int, function: Callable[[Walk], Number]) -> Statement:
+    """What a function finds is the value from here on."""
+
+    def give(walk: Walk) -> None:
+        walk.values[register] = function(walk)
+
+    return give
+
+
+def known(walk: Walk, register: int, op: Operation) -> Any:
+    """A value without which it is not known what the operation does."""
+    value = walk.values[register]
+    if value is UNKNOWN:
+        raise CannotEvaluate(op)
+    return value
 
 
 @dataclass(slots=True)
-class Calculate(Statement):
+class Calculate:
     op: Operation
     function: Callable[..., Number]
     operands: tuple[int, ...]
     result: int
 
-    def run(self, walk: Walk) -> None:
+    def __call__(self, walk: Walk) -> None:
         values = walk.values
         operands = [values[operand] for operand in self.operands]
         for operand in operands:
@@ -137,65 +145,24 @@ class Calculate(Statement):
                 walk.fail(self.op, ZeroDivisionError("integer division or modulo by zero"))
 
 
-@dataclass(slots=True)
-class Check(Statement):
-    op: ttl.AssertOp
-    condition: int
+def checking(op: ttl.AssertOp, register: int) -> Statement:
+    """An assertion fails if it is known to fail."""
 
-    def run(self, walk: Walk) -> None:
-        condition = walk.values[self.condition]
+    def check(walk: Walk) -> None:
+        condition = walk.values[register]
         if isinstance(condition, Expression):
             is_small = condition.count <= MOST_DIVISORS
             holds = not is_small or all(condition.all_values())
         else:
             holds = condition is UNKNOWN or bool(condition)
         if not holds and not walk.is_guessing:
-            walk.faults.append((self.op, failed(self.op, self.op.error.data)))
+            walk.faults.append((op, failed(op, op.error.data)))
+
+    return check
 
 
 @dataclass(slots=True)
-class NodeIndex(Statement):
-    dimension: int
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        walk.values[self.result] = walk.node[self.dimension]
-
-
-@dataclass(slots=True)
-class NodeArgument(Statement):
-    """A value that differs between nodes."""
-
-    by_node: tuple[Number, ...]
-    result: int
-
-    def run(self, walk: Walk) -> None:
-        known = walk.number < len(self.by_node)
-        walk.values[self.result] = self.by_node[walk.number] if known else UNKNOWN
-
-
-@dataclass(slots=True)
-class Slice(Statement):
-    op: ttl.TensorSliceOp
-    starts: tuple[int, ...]
-
-    def run(self, walk: Walk) -> None:
-        values = walk.values
-        walk.slices.append((self.op, tuple([values[start] for start in self.starts])))
-
-
-@dataclass(slots=True)
-class Emit(Statement):
-    """A synchronization that is the same on all nodes."""
-
-    item: Item
-
-    def run(self, walk: Walk) -> None:
-        walk.items.append(self.item)
-
-
-@dataclass(slots=True)
-class Branch(Statement):
+class Branch:
     op: scf.IfOp
     condition: int
     then: Body
@@ -204,18 +171,16 @@ class Branch(Statement):
     otherwise_yields: tuple[int, ...]
     results: tuple[int, ...]
 
-    def run(self, walk: Walk) -> None:
+    def __call__(self, walk: Walk) -> None:
         values = walk.values
-        condition = values[self.condition]
-        if condition is UNKNOWN:
-            raise CannotEvaluate(self.op)
+        condition = known(walk, self.condition, self.op)
         if isinstance(condition, Expression):
             self._select(walk, condition)
             return
+        walk.goes(bool(condition))
         run_body(self.then if condition else self.otherwise, walk)
         yields = self.then_yields if condition else self.otherwise_yields
-        for result, value in zip(self.results, yields, strict=True):
-            values[result] = values[value]
+        assign(values, self.results, [values[value] for value in yields])
 
     def _select(self, walk: Walk, condition: Expression) -> None:
         """Both ways, in a loop that is walked once: the branch only calculates (rule ALIKE)."""
@@ -231,19 +196,39 @@ class Branch(Statement):
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The registers of what a loop carries: before it, in an iteration, at its end, after it."""
+
+    starts: tuple[int, ...]
+    arguments: tuple[int, ...]
+    yields: tuple[int, ...]
+    results: tuple[int, ...]
+
+    def through(self, walk: Walk, variable: int, numbers: Iterable[Number]) -> Iterator[None]:
+        """For each number a turn, to be used for the body of the loop."""
+        values = walk.values
+        current = [values[start] for start in self.starts]
+        for number in numbers:
+            walk.goes(True)
+            values[variable] = number
+            assign(values, self.arguments, current)
+            yield
+            current = [values[register] for register in self.yields]
+        walk.goes(False)
+        assign(values, self.results, current)
+
+
 @dataclass(slots=True)
-class Loop(Statement):
+class Loop:
     op: scf.ForOp
     bounds: tuple[int, int, int]
     variable: int
-    starts: tuple[int, ...]
-    carried: tuple[int, ...]
-    yields: tuple[int, ...]
-    results: tuple[int, ...]
+    carried: Carried
     body: Body
     is_alike: bool
 
-    def run(self, walk: Walk) -> None:
+    def __call__(self, walk: Walk) -> None:
         values = walk.values
         try:
             steps = range(*[values[bound] for bound in self.bounds])
@@ -264,20 +249,13 @@ class Loop(Statement):
         walk.items = outer
 
     def _through(self, steps: range, walk: Walk) -> None:
-        values, outer = walk.values, walk.items
-        current = [values[start] for start in self.starts]
-        for step in steps:
+        outer = walk.items
+        for _ in self.carried.through(walk, self.variable, steps):
             walk.budget.spend(len(self.body) + 1)
-            values[self.variable] = step
-            for register, value in zip(self.carried, current, strict=True):
-                values[register] = value
             walk.items = []
             run_body(self.body, walk)
             append_repeated(outer, walk.items, 1)
-            current = [values[register] for register in self.yields]
         walk.items = outer
-        for register, value in zip(self.results, current, strict=True):
-            values[register] = value
 
 
 def append_repeated(items: list[Item], iteration: list[Item], count: int) -> None:
@@ -296,7 +274,7 @@ def append_repeated(items: list[Item], iteration: list[Item], count: int) -> Non
 
 
 @dataclass(slots=True)
-class While(Statement):
+class While:
     op: scf.WhileOp
     starts: tuple[int, ...]
     before_arguments: tuple[int, ...]
@@ -308,28 +286,28 @@ class While(Statement):
     yields: tuple[int, ...]
     results: tuple[int, ...]
 
-    def run(self, walk: Walk) -> None:
+    def __call__(self, walk: Walk) -> None:
         values, outer = walk.values, walk.items
         current = [values[start] for start in self.starts]
         while True:
             walk.budget.spend(len(self.before) + len(self.after) + 1)
-            _assign(values, self.before_arguments, current)
+            assign(values, self.before_arguments, current)
             walk.items = []
             run_body(self.before, walk)
             passed = [values[register] for register in self.passed]
-            if values[self.condition] is UNKNOWN:
-                raise CannotEvaluate(self.op)
-            if not values[self.condition]:
+            goes_on = bool(known(walk, self.condition, self.op))
+            walk.goes(goes_on)
+            if not goes_on:
                 break
-            _assign(values, self.after_arguments, passed)
+            assign(values, self.after_arguments, passed)
             run_body(self.after, walk)
             append_repeated(outer, walk.items, 1)
             current = [values[register] for register in self.yields]
         append_repeated(outer, walk.items, 1)
         walk.items = outer
-        _assign(values, self.results, passed)
+        assign(values, self.results, passed)
 
 
-def _assign(values: list[Number], registers: Sequence[int], found: Sequence[Number]) -> None:
+def assign(values: list[Number], registers: Sequence[int], found: Sequence[Number]) -> None:
     for register, value in zip(registers, found, strict=True):
         values[register] = value

@@ -1,6 +1,6 @@
 """ttl-validate-cb-budget: buffers and scratch memory are no more than the chip has.
 
-Behind ttl-finalize-dfb-indices, which knows the buffers of the compiler and the room in rows.
+After ttl-finalize-dfb-indices, which knows the buffers of the compiler and the room in rows.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ grid the order of buffer, pipe and semaphore operations is known. `walk_module` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 
 from ..module_pass import kernels, thread_of
-from .events import Names, Node, effects_of
+from .events import Event, Kind, Names, Node, counted, effects_of
 from .skeleton import Builder, Kernel
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
@@ -71,6 +71,14 @@ class WalkedModule:
         for node, traces in zip(self.nodes, self.traces, strict=False):
             found.setdefault(tuple([id(trace) for trace in traces]), (node, traces))
         return list(found.values())
+
+    def events(self, *kinds: Kind) -> Iterator[tuple[Node, str, Event]]:
+        """Of these kinds, with their kernels; of nodes that do the same, the first."""
+        for node, traces in self.distinct():
+            for kernel, items in zip(self.kernels, traces, strict=True):
+                for event, _ in counted(items):
+                    if event[0] in kinds:
+                        yield node, kernel.name, event
 
     @property
     def is_complete(self) -> bool:

@@ -1,0 +1,207 @@
+"""What has to be computed for a value, and who needs it later.
+
+The rules are those of convert-ttl-to-compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import ttl
+
+from .arranged_tiles import is_arranged, is_masked, operands_in_buffers, reads_by_matrix_unit
+from .placement import Placement, Root
+from .section_builder import is_rounding
+
+Memo = dict[SSAValue, bool]
+Computed = dict[ttl.BlockMathOp, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Of the values of a kernel, with what has been placed so far."""
+
+    placement: Placement
+
+    # Before: what a value is computed from --------------------------------------------------------
+
+    def computed_by(self, roots: Iterable[Root]) -> Computed:
+        """What has to be computed for the roots, operands first."""
+        found: Computed = {}
+
+        def visit(value: SSAValue, for_factor: bool) -> None:
+            op = value.owner
+            if not isinstance(op, ttl.BlockMathOp) or op in found or self.placement.is_open(value):
+                return
+            if self.placement.place_of(value, for_factor) is not None:
+                return
+            for operand in op.inputs:
+                visit(operand, reads_by_matrix_unit(op))
+            found[op] = None
+
+        for root in roots:
+            visit(root.value, False)
+        return found
+
+    def missing_factors(self, roots: list[Root]) -> list[Root]:
+        """Operands that must stand in buffers and do not: those of matrix products and reductions
+        where the matrix unit can read them, of broadcasts and transpositions, rounded values, and
+        reductions."""
+        found = {
+            (root.value, False): Root(root.value)
+            for root in roots
+            if self._is_unrounded(root) or self._is_added_unmasked(root)
+        }
+        for op in self.computed_by(roots):
+            way = self.placement.is_wide and reads_by_matrix_unit(op)
+            in_buffers = operands_in_buffers(op)
+            for operand in op.inputs:
+                is_needed = operand in in_buffers or (
+                    not is_arranged(op)
+                    and (is_rounding(operand.owner) or is_masked(operand.owner))
+                )
+                if is_needed and self.placement.place_of(operand, way) is None:
+                    found[operand, way] = Root(operand, for_matrix=way)
+        return list(found.values())
+
+    def _is_added_unmasked(self, root: Root) -> bool:
+        """rule MASK, where the packer adds"""
+        is_added = root.store is not None and root.store.accumulate is not None
+        value = root.value
+        return is_added and is_masked(value.owner) and self.placement.place_of(value, False) is None
+
+    def _is_unrounded(self, root: Root) -> bool:
+        """Would a rounded value be stored without being rounded?"""
+        if not is_rounding(root.value.owner):
+            return False
+        if self.placement.place_of(root.value, False) is not None:
+            return False
+        if root.store is not None:
+            return root.store.view.type != root.value.type
+        return root.buffer is not None
+
+    def reaches_open(self, value: SSAValue) -> bool:
+        """Is it computed from what the open section holds?"""
+        if self.placement.is_open(value):
+            return True
+        op = value.owner
+        if not isinstance(op, ttl.BlockMathOp) or self.placement.place_of(value, False) is not None:
+            return False
+        return any(self.reaches_open(operand) for operand in op.inputs)
+
+    # After: what needs a value --------------------------------------------------------------------
+
+    def later_users(self, value: SSAValue, computed: Computed, memo: Memo) -> list[Operation]:
+        """The operations that need the value when those of `computed` have been carried out."""
+        return [
+            use.operation
+            for use in value.uses
+            if self._still_needs(use.operation, computed, memo)
+        ]
+
+    def _still_needs(self, user: Operation, computed: Computed, memo: Memo) -> bool:
+        if user in self.placement.done:
+            return False
+        if not isinstance(user, ttl.BlockMathOp):
+            return True
+        if user in computed or self.placement.is_computed(user.result):
+            return False
+        if user.result not in memo:
+            memo[user.result] = bool(self.later_users(user.result, computed, memo))
+        return memo[user.result]
+
+    def with_values_needed_later(self, roots: list[Root]) -> list[Root]:
+        """rule KEEP"""
+        computed = self.computed_by(roots)
+        kept = {(root.value, root.for_matrix) for root in roots if root.is_read_later}
+        memo: Memo = {}
+        more = []
+        for op in computed:
+            users = self.later_users(op.result, computed, memo)
+            more += self.placement.keep(op.result, users) if users else []
+        return roots + [
+            root  # one that is kept goes to the buffer it is carried in, too
+            for root in more
+            if root.buffer is not None or (root.value, root.for_matrix) not in kept
+        ]
+
+    def read_by_popped(self, op: Operation) -> list[SSAValue]:
+        """rule KEEP: the values that read a block of the buffer and are needed after its pop."""
+        if not isinstance(op, (ttl.PopOp, ttl.HandOverOp)):
+            return []
+        memo: Memo = {}
+        return [
+            user.result
+            for user in self.pending_users(op)
+            if isinstance(user, ttl.BlockMathOp)
+            and any(
+                not self.placement.is_seen(use.operation)
+                and self._still_needs(use.operation, {}, memo)
+                for use in user.result.uses
+            )
+        ]
+
+    def pending_users(self, pop: ttl.PopOp | ttl.HandOverOp) -> dict[Operation, None]:
+        """What computes with the buffer's blocks so far and has not been carried out."""
+        placed = self.placement
+        found: dict[Operation, None] = {}
+        todo = [
+            use.operation.results[0]
+            for use in pop.buffer.uses
+            if isinstance(use.operation, ttl.WaitOp)
+        ]
+        while todo:
+            for use in todo.pop().uses:
+                user = use.operation
+                is_pending = user not in placed.done and placed.is_seen(user)
+                if user in found or not is_pending:
+                    continue
+                if isinstance(user, ttl.StoreOp):
+                    found[user] = None
+                elif isinstance(user, ttl.BlockMathOp) and not placed.is_computed(user.result):
+                    found[user] = None
+                    todo.append(user.result)
+        return found
+
+    def used_inside(self, op: Operation) -> list[SSAValue]:
+        """rule KEEP: values from outside are computed once, not in every iteration."""
+        used: dict[SSAValue, None] = {}
+        for inner in op.walk():
+            for value in inner.operands if inner is not op else ():
+                owner = value.owner
+                is_computed = isinstance(owner, ttl.BlockMathOp) or _is_scaler(value, inner)
+                is_kept = self.placement.is_kept(value)
+                if is_computed and not is_kept and not op.is_ancestor(owner):
+                    used[value] = None
+        return list(used)
+
+
+def _is_scaler(value: SSAValue, user: Operation) -> bool:
+    return isinstance(value.owner, ttl.FillOp) and is_masked(user)
+
+
+def outlives_next_release(op: ttl.AcquireOp) -> bool:
+    """Is the block used after the next release, which ends the open section?"""
+    block, end = op.parent, op.next_op
+    assert block is not None
+    before: set[Operation] = set()
+    while end is not None and not isinstance(end, ttl.ReleaseOp) and not end.regions:
+        before.add(end)
+        end = end.next_op
+    users = _transitive_users(op.block)
+    return any(block.find_ancestor_op_in_block(user) not in before for user in users)
+
+
+def _transitive_users(value: SSAValue) -> set[Operation]:
+    found: set[Operation] = set()
+    todo = [value]
+    while todo:
+        for use in todo.pop().uses:
+            if use.operation not in found:
+                found.add(use.operation)
+                if isinstance(use.operation, ttl.BlockMathOp):
+                    todo.append(use.operation.result)
+    return found

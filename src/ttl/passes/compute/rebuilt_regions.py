@@ -1,0 +1,75 @@
+"""Loops and branches with more or fewer values that they carry: they are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, Region, SSAValue
+
+from ..module_pass import Maker, erase
+
+RegionOp = scf.ForOp | scf.WhileOp | scf.IfOp
+
+
+def starts_of(op: RegionOp) -> Sequence[SSAValue]:
+    """What a loop carries at first; a branch has only what it ends with."""
+    if isinstance(op, scf.IfOp):
+        return ()
+    return op.iter_args if isinstance(op, scf.ForOp) else op.arguments
+
+
+def rebuilt(op: RegionOp, starts: Sequence[SSAValue], results: Iterable[SSAValue]) -> RegionOp:
+    """The operation in front of the old one, with its regions and results of the same types."""
+    regions = []
+    for region in list(op.regions):
+        regions.append(Region())
+        region.move_blocks(regions[-1])
+    types = [result.type for result in results]
+    new: RegionOp
+    if isinstance(op, scf.ForOp):
+        new = scf.ForOp(op.lb, op.ub, op.step, list(starts), *regions)
+    elif isinstance(op, scf.WhileOp):
+        new = scf.WhileOp(list(starts), types, *regions)
+    else:
+        then, otherwise = regions
+        new = scf.IfOp(op.cond, types, then, otherwise)
+    Maker.before(op).add(new)
+    return new
+
+
+def carried_by(end: Operation) -> Sequence[SSAValue]:
+    """What a terminator carries on: a condition comes before it."""
+    return end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
+
+
+def carry(end: Operation, values: Iterable[SSAValue]) -> None:
+    """The terminator again, with other values."""
+    is_condition = isinstance(end, scf.ConditionOp)
+    new = scf.ConditionOp(end.operands[0], *values) if is_condition else scf.YieldOp(*values)
+    Maker.before(end).add(new)
+    erase(end)
+
+
+def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
+    """Without the values at some positions; another operation if there are any."""
+    if not dropped:
+        return op
+    count = len(op.results)
+    kept = [position for position in range(count) if position not in dropped]
+    for block in (block for region in op.regions for block in region.blocks):
+        end = block.last_op
+        assert end is not None
+        carry(end, [carried_by(end)[position] for position in kept])
+        if block.args:
+            arguments = block.args[-count:]
+            for position in dropped:
+                block.erase_arg(arguments[position], safe_erase=False)
+    starts = starts_of(op)
+    results = [op.results[position] for position in kept]
+    new = rebuilt(op, [starts[position] for position in kept] if starts else (), results)
+    for before, after in zip(results, new.results, strict=True):
+        after.name_hint = before.name_hint
+        before.replace_all_uses_with(after)
+    erase(op)
+    return new
