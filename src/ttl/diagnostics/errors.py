@@ -75,20 +75,6 @@ class RuleBroken(BaseException):
         _tell(other)
         return other.with_traceback(self.__traceback__)
 
-    def extended(
-        self, *, helps: tuple[str, ...] = (), secondary: tuple[Label, ...] = ()
-    ) -> RuleBroken:
-        """The same with more to it: an exception stays as it was raised."""
-        return RuleBroken(
-            self.code,
-            self.message,
-            helps=self.helps + helps,
-            notes=self.notes,
-            secondary=self.secondary + secondary,
-            subject=self.subject,
-            **self.facts,
-        )
-
     def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:
         primary = Label(span, label) if span is not None else None
         return Diagnostic(

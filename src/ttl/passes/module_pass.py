@@ -124,7 +124,7 @@ def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:
 def called_from(broken: RuleBroken, op: Operation) -> RuleBroken:
     """With the calls by which the operation was reached."""
     calls = tuple(Label(span, "called here") for span in call_sites_of(op.location))
-    return broken.extended(secondary=calls) if calls else broken
+    return broken.with_labels(*calls)
 
 
 def not_yet(what: str, op: Operation, help_text: str) -> CompileError:

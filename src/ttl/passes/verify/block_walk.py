@@ -43,7 +43,7 @@ class _Held:
         try:
             self.life.step(event, self)
         except RuleBroken as broken:
-            raise broken.extended(secondary=self.history()) from None
+            raise broken.with_labels(*self.history()) from None
 
     def forget(self, op: Operation) -> None:
         if UNREAD in op.attributes and self.life.state is State.MUST_READ:
@@ -188,7 +188,7 @@ class BlockWalk:
         try:
             oldest.step(event)
         except RuleBroken as broken:
-            raise broken.extended(helps=_guard(oldest)) from None
+            raise broken.with_helps(*_guard(oldest)) from None
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
         queue = self.queues.get(end_of(op), [])
