@@ -121,7 +121,7 @@ def _take(self: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAVal
                          "reserve() and pop() the output in the same body")  # fmt: skip
     if is_wait:
         self.push.detach()
-        make.builder.insert(self.push)
+        make.add_as_it_is(self.push)
         self.push = None
     return self.held
 
