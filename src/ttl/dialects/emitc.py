@@ -283,17 +283,6 @@ class YieldOp(QuickOperation):
     traits = traits_def(IsTerminator())
 
 
-# Whether they are right depends on their types and properties, and on nothing around them.
-CALLS_AND_VALUES = frozenset(
-    {
-        *(op.name for op in (CallOpaqueOp, LiteralOp, VerbatimOp, CmpOp, ConditionalOp, CastOp)),
-        *(op.name for op in (VariableOp, AssignOp, LoadOp, SubscriptOp)),
-        *SIGNS,
-        *(f"emitc.{name}" for name in UNARY_SIGNS),
-    }
-)
-ENDS = frozenset({ReturnOp.name, YieldOp.name})  # the same, at the end of a block
-
 # C++ keywords that are names in Python.
 _KEYWORDS = re.findall(
     r"\w+",
