@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ttl.artifact import Mark
 from ttl.diagnostics import Span
 from ttl.dialects import emitc, ttkernel
+from ttl.dialects.building import walk
 from ttl.dialects.locations import span_of
 
 
@@ -35,7 +36,7 @@ def print_file(file: emitc.FileOp) -> CppFile:
 def _foreign_names(file: emitc.FileOp) -> set[str]:
     """Names that mean something else in the file: functions it calls, text it declares."""
     names = set(ttkernel.RESERVED_NAMES)
-    for op in file.walk():
+    for op in walk(file):
         if isinstance(op, emitc.LiteralOp):
             names.add(op.value.data)
         elif isinstance(op, emitc.CallOpaqueOp):

@@ -284,22 +284,26 @@ class YieldOp(QuickOperation):
 
 
 # C++ keywords that are names in Python.
-_KEYWORDS = re.findall(
-    r"\w+",
-    """
-    alignas alignof and asm auto bool break case catch char class const constexpr
-    continue decltype default delete do double else enum explicit export extern false
-    float for friend goto if inline int long mutable namespace new noexcept not nullptr
-    operator or private protected public register return short signed sizeof static
-    struct switch template this throw true try typedef typeid typename union unsigned
-    using virtual void volatile while xor
-    """,
+_KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        alignas alignof and asm auto bool break case catch char class const constexpr
+        continue decltype default delete do double else enum explicit export extern false
+        float for friend goto if inline int long mutable namespace new noexcept not nullptr
+        operator or private protected public register return short signed sizeof static
+        struct switch template this throw true try typedef typeid typename union unsigned
+        using virtual void volatile while xor
+        """,
+    )
 )
 
 
 def unique_identifier(name: str, taken: Container[str]) -> str:
     """A C++ identifier like the Python name, and not one of `taken`."""
-    identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    identifier = name
+    if not (name.isascii() and name.isidentifier()):
+        identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     if identifier.isupper():  # a macro, perhaps
         identifier += "_v"
     found, number = identifier, 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
@@ -95,6 +96,7 @@ class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
     block_count: IntegerAttr = param_def()
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def of(
         cls, shape: Shape, dtype: DType, block_count: int, layout: Layout = TILE_LAYOUT
     ) -> DataflowBufferType:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -124,6 +124,20 @@ def index_constant(number: int) -> Operation:
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
     """A sum, difference or product, without the checks that its constructor makes."""
     return create(kind, (left, right), (left.type,), {"overflowFlags": MAY_OVERFLOW})
+
+
+def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
+    """The sign as arith spells it: eq, slt and so on."""
+    return create(arith.CmpiOp, (left, right), (i1,), {"predicate": _predicate(sign)})
+
+
+@cache
+def _predicate(sign: str) -> IntegerAttr:
+    return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(sign), i64)
+
+
+def and_op(left: SSAValue, right: SSAValue) -> Operation:
+    return create(arith.AndIOp, (left, right), (left.type,))
 
 
 class Maker:

@@ -54,6 +54,7 @@ class HeldBlocks:
         self.distances: dict[tuple[Operation, SSAValue], int] = {}
         self.over_edge: set[tuple[Operation, SSAValue]] = set()
         self.handed_over: set[SSAValue] = set()
+        self._steps: dict[Block, list[Operation]] = {}
         self._block(kernel.body.block, [_Path()])
 
     def distance(self, op: Operation, block: SSAValue) -> int:
@@ -65,8 +66,20 @@ class HeldBlocks:
 
     # Walking --------------------------------------------------------------------------------------
 
+    def _steps_of(self, block: Block) -> list[Operation]:
+        """What acquires, releases or uses blocks: of loops over tiles nothing does."""
+        if block not in self._steps:
+            self._steps[block] = [op for op in block.ops if self._matters(op)]
+        return self._steps[block]
+
+    def _matters(self, op: Operation) -> bool:
+        if op.regions:
+            return any(self._steps_of(block) for region in op.regions for block in region.blocks)
+        uses = any(isinstance(value.owner, ttl.AcquireOp) for value in op.operands)
+        return uses or isinstance(op, _STEPS)
+
     def _block(self, block: Block, paths: list[_Path]) -> list[_Path]:
-        for op in block.ops:
+        for op in self._steps_of(block):
             if isinstance(op, scf.IfOp):
                 paths = self._branch(op, paths)
             elif op.regions:
@@ -174,6 +187,9 @@ class HeldBlocks:
                 op,
                 "acquire and release blocks on the same paths",
             )
+
+
+_STEPS = (ttl.AcquireOp, ttl.CanAcquireOp, ttl.HandOverOp, ttl.ReleaseOp)
 
 
 def end_of(block: SSAValue) -> End:

@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
 from ..module_pass import Maker
 from .arranged_tiles import reads_by_matrix_unit
@@ -57,7 +58,7 @@ Computed = dict[ttl.BlockMathOp, None]
 def copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
     """The buffers of which blocks are read by anything but matrix products."""
     found: set[SSAValue] = set()
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, ttl.AcquireOp):
             for use in op.block.uses:
                 user = use.operation

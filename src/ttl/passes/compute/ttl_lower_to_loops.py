@@ -31,6 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
@@ -49,14 +50,14 @@ class TtlLowerToLoops(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op, "compute"):
             _round_fills(kernel)
-            for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
+            for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
                 _lower_section(section)
 
 
 def _round_fills(kernel: func.FuncOp) -> None:
     """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
     dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
-    for op in kernel.walk():
+    for op in walk(kernel):
         if not isinstance(op, ttl.TileFillOp) or element_type_of(op) is not None:
             continue
         if op.value is not None:

@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
@@ -50,7 +51,7 @@ class ConvertTtlToTtkernel(ModulePass):
 
 
 def convert_kernel(converter: KernelConverter) -> None:
-    converted = [op for op in converter.kernel.walk() if type(op) in CONVERSIONS]
+    converted = [op for op in walk(converter.kernel) if type(op) in CONVERSIONS]
     _make_accessors(converter)
     for op in converted:
         CONVERSIONS[type(op)](converter, op, Maker.before(op))
@@ -63,7 +64,7 @@ def convert_kernel(converter: KernelConverter) -> None:
 def _complete_signals(kernel: func.FuncOp) -> None:
     """Nothing is under way when a kernel ends: the next launch sets the words anew."""
     make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
-    names = {op.name for op in kernel.walk()}
+    names = {op.name for op in walk(kernel)}
     if names & {"ttkernel.noc_inline_dw_write", *_MULTICASTS}:
         call(make, "noc_async_write_barrier")
     if "ttkernel.noc_semaphore_inc" in names:

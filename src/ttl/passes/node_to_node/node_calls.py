@@ -7,12 +7,12 @@ from collections.abc import Callable
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
+from ttl.dialects.building import create
 
 from ..kernel.kernel_calls import KernelConverter, add, call
-from ..module_pass import Maker, constant_of, integer_op, thread_of
+from ..module_pass import Maker, and_op, compare_op, constant_of, integer_op, thread_of
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node
@@ -73,21 +73,15 @@ def branch(
     then: Callable[[Maker], None],
     otherwise: Callable[[Maker], None] | None = None,
 ) -> None:
-    make.add(
-        scf.IfOp(
-            condition,
-            [],
-            _region(make, then),
-            _region(make, otherwise) if otherwise is not None else None,
-        )
-    )
+    regions = [_region(make, then), Region() if otherwise is None else _region(make, otherwise)]
+    make.add(create(scf.IfOp, (condition,), regions=regions))
 
 
 def _region(make: Maker, body: Callable[[Maker], None]) -> Region:
     block = Block()
-    inner = Maker(InsertPoint.at_end(block), make.origin)
+    inner = Maker.at_end(block, make.origin)
     body(inner)
-    inner.add(scf.YieldOp())
+    inner.add(create(scf.YieldOp))
     return Region(block)
 
 
@@ -102,11 +96,12 @@ def loop(
     """`body(make, number, carried)` for the numbers from `first` to `count`; returns the ends."""
     block = Block(arg_types=[IndexType(), *(value.type for value in starts)])
     block.args[0].name_hint = name
-    inner = Maker(InsertPoint.at_end(block), make.origin)
+    inner = Maker.at_end(block, make.origin)
     ends = body(inner, block.args[0], list(block.args[1:]))
-    inner.add(scf.YieldOp(*ends))
-    op = scf.ForOp(make.index(first), count, make.index(1), list(starts), Region(block))
-    return list(make.add(op).results)
+    inner.add(create(scf.YieldOp, ends))
+    operands = [make.index(first), count, make.index(1), *starts]
+    types = [value.type for value in starts]
+    return list(make.add(create(scf.ForOp, operands, types, regions=[Region(block)])).results)
 
 
 # Nodes and words ----------------------------------------------------------------------------------
@@ -176,12 +171,12 @@ class NodeCalls:
         x, y = (self.own_coordinate(axis) for axis in "xy")
         x0, y0, x1, y1 = corners
         tests = [
-            make.value(arith.CmpiOp(low, high, "sle"))
+            make.value(compare_op(low, high, "sle"))
             for low, high in ((x0, x), (x, x1), (y0, y), (y, y1))
         ]
         found = tests[0]
         for test in tests[1:]:
-            found = make.value(arith.AndIOp(found, test))
+            found = make.value(and_op(found, test))
         return make.value(arith.SelectOp(found, make.index(1), make.index(0)))
 
     def semaphore(self, make: Maker, number: SSAValue, hint: str) -> SSAValue:

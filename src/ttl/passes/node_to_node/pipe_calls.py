@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import add, call
-from ..module_pass import Maker, constant_of
+from ..module_pass import Maker, and_op, compare_op, constant_of
 from .node_calls import (
     Corners,
     NodeCalls,
@@ -206,17 +206,17 @@ class NetCalls:
             node = self.source(pipe) if is_src else self.first_receiver(pipe)
             pairs = [("eq", node)]
         tests = [
-            make.value(arith.CmpiOp(own[axis], node[axis], sign))
+            make.value(compare_op(own[axis], node[axis], sign))
             for sign, node in pairs
             for axis in (0, 1)
         ]
         if role == "dst" and not self.has_rectangles:
             place = self._own_place(make, pipe)
-            tests.append(make.value(arith.CmpiOp(place, make.index(0), "sge")))
-            tests.append(make.value(arith.CmpiOp(place, self.receivers(pipe), "slt")))
+            tests.append(make.value(compare_op(place, make.index(0), "sge")))
+            tests.append(make.value(compare_op(place, self.receivers(pipe), "slt")))
         result = tests[0]
         for test in tests[1:]:
-            result = make.value(arith.AndIOp(result, test))
+            result = make.value(and_op(result, test))
         result.name_hint = f"is_{role}"
         return result
 
@@ -421,8 +421,8 @@ class NetCalls:
 
         def compare(inner: Maker, receiver: SSAValue, same: list[SSAValue]) -> list[SSAValue]:
             block = self.block_of(inner, pipe, slot, receiver)
-            is_same = inner.value(arith.CmpiOp(block, first, "eq"))
-            return [inner.value(arith.AndIOp(same[0], is_same))]
+            is_same = inner.value(compare_op(block, first, "eq"))
+            return [inner.value(and_op(same[0], is_same))]
 
         true = make.value(arith.ConstantOp(IntegerAttr(1, i1)))
         (is_uniform,) = loop(make, 1, receivers, "receiver", compare, true)

@@ -12,7 +12,7 @@ from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import KernelConverter
 from ..kernel.trace_marks import mark_pipe
-from ..module_pass import Maker
+from ..module_pass import Maker, compare_op
 from .node_calls import loop
 from .pipe_calls import NetCalls, PipeCalls, Receive
 
@@ -24,7 +24,7 @@ def pipe_count(self: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
 def has_role(self: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
     net = pipes_of(self).net(op.net)
     tests = [
-        make.value(arith.CmpiOp(net.count(role), make.index(0), "sgt")) for role in op.ROLES
+        make.value(compare_op(net.count(role), make.index(0), "sgt")) for role in op.ROLES
     ]
     result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
     result.name_hint = op.result.name_hint
