@@ -6,6 +6,8 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,8 @@ from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.target import Target
 from ttl.ttnn.memory_config import MemoryConfig
 
+from .generated_code import code_kept
+
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
@@ -42,7 +46,7 @@ def compile_operation(
 ) -> CompiledOperation:
     """The artifact of a program; `report` gets warnings. Every compilation goes through here."""
     try:
-        with collection_paused(), long_chains():
+        with code_kept(config.cache_dir), collection_paused(), long_chains():
             return _compile(program, target, config, report)
     except TTLError:
         raise
@@ -78,6 +82,7 @@ def long_chains() -> Iterator[None]:
 def _compile(
     program: Program, target: Target, config: Config, report: Report | None
 ) -> CompiledOperation:
+    _load()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
@@ -93,6 +98,21 @@ def _compile(
     verify_module(module)
     _write_module(module, config.final_mlir)
     return assemble(program.operation.__name__, module, _operands(program))
+
+
+@cache
+def _load() -> None:
+    """Import the compiler, and count it among what is old: it is never garbage, and the next look
+    for some need not go through it.
+    """
+    from ttl.passes import PIPELINE, find_pass
+
+    for module in ("ttl.codegen", "ttl.frontend"):
+        import_module(module)
+    for name in PIPELINE:
+        find_pass(name)
+    gc.freeze()
+    gc.unfreeze()
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:
