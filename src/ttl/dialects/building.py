@@ -77,7 +77,7 @@ class QuickOperation(IRDLOperation):
 
 
 def place(op: Operation, block: Block, before: Operation | None) -> None:
-    """Into a block that it does not contain, at the end or in front of another operation."""
+    """Into a block that it does not contain, at the end or before another operation."""
     previous = block._last_op if before is None else before._prev_op
     op.parent, op._prev_op, op._next_op = block, previous, before
     if previous is None:

@@ -249,7 +249,7 @@ class IfOp(QuickOperation):
 
 @irdl_op_definition
 class WhileOp(QuickOperation):
-    """Ours: MLIR has loops that test behind the body only. The first region yields the test."""
+    """Ours: MLIR has loops that test after the body only. The first region yields the test."""
 
     name = "emitc.while"
     test = region_def("single_block")

@@ -59,9 +59,8 @@ class _Check:
         self.visible.difference_update(inside)
 
     def operation(self, op: Operation, parent: Operation) -> None:
-        for operand in op.operands:
-            if id(operand) not in self.visible:
-                raise VerifyException(f"{op.name} uses a value that is not made before it")
+        if not self.visible.issuperset(map(id, op._operands)):
+            raise VerifyException(f"{op.name} uses a value that is not made before it")
         if isinstance(op, ModuleOp):
             self.module(op)
             return
@@ -81,11 +80,11 @@ def _key(op: Operation, parent: Operation) -> Key:
     """All that a definition looks at; the last two say whether it must end its block."""
     return (
         type(op),
-        tuple([type(operand.type) for operand in op.operands]),
+        tuple([type(operand.type) for operand in op._operands]),
         tuple([type(result.type) for result in op.results]),
         tuple([(name, type(value)) for name, value in op.properties.items()]),
         tuple([len(region.blocks) for region in op.regions]) if op.regions else (),
-        len(op.successors),
+        len(op._successors),
         op.next_op is None,
         type(parent),
     )

@@ -72,7 +72,7 @@ D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
 TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
-# Two steps of the guide that the language's passes do: behind d2m-generic-regions-to-funcs the math
+# Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
 # of blocks becomes loops over tiles within the DST registers, then calls of the chip.
 LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
 D2M_TO_TTKERNEL = ("convert-ttl-to-ttkernel", "ttkernel-insert-inits")
@@ -85,8 +85,8 @@ PIPELINES = {
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
 }
-# Passes that only look. The first four are parts of one check that the pipeline makes behind
-# SYNCHRONIZE, when every release and wait stands in the IR; the last comes behind COMPUTE.
+# Passes that only look. The first four are parts of one check that the pipeline makes after
+# SYNCHRONIZE, when every release and wait stands in the IR; the last comes after COMPUTE.
 VERIFY = (
     "ttl-verify-dfb-spsc",
     "ttl-verify-pipenet-guards",
@@ -102,7 +102,7 @@ GRAPH = (
     "ttnn-layout",  # before ttnn: whose calls say where their results lie
     "ttir-to-ttnn",
     "ttnn-deallocate",  # while results are still tied to the tensors they are written to
-    "ttnn-resolve-tt-lang-kernels",  # behind layouts: kernels are compiled for them
+    "ttnn-resolve-tt-lang-kernels",  # after layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
 KNOWN = (

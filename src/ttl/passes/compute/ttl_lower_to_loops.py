@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -17,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
@@ -24,6 +26,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     f32,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -486,6 +489,12 @@ def call(
     if sizes:
         properties["sizes"] = ArrayAttr([IntegerAttr(size, i64) for size in sizes])
     places = [tile for tile in tiles if tile is not None]
-    operands = [buffers, places, registers, [number] if number is not None else []]
-    op = ttl.TileCallOp.build(operands=operands, properties=properties)
-    return make.add(op)
+    groups = [buffers, places, registers, [number] if number is not None else []]
+    properties["operandSegmentSizes"] = _group_sizes(tuple(map(len, groups)))
+    operands = [value for group in groups for value in group]
+    return make.add(ttl.TileCallOp.create(operands=operands, properties=properties))
+
+
+@lru_cache(maxsize=64)
+def _group_sizes(sizes: tuple[int, ...]) -> Attribute:
+    return DenseArrayBase.from_list(i32, sizes)

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp, MuliOp
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -33,7 +33,7 @@ class Cse(ModulePass):
 
 
 def _simplify(block: Block, known: Known) -> None:
-    """`known` holds what is computed in front of the block, and then what is computed in it."""
+    """`known` holds what is computed before the block, and then what is computed in it."""
     for op in block.ops:
         if type(op) in _ARITHMETIC:
             _simplify_operation(op, known)
@@ -72,6 +72,8 @@ def _is_true_of_equals(op: CmpiOp) -> bool:
 
 def _value_of(op: Operation) -> Hashable:
     """Equal for operations that give the same value."""
+    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
+        return ConstantOp, op.value.value.data, op.results[0].type
     return (
         type(op),
         tuple(sorted(op.operands, key=id) if type(op) in _COMMUTATIVE else op.operands),

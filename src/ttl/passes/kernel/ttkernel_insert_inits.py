@@ -9,7 +9,7 @@ rule INTEGERS one switch has the matrix unit, which copies too, add integers; it
               that was set up last, and at startup it is on if either is one. So both start alike.
 rule HOIST    a setting that everything in a loop agrees on is made before the loop.
 rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
-rule MASK     reduce_init masks the packer until reduce_uninit, behind which it is needed again.
+rule MASK     reduce_init masks the packer until reduce_uninit, after which it is needed again.
 rule SUM      the packer overwrites when a kernel starts, and again when it ends.
 rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -56,7 +57,7 @@ REDUCE, UNMASK = "ttkernel.reduce_tile", "ttkernel.reduce_uninit"
 class Setting:
     """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
 
-    Its arguments are values and, behind them, C++ texts.
+    Its arguments are values and, after them, C++ texts.
     """
 
     unit: str
@@ -100,6 +101,7 @@ class _Chip:
         return buffer.type.data_format.data, buffer.type.buffer.data in self.unpacked_to_dst
 
 
+@lru_cache(maxsize=8)
 def _tile_calls(api: str) -> dict[str, TileCall]:
     """The table's tile calls by their name in the dialect, and by their template if it matters."""
     forms = [op.tile[api] for op in TILE_OPS.values() if api in op.tile]
@@ -303,7 +305,7 @@ def _spelled(init: str, op: Operation) -> str:
 
 
 def _next_pack(op: Operation) -> Operation:
-    """The pack of what a reduction gives: the first behind it."""
+    """The pack of what a reduction gives: the first after it."""
     following: Operation | None = op
     while following is not None:
         after = following.next_op

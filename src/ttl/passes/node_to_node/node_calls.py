@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttkernel
 from ttl.dialects.building import create
 
 from ..kernel.kernel_calls import KernelConverter, add, call
-from ..module_pass import Maker, and_op, compare_op, constant_of, integer_op, thread_of
+from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of, integer_op, thread_of
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node
@@ -94,7 +94,7 @@ def loop(
     *starts: SSAValue,
 ) -> list[SSAValue]:
     """`body(make, number, carried)` for the numbers from `first` to `count`; returns the ends."""
-    block = Block(arg_types=[IndexType(), *(value.type for value in starts)])
+    block = Block(arg_types=[INDEX, *(value.type for value in starts)])
     block.args[0].name_hint = name
     inner = Maker.at_end(block, make.origin)
     ends = body(inner, block.args[0], list(block.args[1:]))
@@ -130,7 +130,7 @@ class NodeCalls:
             positions = kernel.attributes["ttl.crta_indices"]
             argument = ttkernel.CommonArgOp.create(
                 properties={"index": IntegerAttr(len(positions), i64)},  # type: ignore[arg-type]
-                result_types=[IndexType()],
+                result_types=[INDEX],
             )
             self._scratch = self.converter.start.value(argument, "scratch")
             kernel.attributes["ttl.uses_pipe_scratch"] = IntegerAttr(1, i64)
@@ -143,7 +143,7 @@ class NodeCalls:
 
     def virtual(self, make: Maker, axis: str, number: SSAValue) -> SSAValue:
         op = ttkernel.VirtualCoordinateOp.create(
-            operands=[number], properties={"axis": StringAttr(axis)}, result_types=[IndexType()]
+            operands=[number], properties={"axis": StringAttr(axis)}, result_types=[INDEX]
         )
         return make.value(op)
 

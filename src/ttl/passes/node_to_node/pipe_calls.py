@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
@@ -26,7 +25,7 @@ from xdsl.ir import SSAValue
 from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import add, call
-from ..module_pass import Maker, and_op, compare_op, constant_of
+from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
 from .node_calls import (
     Corners,
     NodeCalls,
@@ -115,7 +114,7 @@ class NetCalls:
         if len(set(values)) == 1 or known is not None:
             return make.index(values[known or 0])
         load = ttkernel.ArrayLoadOp.create(
-            operands=[self._table(tuple(values), name), pipe], result_types=[IndexType()]
+            operands=[self._table(tuple(values), name), pipe], result_types=[INDEX]
         )
         return make.value(load, name)
 
@@ -164,7 +163,7 @@ class NetCalls:
         if len(self.pipes) == 1:
             return LocalPipe(self, place, make.index(0), make)
         load = ttkernel.ArrayLoadOp.create(
-            operands=[self._places[role], place], result_types=[IndexType()]
+            operands=[self._places[role], place], result_types=[INDEX]
         )
         return LocalPipe(self, place, make.value(load, f"{self.name}_pipe"), make)
 
@@ -240,7 +239,7 @@ class NetCalls:
             self._counters[role] = self.array(self.start, name, most)
         counter = self._counters[role]
         load = ttkernel.ArrayLoadOp.create(
-            operands=[counter, place], result_types=[IndexType()]
+            operands=[counter, place], result_types=[INDEX]
         )
         number = make.value(load, "number")
         following = add(make, number, make.index(1))
@@ -253,7 +252,7 @@ class NetCalls:
         address = add(make, self.nodes.scratch(), add(make, make.index(first), word), "count")
         pointer = self.nodes.word(make, address)
         call(make, "noc_semaphore_wait_min", pointer, make.index(0))
-        number = value_call(make, ttkernel.READ_WORD, address, type=IndexType(), hint="number")
+        number = value_call(make, ttkernel.READ_WORD, address, type=INDEX, hint="number")
         call(make, "noc_semaphore_set", pointer, add(make, number, make.index(1)))
         return number
 
@@ -380,7 +379,7 @@ class NetCalls:
     ) -> SSAValue:
         """Where a receiver's block is, relative to the scratch memory."""
         entry = self.table_entry(make, pipe, slot, receiver)
-        return value_call(make, ttkernel.READ_WORD, entry, type=IndexType(), hint="block")
+        return value_call(make, ttkernel.READ_WORD, entry, type=INDEX, hint="block")
 
     def unicast(
         self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int

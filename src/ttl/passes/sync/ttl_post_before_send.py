@@ -1,7 +1,7 @@
 """ttl-post-before-send: posts that follow a send are made before it.
 
 A send waits for the posts of its receivers where it stands, while the program may go on until it
-waits for the send. So a send that is not waited for at once goes behind the posts that follow it,
+waits for the send. So a send that is not waited for at once goes after the posts that follow it,
 up to the first operation that may wait for something: two nodes that both send, then post, then
 wait for both do not wait for each other.
 """
