@@ -67,16 +67,19 @@ class HeldBlocks:
     # Walking --------------------------------------------------------------------------------------
 
     def _steps_of(self, block: Block) -> list[Operation]:
-        """What acquires, releases or uses blocks: of loops over tiles nothing does."""
+        """What acquires, releases or uses blocks; a use in a loop over tiles without the loop."""
         if block not in self._steps:
-            self._steps[block] = [op for op in block.ops if self._matters(op)]
+            self._steps[block] = [step for op in block.ops for step in self._steps_in(op)]
         return self._steps[block]
 
-    def _matters(self, op: Operation) -> bool:
-        if op.regions:
-            return any(self._steps_of(block) for region in op.regions for block in region.blocks)
-        uses = any(isinstance(value.owner, ttl.AcquireOp) for value in op.operands)
-        return uses or isinstance(op, _STEPS)
+    def _steps_in(self, op: Operation) -> list[Operation]:
+        if not op.regions:
+            uses = any(isinstance(value.owner, ttl.AcquireOp) for value in op.operands)
+            return [op] if uses or isinstance(op, _CHANGES) else []
+        bodies = [block for region in op.regions for block in region.blocks]
+        inner = [step for body in bodies for step in self._steps_of(body)]
+        changes = any(step.regions or isinstance(step, _CHANGES) for step in inner)
+        return [op] if inner and (changes or isinstance(op, scf.IfOp)) else inner
 
     def _block(self, block: Block, paths: list[_Path]) -> list[_Path]:
         for op in self._steps_of(block):
@@ -189,7 +192,7 @@ class HeldBlocks:
             )
 
 
-_STEPS = (ttl.AcquireOp, ttl.CanAcquireOp, ttl.HandOverOp, ttl.ReleaseOp)
+_CHANGES = (ttl.AcquireOp, ttl.CanAcquireOp, ttl.HandOverOp, ttl.ReleaseOp)
 
 
 def end_of(block: SSAValue) -> End:

@@ -71,6 +71,8 @@ def convert_kernel(converter: KernelConverter) -> None:
 
 def _complete_signals(kernel: func.FuncOp) -> None:
     """Nothing is under way when a kernel ends: the next launch sets the words anew."""
+    if thread_of(kernel) == "compute":
+        return
     make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
     names = {op.name for op in walk(kernel)}
     if names & {"ttkernel.noc_inline_dw_write", *_MULTICASTS}:
