@@ -23,6 +23,8 @@ COMPILER_VERSION := 1.1.1
 COMPILER_VENV := .venv-compiler
 # pyttl as a wheel, its hot path compiled: what a user gets.
 BENCH_VENV := .venv-bench
+# On the Python of the public compiler if there is one: compile times are compared on the same.
+BENCH_PYTHON = $(shell (cd tests && $(PYTHON) -m interpreters) 2>/dev/null || echo $(PYTHON))
 COMPILED_VENV := .venv-compiled
 WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py')
 COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
@@ -119,7 +121,7 @@ $(VENV)/.test: $(VENV)/.dev
 
 $(BENCH_VENV)/.ready: $(WHEEL_SOURCES)
 	rm -rf $(BENCH_VENV)
-	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_PYTHON) -m venv $(BENCH_VENV)
 	$(call PIP_INSTALL,$(BENCH_VENV)) .
 	@touch $@
 

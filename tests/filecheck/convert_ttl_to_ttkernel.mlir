@@ -69,8 +69,10 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: [[EIGHT:%[0-9]+]] = arith.constant 8 : index
 // CHECK-NEXT: [[ROWS:%[0-9]+]] = arith.muli %row, [[EIGHT]]
 // CHECK-NEXT: %first_page = arith.addi [[ROWS]], %column
-// CHECK:      affine.for %tile_column = 0 to 2 {
-// CHECK:      affine_map<(d0) -> ((d0 * 2048))> (%tile_column)
+// CHECK:      [[COLUMNS:%[0-9]+]] = arith.constant 2 : index
+// CHECK:      scf.for %tile_column = {{%[0-9]+}} to [[COLUMNS]] step
+// CHECK:      [[BYTES:%[0-9]+]] = arith.constant 2048 : index
+// CHECK-NEXT: arith.muli %tile_column, [[BYTES]] : index
 // CHECK:      %page = arith.addi %first_page, %tile_column
 // CHECK:      "ttkernel.noc_async_read_page"(%page, %z, %address)
 // One barrier for two waits in a row.

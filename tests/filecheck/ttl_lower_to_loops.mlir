@@ -52,15 +52,20 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      func.func @elementwise
 // CHECK:      "ttl.tile_regs"() <{step = "acquire"}>
 // One loop over the tiles for each operation.
-// CHECK-NEXT: affine.for %tile = 0 to 2 {
+// CHECK-NEXT: [[ZERO:%[0-9]+]] = arith.constant 0 : index
+// CHECK-NEXT: [[TWO:%[0-9]+]] = arith.constant 2 : index
+// CHECK-NEXT: [[ONE:%[0-9]+]] = arith.constant 1 : index
+// CHECK-NEXT: scf.for %tile = [[ZERO]] to [[TWO]] step [[ONE]] {
 // The constant is rounded to the format of the registers: the chip would truncate it.
 // CHECK-NEXT: "ttl.tile_call"(%tile) <{action = "fill", value = 0.30078125 : f32, operandSegmentSizes = array<i32: 0, 0, 1, 0>}>
 // CHECK-NEXT: }
-// CHECK-NEXT: affine.for [[T:%tile[_0-9]*]] = 0 to 2 {
-// CHECK-NEXT: [[D:%dst[_0-9]*]] = affine.apply affine_map<(d0) -> ((d0 + 2))> ([[T]])
+// CHECK:      scf.for [[T:%tile[_0-9]*]] =
+// CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 2 : index
+// CHECK-NEXT: [[D:%dst[_0-9]*]] = arith.addi [[T]], [[FIRST]] : index
 // CHECK-NEXT: "ttl.tile_call"(%a, [[T]], [[D]]) <{action = "copy",
-// CHECK:      affine.for [[U:%tile[_0-9]*]] = 0 to 2 {
-// CHECK-NEXT: [[E:%dst[_0-9]*]] = affine.apply affine_map<(d0) -> ((d0 + 2))> ([[U]])
+// CHECK:      scf.for [[U:%tile[_0-9]*]] =
+// CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 2 : index
+// CHECK-NEXT: [[E:%dst[_0-9]*]] = arith.addi [[U]], [[FIRST]] : index
 // Registers: the two operands, then the result.
 // CHECK-NEXT: "ttl.tile_call"([[U]], [[E]], [[U]]) <{action = "add", operandSegmentSizes = array<i32: 0, 0, 3, 0>}>
 // CHECK:      "ttl.tile_regs"() <{step = "commit"}>
@@ -71,8 +76,10 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 
 // One call for each step along k: tile k of the left row, row k of the right block.
 // CHECK:      func.func @product
-// CHECK:      affine.for %k_tile = 0 to 3 {
-// CHECK-NEXT: %right_tile = affine.apply affine_map<(d0) -> ((d0 * 2))> (%k_tile)
+// CHECK:      [[STEPS:%[0-9]+]] = arith.constant 3 : index
+// CHECK:      scf.for %k_tile = {{%[0-9]+}} to [[STEPS]] step
+// CHECK-NEXT: [[COLUMNS:%[0-9]+]] = arith.constant 2 : index
+// CHECK-NEXT: %right_tile = arith.muli %k_tile, [[COLUMNS]] : index
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 0 : index
 // CHECK-NEXT: "ttl.tile_call"(%l, %r, %k_tile, %right_tile, [[FIRST]]) <{action = "matmul", sizes = [2 : i64, 1 : i64], operandSegmentSizes = array<i32: 2, 2, 1, 0>}>
 

@@ -233,6 +233,179 @@ def multicast_matmul(a, b, y):
             )
             y_copy.wait()
 
+def bias_relu(a, b, c, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    c_dfb = ttl.make_dataflow_buffer_like(c, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(STEPS):
+            with (
+                a_dfb.wait() as a_blk,
+                b_dfb.wait() as b_blk,
+                c_dfb.wait() as c_blk,
+                y_dfb.reserve() as y_blk,
+            ):
+                y_blk.store(ttl.math.relu(a_blk @ b_blk + c_blk))
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk, c_dfb.reserve() as c_blk:
+                a_copy = ttl.copy(a[row : row + BLOCK, 0:BLOCK], a_blk)
+                b_copy = ttl.copy(b[0:BLOCK, 0:BLOCK], b_blk)
+                c_copy = ttl.copy(c[row : row + BLOCK, 0:BLOCK], c_blk)
+                a_copy.wait()
+                b_copy.wait()
+                c_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:BLOCK])
+                y_copy.wait()
+
+
+def activations(a, b, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(STEPS):
+            with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
+                gate = ttl.math.sigmoid(a_blk) * ttl.math.tanh(b_blk)
+                y_blk.store(ttl.math.sqrt(ttl.math.exp(gate)) + ttl.math.abs(a_blk - b_blk))
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk:
+                a_copy = ttl.copy(a[row : row + BLOCK, 0:BLOCK], a_blk)
+                b_copy = ttl.copy(b[row : row + BLOCK, 0:BLOCK], b_blk)
+                a_copy.wait()
+                b_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:BLOCK])
+                y_copy.wait()
+
+
+def two_stages(a, b, y):
+    """What the first stage computes goes through a buffer to the second."""
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
+    inner_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(STEPS):
+            with a_dfb.wait() as a_blk, inner_dfb.reserve() as inner_blk:
+                inner_blk.store(ttl.math.exp(a_blk))
+            with inner_dfb.wait() as inner_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(inner_blk * b_blk + inner_blk)
+
+    @ttl.datamovement()
+    def read():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk:
+                a_copy = ttl.copy(a[row : row + BLOCK, 0:BLOCK], a_blk)
+                b_copy = ttl.copy(b[row : row + BLOCK, 0:BLOCK], b_blk)
+                a_copy.wait()
+                b_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:BLOCK])
+                y_copy.wait()
+
+
+def nested_loops(a, b, y):
+    """Each node has its row and column of blocks, in two loops."""
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(1, 1), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(BLOCK):
+            for _ in range(BLOCK):
+                with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
+                    y_blk.store(a_blk * b_blk)
+
+    @ttl.datamovement()
+    def read():
+        node_column, node_row = ttl.node(dims=2)
+        for i in range(BLOCK):
+            for j in range(BLOCK):
+                row = node_row * BLOCK + i
+                column = node_column * BLOCK + j
+                with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk:
+                    a_copy = ttl.copy(a[row, column], a_blk)
+                    b_copy = ttl.copy(b[row, column], b_blk)
+                    a_copy.wait()
+                    b_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        node_column, node_row = ttl.node(dims=2)
+        for i in range(BLOCK):
+            for j in range(BLOCK):
+                row = node_row * BLOCK + i
+                column = node_column * BLOCK + j
+                with y_dfb.wait() as y_blk:
+                    y_copy = ttl.copy(y_blk, y[row, column])
+                    y_copy.wait()
+
+
+def row_sums(a, b, y):
+    """b holds ones: what the sums are multiplied by."""
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(1, 1), block_count=1)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        with b_dfb.wait() as b_blk:
+            for _ in range(STEPS):
+                with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+                    y_blk.store(ttl.math.reduce_sum(a_blk, b_blk, dims=[1]))
+
+    @ttl.datamovement()
+    def read():
+        with b_dfb.reserve() as b_blk:
+            b_copy = ttl.copy(b[0, 0], b_blk)
+            b_copy.wait()
+        for step in range(STEPS):
+            row = step * BLOCK
+            with a_dfb.reserve() as a_blk:
+                a_copy = ttl.copy(a[row : row + BLOCK, 0:BLOCK], a_blk)
+                a_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for step in range(STEPS):
+            row = step * BLOCK
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[row : row + BLOCK, 0:1])
+                y_copy.wait()
+
 
 KERNELS = {
     "add": (add, 3, 1),
@@ -240,6 +413,11 @@ KERNELS = {
     "matmul": (matmul, 3, 1),
     "broadcasts": (broadcasts, 4, 1),
     "multicast-matmul": (multicast_matmul, 3, GRID),
+    "bias-relu": (bias_relu, 4, 1),
+    "activations": (activations, 3, 1),
+    "two-stages": (two_stages, 3, 1),
+    "row-sums": (row_sums, 3, 1),
+    "nested-loops": (nested_loops, 3, GRID),
 }
 
 

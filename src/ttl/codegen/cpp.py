@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ttl.artifact import Mark
 from ttl.diagnostics import Span
 from ttl.dialects import emitc, ttkernel
+from ttl.dialects.building import walk
 from ttl.dialects.locations import span_of
 
 
@@ -35,7 +36,7 @@ def print_file(file: emitc.FileOp) -> CppFile:
 def _foreign_names(file: emitc.FileOp) -> set[str]:
     """Names that mean something else in the file: functions it calls, text it declares."""
     names = set(ttkernel.RESERVED_NAMES)
-    for op in file.walk():
+    for op in walk(file):
         if isinstance(op, emitc.LiteralOp):
             names.add(op.value.data)
         elif isinstance(op, emitc.CallOpaqueOp):
@@ -156,121 +157,121 @@ def _sign_of(op: Operation) -> str:
     return "?" if isinstance(op, emitc.ConditionalOp) else "unary"
 
 
-def include(self: _Printer, op: emitc.IncludeOp) -> None:
+def include(printer: _Printer, op: emitc.IncludeOp) -> None:
     name = op.include.data
-    self.lines.append(f"#include <{name}>" if op.is_standard_include else f'#include "{name}"')
+    printer.lines.append(f"#include <{name}>" if op.is_standard_include else f'#include "{name}"')
 
 
-def function(self: _Printer, op: emitc.FuncOp) -> None:
-    self.lines += ["", f"void {op.sym_name.data}() {{"]
-    self.depth += 1
-    self.block(op.body.block)
-    self.depth -= 1
-    self.lines.append("}")
+def function(printer: _Printer, op: emitc.FuncOp) -> None:
+    printer.lines += ["", f"void {op.sym_name.data}() {{"]
+    printer.depth += 1
+    printer.block(op.body.block)
+    printer.depth -= 1
+    printer.lines.append("}")
 
 
-def verbatim(self: _Printer, op: emitc.VerbatimOp) -> None:
+def verbatim(printer: _Printer, op: emitc.VerbatimOp) -> None:
     """Text as it is; braces in it open and close a scope."""
     text = op.value.data
     if text == "}":
-        self.close()
+        printer.close()
         return
-    self.line(text, op)
+    printer.line(text, op)
     if text == "{":
-        self.open()
+        printer.open()
 
 
-def literal(self: _Printer, op: emitc.LiteralOp) -> None:
-    self.texts[op.result] = op.value.data
+def literal(printer: _Printer, op: emitc.LiteralOp) -> None:
+    printer.texts[op.result] = op.value.data
 
 
-def expression(self: _Printer, op: emitc.ExpressionOp) -> None:
+def expression(printer: _Printer, op: emitc.ExpressionOp) -> None:
     body = op.body.block
-    self.texts.update(zip(body.args, self.operands(op), strict=True))
+    printer.texts.update(zip(body.args, printer.operands(op), strict=True))
     value = body.last_op.operands[0]  # type: ignore[union-attr]
     if op.do_not_inline is None:
-        self.texts[op.result] = self.formula(value)
+        printer.texts[op.result] = printer.formula(value)
         return
-    self.line(f"{cpp_type(op.result)} {self.name(op.result)} = {self.formula(value)};", op)
+    printer.line(f"{cpp_type(op.result)} {printer.name(op.result)} = {printer.formula(value)};", op)
 
 
-def call(self: _Printer, op: emitc.CallOpaqueOp) -> None:
+def call(printer: _Printer, op: emitc.CallOpaqueOp) -> None:
     template = ""
     if op.template_args is not None:
         template = f"<{', '.join(a.value.data for a in op.template_args)}>"
-    text = f"{op.callee.data}{template}({', '.join(self.operands(op))});"
+    text = f"{op.callee.data}{template}({', '.join(printer.operands(op))});"
     if op.results:
         result = op.results[0]
-        text = f"{cpp_type(result)} {self.name(result)} = {text}"
-    self.line(text, op)
+        text = f"{cpp_type(result)} {printer.name(result)} = {text}"
+    printer.line(text, op)
 
 
-def variable(self: _Printer, op: emitc.VariableOp) -> None:
+def variable(printer: _Printer, op: emitc.VariableOp) -> None:
     """In one line with its first value, if that follows at once."""
-    name = self.name(op.result)
+    name = printer.name(op.result)
     following = op.next_op
     if not isinstance(following, emitc.AssignOp) or following.var is not op.result:
-        self.line(f"{cpp_type(op.result)} {name};", op)
+        printer.line(f"{cpp_type(op.result)} {name};", op)
 
 
-def assign(self: _Printer, op: emitc.AssignOp) -> None:
+def assign(printer: _Printer, op: emitc.AssignOp) -> None:
     previous = op.prev_op
     is_first = isinstance(previous, emitc.VariableOp) and previous.result is op.var
     type = f"{cpp_type(op.var)} " if is_first else ""
-    self.line(f"{type}{self.texts[op.var]} = {self.texts[op.value]};", op)
+    printer.line(f"{type}{printer.texts[op.var]} = {printer.texts[op.value]};", op)
 
 
-def load(self: _Printer, op: emitc.LoadOp) -> None:
-    self.texts[op.result] = self.texts[op.operand]
+def load(printer: _Printer, op: emitc.LoadOp) -> None:
+    printer.texts[op.result] = printer.texts[op.operand]
 
 
-def subscript(self: _Printer, op: emitc.SubscriptOp) -> None:
-    array, index = self.operands(op)
-    self.texts[op.result] = f"{array}[{index}]"
+def subscript(printer: _Printer, op: emitc.SubscriptOp) -> None:
+    array, index = printer.operands(op)
+    printer.texts[op.result] = f"{array}[{index}]"
 
 
-def loop(self: _Printer, op: emitc.ForOp) -> None:
-    lower, upper, step = self.operands(op)
+def loop(printer: _Printer, op: emitc.ForOp) -> None:
+    lower, upper, step = printer.operands(op)
     variable = op.body.block.args[0]
-    outer_names = set(self.names)
-    name = self.name(variable)
-    self.line(
+    outer_names = set(printer.names)
+    name = printer.name(variable)
+    printer.line(
         f"for ({cpp_type(variable)} {name} = {lower}; {name} < {upper}; {name} += {step}) {{", op
     )
-    self.scopes.append(outer_names)
-    self.depth += 1
-    self.block(op.body.block)
-    self.close()
+    printer.scopes.append(outer_names)
+    printer.depth += 1
+    printer.block(op.body.block)
+    printer.close()
 
 
-def branch(self: _Printer, op: emitc.IfOp) -> None:
-    self.line(f"if ({self.texts[op.condition]}) {{", op)
-    self.open()
-    self.block(op.then_region.block)
+def branch(printer: _Printer, op: emitc.IfOp) -> None:
+    printer.line(f"if ({printer.texts[op.condition]}) {{", op)
+    printer.open()
+    printer.block(op.then_region.block)
     if op.else_region.blocks:
-        self.close("} else {")
-        self.open()
-        self.block(op.else_region.block)
-    self.close()
+        printer.close("} else {")
+        printer.open()
+        printer.block(op.else_region.block)
+    printer.close()
 
 
-def while_loop(self: _Printer, op: emitc.WhileOp) -> None:
+def while_loop(printer: _Printer, op: emitc.WhileOp) -> None:
     """The test stands in the head of the loop if it is one expression."""
     test = op.test.block
     assert test.last_op is not None
     value = test.last_op.operands[0]
     is_simple = all(_is_inline(each) for each in test.ops)
     if is_simple:
-        self.block(test)
-        self.line(f"while ({self.texts[value]}) {{", op)
-        self.open()
+        printer.block(test)
+        printer.line(f"while ({printer.texts[value]}) {{", op)
+        printer.open()
     else:
-        self.line("while (true) {", op)
-        self.open()
-        self.block(test)
-        self.lines.append("  " * self.depth + f"if (!({self.texts[value]})) {{ break; }}")
-    self.block(op.body.block)
-    self.close()
+        printer.line("while (true) {", op)
+        printer.open()
+        printer.block(test)
+        printer.lines.append("  " * printer.depth + f"if (!({printer.texts[value]})) {{ break; }}")
+    printer.block(op.body.block)
+    printer.close()
 
 
 def _is_inline(op: Operation) -> bool:
@@ -279,25 +280,25 @@ def _is_inline(op: Operation) -> bool:
     return isinstance(op, (emitc.LiteralOp, emitc.LoadOp, emitc.YieldOp))
 
 
-def loop_end(self: _Printer, op: emitc.YieldOp) -> None:
+def loop_end(printer: _Printer, op: emitc.YieldOp) -> None:
     pass
 
 
-def function_end(self: _Printer, op: emitc.ReturnOp) -> None:
-    self.line("return;", op)
+def function_end(printer: _Printer, op: emitc.ReturnOp) -> None:
+    printer.line("return;", op)
 
 
-def mark(self: _Printer, op: ttkernel.MarkOp) -> None:
+def mark(printer: _Printer, op: ttkernel.MarkOp) -> None:
     """Nothing in the text; it stands before the next line."""
     place, value = str(op.place.value.data), str(op.size.value.data)
     if op.values and op.kind.data in SEMAPHORE_KINDS:
-        value = self.texts[op.values[0]]
+        value = printer.texts[op.values[0]]
     elif op.values:
-        place = self.texts[op.values[0]]
+        place = printer.texts[op.values[0]]
     span = span_of(op.location)
     line = 0 if span is None else span.line
-    next_line = len(self.lines) + 1
-    self.marks.append(Mark(next_line, op.kind.data, op.subject.data, place, value, line))
+    next_line = len(printer.lines) + 1
+    printer.marks.append(Mark(next_line, op.kind.data, op.subject.data, place, value, line))
 
 
 SEMAPHORE_KINDS = ("semaphore_set", "semaphore_inc", "semaphore_wait")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from io import StringIO
 
 from xdsl.context import Context
-from xdsl.dialects.affine import Affine
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
@@ -42,6 +41,8 @@ def _d2m_dialects() -> list[Dialect]:
 
 def make_context() -> Context:
     """A context that reads all our IR; compiling needs none of it."""
+    from xdsl.dialects.affine import Affine
+
     context = Context()
     upstream = (Builtin, Arith, Affine, Func, Scf)
     own = (each for each in own_dialects() if each is not TTCore)  # _d2m_dialects() has more of it

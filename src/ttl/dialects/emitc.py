@@ -13,7 +13,6 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
@@ -29,6 +28,8 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import IsTerminator, NoTerminator
+
+from .building import QuickOperation
 
 
 @irdl_attr_definition
@@ -56,7 +57,7 @@ class OpaqueAttr(ParametrizedAttribute):
 
 
 @irdl_op_definition
-class CallOpaqueOp(IRDLOperation):
+class CallOpaqueOp(QuickOperation):
     """A call of a C++ function."""
 
     name = "emitc.call_opaque"
@@ -71,7 +72,7 @@ class CallOpaqueOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FileOp(IRDLOperation):
+class FileOp(QuickOperation):
     """One C++ file."""
 
     name = "emitc.file"
@@ -81,14 +82,14 @@ class FileOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IncludeOp(IRDLOperation):
+class IncludeOp(QuickOperation):
     name = "emitc.include"
     include = prop_def(StringAttr)
     is_standard_include = opt_prop_def(UnitAttr)
 
 
 @irdl_op_definition
-class FuncOp(IRDLOperation):
+class FuncOp(QuickOperation):
     name = "emitc.func"
     sym_name = prop_def(StringAttr)
     function_type = prop_def(FunctionType)
@@ -96,19 +97,19 @@ class FuncOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(QuickOperation):
     name = "emitc.return"
     traits = traits_def(IsTerminator())
 
 
 @irdl_op_definition
-class VerbatimOp(IRDLOperation):
+class VerbatimOp(QuickOperation):
     name = "emitc.verbatim"
     value = prop_def(StringAttr)
 
 
 @irdl_op_definition
-class LiteralOp(IRDLOperation):
+class LiteralOp(QuickOperation):
     """Text that stands for a value wherever it is used."""
 
     name = "emitc.literal"
@@ -116,18 +117,18 @@ class LiteralOp(IRDLOperation):
     result = result_def()
 
 
-class BinaryOp(IRDLOperation, ABC):
+class BinaryOp(QuickOperation, ABC):
     lhs = operand_def()
     rhs = operand_def()
     result = result_def()
 
 
-class UnaryOp(IRDLOperation, ABC):
+class UnaryOp(QuickOperation, ABC):
     operand = operand_def()
     result = result_def()
 
 
-def _operation(name: str, base: type[IRDLOperation]) -> Any:
+def _operation(name: str, base: type[QuickOperation]) -> Any:
     class_name = "".join(part.capitalize() for part in name.split("_")) + "Op"
     return irdl_op_definition(type(class_name, (base,), {"name": f"emitc.{name}"}))
 
@@ -171,7 +172,7 @@ PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @irdl_op_definition
-class CmpOp(IRDLOperation):
+class CmpOp(QuickOperation):
     name = "emitc.cmp"
     predicate = prop_def(IntegerAttr)
     lhs = operand_def()
@@ -188,7 +189,7 @@ class CmpOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ConditionalOp(IRDLOperation):
+class ConditionalOp(QuickOperation):
     name = "emitc.conditional"
     condition = operand_def()
     true_value = operand_def()
@@ -197,14 +198,14 @@ class ConditionalOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CastOp(IRDLOperation):
+class CastOp(QuickOperation):
     name = "emitc.cast"
     source = operand_def()
     dest = result_def()
 
 
 @irdl_op_definition
-class VariableOp(IRDLOperation):
+class VariableOp(QuickOperation):
     """A variable without a value; the first `emitc.assign` gives it one."""
 
     name = "emitc.variable"
@@ -213,14 +214,14 @@ class VariableOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AssignOp(IRDLOperation):
+class AssignOp(QuickOperation):
     name = "emitc.assign"
     var = operand_def(LValueType)
     value = operand_def()
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(QuickOperation):
     """What a variable holds. Our printer writes its name: nothing assigns to it before a use."""
 
     name = "emitc.load"
@@ -229,7 +230,7 @@ class LoadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SubscriptOp(IRDLOperation):
+class SubscriptOp(QuickOperation):
     """An item of an array that verbatim text declares."""
 
     name = "emitc.subscript"
@@ -239,7 +240,7 @@ class SubscriptOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IfOp(IRDLOperation):
+class IfOp(QuickOperation):
     name = "emitc.if"
     condition = operand_def()
     then_region = region_def("single_block")
@@ -247,8 +248,8 @@ class IfOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WhileOp(IRDLOperation):
-    """Ours: MLIR has loops that test behind the body only. The first region yields the test."""
+class WhileOp(QuickOperation):
+    """Ours: MLIR has loops that test after the body only. The first region yields the test."""
 
     name = "emitc.while"
     test = region_def("single_block")
@@ -256,7 +257,7 @@ class WhileOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ExpressionOp(IRDLOperation):
+class ExpressionOp(QuickOperation):
     """Several operations as one C++ expression; `do_not_inline` gives it a variable."""
 
     name = "emitc.expression"
@@ -267,7 +268,7 @@ class ExpressionOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ForOp(IRDLOperation):
+class ForOp(QuickOperation):
     name = "emitc.for"
     lower = operand_def()
     upper = operand_def()
@@ -276,40 +277,33 @@ class ForOp(IRDLOperation):
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(QuickOperation):
     name = "emitc.yield"
     value = opt_operand_def()
     traits = traits_def(IsTerminator())
 
 
-# Whether they are right depends on their types and properties, and on nothing around them.
-CALLS_AND_VALUES = frozenset(
-    {
-        *(op.name for op in (CallOpaqueOp, LiteralOp, VerbatimOp, CmpOp, ConditionalOp, CastOp)),
-        *(op.name for op in (VariableOp, AssignOp, LoadOp, SubscriptOp)),
-        *SIGNS,
-        *(f"emitc.{name}" for name in UNARY_SIGNS),
-    }
-)
-ENDS = frozenset({ReturnOp.name, YieldOp.name})  # the same, at the end of a block
-
 # C++ keywords that are names in Python.
-_KEYWORDS = re.findall(
-    r"\w+",
-    """
-    alignas alignof and asm auto bool break case catch char class const constexpr
-    continue decltype default delete do double else enum explicit export extern false
-    float for friend goto if inline int long mutable namespace new noexcept not nullptr
-    operator or private protected public register return short signed sizeof static
-    struct switch template this throw true try typedef typeid typename union unsigned
-    using virtual void volatile while xor
-    """,
+_KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        alignas alignof and asm auto bool break case catch char class const constexpr
+        continue decltype default delete do double else enum explicit export extern false
+        float for friend goto if inline int long mutable namespace new noexcept not nullptr
+        operator or private protected public register return short signed sizeof static
+        struct switch template this throw true try typedef typeid typename union unsigned
+        using virtual void volatile while xor
+        """,
+    )
 )
 
 
 def unique_identifier(name: str, taken: Container[str]) -> str:
     """A C++ identifier like the Python name, and not one of `taken`."""
-    identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    identifier = name
+    if not (name.isascii() and name.isidentifier()):
+        identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     if identifier.isupper():  # a macro, perhaps
         identifier += "_v"
     found, number = identifier, 1

@@ -34,7 +34,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -52,6 +51,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import Span
 
+from .building import QuickOperation
 from .locations import span_of
 
 Node = tuple[int, int]
@@ -121,7 +121,7 @@ class PipeType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_op_definition
-class DeclarePipeNetOp(IRDLOperation):
+class DeclarePipeNetOp(QuickOperation):
     """A net; each pipe as the numbers of PipeNodes, a rectangle without the last two."""
 
     name = "ttl.pipe_net"
@@ -208,7 +208,7 @@ def _module_of(op: Operation) -> ModuleOp:
     return parent
 
 
-class NetUserOp(IRDLOperation, ABC):
+class NetUserOp(QuickOperation, ABC):
     """An operation that names a net."""
 
     net = prop_def(SymbolRefAttr)
@@ -264,7 +264,7 @@ class IfDstOp(ForEachPipeOp):
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(QuickOperation):
     """The end of the body of `ttl.if_src` or `ttl.if_dst`."""
 
     name = "ttl.yield"
@@ -302,7 +302,7 @@ class IsActiveOp(RoleOp):
 
 
 @irdl_op_definition
-class PipeValueOp(IRDLOperation):
+class PipeValueOp(QuickOperation):
     """A number that differs between the pipes of a net: one for each, in their order."""
 
     name = "ttl.pipe_value"
@@ -344,7 +344,7 @@ class LocalPipeOp(NetUserOp):
 
 
 @irdl_op_definition
-class DeclareSemaphoreOp(IRDLOperation):
+class DeclareSemaphoreOp(QuickOperation):
     """A value on each node. Its index is set by ttl-assign-pipe-resources."""
 
     name = "ttl.semaphore"
@@ -354,7 +354,7 @@ class DeclareSemaphoreOp(IRDLOperation):
     traits = traits_def(SymbolOpInterface())
 
 
-class SemaphoreOp(IRDLOperation, ABC):
+class SemaphoreOp(QuickOperation, ABC):
     """An operation on a semaphore; which nodes' value it is, is in `place`.
 
     `place` is empty for the node's own, x and y of another node, or the four corners x, y, x, y of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
@@ -58,6 +60,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     element: Attribute = param_def()
 
     @classmethod
+    @lru_cache(maxsize=64)
     def of(cls, dtype: DType, layout: Layout = TILE_LAYOUT) -> TileType:
         size = IntegerAttr(TILE_SIZE if layout is TILE_LAYOUT else 1, i64)
         return cls(size, size, _ELEMENTS[dtype.name])
@@ -101,6 +104,7 @@ def dtype_of_element(element: Attribute) -> DType:
     return _DTYPES[element]
 
 
+@lru_cache(maxsize=1024)
 def tensor_of(shape: Shape, dtype: DType, layout: Layout = TILE_LAYOUT) -> TensorType[TileType]:
     """Tiles of a tensor or of a block, or its elements in row-major layout."""
     return TensorType(TileType.of(dtype, layout), shape)

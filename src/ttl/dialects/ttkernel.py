@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -35,6 +34,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, TILE_OPS, TileCall
+
+from .building import QuickOperation
 
 DATAFLOW = "api/dataflow/dataflow_api.h"
 PROFILER = "api/debug/kernel_profiler.hpp"
@@ -90,7 +91,7 @@ class ArrayType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_op_definition
-class TableOp(IRDLOperation):
+class TableOp(QuickOperation):
     """Integers that do not change."""
 
     name = "ttkernel.table"
@@ -100,7 +101,7 @@ class TableOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ArrayOp(IRDLOperation):
+class ArrayOp(QuickOperation):
     """Integers that start as 0 wherever this stands."""
 
     name = "ttkernel.zeros"
@@ -110,7 +111,7 @@ class ArrayOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ArrayLoadOp(IRDLOperation):
+class ArrayLoadOp(QuickOperation):
     name = "ttkernel.array_load"
     array = operand_def(ArrayType)
     number = operand_def(IndexType)
@@ -118,7 +119,7 @@ class ArrayLoadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ArrayStoreOp(IRDLOperation):
+class ArrayStoreOp(QuickOperation):
     name = "ttkernel.array_store"
     array = operand_def(ArrayType)
     number = operand_def(IndexType)
@@ -126,7 +127,7 @@ class ArrayStoreOp(IRDLOperation):
 
 
 @irdl_op_definition
-class VirtualCoordinateOp(IRDLOperation):
+class VirtualCoordinateOp(QuickOperation):
     """The NoC's coordinate of a column (`x`) or a row (`y`) of nodes."""
 
     name = "ttkernel.virtual_coordinate"
@@ -136,7 +137,7 @@ class VirtualCoordinateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CommonArgOp(IRDLOperation):
+class CommonArgOp(QuickOperation):
     """Common runtime argument `index`."""
 
     name = "ttkernel.get_common_arg"
@@ -145,7 +146,7 @@ class CommonArgOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CompileTimeArgOp(IRDLOperation):
+class CompileTimeArgOp(QuickOperation):
     """The circular buffer whose index is compile-time argument `index`."""
 
     name = "ttkernel.get_compile_time_arg"
@@ -154,7 +155,7 @@ class CompileTimeArgOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RuntimeArgOp(IRDLOperation):
+class RuntimeArgOp(QuickOperation):
     """Runtime argument `index` of this core."""
 
     name = "ttkernel.get_arg"
@@ -163,7 +164,7 @@ class RuntimeArgOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SignpostOp(IRDLOperation):
+class SignpostOp(QuickOperation):
     """The start or the end of a region that the profiler measures."""
 
     name = "ttkernel.signpost"
@@ -172,7 +173,7 @@ class SignpostOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MarkOp(IRDLOperation):
+class MarkOp(QuickOperation):
     """An event of a pipe or a semaphore, for the trace of the executor: the chip's C++ has nothing
     of it. The operand is the value of a semaphore, or the place of a pipe if it is not constant.
     """
@@ -186,7 +187,7 @@ class MarkOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DprintOp(IRDLOperation):
+class DprintOp(QuickOperation):
     """DPRINT on one processor; `literals` are arguments in C++, `%` in them is the buffer."""
 
     name = "ttkernel.dprint"
@@ -197,7 +198,7 @@ class DprintOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TensorAccessorOp(IRDLOperation):
+class TensorAccessorOp(QuickOperation):
     """The accessor of tensor `tensor` of the operation, address in common argument `argument`."""
 
     name = "ttkernel.tensor_accessor"
@@ -206,7 +207,7 @@ class TensorAccessorOp(IRDLOperation):
     result = result_def(AccessorType)
 
 
-class CallOp(IRDLOperation, ABC):
+class CallOp(QuickOperation, ABC):
     """A call; behind the arguments come a float, `value`, and C++ texts, `literals`."""
 
     arguments = var_operand_def()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
@@ -36,7 +37,6 @@ from xdsl.ir import (
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -58,6 +58,7 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.ops import TILE_OPS, BlockOp, Kind, store_type
 from ttl.semantics.types import Shape, row_page_bytes, tile_count
 
+from .building import QuickOperation
 from .node_to_node import OPERATIONS as NODE_TO_NODE_OPERATIONS
 from .node_to_node import DeclarePipeNetOp as DeclarePipeNetOp
 from .node_to_node import DeclareSemaphoreOp as DeclareSemaphoreOp
@@ -95,6 +96,7 @@ class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
     block_count: IntegerAttr = param_def()
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def of(
         cls, shape: Shape, dtype: DType, block_count: int, layout: Layout = TILE_LAYOUT
     ) -> DataflowBufferType:
@@ -149,7 +151,7 @@ class GroupType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_op_definition
-class DeclareBufferOp(IRDLOperation):
+class DeclareBufferOp(QuickOperation):
     """A dataflow buffer of the operation. Its index is set by ttl-finalize-dfb-indices."""
 
     name = "ttl.dataflow_buffer"
@@ -163,7 +165,7 @@ class DeclareBufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BindBufferOp(IRDLOperation):
+class BindBufferOp(QuickOperation):
     """A kernel's handle of a dataflow buffer."""
 
     name = "ttl.bind_dfb"
@@ -174,7 +176,7 @@ class BindBufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RuntimeArgOp(IRDLOperation):
+class RuntimeArgOp(QuickOperation):
     """A number that differs between nodes: runtime argument `index` of the kernel."""
 
     name = "ttl.runtime_arg"
@@ -195,7 +197,7 @@ def _rules() -> Iterator[None]:
 # Blocks -------------------------------------------------------------------------------------------
 
 
-class AcquireOp(IRDLOperation, ABC):
+class AcquireOp(QuickOperation, ABC):
     buffer = operand_def(DataflowBufferType)
     block = result_def(TensorType)
 
@@ -204,7 +206,7 @@ class AcquireOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name} gives a block of its buffer's type")
 
 
-class ReleaseOp(IRDLOperation, ABC):
+class ReleaseOp(QuickOperation, ABC):
     buffer = operand_def(DataflowBufferType)
 
 
@@ -219,7 +221,7 @@ class WaitOp(AcquireOp):
 
 
 @irdl_op_definition
-class CanAcquireOp(IRDLOperation):
+class CanAcquireOp(QuickOperation):
     """Would a reserve, or a wait, of the buffer return at once?"""
 
     name = "ttl.dfb_can_acquire"
@@ -261,7 +263,7 @@ class HandOverOp(ReleaseOp):
 
 
 @irdl_op_definition
-class ScopeEndOp(IRDLOperation):
+class ScopeEndOp(QuickOperation):
     """The end of a `with`: the blocks it acquired, in order. ttl-insert-cb-sync releases them."""
 
     name = "ttl.scope_end"
@@ -269,7 +271,7 @@ class ScopeEndOp(IRDLOperation):
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(QuickOperation):
     """`block.store(value)`, or with `accumulate` `block += value`."""
 
     name = "ttl.store"
@@ -286,7 +288,7 @@ class StoreOp(IRDLOperation):
 
 
 @irdl_op_definition
-class NodeIndexOp(IRDLOperation):
+class NodeIndexOp(QuickOperation):
     """Coordinate `dimension` of the node: 0 is x, 1 is y."""
 
     name = "ttl.node_index"
@@ -295,7 +297,7 @@ class NodeIndexOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TensorSliceOp(IRDLOperation):
+class TensorSliceOp(QuickOperation):
     """The tiles of a tensor that start at `starts`; the result type gives the extent."""
 
     name = "ttl.tensor_slice"
@@ -314,7 +316,7 @@ class TensorSliceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CopyOp(IRDLOperation):
+class CopyOp(QuickOperation):
     """Between a block and a slice of a tensor, another block, or a pipe."""
 
     name = "ttl.copy"
@@ -354,7 +356,7 @@ class CopyOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MulticastOp(IRDLOperation):
+class MulticastOp(QuickOperation):
     """A block to where `destination` is in its buffer, on all nodes of a rectangle: x, y, x, y.
 
     Not on the own node if source and destination are one block. Receivers say by semaphores that
@@ -381,7 +383,7 @@ class MulticastOp(IRDLOperation):
 
 
 @irdl_op_definition
-class NoTransferOp(IRDLOperation):
+class NoTransferOp(QuickOperation):
     """What a variable for a transfer holds before there is one; there is nothing to wait for."""
 
     name = "ttl.no_transfer"
@@ -389,7 +391,7 @@ class NoTransferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TransferPartsOp(IRDLOperation):
+class TransferPartsOp(QuickOperation):
     """A receive as numbers: the place of its pipe among the node's, and which post it is of."""
 
     name = "ttl.transfer_parts"
@@ -399,7 +401,7 @@ class TransferPartsOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TransferOfOp(IRDLOperation):
+class TransferOfOp(QuickOperation):
     """The receive of a net that has these parts; number 0 is none."""
 
     name = "ttl.transfer_of"
@@ -410,13 +412,13 @@ class TransferOfOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WaitTransferOp(IRDLOperation):
+class WaitTransferOp(QuickOperation):
     name = "ttl.wait"
     transfer = operand_def(TransferType)
 
 
 @irdl_op_definition
-class ResumeTransferOp(IRDLOperation):
+class ResumeTransferOp(QuickOperation):
     """Another name for a transfer under way: of the transfers handed over, the next."""
 
     name = "ttl.resume_transfer"
@@ -424,7 +426,7 @@ class ResumeTransferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class HandOverTransferOp(IRDLOperation):
+class HandOverTransferOp(QuickOperation):
     """From here on another name stands for the transfer: see ResumeTransferOp."""
 
     name = "ttl.hand_over_transfer"
@@ -432,13 +434,13 @@ class HandOverTransferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GroupOp(IRDLOperation):
+class GroupOp(QuickOperation):
     name = "ttl.group"
     result = result_def(GroupType)
 
 
 @irdl_op_definition
-class GroupAddOp(IRDLOperation):
+class GroupAddOp(QuickOperation):
     """From here on the group waits for the transfer, and nobody else does."""
 
     name = "ttl.group_add"
@@ -447,13 +449,13 @@ class GroupAddOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GroupWaitOp(IRDLOperation):
+class GroupWaitOp(QuickOperation):
     name = "ttl.group_wait"
     group = operand_def(GroupType)
 
 
 @irdl_op_definition
-class SignpostOp(IRDLOperation):
+class SignpostOp(QuickOperation):
     """The start or the end of a region that the profiler measures."""
 
     name = "ttl.signpost"
@@ -467,7 +469,7 @@ class SignpostOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PrintOp(IRDLOperation):
+class PrintOp(QuickOperation):
     """print(): a format with the scalars, and what `shows` says of one object behind `before`.
 
     The object stands among the values behind the scalars of `before`: a block, a dataflow buffer,
@@ -486,7 +488,7 @@ class PrintOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AssertOp(IRDLOperation):
+class AssertOp(QuickOperation):
     """Where the condition is false the kernel fails: it `error`, as in "raised IndexError"."""
 
     name = "ttl.assert"
@@ -497,7 +499,7 @@ class AssertOp(IRDLOperation):
 # Scalars: what arith has not ----------------------------------------------------------------------
 
 
-class FloatDivisionOp(IRDLOperation, ABC):
+class FloatDivisionOp(QuickOperation, ABC):
     """Division of floats as in Python: the quotient is rounded down."""
 
     lhs = operand_def(Float64Type)
@@ -530,7 +532,7 @@ def _one_number(op: FillOp | TileFillOp) -> None:
 
 
 @irdl_op_definition
-class FillOp(IRDLOperation):
+class FillOp(QuickOperation):
     """A block full of `value`, or of a `number` that is known when the kernel runs."""
 
     name = "ttl.fill"
@@ -542,7 +544,7 @@ class FillOp(IRDLOperation):
         _one_number(self)
 
 
-class BlockMathOp(IRDLOperation, ABC):
+class BlockMathOp(QuickOperation, ABC):
     """An operation of the op table on whole blocks; its numbers are in `parameters`, by name."""
 
     inputs = var_operand_def(TensorType)
@@ -575,7 +577,7 @@ class BlockMathOp(IRDLOperation, ABC):
         return tuple(dim.value.data for dim in given)
 
 
-class TileMathOp(IRDLOperation, ABC):
+class TileMathOp(QuickOperation, ABC):
     """The same on every tile, operands in buffers (tensor) or in registers (!ttl.dst).
 
     `element_type` is that of integer operands.
@@ -592,7 +594,7 @@ class TileMathOp(IRDLOperation, ABC):
         return not any(isinstance(value.type, DstType) for value in self.inputs[:2])
 
 
-def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> Any:
+def _math_class(base: type[QuickOperation], prefix: str, op: BlockOp) -> Any:
     name = f"{base.__name__.removesuffix('Op')}_{op.name}"
     made: Any = irdl_op_definition(type(name, (base,), {"name": f"ttl.{prefix}{op.name}"}))
     made.ENTRY = op
@@ -602,7 +604,7 @@ def _math_class(base: type[IRDLOperation], prefix: str, op: BlockOp) -> Any:
 class _MathClasses(dict[str, Any]):
     """The operation classes by name in the op table, each made when it is first needed."""
 
-    def __init__(self, base: type[IRDLOperation], prefix: str):
+    def __init__(self, base: type[QuickOperation], prefix: str):
         self.base, self.prefix = base, prefix
 
     def __missing__(self, name: str) -> Any:
@@ -618,7 +620,7 @@ TILE_MATH = _MathClasses(TileMathOp, "tile_")
 
 
 @irdl_op_definition
-class TileFillOp(IRDLOperation):
+class TileFillOp(QuickOperation):
     name = "ttl.tile_fill"
     number = opt_operand_def()
     value = opt_prop_def(FloatAttr)
@@ -629,7 +631,7 @@ class TileFillOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileCopyOp(IRDLOperation):
+class TileCopyOp(QuickOperation):
     """Buffer to registers."""
 
     name = "ttl.tile_copy"
@@ -638,7 +640,7 @@ class TileCopyOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileDuplicateOp(IRDLOperation):
+class TileDuplicateOp(QuickOperation):
     """Registers to other registers: of a value that is needed again after a change in place."""
 
     name = "ttl.tile_duplicate"
@@ -647,7 +649,7 @@ class TileDuplicateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileStoreOp(IRDLOperation):
+class TileStoreOp(QuickOperation):
     """Registers to a reserved block; with `accumulate` the packer adds to what is there."""
 
     name = "ttl.tile_store"
@@ -657,7 +659,7 @@ class TileStoreOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ComputeOp(IRDLOperation):
+class ComputeOp(QuickOperation):
     """A DST section: what happens between acquiring and releasing the registers."""
 
     name = "ttl.compute"
@@ -669,7 +671,7 @@ class ComputeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SectionOp(IRDLOperation):
+class SectionOp(QuickOperation):
     """A step of the DST protocol: acquire, commit, wait or release."""
 
     name = "ttl.tile_regs"
@@ -677,7 +679,7 @@ class SectionOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TileCallOp(IRDLOperation):
+class TileCallOp(QuickOperation):
     """One tile operation on one tile.
 
     `action` is a tile operation of this dialect without its prefix; `buffers` are read or written
@@ -739,7 +741,7 @@ def is_block_value(type: Attribute) -> bool:
     return isinstance(type, TensorType) and isinstance(type.element_type, TileType)
 
 
-_OPERATIONS: list[type[IRDLOperation]] = [
+_OPERATIONS: list[type[QuickOperation]] = [
     DeclareBufferOp,
     BindBufferOp,
     RuntimeArgOp,

@@ -2,56 +2,89 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, ErasedSSAValue, Operation
+from xdsl.ir import Block, Operation
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import VerifyException
 
-from .emitc import CALLS_AND_VALUES, ENDS
+from .ttkernel import MarkOp
 
 Key = tuple[Any, ...]
 
 
 def verify_module(module: ModuleOp) -> None:
-    """As `module.verify()`, but of calls and values that are alike it looks at one only.
+    """As `module.verify()`, and that values are made before they are used.
 
-    What these may be says their definition, which knows nothing but types and properties.
+    Definitions of emitc look at the classes of types and properties only: of operations that are
+    alike in these it looks at one.
     """
-    _verify(module, set())
+    _Check().module(module)
 
 
-def _verify(op: Operation, known: set[Key]) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            if block.parent is not region:
-                raise ValueError("a block has another parent than the region it is in")
-            _verify_block(block, known)
-    op.verify(verify_nested_ops=False)
+@cache
+def _known() -> set[Key]:
+    """What operations were like that are right; as many as there are forms of calls."""
+    return set()
 
 
-def _verify_block(block: Block, known: set[Key]) -> None:
-    last = block.last_op
-    if last is None:
-        block.verify()
-    for op in block.ops:
-        if op.parent is not block:
-            raise ValueError("an operation has another parent than the block it is in")
-        if op.name not in (ENDS if op is last else CALLS_AND_VALUES):
-            _verify(op, known)
-            continue
-        key = _key(op)
-        if key not in known or any(isinstance(each, ErasedSSAValue) for each in op.operands):
-            _verify(op, known)
-            known.add(key)
+class _Check:
+    """`visible` are the values that an operation may use, by identity."""
+
+    def __init__(self) -> None:
+        self.known = _known()
+        self.visible: set[int] = set()
+
+    def module(self, module: ModuleOp) -> None:
+        (block,) = module.body.blocks
+        self.block(block, module)
+        for trait in module.traits:
+            if not isinstance(trait, IsolatedFromAbove):  # what is visible is all made inside
+                trait.verify(module)
+
+    def block(self, block: Block, parent: Operation) -> None:
+        if block.last_op is None:
+            block.verify()
+        inside = [id(argument) for argument in block.args]
+        self.visible.update(inside)
+        for op in block.ops:
+            if op.parent is not block:
+                raise ValueError("an operation has another parent than the block it is in")
+            self.operation(op, parent)
+            results = [id(result) for result in op.results]
+            self.visible.update(results)
+            inside += results
+        self.visible.difference_update(inside)
+
+    def operation(self, op: Operation, parent: Operation) -> None:
+        if not self.visible.issuperset(map(id, op._operands)):
+            raise VerifyException(f"{op.name} uses a value that is not made before it")
+        if isinstance(op, ModuleOp):
+            self.module(op)
+            return
+        for region in op.regions:
+            for block in region.blocks:
+                if block.parent is not region:
+                    raise ValueError("a block has another parent than the region it is in")
+                self.block(block, op)
+        if not op.name.startswith("emitc.") and type(op) is not MarkOp:
+            op.verify(verify_nested_ops=False)
+        elif (key := _key(op, parent)) not in self.known:
+            op.verify(verify_nested_ops=False)
+            self.known.add(key)
 
 
-def _key(op: Operation) -> Key:
+def _key(op: Operation, parent: Operation) -> Key:
+    """All that a definition looks at; the last two say whether it must end its block."""
     return (
         type(op),
-        tuple([operand.type for operand in op.operands]),
-        tuple([result.type for result in op.results]),
-        tuple(op.properties.items()),
-        tuple(op.attributes.items()),
-        len(op.regions),
-        len(op.successors),
+        tuple([type(operand.type) for operand in op._operands]),
+        tuple([type(result.type) for result in op.results]),
+        tuple([(name, type(value)) for name, value in op.properties.items()]),
+        tuple([len(region.blocks) for region in op.regions]) if op.regions else (),
+        len(op._successors),
+        op.next_op is None,
+        type(parent),
     )

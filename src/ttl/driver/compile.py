@@ -6,6 +6,8 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -77,6 +79,7 @@ def compiling() -> Iterator[None]:
 def _compile(
     program: Program, target: Target, config: Config, report: Report | None
 ) -> CompiledOperation:
+    _load()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
@@ -92,6 +95,21 @@ def _compile(
     verify_module(module)
     _write_module(module, config.final_mlir)
     return assemble(program.operation.__name__, module, operands_of(program))
+
+
+@cache
+def _load() -> None:
+    """Import the compiler, and count it among what is old: it is never garbage, and the next look
+    for some need not go through it.
+    """
+    from ttl.passes import PIPELINE, find_pass
+
+    for module in ("ttl.codegen", "ttl.frontend"):
+        import_module(module)
+    for name in PIPELINE:
+        find_pass(name)
+    gc.freeze()
+    gc.unfreeze()
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:

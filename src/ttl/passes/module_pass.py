@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, func, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
     ArrayAttr,
     FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import CompileError, Label, RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.building import create, place
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.target import Target, load
 
@@ -141,8 +140,7 @@ def constant_of(value: SSAValue) -> int | None:
 
 def _is_zero(value: SSAValue) -> bool:
     """The variable of a loop that was left out because it runs once."""
-    owner = value.owner
-    return isinstance(owner, arith.ConstantOp) and owner.value == IntegerAttr(0, IndexType())
+    return constant_of(value) == 0 and isinstance(value.type, IndexType)
 
 
 def integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:
@@ -164,20 +162,34 @@ def _index_attribute(number: int) -> IntegerAttr:
     return IntegerAttr(number, INDEX)
 
 
+def index_constant(number: int) -> Operation:
+    return create(arith.ConstantOp, (), (INDEX,), {"value": _index_attribute(number)})
+
+
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
     """A sum, difference or product, without the checks that its constructor makes."""
-    return kind.create(
-        operands=[left, right],
-        properties={"overflowFlags": MAY_OVERFLOW},
-        result_types=[left.type],
-    )
+    return create(kind, (left, right), (left.type,), {"overflowFlags": MAY_OVERFLOW})
+
+
+def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
+    """The sign as arith spells it: eq, slt and so on."""
+    return create(arith.CmpiOp, (left, right), (i1,), {"predicate": _predicate(sign)})
+
+
+@cache
+def _predicate(sign: str) -> IntegerAttr:
+    return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(sign), i64)
+
+
+def and_op(left: SSAValue, right: SSAValue) -> Operation:
+    return create(arith.AndIOp, (left, right), (left.type,))
 
 
 class Maker:
     """Inserts operations at a point, all with the location of the operation they stand for."""
 
     def __init__(self, point: InsertPoint, origin: Operation):
-        self.builder = Builder(point)
+        self.block, self.next = point.block, point.insert_before
         self.origin = origin
 
     @classmethod
@@ -186,26 +198,25 @@ class Maker:
 
     @classmethod
     def at_end(cls, block: Block, origin: Operation) -> Maker:
-        return cls(InsertPoint.at_end(block), origin)
+        return cls(InsertPoint(block), origin)
 
     def add(self, op: Operation) -> Operation:
         op.location = self.origin.location
-        return self.builder.insert(op)
+        place(op, self.block, self.next)
+        return op
 
     def add_as_it_is(self, op: Operation) -> None:
         """It keeps its own location."""
-        self.builder.insert(op)
+        place(op, self.block, self.next)
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
         result = self.add(op).results[0]
-        result.name_hint = hint
+        if hint is not None:
+            result.name_hint = hint
         return result
 
     def index(self, number: int) -> SSAValue:
-        constant = arith.ConstantOp.create(
-            properties={"value": _index_attribute(number)}, result_types=[INDEX]
-        )
-        return self.value(constant)
+        return self.add(index_constant(number)).results[0]
 
     def affine(
         self,
@@ -213,47 +224,35 @@ class Maker:
         constant: int = 0,
         hint: str | None = None,
     ) -> SSAValue:
-        """The sum of loop variables times factors, and a constant."""
+        """The sum of loop variables times factors, and a constant; only the sum has the name."""
         terms = [(variable, factor) for variable, factor in terms if not _is_zero(variable)]
         if not terms:
             return self.index(constant)
         if not constant and [factor for _, factor in terms] == [1]:
             return terms[0][0]
-        if len(terms) > 1:
-            return self._sum(terms, constant, hint)
-        expression = AffineExpr.constant(constant)
-        for position, (_, factor) in enumerate(terms):
-            expression = AffineExpr.dimension(position) * factor + expression
-        map = AffineMapAttr(AffineMap(len(terms), 0, (expression.simplify(len(terms), 0),)))
-        return self.value(affine.ApplyOp([variable for variable, _ in terms], map), hint)
-
-    def _sum(
-        self, terms: Sequence[tuple[SSAValue, int]], constant: int, hint: str | None
-    ) -> SSAValue:
-        """Of several variables: as arithmetic at once, so that only the result has the name."""
-        parts = [
-            variable
-            if factor == 1
-            else self.value(integer_op(arith.MuliOp, variable, self.index(factor)))
-            for variable, factor in terms
-        ]
-        total = parts[0]
-        for part in [*parts[1:], *([self.index(constant)] if constant else [])]:
+        total, *others = [self._product(variable, factor) for variable, factor in terms]
+        for part in [*others, *([self.index(constant)] if constant else [])]:
             total = self.value(integer_op(arith.AddiOp, total, part))
         total.name_hint = hint
         return total
+
+    def _product(self, variable: SSAValue, factor: int) -> SSAValue:
+        if factor == 1:
+            return variable
+        return self.value(integer_op(arith.MuliOp, variable, self.index(factor)))
 
     def loop(self, count: int, name: str, body: Callable[[Maker, SSAValue], None]) -> None:
         """`body` for each of 0..count-1; without a loop if it is one."""
         if count == 1:
             body(self, self.index(0))
             return
-        block = Block(arg_types=[IndexType()])
+        block = Block(arg_types=[INDEX])
         block.args[0].name_hint = name
         inner = Maker.at_end(block, self.origin)
         body(inner, block.args[0])
-        inner.add(affine.YieldOp.get())
-        self.add(affine.ForOp.from_region([], [], [], [], 0, count, Region(block)))
+        inner.add(create(scf.YieldOp))
+        bounds = [self.index(number) for number in (0, count, 1)]
+        self.add(create(scf.ForOp, bounds, regions=[Region(block)]))
 
     def for_each(
         self,
@@ -267,12 +266,11 @@ class Maker:
 
         The body gives what it carries on; returned is what is carried in the end.
         """
-        block = Block(arg_types=[INDEX, *(value.type for value in starts)])
+        types = [value.type for value in starts]
+        block = Block(arg_types=[INDEX, *types])
         block.args[0].name_hint = name
         inner = Maker.at_end(block, self.origin)
-        ends = body(inner, *block.args)
-        inner.add(scf.YieldOp(*(ends or ())))
-        lower = self.index(first)
+        inner.add(create(scf.YieldOp, list(body(inner, *block.args) or ())))
         upper = self.index(last) if isinstance(last, int) else last
-        op = scf.ForOp(lower, upper, self.index(1), list(starts), Region(block))
-        return list(self.add(op).results)
+        operands = [self.index(first), upper, self.index(1), *starts]
+        return list(self.add(create(scf.ForOp, operands, types, regions=[Region(block)])).results)

@@ -16,6 +16,7 @@ from .module_pass import D2M_MARK
 
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
+    "lower-affine": ("xdsl.transforms.lower_affine", "LowerAffinePass"),
 }
 
 # Synchronization the user may leave out.
@@ -44,9 +45,8 @@ COMPUTE = (
 # Calls of the chip's interface, then C++.
 KERNEL = (
     "convert-ttl-to-ttkernel",
-    "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
-    "lower-affine",
-    "cse",  # after lower-affine: it makes the arithmetic that copies of equal shape share
+    "ttkernel-insert-inits",
+    "cse",  # when all calls are there: copies of equal shape share their arithmetic
     "convert-ttkernel-to-emitc",
 )
 

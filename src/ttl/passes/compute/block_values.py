@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
@@ -38,7 +39,7 @@ def name_block_values(kernel: func.FuncOp) -> None:
 def _named_blocks(kernel: func.FuncOp) -> set[SSAValue]:
     """rule NAMED"""
     found: set[SSAValue] = set()
-    for op in kernel.walk():
+    for op in walk(kernel):
         if not isinstance(op, ttl.AcquireOp):
             continue
         stores = [

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import float32
 from ttl.target import Target
@@ -166,7 +167,7 @@ class Placement:
 def copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
     """The buffers of which blocks are read by anything but matrix products."""
     found: set[SSAValue] = set()
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, ttl.AcquireOp):
             for use in op.block.uses:
                 user = use.operation

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.semantics.ops import MATMUL
 from ttl.target import Target
 
@@ -49,7 +50,7 @@ class TtlAssignDst(ModulePass):
         for kernel in kernels(op, "compute"):
             capacity = self.dst_capacity or _capacity(kernel, target)
             buffers = CompilerBuffers(op, kernel)
-            for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
+            for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
                 _assign(section, target.device_api, capacity, buffers)
 
 
@@ -90,7 +91,7 @@ def is_by_place(section: ttl.ComputeOp) -> bool:
     return any(
         isinstance(op, ttl.TileMathOp)
         and (op.ENTRY is MATMUL or is_arranged(op) or is_broadcasting(op))
-        for op in section.walk()
+        for op in walk(section)
     )
 
 
@@ -117,7 +118,7 @@ def best_rectangle(rows: int, columns: int, most: int) -> tuple[int, int]:
 
 def _annotate(section: ttl.ComputeOp, allocation: Allocation, subblock: tuple[int, ...]) -> None:
     section.attributes[SUBBLOCK] = integers(subblock)
-    for op in section.walk():
+    for op in walk(section):
         slots = [allocation.slot[v] for v in op.results if v in allocation.slot]
         if slots:
             op.attributes[DST_SLOT] = integers(slots)

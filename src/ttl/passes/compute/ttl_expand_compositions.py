@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
 from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
@@ -59,7 +60,7 @@ class TtlExpandCompositions(ModulePass):
             decide_fp32(kernel)
             _check_float16(kernel)
             is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
-            for inner in list(kernel.walk()):
+            for inner in list(walk(kernel)):
                 if isinstance(inner, ttl.BlockMathOp):
                     _check_width(kernel, inner)
                     _check_fidelity(kernel, inner)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
 from ..buffer_ends import buffer_name_of
 from ..kernel.row_copies import rows_of
@@ -36,7 +37,7 @@ class TtlFinalizeDfbIndices(ModulePass):
         for declaration in declarations:
             if declaration.sym_name.data in roomy:
                 declaration.properties["row_room"] = UnitAttr()
-        for bind in op.walk():
+        for bind in walk(op):
             if isinstance(bind, ttl.BindBufferOp):
                 name = bind.buffer.root_reference.data
                 bind.properties["index"] = indices[name]
@@ -52,7 +53,7 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
     found: set[str] = set()
     alike: dict[Hashable, set[str]] = {}  # buffers by what connects their blocks
     for kernel in kernels(module):
-        for op in kernel.walk():
+        for op in walk(kernel):
             if not isinstance(op, ttl.CopyOp):
                 continue
             buffers = {
@@ -89,7 +90,7 @@ def _share_compiler_buffers(module: ModuleOp) -> None:
     if len(declarations) < 2:
         return
     for kernel in kernels(module, "compute"):
-        position = {op: number for number, op in enumerate(kernel.walk())}
+        position = {op: number for number, op in enumerate(walk(kernel))}
         binds = [
             op
             for op in kernel.body.block.ops

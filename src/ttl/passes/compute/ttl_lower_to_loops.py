@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -16,18 +17,21 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
     f32,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
@@ -56,14 +60,14 @@ class TtlLowerToLoops(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op, "compute"):
             _round_fills(kernel)
-            for section in [o for o in kernel.walk() if isinstance(o, ttl.ComputeOp)]:
+            for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
                 _lower_section(section)
 
 
 def _round_fills(kernel: func.FuncOp) -> None:
     """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
     dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
-    for op in kernel.walk():
+    for op in walk(kernel):
         if not isinstance(op, ttl.TileFillOp) or element_type_of(op) is not None:
             continue
         if op.value is not None:
@@ -475,6 +479,12 @@ def call(
     if sizes:
         properties["sizes"] = integers(sizes)
     places = [tile for tile in tiles if tile is not None]
-    operands = [buffers, places, registers, [number] if number is not None else []]
-    op = ttl.TileCallOp.build(operands=operands, properties=properties)
-    return make.add(op)
+    groups = [buffers, places, registers, [number] if number is not None else []]
+    properties["operandSegmentSizes"] = _group_sizes(tuple(map(len, groups)))
+    operands = [value for group in groups for value in group]
+    return make.add(ttl.TileCallOp.create(operands=operands, properties=properties))
+
+
+@lru_cache(maxsize=64)
+def _group_sizes(sizes: tuple[int, ...]) -> Attribute:
+    return DenseArrayBase.from_list(i32, sizes)

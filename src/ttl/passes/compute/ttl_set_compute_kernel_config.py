@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import needs_fp32_dest
@@ -53,14 +54,14 @@ def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
     """How wide the registers are: sections are formed for that width."""
     fp32 = needs_fp32_dest(
         _explicit(option, kernel, FP32),
-        any(_is_matmul(o) for o in kernel.walk()),
+        any(_is_matmul(o) for o in walk(kernel)),
         (*buffer_dtypes(kernel), *_cast_integers(kernel)),
     )
     kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
 
 
 def _cast_integers(kernel: func.FuncOp) -> Iterator[DType]:
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, ttl.BlockMathOp) and op.ENTRY.name == "typecast":
             dtype = block_type(op.result.type).dtype
             if dtype is not None and not dtype.is_float:
@@ -82,7 +83,7 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
     target = target_of(module)
     sizes = [
         allocate(o, target.device_api).size * prod(section_shape(o))
-        for o in kernel.walk()
+        for o in walk(kernel)
         if isinstance(o, ttl.ComputeOp) and is_whole(o)
     ]
     return max(sizes, default=0) > target.dst_capacity(fp32=fp32, full_sync=False)
@@ -94,7 +95,7 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
         return
     copied: set[str] = set()
     multiplied: set[str] = set()
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, ttl.TileCopyOp):
             copied.add(buffer_name_of(op.source))
         elif isinstance(op, ttl.TileMathOp):

@@ -120,7 +120,7 @@ def _take(kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAV
                          "reserve() and pop() the output in the same body")  # fmt: skip
     if is_wait:
         kernel.push.detach()
-        make.builder.insert(kernel.push)
+        make.add_as_it_is(kernel.push)
         kernel.push = None
     return kernel.held
 

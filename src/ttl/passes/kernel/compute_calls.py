@@ -31,7 +31,7 @@ from ..module_pass import Maker
 from .kernel_calls import KernelConverter, call, rounded_to_bfloat16
 
 
-def section_step(self: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
+def section_step(converter: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
     step = op.step.data
     if step == "unmask":
         call(make, "reduce_uninit")
@@ -39,9 +39,9 @@ def section_step(self: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
         call(make, f"tile_regs_{step}")
 
 
-def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
-    buffers = [self.buffer_of(block) for block in op.buffers]
-    tiles = [self.tile_of(op, *pair, make) for pair in zip(op.buffers, op.tiles, strict=True)]
+def tile_call(converter: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
+    buffers = [converter.buffer_of(block) for block in op.buffers]
+    tiles = [converter.tile_of(op, *pair, make) for pair in zip(op.buffers, op.tiles, strict=True)]
     registers = list(op.registers)
     action = op.action.data
     if action == "store":
@@ -51,56 +51,56 @@ def tile_call(self: KernelConverter, op: ttl.TileCallOp, make: Maker) -> None:
     elif action == "copy":
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":
-        _fill(self, op, registers[0], make)
+        _fill(converter, op, registers[0], make)
     elif action == "duplicate":
-        call(make, f"{DUPLICATE.call}<DataFormat::{_format(self, op)}>", *registers)
+        call(make, f"{DUPLICATE.call}<DataFormat::{_format(converter, op)}>", *registers)
     elif action == "matmul" and op.sizes is None:
-        by_tile = MATMUL.tile[self.api].by_tile
+        by_tile = MATMUL.tile[converter.api].by_tile
         assert by_tile is not None
         call(make, by_tile.call, *buffers, *tiles, registers[0])
     elif action == "matmul":
         sizes = [make.index(size) for size in _matmul_sizes(op)]
-        form = _form(self, action, from_buffers=True)
+        form = _form(converter, action, from_buffers=True)
         call(make, form.call, *buffers, *tiles, registers[0], make.index(0), *sizes)
-    elif (arranged := _arranged_form(self, op)) is not None:
+    elif (arranged := _arranged_form(converter, op)) is not None:
         call(make, arranged.call, *buffers, *tiles, registers[-1])
     elif len(buffers) == 2:
-        form = _form(self, action, from_buffers=True)
+        form = _form(converter, action, from_buffers=True)
         call(make, form.call, *buffers, *tiles, registers[-1])
     elif buffers:
-        forms = BLOCK_OPS[action].tile[self.api]
+        forms = BLOCK_OPS[action].tile[converter.api]
         reuse = forms.left_in_dst if op.left_in_dst is not None else forms.right_in_dst
         assert reuse is not None
         call(make, reuse.call, buffers[0], tiles[0], registers[-1])
     else:
         used = registers if TILE_OPS[action].operands > 1 else registers[:1]
-        _call_in_dst(self, _form_in_dst(self, op), used, op, make)
+        _call_in_dst(converter, _form_in_dst(converter, op), used, op, make)
 
 
 def _call_in_dst(
-    self: KernelConverter,
+    converter: KernelConverter,
     form: TileCall,
     registers: list[SSAValue],
     op: ttl.TileCallOp,
     make: Maker,
 ) -> None:
-    made = call(make, _spelled(self, form, op), *registers)
+    new = call(make, _spelled(converter, form, op), *registers)
     if form.arguments is not None:
-        literals = form.arguments(**_parameters(self, op))
-        made.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+        literals = form.arguments(**_parameters(converter, op))
+        new.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
     if form.then is not None:
-        following = call(make, _spelled(self, form.then, op), registers[-1])
+        following = call(make, _spelled(converter, form.then, op), registers[-1])
         literals = form.then.arguments() if form.then.arguments else ()
         following.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
 
 
 def _fill(
-    self: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker
+    converter: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker
 ) -> None:
     number = op.number
     if number is not None:
-        form = FILL.call if op.element_type is None else _spelled(self, FILL_WHOLE, op)
-        if op.element_type is None and _dst_format(self) != "Float32":
+        form = FILL.call if op.element_type is None else _spelled(converter, FILL_WHOLE, op)
+        if op.element_type is None and _dst_format(converter) != "Float32":
             number = rounded_to_bfloat16(make, number)  # the chip would cut it off
         call(make, form, register, number)
         return
@@ -108,38 +108,38 @@ def _fill(
     if op.element_type is None:
         call(make, FILL.call, register).properties["value"] = op.value
         return
-    made = call(make, _spelled(self, FILL_WHOLE, op), register)
+    new = call(make, _spelled(converter, FILL_WHOLE, op), register)
     literals = all_words(value=op.value.value.data)
-    made.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    new.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
 
 
-def _spelled(self: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
+def _spelled(converter: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
     if "{format}" not in form.call:
         return form.call
-    return form.call.replace("{format}", _format(self, op))
+    return form.call.replace("{format}", _format(converter, op))
 
 
-def _format(self: KernelConverter, op: ttl.TileCallOp) -> str:
+def _format(converter: KernelConverter, op: ttl.TileCallOp) -> str:
     """Of the operand in a register."""
     if op.element_type is None:
-        return _dst_format(self)
+        return _dst_format(converter)
     return REGISTER_FORMATS[op.element_type.data]
 
 
-def _form_in_dst(self: KernelConverter, op: ttl.TileCallOp) -> TileCall:
-    forms: TileForms | None = TILE_OPS[op.action.data].tile[self.api]
+def _form_in_dst(converter: KernelConverter, op: ttl.TileCallOp) -> TileCall:
+    forms: TileForms | None = TILE_OPS[op.action.data].tile[converter.api]
     if forms is not None and op.element_type is not None:
         forms = forms.of(DTYPES[op.element_type.data])
     assert forms is not None and forms.in_dst is not None
     return forms.in_dst
 
 
-def _parameters(self: KernelConverter, op: ttl.TileCallOp) -> dict[str, float]:
+def _parameters(converter: KernelConverter, op: ttl.TileCallOp) -> dict[str, float]:
     """Of an exact operation numbers are rounded to the format of the registers, which changes
     nothing of its results: the chip would cut the numbers off."""
     found: dict[str, float] = {}
     is_exact = TILE_OPS[op.action.data].bound is None
-    dtype = bfloat16 if is_exact and _dst_format(self) != "Float32" else float32
+    dtype = bfloat16 if is_exact and _dst_format(converter) != "Float32" else float32
     for name, value in (op.parameters.data if op.parameters else {}).items():
         number = value.value.data  # type: ignore[attr-defined]
         if isinstance(value, FloatAttr) and op.element_type is None:
@@ -148,21 +148,21 @@ def _parameters(self: KernelConverter, op: ttl.TileCallOp) -> dict[str, float]:
     return found
 
 
-def _dst_format(self: KernelConverter) -> str:
-    return "Float32" if bool(self.kernel.attributes[FP32]) else "Float16_b"
+def _dst_format(converter: KernelConverter) -> str:
+    return "Float32" if bool(converter.kernel.attributes[FP32]) else "Float16_b"
 
 
-def _form(self: KernelConverter, action: str, from_buffers: bool) -> TileCall:
+def _form(converter: KernelConverter, action: str, from_buffers: bool) -> TileCall:
     """The tile column of the op table for this chip."""
-    forms = BLOCK_OPS[action].tile[self.api]
+    forms = BLOCK_OPS[action].tile[converter.api]
     form = forms.from_buffers if from_buffers else forms.in_dst
     assert form is not None
     return form
 
 
-def _arranged_form(self: KernelConverter, op: ttl.TileCallOp) -> TileCall | None:
+def _arranged_form(converter: KernelConverter, op: ttl.TileCallOp) -> TileCall | None:
     entry = TILE_OPS.get(op.action.data)
-    return form_of(entry.tile[self.api], op.parameters) if entry else None
+    return form_of(entry.tile[converter.api], op.parameters) if entry else None
 
 
 def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:

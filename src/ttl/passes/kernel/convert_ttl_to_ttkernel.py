@@ -21,10 +21,19 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
+from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, branch_end, erase, kernels, target_of, thread_of
+from ..module_pass import (
+    Maker,
+    branch_end,
+    erase,
+    integer_op,
+    kernels,
+    target_of,
+    thread_of,
+)
 from ..node_to_node.node_calls import Corners, minus, node_count
 from ..node_to_node.pipe_conversions import (
     PIPE_CONVERSIONS,
@@ -50,7 +59,7 @@ class ConvertTtlToTtkernel(ModulePass):
 
 
 def convert_kernel(converter: KernelConverter) -> None:
-    converted = [op for op in converter.kernel.walk() if type(op) in CONVERSIONS]
+    converted = [op for op in walk(converter.kernel) if type(op) in CONVERSIONS]
     _make_accessors(converter)
     for op in converted:
         CONVERSIONS[type(op)](converter, op, Maker.before(op))
@@ -62,8 +71,10 @@ def convert_kernel(converter: KernelConverter) -> None:
 
 def _complete_signals(kernel: func.FuncOp) -> None:
     """Nothing is under way when a kernel ends: the next launch sets the words anew."""
+    if thread_of(kernel) == "compute":
+        return
     make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
-    names = {op.name for op in kernel.walk()}
+    names = {op.name for op in walk(kernel)}
     if names & {"ttkernel.noc_inline_dw_write", *_MULTICASTS}:
         call(make, "noc_async_write_barrier")
     if "ttkernel.noc_semaphore_inc" in names:
@@ -98,25 +109,25 @@ def _drop_arguments(kernel: func.FuncOp) -> None:
 # Buffers ------------------------------------------------------------------------------------------
 
 
-def bind_buffer(self: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> None:
+def bind_buffer(converter: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> None:
     name, data_format = op.buffer.root_reference, op.result.type.tile.dtype.data_format
     assert op.index is not None
     argument = ttkernel.CompileTimeArgOp.create(
         properties={"index": op.index},
         result_types=[ttkernel.CBType(name, StringAttr(data_format))],
     )
-    self.circular_buffers[op.result] = make.value(argument, op.result.name_hint)
+    converter.circular_buffers[op.result] = make.value(argument, op.result.name_hint)
 
 
 def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None]:
-    def convert(self: KernelConverter, op: Operation, make: Maker) -> None:
+    def convert(converter: KernelConverter, op: Operation, make: Maker) -> None:
         if ttl.is_resumed(op):
             return
         buffer = op.operands[0]
         assert isinstance(buffer.type, ttl.DataflowBufferType)
-        blocks = self.held.count.get(op, 1)  # those that are held already count too
+        blocks = converter.held.count.get(op, 1)  # those that are held already count too
         tiles = make.index(buffer.type.block_tiles * blocks)
-        call(make, name, self.circular_buffers[buffer], tiles)
+        call(make, name, converter.circular_buffers[buffer], tiles)
 
     return convert
 
@@ -125,18 +136,18 @@ POLLS = {True: "cb_pages_available_at_front", False: "cb_pages_reservable_at_bac
 COMPUTE_POLLS = {True: "ask_unpacker", False: "ask_packer"}
 
 
-def can_acquire(self: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> None:
+def can_acquire(converter: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> None:
     """One block more than the kernel holds; more than there are it cannot get."""
-    blocks = self.held.count[op]
+    blocks = converter.held.count[op]
     assert isinstance(op.buffer.type, ttl.DataflowBufferType)
     if blocks > op.buffer.type.block_count.value.data:
         answer = make.value(arith.ConstantOp(IntegerAttr(0, i1)))
     else:
-        is_wait, is_compute = op.is_wait is not None, thread_of(self.kernel) == "compute"
+        is_wait, is_compute = op.is_wait is not None, thread_of(converter.kernel) == "compute"
         calls = COMPUTE_POLLS if is_compute else POLLS
         tiles = make.index(op.buffer.type.block_tiles * blocks)
         asked = ttkernel.CALLS[calls[is_wait]].create(
-            operands=[self.circular_buffers[op.buffer], tiles], result_types=[i1]
+            operands=[converter.circular_buffers[op.buffer], tiles], result_types=[i1]
         )
         answer = make.value(asked, op.result.name_hint)
     op.result.replace_all_uses_with(answer)
@@ -145,55 +156,56 @@ def can_acquire(self: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> Non
 # Both kinds of kernels ----------------------------------------------------------------------------
 
 
-def runtime_arg(self: KernelConverter, op: ttl.RuntimeArgOp, make: Maker) -> None:
+def runtime_arg(converter: KernelConverter, op: ttl.RuntimeArgOp, make: Maker) -> None:
     argument = ttkernel.RuntimeArgOp.create(
         properties={"index": op.index}, result_types=[op.result.type]
     )
     op.result.replace_all_uses_with(make.value(argument, op.result.name_hint))
 
 
-def signpost(self: KernelConverter, op: ttl.SignpostOp, make: Maker) -> None:
+def signpost(converter: KernelConverter, op: ttl.SignpostOp, make: Maker) -> None:
     make.add(ttkernel.SignpostOp.create(properties=dict(op.properties)))
 
 
 # Data movement ------------------------------------------------------------------------------------
 
 
-def node_index(self: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> None:
+def node_index(converter: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> None:
     axis = "xy"[op.dimension.value.data]
     coordinate = call(make, f"get_absolute_logical_{axis}", returns=True).results[0]
     coordinate.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(coordinate)
 
 
-def copy(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
+def copy(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     """A page for each tile: the transfers are all under way until the barrier."""
     if op.pipe is not None:
         block = op.destination if op.pipe is op.source else op.source
-        copy_pipe(self, op, block_address(self, op, block, make), _block_bytes(block), make)
+        address = block_address(converter, op, block, make)
+        copy_pipe(converter, op, address, _block_bytes(block), make)
         return
     part = op.source if _kind(op.transfer) == "read" else op.destination
     slice_op = part.owner
     if not isinstance(slice_op, ttl.TensorSliceOp):
-        _copy_block(self, op, make)
+        _copy_block(converter, op, make)
         return
     block = op.destination if part is op.source else op.source
-    address = block_address(self, op, block, make)
+    address = block_address(converter, op, block, make)
     tensor_shape = block_type(slice_op.tensor.type).shape or ()
-    if rows := rows_of(op, self.kernel):
+    if rows := rows_of(op, converter.kernel):
         stride = ttl.page_bytes_of(ttl.buffer_of(block))
-        copy_rows(RowCopy(rows, self.accessors[slice_op.tensor], address, stride), make)
+        copy_rows(RowCopy(rows, converter.accessors[slice_op.tensor], address, stride), make)
         return
     first = first_page(make, list(slice_op.starts), tensor_shape)
-    accessor = self.accessors[slice_op.tensor]
+    accessor = converter.accessors[slice_op.tensor]
     function = "noc_async_read_page" if part is op.source else "noc_async_write_page"
     _copy_tiles(make, function, accessor, first, address, part, tensor_shape)
 
 
-def _copy_block(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
+def _copy_block(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     """Between blocks of a node the destination reads."""
-    source = block_address(self, op, op.source, make)
-    destination = block_address(self, op, op.destination, make)
+    source = block_address(converter, op, op.source, make)
+    destination = block_address(converter, op, op.destination, make)
     noc_address = ttkernel.CALLS["get_noc_addr"].create(
         operands=[source], result_types=[ttkernel.NocAddressType()]
     )
@@ -201,11 +213,13 @@ def _copy_block(self: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     call(make, "noc_async_read", address, destination, make.index(_block_bytes(op.source)))
 
 
-def multicast(self: KernelConverter, op: ttl.MulticastOp, make: Maker) -> None:
+def multicast(converter: KernelConverter, op: ttl.MulticastOp, make: Maker) -> None:
     """Every node has the buffer at the same address, and its pointer where this node has it."""
-    nodes = self.nodes()
-    source = block_address(self, op, op.source, make)
-    destination = source if not op.is_loopback else block_address(self, op, op.destination, make)
+    nodes = converter.nodes()
+    source = block_address(converter, op, op.source, make)
+    destination = source
+    if op.is_loopback:
+        destination = block_address(converter, op, op.destination, make)
     corners: Corners = tuple(op.place)  # type: ignore[assignment]
     there = nodes.on_nodes(make, corners, destination, f"{destination.name_hint}_on_nodes")
     size, count = make.index(_block_bytes(op.source)), node_count(make, corners)
@@ -221,21 +235,21 @@ def _block_bytes(block: SSAValue) -> int:
 
 
 def block_address(
-    self: KernelConverter, op: Operation, block: SSAValue, make: Maker
+    converter: KernelConverter, op: Operation, block: SSAValue, make: Maker
 ) -> SSAValue:
     """The L1 address of a block that the kernel holds."""
     buffer = ttl.buffer_of(block)
     name = buffer.name_hint or "buffer"
     function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
-    pointer = call(make, function, self.circular_buffers[buffer], returns=True).results[0]
+    pointer = call(make, function, converter.circular_buffers[buffer], returns=True).results[0]
     pointer.name_hint = f"{name}_address"
-    distance = self.held.distance(op, block)
+    distance = converter.held.distance(op, block)
     if not distance:
         return pointer
     offset = make.index(distance * _block_bytes(block))
-    if not self.held.goes_over_edge(op, block):
-        return make.value(arith.AddiOp(pointer, offset), f"{name}_address")
-    start = _buffer_start(self, buffer, function)
+    if not converter.held.goes_over_edge(op, block):
+        return make.value(integer_op(arith.AddiOp, pointer, offset), f"{name}_address")
+    start = _buffer_start(converter, buffer, function)
     way = make.value(arith.AddiOp(make.value(arith.SubiOp(pointer, start)), offset))
     assert isinstance(buffer.type, ttl.DataflowBufferType)
     size = make.index(_block_bytes(block) * buffer.type.block_count.value.data)
@@ -243,16 +257,16 @@ def block_address(
     return make.value(arith.AddiOp(start, around), f"{name}_address")
 
 
-def _buffer_start(self: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
+def _buffer_start(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
     """Before anything is pushed or popped the pointer is at the start."""
-    if buffer not in self.starts:
-        circular_buffer = self.circular_buffers[buffer]
+    if buffer not in converter.starts:
+        circular_buffer = converter.circular_buffers[buffer]
         assert isinstance(circular_buffer.owner, Operation)
         make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
         start = call(make, function, circular_buffer, returns=True).results[0]
         start.name_hint = f"{buffer.name_hint}_start"
-        self.starts[buffer] = start
-    return self.starts[buffer]
+        converter.starts[buffer] = start
+    return converter.starts[buffer]
 
 
 def _kind(transfer: SSAValue) -> str:
@@ -288,21 +302,21 @@ def _copy_tiles(
     dimension(make, 0, [])
 
 
-def wait_transfer(self: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
+def wait_transfer(converter: KernelConverter, op: ttl.WaitTransferOp, make: Maker) -> None:
     if _kind(op.transfer) in ("read", "write"):
         _barrier(op, [op.transfer], make)
     elif _kind(op.transfer) == "send":
-        wait_send(self, op.transfer, make)
+        wait_send(converter, op.transfer, make)
     else:
-        wait_receive(self, op.transfer, make)
+        wait_receive(converter, op.transfer, make)
 
 
-def wait_group(self: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
+def wait_group(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
     added = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
     transfers = [add.transfer for add in added]
     for kind in ("read", "write"):
         _barrier(op, [transfer for transfer in transfers if _kind(transfer) == kind], make)
-    wait_receives(self, op, make)
+    wait_receives(converter, op, make)
 
 
 def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
@@ -319,7 +333,7 @@ def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
     call(make, name)
 
 
-def drop(self: KernelConverter, op: Operation, make: Maker) -> None:
+def drop(converter: KernelConverter, op: Operation, make: Maker) -> None:
     pass
 
 

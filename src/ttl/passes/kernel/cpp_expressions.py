@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import isinf, isnan
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import emitc, ttkernel, ttl
 
@@ -53,10 +53,9 @@ def is_inner(op: Operation) -> bool:
 
     What has a name in the user's program keeps its variable; min and max write operands twice.
     """
-    uses = list(op.results[0].uses)
-    if op.results[0].name_hint is not None or len(uses) != 1:
+    result = op.results[0]
+    if result.name_hint is not None or (user := result.get_user_of_unique_use()) is None:
         return False
-    user = uses[0].operation
     return type(user) in ARITHMETIC and type(user) not in TWICE and user.parent is op.parent
 
 
@@ -65,55 +64,50 @@ TWICE = (arith.MinSIOp, arith.MaxSIOp)
 
 def is_condition(op: Operation) -> bool:
     """Is its only use the condition of a branch or a loop?"""
-    uses = list(op.results[0].uses)
-    if op.results[0].name_hint is not None or len(uses) != 1 or op.results[0].type != i1:
+    result = op.results[0]
+    if result.name_hint is not None or result.type != i1:
         return False
-    user = uses[0].operation
+    user = result.get_user_of_unique_use()
     return isinstance(user, (scf.IfOp, scf.ConditionOp)) and user.parent is op.parent
 
 
-def tree_of(op: Operation) -> Iterator[Operation]:
-    """An operation and those that stand inside its expression."""
-    yield op
-    for operand in op.operands:
-        if _is_inner_value(operand):
-            yield from tree_of(operand.owner)  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """An expression, and the operations that it stands for."""
+
+    expression: emitc.ExpressionOp
+    operations: list[Operation]
 
 
-def _is_inner_value(value: SSAValue) -> bool:
-    return type(value.owner) in ARITHMETIC and is_inner(value.owner)  # type: ignore[arg-type]
-
-
-def expression_of(op: Operation) -> tuple[emitc.ExpressionOp, list[SSAValue]]:
-    """The expression of a tree, still without operands, and the values at its leaves."""
-    leaves = list(dict.fromkeys(_written(op)))
+def expression_of(root: Operation, values: Mapping[SSAValue, SSAValue]) -> Tree:
+    """What is computed in the block of `root` for it alone stands in its expression."""
+    operations: list[Operation] = []
+    leaves: dict[SSAValue, None] = {}
+    _collect(root, operations, leaves)
     block = Block(arg_types=[scalar_type(leaf.type) for leaf in leaves])
-    arguments: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=True))
-    inside = Maker(InsertPoint.at_end(block), op)
-    inside.add(emitc.YieldOp.create(operands=[_rebuilt(op, arguments, inside)]))
+    inside: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=True))
+    make = Maker.at_end(block, root)
+    for op in operations:
+        operands = [inside[operand] for operand in op.operands]
+        inside[op.results[0]] = ARITHMETIC[type(op)](op, operands, make)
+    make.add(emitc.YieldOp.create(operands=[inside[root.results[0]]]))
     expression = emitc.ExpressionOp.create(
-        regions=[Region(block)], result_types=[scalar_type(op.results[0].type)]
+        operands=[values[leaf] for leaf in leaves],
+        regions=[Region(block)],
+        result_types=[scalar_type(root.results[0].type)],
     )
-    return expression, leaves
+    return Tree(expression, operations)
 
 
-def _written(op: Operation) -> Iterator[SSAValue]:
-    """The values at the leaves, in the order in which they are written."""
+def _collect(op: Operation, operations: list[Operation], leaves: dict[SSAValue, None]) -> None:
+    """Operations before their users, and leaves in the order in which they are written."""
     for operand in op.operands:
-        if _is_inner_value(operand):
-            yield from _written(operand.owner)  # type: ignore[arg-type]
+        owner = operand.owner
+        if type(owner) in ARITHMETIC and is_inner(owner):  # type: ignore[arg-type]
+            _collect(owner, operations, leaves)  # type: ignore[arg-type]
         else:
-            yield operand
-
-
-def _rebuilt(op: Operation, arguments: dict[SSAValue, SSAValue], make: Maker) -> SSAValue:
-    operands = [
-        _rebuilt(operand.owner, arguments, make)  # type: ignore[arg-type]
-        if _is_inner_value(operand)
-        else arguments[operand]
-        for operand in op.operands
-    ]
-    return ARITHMETIC[type(op)](op, operands, make)
+            leaves.setdefault(operand)
+    operations.append(op)
 
 
 # Operations ---------------------------------------------------------------------------------------
@@ -121,7 +115,7 @@ def _rebuilt(op: Operation, arguments: dict[SSAValue, SSAValue], make: Maker) ->
 Rebuild = Callable[[Operation, list[SSAValue], Maker], SSAValue]
 
 
-def _made(name: str, op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
+def _binary(name: str, op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     kind = PLAIN.get(name) or emitc.OPERATORS[name]
     type = scalar_type(op.results[0].type)
     return make.value(kind.create(operands=operands, result_types=[type]))
@@ -131,16 +125,16 @@ PLAIN = {"add": emitc.AddOp, "sub": emitc.SubOp, "mul": emitc.MulOp}
 
 
 def _operator(name: str) -> Rebuild:
-    return lambda op, operands, make: _made(name, op, operands, make)
+    return lambda op, operands, make: _binary(name, op, operands, make)
 
 
 def _bitwise(of_integers: str, of_bools: str) -> Rebuild:
     def rebuild(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
         is_bool = op.results[0].type == i1
         if not is_bool or of_bools != "!=":
-            return _made(of_bools if is_bool else of_integers, op, operands, make)
+            return _binary(of_bools if is_bool else of_integers, op, operands, make)
         if _is_true(op.operands[1]):
-            return _made("logical_not", op, operands[:1], make)
+            return _binary("logical_not", op, operands[:1], make)
         return _compared("!=", operands, make)
 
     return rebuild

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp, MuliOp
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -33,11 +33,12 @@ class Cse(ModulePass):
 
 
 def _simplify(block: Block, known: Known) -> None:
-    """`known` holds what is computed in front of the block, and then what is computed in it."""
+    """`known` holds what is computed before the block, and then what is computed in it."""
     for op in block.ops:
         if type(op) in _ARITHMETIC:
             _simplify_operation(op, known)
-        _simplify_regions(op, known)
+        elif op.regions:
+            _simplify_regions(op, known)
 
 
 def _simplify_regions(op: Operation, known: Known) -> None:
@@ -50,15 +51,15 @@ def _simplify_operation(op: Operation, known: Known) -> None:
     if op.results[0].first_use is None:
         erase(op)
         return
-    if isinstance(op, (MinSIOp, MaxSIOp)) and op.lhs is op.rhs:
-        op.result.replace_all_uses_with(op.lhs)
+    if type(op) in (MinSIOp, MaxSIOp) and op.operands[0] is op.operands[1]:
+        op.results[0].replace_all_uses_with(op.operands[0])
         erase(op)
         return
     if isinstance(op, CmpiOp) and op.lhs is op.rhs:
-        made = ConstantOp.from_int_and_width(int(_is_true_of_equals(op)), 1)
-        made.location = op.location
-        Rewriter.replace_op(op, made)
-        op = made
+        constant = ConstantOp.from_int_and_width(int(_is_true_of_equals(op)), 1)
+        constant.location = op.location
+        Rewriter.replace_op(op, constant)
+        op = constant
     first = known.setdefault(_value_of(op), op)
     if first is not op:
         op.results[0].replace_all_uses_with(first.results[0])
@@ -71,9 +72,11 @@ def _is_true_of_equals(op: CmpiOp) -> bool:
 
 def _value_of(op: Operation) -> Hashable:
     """Equal for operations that give the same value."""
+    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
+        return ConstantOp, op.value.value.data, op.results[0].type
     return (
         type(op),
-        tuple(sorted(op.operands, key=id) if isinstance(op, _COMMUTATIVE) else op.operands),
+        tuple(sorted(op.operands, key=id) if type(op) in _COMMUTATIVE else op.operands),
         tuple(op.properties.items()),
         tuple(op.attributes.items()),
         op.results[0].type,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, f64
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.semantics.types import Shape
 
 from ..compute.block_offsets import BlockOffsets
-from ..module_pass import Maker, constant_of, integer_op, not_yet
+from ..module_pass import INDEX, Maker, constant_of, integer_op, not_yet
 
 if TYPE_CHECKING:
     from ..node_to_node.node_calls import NodeCalls
@@ -48,7 +48,7 @@ class KernelConverter:
     def tile_of(
         self, op: Operation, block: SSAValue, tile: SSAValue, make: Maker
     ) -> SSAValue:
-        """Where a tile of a block that `op` uses stands behind the buffer's pointer."""
+        """Where a tile of a block that `op` uses stands after the buffer's pointer."""
         distance = self.held.distance(op, block)
         if not distance:
             return tile
@@ -73,7 +73,7 @@ def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) ->
     op = ttkernel.CALLS[name.split("<")[0]].create(
         operands=arguments,
         properties={"template": template} if template else {},
-        result_types=[IndexType()] if returns else [],
+        result_types=[INDEX] if returns else [],
     )
     return make.add(op)
 
@@ -91,7 +91,7 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
         if number is not None:
             row = make.index(number * size)
         else:
-            row = make.value(arith.MuliOp(page, make.index(size)))
+            row = make.value(integer_op(arith.MuliOp, page, make.index(size)))
         page = add(make, row, start, "first_page")
     return page
 

@@ -27,25 +27,25 @@ SLICE_BYTES = 64  # of elements in one
 _RUN = re.compile(r"<\d+>(?: <\d+>)*")
 
 
-def print_calls(self: KernelConverter, op: ttl.PrintOp, make: Maker) -> None:
+def print_calls(converter: KernelConverter, op: ttl.PrintOp, make: Maker) -> None:
     position = op.position.value.data
     scalars = list(op.values)
     before, after = scalars[:position], scalars[position:]
     shows = op.shows.data if op.shows is not None else ""
-    processor = _processor(self, op, shows)
+    processor = _processor(converter, op, shows)
     end = "\n" if op.end is None else op.end.data
     if not shows:
         dprint(make, processor, op.before.data + end, before)
         return
     if op.before.data:
         dprint(make, processor, op.before.data, before)
-    skipped = SHOWN[shows](self, op, op.values[position], processor, make)
+    skipped = SHOWN[shows](converter, op, op.values[position], processor, make)
     dprint(make, processor, op.after.data + end, after[skipped:])
 
 
-def _processor(self: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
+def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
     """Compute kernels run on three processors, of which each sees one end of the buffers."""
-    if thread_of(self.kernel) != "compute":
+    if thread_of(converter.kernel) != "compute":
         return ""
     if shows == "block":
         owner = op.values[op.position.value.data].owner
@@ -67,11 +67,11 @@ def dprint(
 
 
 def block(
-    self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
+    converter: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
     assert op.heading is not None
-    first = self.held.distance(op, value) * block_tiles(value)  # counts pages
-    if first and self.held.goes_over_edge(op, value):
+    first = converter.held.distance(op, value) * block_tiles(value)  # counts pages
+    if first and converter.held.goes_over_edge(op, value):
         raise not_yet(
             "print() of a block among several that are held of a buffer they do not divide",
             op,
@@ -79,7 +79,7 @@ def block(
         )
     dprint(make, processor, _escaped(op.heading.data), [])
     end = "TSLICE_WR_PTR" if isinstance(value.owner, ttl.ReserveOp) else "TSLICE_RD_PTR"
-    pages = _Pages(self.buffer_of(value), ttl.buffer_of(value), first, end)
+    pages = _Pages(converter.buffer_of(value), ttl.buffer_of(value), first, end)
     _array(make, processor, pages)
     return 1
 
@@ -87,7 +87,7 @@ def block(
 class _Pages:
     """The elements of a block, or of a page of a tensor, and where TSLICE finds them.
 
-    Rows lie one behind the other, and TSLICE counts their elements as if they were tiles of 32 rows
+    Rows lie one after the other, and TSLICE counts their elements as if they were tiles of 32 rows
     of 32 that are not tilized.
     """
 
@@ -159,12 +159,12 @@ def _place(number: int, elements: Shape) -> tuple[int, int, int]:
 
 
 def tensor(
-    self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
+    converter: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
     """Each page is read into L1 first."""
     assert op.heading is not None
     bound = op.values[op.position.value.data + 1]
-    page = self.circular_buffers[bound]
+    page = converter.circular_buffers[bound]
     type = block_type(value.type)
     shape = type.shape or ()
     pages = prod(shape if type.layout is TILE_LAYOUT else shape[:-1])
@@ -172,7 +172,7 @@ def tensor(
     for number in range(pages):
         address = call(make, "get_write_ptr", page, returns=True).results[0]
         address.name_hint = "page_address"
-        call(make, "noc_async_read_page", make.index(number), self.accessors[value], address)
+        call(make, "noc_async_read_page", make.index(number), converter.accessors[value], address)
         call(make, "noc_async_read_barrier")
         heading = op.heading.data if number == 0 else "\n"
         dprint(make, processor, _escaped(heading + page_heading(number)), [])
@@ -181,7 +181,7 @@ def tensor(
 
 
 def buffer(
-    self: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
+    converter: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
     """A processor knows the pointer of its own end; the others are what it saw at the start."""
     assert op.heading is not None and isinstance(value.type, ttl.DataflowBufferType)
@@ -193,7 +193,7 @@ def buffer(
     ]
     filled = f"({fields}.tiles_received - {fields}.tiles_acked) / {value.type.block_tiles}"
     dprint(
-        make, processor, op.heading.data, [self.circular_buffers[value]],
+        make, processor, op.heading.data, [converter.circular_buffers[value]],
         *pointers, f"{fields}.fifo_wr_tile_ptr", filled,
     )  # fmt: skip
     return 1

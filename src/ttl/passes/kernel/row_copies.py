@@ -1,13 +1,13 @@
 """Copies of row-major slices: a transfer for each row, or piece of a row, of the tensor.
 
 A page of the tensor is a row of it, or the part of a row that a shard has. In a block every row
-begins aligned; where a copy needs it there is room behind each (row_page_bytes in semantics/types).
+begins aligned; where a copy needs it there is room after each (row_page_bytes in semantics/types).
 rule DIRECT    source and destination of a transfer differ by a multiple of the alignment: a row
                whose slice begins at such a byte goes straight to its place, in any length.
 rule SHIFT     other rows: a read brings the bytes from the alignment before along, and then moves
                the row to the front; a write moves the row back first, and to the front afterwards.
 rule ELEMENTS  rows of one element that become one row of the block, and rows that may lie in
-               several pages, go through the room behind the block's row, element by element.
+               several pages, go through the room after the block's row, element by element.
 """
 
 from __future__ import annotations
@@ -265,8 +265,8 @@ def _transfer_rows(copy: RowCopy, make: Maker, at: _Place) -> None:
 def _move_rows(copy: RowCopy, make: Maker, shift: SSAValue, to_front: bool) -> None:
     def row(inner: Maker, indices: list[SSAValue]) -> None:
         front = _row(copy, inner, indices)
-        behind = add(inner, front, shift, "address")
-        ends = (front, behind) if to_front else (behind, front)
+        after = add(inner, front, shift, "address")
+        ends = (front, after) if to_front else (after, front)
         call(inner, ttkernel.MOVE_BYTES, *ends, inner.index(copy.rows.piece_bytes))
 
     _for_each_row(copy, make, row)
@@ -302,7 +302,7 @@ def _copy_element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> None:
 
 
 def _element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> tuple[SSAValue, SSAValue]:
-    """The place of an element in the block, and the room behind the row there."""
+    """The place of an element in the block, and the room after the row there."""
     along = len(copy.rows.part) - 1  # the dimension of the slice that goes along the block's rows
     while copy.rows.part[along] != copy.rows.block[-1]:
         assert copy.rows.part[along] == 1, "only sizes of one may be left out"

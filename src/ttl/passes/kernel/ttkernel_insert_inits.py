@@ -9,7 +9,7 @@ rule INTEGERS one switch has the matrix unit, which copies too, add integers; it
               that was set up last, and at startup it is on if either is one. So both start alike.
 rule HOIST    a setting that everything in a loop agrees on is made before the loop.
 rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
-rule MASK     reduce_init masks the packer until reduce_uninit, behind which it is needed again.
+rule MASK     reduce_init masks the packer until reduce_uninit, after which it is needed again.
 rule SUM      the packer overwrites when a kernel starts, and again when it ends.
 rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -28,6 +29,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
+from ttl.dialects.building import walk
 from ttl.semantics.ops import (
     COPY,
     DUPLICATE,
@@ -55,7 +57,7 @@ REDUCE, UNMASK = "ttkernel.reduce_tile", "ttkernel.reduce_uninit"
 class Setting:
     """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
 
-    Its arguments are values and, behind them, C++ texts.
+    Its arguments are values and, after them, C++ texts.
     """
 
     unit: str
@@ -64,6 +66,9 @@ class Setting:
     arguments: tuple[SSAValue, ...]
     origin: Operation
     literals: tuple[str, ...] = ()
+
+
+Needs = dict[Operation, list[Setting]]
 
 
 class TtkernelInsertInits(ModulePass):
@@ -96,6 +101,7 @@ class _Chip:
         return buffer.type.data_format.data, buffer.type.buffer.data in self.unpacked_to_dst
 
 
+@lru_cache(maxsize=8)
 def _tile_calls(api: str) -> dict[str, TileCall]:
     """The table's tile calls by their name in the dialect, and by their template if it matters."""
     forms = [op.tile[api] for op in TILE_OPS.values() if api in op.tile]
@@ -121,11 +127,12 @@ def _call_of(op: Operation, chip: _Chip) -> TileCall | None:
 
 def _insert(kernel: func.FuncOp, chip: _Chip) -> None:
     body = kernel.body.block
-    needed = list(_settings(body, chip))
+    needs: Needs = {}
+    needed = _settings(body, chip, needs)
     if not needed:
         return
     holds = _startup(body, needed, chip) | {SUM: False}
-    _walk(body, chip, holds)
+    _walk(body, needs, holds)
     if holds.get(SUM) is not False and body.last_op is not None:
         _ensure(_summing(body.last_op, False), holds, body.last_op)  # rule SUM
 
@@ -134,9 +141,7 @@ def _summing(op: Operation, adds: bool) -> Setting:
     return Setting(SUM, adds, "pack_reconfig_l1_acc", (), op, (str(int(adds)),))
 
 
-def _startup(
-    body: Block, needed: list[Setting], chip: _Chip
-) -> dict[str, object]:
+def _startup(body: Block, needed: list[Setting], chip: _Chip) -> dict[str, object]:
     """rule STARTUP; the formats that hold afterwards."""
     by_unit = {setting.unit: setting for setting in reversed(needed)}
     known = [by_unit[unit] for unit in (SRCA, SRCB, PACK) if unit in by_unit]
@@ -175,35 +180,34 @@ def _first_call(body: Block) -> Operation:
     return following
 
 
-def _walk(block: Block, chip: _Chip, holds: dict[str, object]) -> None:
+def _walk(block: Block, needs: Needs, holds: dict[str, object]) -> None:
     for op in list(block.ops):
         if isinstance(op, scf.IfOp):
-            _enter_branches(op, chip, holds)
+            _enter_branches(op, needs, holds)
         elif op.regions:
-            _enter_loop(op, chip, holds)
-        for setting in _needs(op, chip):
-            _ensure(setting, holds, op)
+            _enter_loop(op, needs, holds)
+        else:
+            for setting in needs.get(op, ()):  # the startup needs nothing
+                _ensure(setting, holds, op)
 
 
-def _enter_branches(
-    op: Operation, chip: _Chip, holds: dict[str, object]
-) -> None:
+def _enter_branches(op: Operation, needs: Needs, holds: dict[str, object]) -> None:
     """rule BRANCH"""
     ends = []
     for region in op.regions:
         inside = dict(holds)
         for block in region.blocks:
-            _walk(block, chip, inside)
+            _walk(block, needs, inside)
         ends.append(inside)
     for unit in list(holds):
         if any(end.get(unit) != holds[unit] for end in ends):
             del holds[unit]
 
 
-def _enter_loop(loop: Operation, chip: _Chip, holds: dict[str, object]) -> None:
+def _enter_loop(loop: Operation, needs: Needs, holds: dict[str, object]) -> None:
     bodies = [block for region in loop.regions for block in region.blocks]
     by_unit: dict[str, dict[object, Setting]] = {}
-    for setting in (setting for body in bodies for setting in _settings(body, chip)):
+    for setting in needs[loop]:
         by_unit.setdefault(setting.unit, {}).setdefault(setting.key, setting)
     for unit, settings in by_unit.items():
         if len(settings) == 1:
@@ -212,7 +216,7 @@ def _enter_loop(loop: Operation, chip: _Chip, holds: dict[str, object]) -> None:
             holds.pop(unit, None)  # rule LOOP
     inside = dict(holds)
     for body in bodies:
-        _walk(body, chip, inside)
+        _walk(body, needs, inside)
     for unit, settings in by_unit.items():
         if len(settings) > 1:
             holds.pop(unit, None)  # the loop may run no iteration at all
@@ -243,9 +247,17 @@ def _available(value: SSAValue, before: Operation) -> SSAValue:
     return Maker(InsertPoint.before(before), before).value(value.owner.clone())
 
 
-def _settings(block: Block, chip: _Chip) -> Iterator[Setting]:
-    for op in block.walk():
-        yield from _needs(op, chip)
+def _settings(block: Block, chip: _Chip, needs: Needs) -> list[Setting]:
+    """What a block needs in all; `needs` gets what each of its operations needs."""
+    found: list[Setting] = []
+    for op in block.ops:
+        if op.regions:
+            bodies = [body for region in op.regions for body in region.blocks]
+            needs[op] = [each for body in bodies for each in _settings(body, chip, needs)]
+        else:
+            needs[op] = list(_needs(op, chip))
+        found += needs[op]
+    return found
 
 
 def _needs(op: Operation, chip: _Chip) -> Iterator[Setting]:
@@ -293,12 +305,12 @@ def _spelled(init: str, op: Operation) -> str:
 
 
 def _next_pack(op: Operation) -> Operation:
-    """The pack of what a reduction gives: the first behind it."""
+    """The pack of what a reduction gives: the first after it."""
     following: Operation | None = op
     while following is not None:
         after = following.next_op
         while after is not None:
-            for inner in after.walk():
+            for inner in walk(after):
                 if inner.name == "ttkernel.pack_tile":
                     return inner
             after = after.next_op

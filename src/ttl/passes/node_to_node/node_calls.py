@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttkernel
+from ttl.dialects.building import create
 
 from ..kernel.kernel_calls import KernelConverter, add, call
-from ..module_pass import Maker, constant_of, integer_op, thread_of
+from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of, integer_op, thread_of
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node
@@ -72,21 +73,15 @@ def branch(
     then: Callable[[Maker], None],
     otherwise: Callable[[Maker], None] | None = None,
 ) -> None:
-    make.add(
-        scf.IfOp(
-            condition,
-            [],
-            _region(make, then),
-            _region(make, otherwise) if otherwise is not None else None,
-        )
-    )
+    regions = [_region(make, then), Region() if otherwise is None else _region(make, otherwise)]
+    make.add(create(scf.IfOp, (condition,), regions=regions))
 
 
 def _region(make: Maker, body: Callable[[Maker], None]) -> Region:
     block = Block()
     inner = Maker.at_end(block, make.origin)
     body(inner)
-    inner.add(scf.YieldOp())
+    inner.add(create(scf.YieldOp))
     return Region(block)
 
 
@@ -116,7 +111,7 @@ class NodeCalls:
             positions = kernel.attributes["ttl.crta_indices"]
             argument = ttkernel.CommonArgOp.create(
                 properties={"index": IntegerAttr(len(positions), i64)},  # type: ignore[arg-type]
-                result_types=[IndexType()],
+                result_types=[INDEX],
             )
             self._scratch = self.converter.start.value(argument, "scratch")
             kernel.attributes["ttl.uses_pipe_scratch"] = IntegerAttr(1, i64)
@@ -129,7 +124,7 @@ class NodeCalls:
 
     def virtual(self, make: Maker, axis: str, number: SSAValue) -> SSAValue:
         op = ttkernel.VirtualCoordinateOp.create(
-            operands=[number], properties={"axis": StringAttr(axis)}, result_types=[IndexType()]
+            operands=[number], properties={"axis": StringAttr(axis)}, result_types=[INDEX]
         )
         return make.value(op)
 
@@ -157,12 +152,12 @@ class NodeCalls:
         x, y = (self.own_coordinate(axis) for axis in "xy")
         x0, y0, x1, y1 = corners
         tests = [
-            make.value(arith.CmpiOp(low, high, "sle"))
+            make.value(compare_op(low, high, "sle"))
             for low, high in ((x0, x), (x, x1), (y0, y), (y, y1))
         ]
         found = tests[0]
         for test in tests[1:]:
-            found = make.value(arith.AndIOp(found, test))
+            found = make.value(and_op(found, test))
         return make.value(arith.SelectOp(found, make.index(1), make.index(0)))
 
     def semaphore(self, make: Maker, number: SSAValue, hint: str) -> SSAValue:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
@@ -26,7 +25,7 @@ from xdsl.ir import SSAValue
 from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import add, call
-from ..module_pass import Maker, constant_of
+from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
 from .node_calls import (
     Corners,
     NodeCalls,
@@ -114,7 +113,7 @@ class NetCalls:
         if len(set(values)) == 1 or known is not None:
             return make.index(values[known or 0])
         load = ttkernel.ArrayLoadOp.create(
-            operands=[self._table(tuple(values), name), pipe], result_types=[IndexType()]
+            operands=[self._table(tuple(values), name), pipe], result_types=[INDEX]
         )
         return make.value(load, name)
 
@@ -163,7 +162,7 @@ class NetCalls:
         if len(self.pipes) == 1:
             return LocalPipe(self, place, make.index(0), make)
         load = ttkernel.ArrayLoadOp.create(
-            operands=[self._places[role], place], result_types=[IndexType()]
+            operands=[self._places[role], place], result_types=[INDEX]
         )
         return LocalPipe(self, place, make.value(load, f"{self.name}_pipe"), make)
 
@@ -204,17 +203,17 @@ class NetCalls:
             node = self.source(pipe) if is_src else self.first_receiver(pipe)
             pairs = [("eq", node)]
         tests = [
-            make.value(arith.CmpiOp(own[axis], node[axis], sign))
+            make.value(compare_op(own[axis], node[axis], sign))
             for sign, node in pairs
             for axis in (0, 1)
         ]
         if role == "dst" and not self.has_rectangles:
             place = self._own_place(make, pipe)
-            tests.append(make.value(arith.CmpiOp(place, make.index(0), "sge")))
-            tests.append(make.value(arith.CmpiOp(place, self.receivers(pipe), "slt")))
+            tests.append(make.value(compare_op(place, make.index(0), "sge")))
+            tests.append(make.value(compare_op(place, self.receivers(pipe), "slt")))
         result = tests[0]
         for test in tests[1:]:
-            result = make.value(arith.AndIOp(result, test))
+            result = make.value(and_op(result, test))
         result.name_hint = f"is_{role}"
         return result
 
@@ -238,7 +237,7 @@ class NetCalls:
             self._counters[role] = self.array(self.start, name, most)
         counter = self._counters[role]
         load = ttkernel.ArrayLoadOp.create(
-            operands=[counter, place], result_types=[IndexType()]
+            operands=[counter, place], result_types=[INDEX]
         )
         number = make.value(load, "number")
         following = add(make, number, make.index(1))
@@ -251,7 +250,7 @@ class NetCalls:
         address = add(make, self.nodes.scratch(), add(make, make.index(first), word), "count")
         pointer = self.nodes.word(make, address)
         call(make, "noc_semaphore_wait_min", pointer, make.index(0))
-        number = value_call(make, ttkernel.READ_WORD, address, type=IndexType(), hint="number")
+        number = value_call(make, ttkernel.READ_WORD, address, type=INDEX, hint="number")
         call(make, "noc_semaphore_set", pointer, add(make, number, make.index(1)))
         return number
 
@@ -378,7 +377,7 @@ class NetCalls:
     ) -> SSAValue:
         """Where a receiver's block is, relative to the scratch memory."""
         entry = self.table_entry(make, pipe, slot, receiver)
-        return value_call(make, ttkernel.READ_WORD, entry, type=IndexType(), hint="block")
+        return value_call(make, ttkernel.READ_WORD, entry, type=INDEX, hint="block")
 
     def unicast(
         self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
@@ -418,8 +417,8 @@ class NetCalls:
 
         def compare(inner: Maker, receiver: SSAValue, same: SSAValue) -> list[SSAValue]:
             block = self.block_of(inner, pipe, slot, receiver)
-            is_same = inner.value(arith.CmpiOp(block, first, "eq"))
-            return [inner.value(arith.AndIOp(same, is_same))]
+            is_same = inner.value(compare_op(block, first, "eq"))
+            return [inner.value(and_op(same, is_same))]
 
         true = make.value(arith.ConstantOp(IntegerAttr(1, i1)))
         (is_uniform,) = make.for_each(1, receivers, "receiver", compare, true)

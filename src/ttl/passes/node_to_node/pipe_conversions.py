@@ -12,7 +12,7 @@ from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import KernelConverter
 from ..kernel.trace_marks import mark_pipe
-from ..module_pass import Maker
+from ..module_pass import Maker, compare_op
 from .pipe_calls import NetCalls, PipeCalls, Receive
 
 
@@ -23,7 +23,7 @@ def pipe_count(converter: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> 
 def has_role(converter: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
     net = pipes_of(converter).net(op.net)
     tests = [
-        make.value(arith.CmpiOp(net.count(role), make.index(0), "sgt")) for role in op.ROLES
+        make.value(compare_op(net.count(role), make.index(0), "sgt")) for role in op.ROLES
     ]
     result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
     result.name_hint = op.result.name_hint

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
 from ..module_pass import kernels, target_of
 from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
@@ -47,7 +48,7 @@ class TtlAssignPipeResources(ModulePass):
 
 def _staging_bytes(module: ModuleOp) -> int:
     """A multicast of a semaphore's value needs a word that holds it."""
-    is_used = any(isinstance(op, ttl.SemaphoreSetMulticastOp) for op in module.walk())
+    is_used = any(isinstance(op, ttl.SemaphoreSetMulticastOp) for op in walk(module))
     return STAGING_BYTES if is_used else 0
 
 
@@ -70,7 +71,7 @@ def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
     """The kernels that post, or send, through a net."""
     found: dict[tuple[str, str], set[str]] = {}
     for kernel in kernels(module):
-        for op in kernel.walk():
+        for op in walk(kernel):
             if isinstance(op, ttl.CopyOp) and op.pipe is not None:
                 assert isinstance(op.pipe.type, ttl.PipeType)
                 end = op.pipe.type.net.root_reference.data, op.pipe.type.role.data
@@ -79,7 +80,7 @@ def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
 
 
 def _posts(module: ModuleOp) -> Iterator[ttl.CopyOp]:
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, ttl.CopyOp) and op.pipe is op.source:
             yield op
 

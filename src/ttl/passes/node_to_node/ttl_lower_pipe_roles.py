@@ -8,22 +8,23 @@ A send is through when its copy is, so nothing of it is left to carry.
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, compare_op, erase
 
 
 class TtlLowerPipeRoles(ModulePass):
     name = "ttl-lower-pipe-roles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        regions = [each for each in op.walk() if isinstance(each, ttl.ForEachPipeOp)]
+        regions = [each for each in walk(op) if isinstance(each, ttl.ForEachPipeOp)]
         for region in reversed(regions):  # inner ones first
             _Lowering(region).lower()
 
@@ -131,7 +132,7 @@ class _Lowering:
         inner = Maker(InsertPoint.at_end(then), self.op)
         self._enter(inner.index(0), starts, inner)
         self._move_body(then)
-        has_role = self.make.value(arith.CmpiOp(count, self.make.index(0), "sgt"))
+        has_role = self.make.value(compare_op(count, self.make.index(0), "sgt"))
         types = [value.type for value in starts]
         nothing = Region(otherwise) if starts else None
         branch = scf.IfOp(has_role, types, Region(then), nothing)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
 from ..module_pass import Maker, at_body_end, erase
 
@@ -18,9 +19,9 @@ class TtlInsertCbSync(ModulePass):
     name = "ttl-insert-cb-sync"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for scope_end in [o for o in op.walk() if isinstance(o, ttl.ScopeEndOp)]:
+        for scope_end in [o for o in walk(op) if isinstance(o, ttl.ScopeEndOp)]:
             _release_blocks(scope_end)
-        for acquire in [o for o in op.walk() if isinstance(o, ttl.AcquireOp)]:
+        for acquire in [o for o in walk(op) if isinstance(o, ttl.AcquireOp)]:
             if acquire.attributes.pop("implicit_release", None) is not None:
                 _release(acquire, at_body_end(acquire))
 

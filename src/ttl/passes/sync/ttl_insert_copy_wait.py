@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
 from ..module_pass import Maker, branch_end, cannot_compile
 
@@ -24,7 +25,7 @@ class TtlInsertCopyWait(ModulePass):
     name = "ttl-insert-copy-wait"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for copy in [o for o in op.walk() if isinstance(o, ttl.CopyOp)]:
+        for copy in [o for o in walk(op) if isinstance(o, ttl.CopyOp)]:
             when = copy.attributes.pop("implicit_wait", None)
             if when == StringAttr("at once"):
                 _wait(copy, Maker(InsertPoint.after(copy), copy))

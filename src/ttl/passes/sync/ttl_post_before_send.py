@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
+from ttl.dialects.building import walk
 
 
 class TtlPostBeforeSend(ModulePass):
@@ -23,7 +24,7 @@ class TtlPostBeforeSend(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(True for _ in ttl.nets_of(op)):
             return
-        blocks = [block for each in op.walk() for region in each.regions for block in region.blocks]
+        blocks = [block for each in walk(op) for region in each.regions for block in region.blocks]
         for block in blocks:
             _sink_sends(block)
 
@@ -38,7 +39,7 @@ def _has_open_send(op: Operation) -> bool:
     """Does it send, and leave the wait to what follows it?"""
     if not isinstance(op, (ttl.CopyOp, ttl.IfSrcOp)):
         return False
-    inside = list(op.walk())
+    inside = list(walk(op))
     sends = [o.transfer for o in inside if isinstance(o, ttl.CopyOp) and o.pipe is o.destination]
     waits = {o.transfer for o in inside if isinstance(o, ttl.WaitTransferOp)}
     return bool(sends) and waits.isdisjoint(sends)
@@ -58,14 +59,14 @@ def _sink(send: Operation) -> None:
 
 
 def _posts(op: Operation) -> bool:
-    return any(isinstance(o, ttl.CopyOp) and o.pipe is o.source for o in op.walk())
+    return any(isinstance(o, ttl.CopyOp) and o.pipe is o.source for o in walk(op))
 
 
 def _may_go_first(op: Operation, send: Operation) -> bool:
     """It waits for nothing, and needs nothing of the send."""
     return all(
         _waits_for_nothing(each) and not any(o.owner is send for o in each.operands)
-        for each in op.walk()
+        for each in walk(op)
     )
 
 

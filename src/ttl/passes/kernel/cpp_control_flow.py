@@ -1,0 +1,136 @@
+"""Branches and loops, and the C++ variables for what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import StringAttr, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ttl.dialects import emitc
+
+from ..module_pass import Maker
+from .cpp_expressions import scalar_type
+from .cpp_file import NOT_INLINED, FileMaker
+
+NO_VALUE = {"value": emitc.OpaqueAttr(StringAttr(""))}  # of a variable
+
+
+def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
+    variables = declare_variables(file, op.results, make, op.iter_args)
+    body = Block(arg_types=[i32])
+    old = op.body.block
+    file.name(old.args[0], body.args[0])
+    inner = Maker.at_end(body, op)
+    load_all(file, old.args[1:], variables, inner)
+    file.convert_block(old, inner)
+    assert old.last_op is not None
+    assign_all(file, variables, old.last_op.operands, inner)
+    inner.add(emitc.YieldOp.create())
+    bounds = [file.values[value] for value in (op.lb, op.ub, op.step)]
+    make.origin = op
+    make.add(emitc.ForOp.create(operands=bounds, regions=[Region(body)]))
+    load_all(file, op.results, variables, make)
+
+
+def branch(file: FileMaker, op: scf.IfOp, make: Maker) -> None:
+    variables = declare_variables(file, op.results, make)
+    condition = file.values[op.cond]
+    regions = [_branch_region(file, region, variables, op) for region in op.regions]
+    make.origin = op
+    make.add(emitc.IfOp.create(operands=[condition], regions=regions))
+    load_all(file, op.results, variables, make)
+
+
+def _branch_region(
+    file: FileMaker, region: Region, variables: Sequence[SSAValue], op: Operation
+) -> Region:
+    if not region.blocks:
+        return Region()
+    new = Block()
+    inner = Maker.at_end(new, op)
+    file.convert_block(region.block, inner)
+    assert region.block.last_op is not None
+    assign_all(file, variables, region.block.last_op.operands, inner)
+    inner.add(emitc.YieldOp.create())
+    return Region(new)
+
+
+def while_loop(file: FileMaker, op: scf.WhileOp, make: Maker) -> None:
+    """The test carries the variables as they are: so the frontend makes it."""
+    variables = declare_variables(file, op.results, make, op.arguments)
+    test, body = op.before_region.block, op.after_region.block
+    condition = test.last_op
+    assert isinstance(condition, scf.ConditionOp) and list(condition.args) == list(test.args)
+    new_test, new_body = Block(), Block()
+    inner = Maker.at_end(new_test, op)
+    load_all(file, test.args, variables, inner)
+    file.convert_block(test, inner)
+    inner.add(emitc.YieldOp.create(operands=[file.values[condition.condition]]))
+    inner = Maker.at_end(new_body, op)
+    load_all(file, body.args, variables, inner)
+    file.convert_block(body, inner)
+    assert body.last_op is not None
+    assign_all(file, variables, body.last_op.operands, inner)
+    inner.add(emitc.YieldOp.create())
+    make.origin = op
+    make.add(emitc.WhileOp.create(regions=[Region(new_test), Region(new_body)]))
+    load_all(file, op.results, variables, make)
+
+
+# Variables ----------------------------------------------------------------------------------------
+
+
+def declare_variables(
+    file: FileMaker, results: Sequence[SSAValue], make: Maker, starts: Sequence[SSAValue] = ()
+) -> list[SSAValue]:
+    """C++ variables for what a branch or loop changes."""
+    variables = []
+    for position, result in enumerate(results):
+        type = scalar_type(result.type)
+        op = emitc.VariableOp.create(
+            properties=NO_VALUE,
+            result_types=[emitc.LValueType(type)],
+        )
+        variable = make.value(op, result.name_hint)
+        if starts:
+            make.add(emitc.AssignOp.create(operands=[variable, file.values[starts[position]]]))
+        variables.append(variable)
+    return variables
+
+
+def load_all(
+    file: FileMaker, values: Sequence[SSAValue], variables: Sequence[SSAValue], make: Maker
+) -> None:
+    """Let `values` be what the variables hold."""
+    for value, variable in zip(values, variables, strict=True):
+        file.load(value, variable, make)
+
+
+def assign_all(
+    file: FileMaker, variables: Sequence[SSAValue], values: Sequence[SSAValue], make: Maker
+) -> None:
+    """All at once: a variable that is assigned before it is read by another is copied first."""
+    new = [file.values[value] for value in values]
+    for position, (variable, value) in enumerate(zip(variables, new, strict=True)):
+        owner = value.owner
+        if isinstance(owner, emitc.LoadOp) and owner.operand in variables[:position]:
+            new[position] = copied(value, make)
+        elif isinstance(owner, emitc.LoadOp) and owner.operand is variable:
+            new[position] = variable  # unchanged
+    for variable, value in zip(variables, new, strict=True):
+        if value is not variable:
+            make.add(emitc.AssignOp.create(operands=[variable, value]))
+
+
+def copied(value: SSAValue, make: Maker) -> SSAValue:
+    block = Block(arg_types=[value.type])
+    Maker.at_end(block, make.origin).add(emitc.YieldOp.create(operands=[block.args[0]]))
+    expression = emitc.ExpressionOp.create(
+        operands=[value],
+        properties=NOT_INLINED,
+        regions=[Region(block)],
+        result_types=[value.type],
+    )
+    return make.value(expression, value.name_hint)

@@ -1,0 +1,186 @@
+"""A kernel on its way to one C++ file: its values, names, includes and helpers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isinf, isnan
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    StringAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import emitc, ttkernel
+
+from ..module_pass import Maker, thread_of
+from .cpp_expressions import scalar_type
+from .cpp_helpers import HELPER_TEXTS
+
+UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
+ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
+ITEM = emitc.LValueType(i32)  # of an array
+NOT_INLINED = {"do_not_inline": UnitAttr()}
+
+Conversions = Mapping[type[Operation], Callable[["FileMaker", Any, Maker], None]]
+
+
+class FileMaker:
+    """`values` maps each value of the kernel to its emitc value."""
+
+    def __init__(self, kernel: func.FuncOp, conversions: Conversions):
+        self.kernel = kernel
+        self.conversions = conversions
+        self.thread = thread_of(kernel)
+        self.includes: set[str] = set()
+        self.declared: set[str] = set(ttkernel.RESERVED_NAMES)
+        self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.escaping: dict[SSAValue, SSAValue] = {}  # variables of values that leave a scope
+        self.helpers: set[str] = set()  # functions that the kernel's text defines
+        self.zones: dict[str, str] = {}  # the names of signposts by those of the profiler
+
+    # The file ------------------------------------------------------------------------------------
+
+    def make(self) -> emitc.FileOp:
+        body = Block()
+        make = Maker.at_end(body, self.kernel)
+        self.convert_block(self.kernel.body.block, make)
+        make.add(emitc.ReturnOp.create())
+        start = Maker(InsertPoint.at_start(body), self.kernel)
+        for name in sorted(self.helpers):
+            verbatim(start, HELPER_TEXTS[name])
+        function = emitc.FuncOp.create(
+            properties={
+                "sym_name": StringAttr("kernel_main"),
+                "function_type": FunctionType.from_lists([], []),
+            },
+            regions=[Region(body)],
+        )
+        function.location = self.kernel.location
+        return emitc.FileOp.create(
+            properties={"id": self.kernel.sym_name},
+            attributes=dict(self.kernel.attributes) | self._zone_attribute(),
+            regions=[Region(Block([*self._make_includes(), function]))],
+        )
+
+    def _zone_attribute(self) -> dict[str, Attribute]:
+        names: dict[str, Attribute] = {zone: StringAttr(name) for zone, name in self.zones.items()}
+        return {"ttl.signposts": DictionaryAttr(names)} if names else {}
+
+    def _make_includes(self) -> list[Operation]:
+        standard = {"include": StringAttr("cstdint"), "is_standard_include": UnitAttr()}
+        return [
+            emitc.IncludeOp.create(properties=standard),
+            *(
+                emitc.IncludeOp.create(properties={"include": StringAttr(name)})
+                for name in sorted(self.includes)
+            ),
+        ]
+
+    # Operations ----------------------------------------------------------------------------------
+
+    def convert_block(self, block: Block, make: Maker) -> None:
+        for op in block.ops:
+            make.origin = op
+            if type(op) in self.conversions or not isinstance(op, ttkernel.CallOp):
+                self.conversions[type(op)](self, op, make)
+            else:
+                self.convert_call(op, make)
+            if self.escaping:
+                self._convert_results(op, make)
+
+    def convert_call(self, op: ttkernel.CallOp, make: Maker) -> None:
+        self.includes.add(ttkernel.includes_of(op, self.thread))
+        name = op.name.removeprefix("ttkernel.")
+        if name == ttkernel.PAGE_ADDRESS:
+            self._page_address(op, make)
+            return
+        if name in HELPER_TEXTS:
+            self.helpers.add(name)
+        callee = "get_noc_addr" if name == ttkernel.NODE_ADDRESS else name
+        properties: dict[str, Attribute] = {"callee": StringAttr(callee)}
+        if op.template is not None:
+            properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(op.template)])
+        operands = [self.values[value] for value in op.operands]
+        if op.value is not None:
+            operands.append(self.literal(_float_text(op.value.value.data), make))
+        operands += [self.literal(text.data, make) for text in op.literals or ()]
+        types = [scalar_type(result.type) for result in op.results]
+        call = emitc.CallOpaqueOp.create(
+            operands=operands, properties=properties, result_types=types
+        )
+        make.add(call)
+        for old, new in zip(op.results, call.results, strict=True):
+            self.name(old, new)
+
+    def _page_address(self, op: ttkernel.CallOp, make: Maker) -> None:
+        """A method of the accessor."""
+        accessor = self.values[op.arguments[0]].owner
+        assert isinstance(accessor, emitc.LiteralOp)
+        callee = StringAttr(f"{accessor.value.data}.get_noc_addr")
+        call = emitc.CallOpaqueOp.create(
+            operands=[self.values[value] for value in op.arguments[1:]],
+            properties={"callee": callee},
+            result_types=[scalar_type(op.results[0].type)],
+        )
+        self.name(op.results[0], make.value(call))
+
+    def _convert_results(self, op: Operation, make: Maker) -> None:
+        """Values that leave a scope go through a variable."""
+        for result in op.results:
+            if (variable := self.escaping.get(result)) is not None:
+                make.add(emitc.AssignOp.create(operands=[variable, self.values[result]]))
+                self.load(result, variable, make)
+
+    # Values and names ----------------------------------------------------------------------------
+
+    def literal(self, text: str, make: Maker, type: Attribute = i32) -> SSAValue:
+        op = emitc.LiteralOp.create(properties={"value": StringAttr(text)}, result_types=[type])
+        return make.value(op)
+
+    def load(self, value: SSAValue, variable: SSAValue, make: Maker) -> None:
+        """Let `value` be what the variable holds."""
+        load = emitc.LoadOp.create(operands=[variable], result_types=[scalar_type(value.type)])
+        self.values[value] = make.value(load, value.name_hint)
+
+    def name(self, old: SSAValue, new: SSAValue) -> None:
+        if old.name_hint is not None:
+            new.name_hint = old.name_hint
+        self.values[old] = new
+
+    def declare(self, name: str) -> str:
+        declared = emitc.unique_identifier(name, self.declared)
+        self.declared.add(declared)
+        return declared
+
+    def zone(self, name: str) -> str:
+        """The profiler's name of a signpost, another one for each."""
+        zone, number = _zone_name(name), 1
+        while self.zones.setdefault(zone, name) != name:
+            number += 1
+            zone = f"{_zone_name(name)}_{number}"
+        return zone
+
+
+def verbatim(make: Maker, text: str) -> None:
+    make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
+
+
+def _zone_name(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
+
+
+def _float_text(value: float) -> str:
+    if isnan(value):
+        return '__builtin_nanf("")'
+    if isinf(value):
+        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    return f"{value!r}f"

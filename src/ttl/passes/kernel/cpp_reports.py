@@ -1,0 +1,96 @@
+"""What a kernel reports while it runs: signposts, marks of the trace, prints and assertions."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from ttl.dialects import emitc, ttkernel, ttl
+
+from ..module_pass import Maker
+from .cpp_control_flow import declare_variables
+from .cpp_file import FileMaker, verbatim
+
+
+def signpost(file: FileMaker, op: ttkernel.SignpostOp, make: Maker) -> None:
+    """A C++ scope; values that are used after it get variables before it."""
+    if op.is_end is not None:
+        verbatim(make, "}")
+        return
+    file.includes.add(ttkernel.PROFILER)
+    escaping = _escaping(op)
+    for value, variable in zip(escaping, declare_variables(file, escaping, make), strict=True):
+        file.escaping[value] = variable
+    verbatim(make, "{")
+    verbatim(make, f'DeviceZoneScopedN("{file.zone(op.region_name.data)}");')
+
+
+def mark(file: FileMaker, op: ttkernel.MarkOp, make: Maker) -> None:
+    operands = [file.values[value] for value in op.values]
+    make.add(ttkernel.MarkOp.create(operands=operands, properties=dict(op.properties)))
+
+
+def dprint(file: FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
+    """The format is a C++ string, the rest are scalars or C++ texts about a buffer."""
+    file.includes.add(ttkernel.DPRINT)
+    if thread := op.processor.data:
+        file.includes.add(ttkernel.arguments_include(file.thread))
+    arguments = [file.values[value] for value in op.values]
+    if op.literals is not None:
+        owner = arguments[0].owner
+        assert isinstance(owner, emitc.LiteralOp)
+        name = owner.value.data
+        arguments = [
+            file.literal(text.data.replace("%", name), make) for text in op.literals
+        ]
+    text = file.literal(_cpp_string(op.format.data), make)
+    callee = f"DPRINT_{thread}" if thread else "DPRINT"
+    make.add(
+        emitc.CallOpaqueOp.create(
+            operands=[text, *arguments],
+            properties={"callee": StringAttr(callee)},
+            result_types=[],
+        )
+    )
+
+
+def check(file: FileMaker, op: ttl.AssertOp, make: Maker) -> None:
+    """On the chip it costs nothing unless the watcher is on."""
+    file.includes.add(ttkernel.ASSERT)
+    make.add(
+        emitc.CallOpaqueOp.create(
+            operands=[file.values[op.condition]],
+            properties={"callee": StringAttr("ASSERT")},
+            result_types=[],
+        )
+    )
+
+
+def _cpp_string(text: str) -> str:
+    """In octal escapes what is not printable ASCII: they end after three digits."""
+    shown = {"\n": "\\n", '"': '\\"', "\\": "\\\\", "?": "\\?"}
+    return '"' + "".join(
+        shown.get(chr(byte)) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
+        for byte in text.encode()
+    ) + '"'
+
+
+def _escaping(start: ttkernel.SignpostOp) -> list[SSAValue]:
+    """Scalars that are made before the end of the signpost and used after it."""
+    inside: dict[Operation, None] = {}
+    depth, op = 1, start.next_op
+    while op is not None and depth:
+        if isinstance(op, ttkernel.SignpostOp):
+            depth += -1 if op.is_end is not None else 1
+        inside[op] = None
+        op = op.next_op
+    block = start.parent
+    assert block is not None
+    return [
+        result
+        for each in inside
+        if not isinstance(each, arith.ConstantOp)
+        for result in each.results
+        if any(block.find_ancestor_op_in_block(use.operation) not in inside for use in result.uses)
+    ]
