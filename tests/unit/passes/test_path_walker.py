@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
-from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import make_context
 from ttl.dialects.conditions import Facts
 from ttl.passes.path_walker import PathWalker
@@ -71,10 +70,3 @@ def test_a_client_may_join_paths() -> None:
       scf.if %b { func.call @r() : () -> () }
     """
     assert paths_of(body, One()) == ["pr"]
-
-
-def test_a_broken_rule_stays_as_it_was_raised() -> None:
-    broken = RuleBroken(codes.BLOCK_STATE, "no", helps=("one",), state="MW")
-    more = broken.extended(helps=("two",))
-    assert broken.helps == ("one",)
-    assert (more.message, more.helps, more.facts) == ("no", ("one", "two"), {"state": "MW"})
