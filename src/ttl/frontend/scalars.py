@@ -491,22 +491,7 @@ def to_float(builder: KernelBuilder, value: Value) -> Value:
 
 # What can be calculated where it may not be needed. Division cannot: by zero it fails.
 SPECULATED = (
-    arith.ConstantOp,
-    arith.AddiOp,
-    arith.SubiOp,
-    arith.MuliOp,
-    arith.AndIOp,
-    arith.OrIOp,
-    arith.XOrIOp,
-    arith.CmpiOp,
-    arith.CmpfOp,
-    arith.SelectOp,
-    arith.MinSIOp,
-    arith.MaxSIOp,
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.NegfOp,
-    arith.IndexCastOp,
-    arith.SIToFPOp,
-)
+    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp,
+    arith.XOrIOp, arith.CmpiOp, arith.CmpfOp, arith.SelectOp, arith.MinSIOp, arith.MaxSIOp,
+    arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp, arith.IndexCastOp, arith.SIToFPOp,
+)  # fmt: skip

@@ -1,0 +1,317 @@
+"""The evaluation of threads: the frontend of the language with other handlers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    SymbolRefAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation
+
+from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.dialects import d2m
+from ttl.dialects.locations import location_of
+from ttl.dialects.ttcore import tensor_of
+from ttl.frontend import block_math
+from ttl.frontend.builder import KernelBuilder
+from ttl.frontend.emission import Emission
+from ttl.frontend.environment import Environment
+from ttl.frontend.hir import INDEX, RunTime, Scalar, Value
+from ttl.frontend.language_calls import LANGUAGE
+from ttl.frontend.nets import Nets
+from ttl.frontend.problems import describe
+from ttl.frontend.semaphores import semaphore_number
+from ttl.frontend.translation import Translation
+from ttl.language import math
+from ttl.language.operation import KernelFunction, Program
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.ops import BLOCK_OPS
+from ttl.target import Target
+
+from . import functions
+from .iteration import check_counter
+from .objects import (
+    CircularBuffer,
+    Semaphore,
+    Stream,
+    StreamBlock,
+    check_cores,
+    check_inc,
+    check_remote,
+    check_set,
+    checked_index,
+    pair,
+    rectangle,
+)
+from .program import Call
+from .scopes import STATEMENTS, Bodies
+from .tensor_types import device_type, stream_type
+from .threads import Thread
+
+
+class ThreadBuilder(Translation):
+    """The state of translating one thread; its parameters are the arguments of its region."""
+
+    def __init__(self, call: Call, thread: Thread, program: Program, target: Target):
+        kernel = KernelFunction(thread.kind, thread.function)
+        environment = Environment((thread.function,))
+        nets = Nets((), program.grid)
+        api = target.device_api
+        super().__init__(kernel, environment, program.grid, {}, api, nets, THREADS)
+        self.generic, self.thread = call, thread
+        self.arguments: dict[int, RunTime] = {}
+        self.argument_spans: list[Span] = []
+        self.bodies = Bodies(self.entry)
+
+    def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
+        argument = self.entry.add_arg(type)
+        argument.hint = name
+        self.arguments[id(handle)] = argument
+        self.argument_spans.append(span)
+        self.state.values[self.frame.number, name] = handle
+
+    def block(self) -> Block:
+        block = Emission(self.entry, self.handles).block()
+        for argument, span in zip(block.args, self.argument_spans, strict=True):
+            argument.location = location_of(span)
+        return block
+
+    def is_held(self, cb: CircularBuffer, is_wait: bool) -> bool:
+        """The output's block stays, or goes where the thread says pop() if another takes it."""
+        if self.handle(cb) is not self.entry.args[len(self.generic.operands) - 1]:
+            return False
+        return not self.generic.takers or (is_wait and self.thread in self.generic.writers)
+
+    def handle(self, of: object) -> RunTime:
+        return self.arguments[id(of)]
+
+
+# Handlers -----------------------------------------------------------------------------------------
+
+def _require(builder: KernelBuilder, call: str) -> ThreadBuilder:
+    assert isinstance(builder, ThreadBuilder)
+    builder.require(KernelKind.DATAMOVEMENT, call)
+    return builder
+
+
+def acquire(kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffer) -> Value:
+    buffer = cb.buffer
+    block = builder.value(kind, [builder.handle(cb)], tensor_of(buffer.shape, buffer.dtype))
+    if not builder.is_held(cb, kind is d2m.WaitOp):
+        builder.bodies.note(block)
+    return block
+
+
+def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
+    return StreamBlock(stream, checked_index(stream, index))
+
+
+def core_index(builder: KernelBuilder, dim: Value) -> Value:
+    _require_known("core_index", dim)
+    functions.check_dim("core_index", dim)
+    return _counter(builder, d2m.CoreIndexOp, dim)
+
+
+def _counter(builder: KernelBuilder, kind: type[Operation], dim: Any) -> Scalar:
+    value = builder.scalar(kind, (), INDEX, {"dim": IntegerAttr(dim, i64)})
+    value.is_natural = True
+    return value
+
+
+def _require_known(call: str, dim: Value) -> None:
+    if isinstance(dim, RunTime):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call}() of a dimension that is known only when the kernel runs",
+            helps=(f"write it as a number: {call}(0)",),
+        )
+
+
+def iter_index(builder: KernelBuilder, dim: Value) -> Value:
+    assert isinstance(builder, ThreadBuilder)
+    _require_known("iter_index", dim)
+    iteration = builder.generic.iteration
+    check_counter(dim, len(iteration.iterators) if iteration else 0)
+    return _counter(builder, d2m.IterIndexOp, dim)
+
+
+def dma(
+    builder: KernelBuilder, src: Value, dst: Value, core: Value = None, mcast: Value = None
+) -> Value:
+    thread = _require(builder, "dma()")
+    check_cores(core, mcast)
+    check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
+    _check_rectangle(thread, core, mcast)
+    ends = [_end(thread, end) for end in (src, dst)]
+    parts: list[list[RunTime]] = [part for end in ends for part in end]
+    parts += [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    _check_shapes(parts[0][0], parts[2][0])
+    return builder.value(
+        d2m.DmaOp,
+        [operand for part in parts for operand in part],
+        d2m.MemTxType(),
+        _segments(parts),
+    )
+
+
+def _segments(parts: list[list[RunTime]]) -> dict[str, Attribute]:
+    """How many operands each part of an operation has."""
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(p) for p in parts])}
+
+
+def _check_shapes(*ends: Any) -> None:
+    shapes = [
+        shape[2:] if d2m.is_remote(end.type) else shape
+        for end in ends
+        for shape in (tuple(end.type.get_shape()),)
+    ]
+    if shapes[0] != shapes[1]:
+        raise RuleBroken(
+            codes.SHAPE_MISMATCH,
+            f"dma() connects {shapes[0]} tiles with {shapes[1]} tiles",
+            helps=("both ends have the shape of a block",),
+        )
+
+
+def _end(builder: ThreadBuilder, end: Value) -> tuple[list[RunTime], list[RunTime]]:
+    if isinstance(end, StreamBlock):
+        return [_get_global(builder, end.stream)], [builder.index(i) for i in end.index]
+    if isinstance(end, RunTime) and issubclass(end.made_by or object, d2m.AcquireOp):
+        return [end], []
+    raise functions.no_end(describe(end))
+
+
+def _get_global(builder: ThreadBuilder, stream: Stream) -> RunTime:
+    call = builder.generic
+    operand = next(
+        each
+        for position, each in enumerate(call.operands)
+        if each.argument is stream.argument and call.is_streamed(position)
+    )
+    name = {"global_name": SymbolRefAttr(operand.name)}
+    type = stream_type(device_type(operand, call))
+    return builder.value(d2m.GetGlobalOp, (), type, name, operand.name)
+
+
+def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
+    """As far as it is known."""
+    if core is not None and mcast is not None:
+        known = [*pair(core, "core"), *pair(mcast, "mcast")]
+        if all(isinstance(each, int) for each in known):
+            rectangle(core, mcast, builder.generic.grid[::-1])
+
+
+def _pair(builder: KernelBuilder, value: Value, what: str) -> list[RunTime]:
+    if value is None:
+        return []
+    return [builder.index(each) for each in pair(value, what)]
+
+
+def dma_wait(builder: KernelBuilder, tx: RunTime) -> None:
+    builder.emit(d2m.DmaWaitOp, [tx])
+
+
+def semaphore_set(
+    builder: KernelBuilder,
+    semaphore: Semaphore,
+    value: Value,
+    core: Value = None,
+    mcast: Value = None,
+) -> None:
+    check_set(core, mcast)
+    _change(builder, d2m.SemaphoreSetOp, "Semaphore.set()", semaphore, value, core, mcast)
+
+
+def semaphore_inc(
+    builder: KernelBuilder,
+    semaphore: Semaphore,
+    value: Value,
+    core: Value = None,
+    mcast: Value = None,
+) -> None:
+    check_inc(core, mcast)
+    _change(builder, d2m.SemaphoreIncOp, "Semaphore.inc()", semaphore, value, core, mcast)
+
+
+def _change(
+    builder: KernelBuilder,
+    kind: type[d2m.SemaphoreChangeOp],
+    call: str,
+    semaphore: Semaphore,
+    value: Value,
+    core: Value,
+    mcast: Value,
+) -> None:
+    thread = _require(builder, call)
+    _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
+    places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    number = semaphore_number(builder, value, call)
+    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], *places]
+    builder.emit(kind, [operand for part in parts for operand in part], _segments(parts))
+
+
+def semaphore_wait(
+    builder: KernelBuilder, semaphore: Semaphore, value: Value, reset: Value = None
+) -> None:
+    thread = _require(builder, "Semaphore.wait()")
+    call = "Semaphore.wait()"
+    again: list[RunTime] = [] if reset is None else [semaphore_number(builder, reset, call)]
+    number = semaphore_number(builder, value, call)
+    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], again]
+    builder.emit(d2m.SemaphoreWaitOp, [each for part in parts for each in part], _segments(parts))
+
+
+def square_root(builder: KernelBuilder, x: Value) -> Value:
+    if not block_math.is_block(x):
+        return functions.sqrt(x)
+    return block_math.block_math(builder, BLOCK_OPS["sqrt"], [x])
+
+
+def fill(builder: KernelBuilder, value: Value, shape: Any) -> Value:
+    return block_math.fill(builder, value, shape=tuple(shape))
+
+
+def row_maximum(builder: KernelBuilder, x: Value, other: Value = None) -> Value:
+    largest = LANGUAGE.calls[math.reduce_max](builder, x, dims=[-1])
+    if other is None:
+        return largest
+    return block_math.block_math(builder, BLOCK_OPS["max"], [largest, other])
+
+
+def row_sum(builder: KernelBuilder, x: Value) -> Value:
+    return LANGUAGE.calls[math.reduce_sum](builder, x, dims=[-1])
+
+
+def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
+    shape = block_math.operand_type(like).shape if block_math.is_block(like) else tuple(like)
+    return LANGUAGE.calls[math.broadcast](builder, x, dims=[-1], shape=shape)
+
+
+THREADS = LANGUAGE.extended(
+    calls={
+        functions.core_index: core_index,
+        functions.iter_index: iter_index,
+        functions.dma: dma,
+        functions.sqrt: square_root,
+        functions.fill: fill,
+        functions.rowmax: row_maximum,
+        functions.rowsum: row_sum,
+        functions.bcast: broadcast,
+    },
+    methods={d2m.MemTxType: {"wait": dma_wait}},
+    object_methods={
+        CircularBuffer: {
+            "pop": partial(acquire, d2m.WaitOp),
+            "reserve": partial(acquire, d2m.ReserveOp),
+        },
+        Semaphore: {"set": semaphore_set, "inc": semaphore_inc, "wait": semaphore_wait},
+    },
+    subscripts={Stream: stream_block},
+    statements=STATEMENTS,
+)
