@@ -69,8 +69,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: [[EIGHT:%[0-9]+]] = arith.constant 8 : index
 // CHECK-NEXT: [[ROWS:%[0-9]+]] = arith.muli %row, [[EIGHT]]
 // CHECK-NEXT: %first_page = arith.addi [[ROWS]], %column
-// CHECK:      [[COLUMNS:%[0-9]+]] = arith.constant 2 : index
-// CHECK:      scf.for %tile_column = {{%[0-9]+}} to [[COLUMNS]] step
+// CHECK:      affine.for %tile_column = 0 to 2 {
 // CHECK:      [[BYTES:%[0-9]+]] = arith.constant 2048 : index
 // CHECK-NEXT: arith.muli %tile_column, [[BYTES]] : index
 // CHECK:      %page = arith.addi %first_page, %tile_column

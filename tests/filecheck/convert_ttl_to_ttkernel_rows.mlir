@@ -18,7 +18,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "gathered", type = !line}> : () -> ()
 
   // CHECK-LABEL: @straight
-  // CHECK:       scf.for
+  // CHECK:       affine.for
   // CHECK:       [[OFFSET:%.*]] = "ttkernel.page_noc_addr"
   // CHECK-NEXT:  "ttkernel.noc_async_read"([[OFFSET]]
   // CHECK:       "ttkernel.noc_async_read_barrier"()
@@ -53,7 +53,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %gathered = "ttl.bind_dfb"() <{buffer = @gathered}> : () -> !line
     %line = "ttl.dfb_reserve"(%gathered) : (!line) -> !four
     %other = "ttl.tensor_slice"(%x, %zero, %column) : (!tensor, index, index) -> !column
-    // CHECK:       scf.for
+    // CHECK:       affine.for
     // CHECK:       "ttkernel.noc_async_read"
     // CHECK-NEXT:  "ttkernel.noc_async_read_barrier"()
     // CHECK:       "ttkernel.move_bytes"

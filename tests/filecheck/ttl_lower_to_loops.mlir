@@ -52,18 +52,15 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      func.func @elementwise
 // CHECK:      "ttl.tile_regs"() <{step = "acquire"}>
 // One loop over the tiles for each operation.
-// CHECK-NEXT: [[ZERO:%[0-9]+]] = arith.constant 0 : index
-// CHECK-NEXT: [[TWO:%[0-9]+]] = arith.constant 2 : index
-// CHECK-NEXT: [[ONE:%[0-9]+]] = arith.constant 1 : index
-// CHECK-NEXT: scf.for %tile = [[ZERO]] to [[TWO]] step [[ONE]] {
+// CHECK-NEXT: affine.for %tile = 0 to 2 {
 // The constant is rounded to the format of the registers: the chip would truncate it.
 // CHECK-NEXT: "ttl.tile_call"(%tile) <{action = "fill", value = 0.30078125 : f32, operandSegmentSizes = array<i32: 0, 0, 1, 0>}>
 // CHECK-NEXT: }
-// CHECK:      scf.for [[T:%tile[_0-9]*]] =
+// CHECK-NEXT: affine.for [[T:%tile[_0-9]*]] = 0 to 2 {
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 2 : index
 // CHECK-NEXT: [[D:%dst[_0-9]*]] = arith.addi [[T]], [[FIRST]] : index
 // CHECK-NEXT: "ttl.tile_call"(%a, [[T]], [[D]]) <{action = "copy",
-// CHECK:      scf.for [[U:%tile[_0-9]*]] =
+// CHECK:      affine.for [[U:%tile[_0-9]*]] = 0 to 2 {
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 2 : index
 // CHECK-NEXT: [[E:%dst[_0-9]*]] = arith.addi [[U]], [[FIRST]] : index
 // Registers: the two operands, then the result.
@@ -76,8 +73,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 
 // One call for each step along k: tile k of the left row, row k of the right block.
 // CHECK:      func.func @product
-// CHECK:      [[STEPS:%[0-9]+]] = arith.constant 3 : index
-// CHECK:      scf.for %k_tile = {{%[0-9]+}} to [[STEPS]] step
+// CHECK:      affine.for %k_tile = 0 to 3 {
 // CHECK-NEXT: [[COLUMNS:%[0-9]+]] = arith.constant 2 : index
 // CHECK-NEXT: %right_tile = arith.muli %k_tile, [[COLUMNS]] : index
 // CHECK-NEXT: [[FIRST:%[0-9]+]] = arith.constant 0 : index

@@ -39,11 +39,9 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 
 // CHECK:      func.func @reduce
 // CHECK:      "ttl.tile_regs"() <{step = "acquire"}>
-// CHECK:      [[ROWS:%[0-9]+]] = arith.constant 2 : index
-// CHECK:      scf.for [[I:%tile_row[_0-9]*]] = {{%[0-9]+}} to [[ROWS]]
+// CHECK:      affine.for [[I:%tile_row[_0-9]*]] = 0 to 2 {
 // One register for all the tiles of a row.
-// CHECK:      [[STEPS:%[0-9]+]] = arith.constant 3 : index
-// CHECK:      scf.for [[K:%step[_0-9]*]] = {{%[0-9]+}} to [[STEPS]]
+// CHECK:      affine.for [[K:%step[_0-9]*]] = 0 to 3 {
 // CHECK:      [[ROW:%[0-9]+]] = arith.muli [[I]],
 // CHECK:      [[TILE:%tile_of_operand[_0-9]*]] = arith.addi [[ROW]], [[K]]
 // CHECK:      [[FIRST:%[0-9]+]] = arith.constant 0 : index
@@ -54,10 +52,8 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: "ttl.tile_regs"() <{step = "release"}>
 
 // CHECK:      func.func @transpose
-// CHECK:      [[ROWS:%[0-9]+]] = arith.constant 3 : index
-// CHECK:      scf.for [[I:%tile_row[_0-9]*]] = {{%[0-9]+}} to [[ROWS]]
-// CHECK:      [[COLUMNS:%[0-9]+]] = arith.constant 2 : index
-// CHECK:      scf.for [[J:%tile_column[_0-9]*]] = {{%[0-9]+}} to [[COLUMNS]]
+// CHECK:      affine.for [[I:%tile_row[_0-9]*]] = 0 to 3 {
+// CHECK:      affine.for [[J:%tile_column[_0-9]*]] = 0 to 2 {
 // CHECK:      [[COLUMN:%[0-9]+]] = arith.muli [[J]], {{.*}}
 // CHECK:      [[TILE:%tile_of_operand[_0-9]*]] = arith.addi [[I]], [[COLUMN]]
 // CHECK-NEXT: "ttl.tile_call"(%b, [[TILE]], {{.*}}) <{action = "transpose",

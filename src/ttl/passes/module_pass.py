@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import affine, arith, func, scf
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     ArrayAttr,
+    DenseArrayBase,
     FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import CompileError, Label, RuleBroken, codes
@@ -185,6 +189,23 @@ def and_op(left: SSAValue, right: SSAValue) -> Operation:
     return create(arith.AndIOp, (left, right), (left.type,))
 
 
+@lru_cache(maxsize=1024)
+def _bound(number: int) -> AffineMapAttr:
+    return AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(number),)))
+
+
+def _counting_to(count: int) -> dict[str, Attribute]:
+    return {
+        "lowerBoundMap": _bound(0),
+        "upperBoundMap": _bound(count),
+        "step": _index_attribute(1),
+        "operandSegmentSizes": _NO_OPERANDS,
+    }
+
+
+_NO_OPERANDS = DenseArrayBase.from_list(i32, [0, 0, 0])
+
+
 class Maker:
     """Inserts operations at a point, all with the location of the operation they stand for."""
 
@@ -250,9 +271,8 @@ class Maker:
         block.args[0].name_hint = name
         inner = Maker.at_end(block, self.origin)
         body(inner, block.args[0])
-        inner.add(create(scf.YieldOp))
-        bounds = [self.index(number) for number in (0, count, 1)]
-        self.add(create(scf.ForOp, bounds, regions=[Region(block)]))
+        inner.add(create(affine.YieldOp))
+        self.add(create(affine.ForOp, (), (), _counting_to(count), regions=[Region(block)]))
 
     def for_each(
         self,

@@ -16,7 +16,6 @@ from .module_pass import D2M_MARK
 
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
-    "lower-affine": ("xdsl.transforms.lower_affine", "LowerAffinePass"),
 }
 
 # Synchronization the user may leave out.
@@ -45,7 +44,8 @@ COMPUTE = (
 # Calls of the chip's interface, then C++.
 KERNEL = (
     "convert-ttl-to-ttkernel",
-    "ttkernel-insert-inits",
+    "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
+    "lower-affine",
     "cse",  # when all calls are there: copies of equal shape share their arithmetic
     "convert-ttkernel-to-emitc",
 )

@@ -62,6 +62,7 @@ FAILS = {
     ),
     "convert-ttl-to-ttkernel": (TO_EMITC, TO_EMITC),
     "ttkernel-insert-inits": ("other C++: compute", "other C++: compute"),
+    "lower-affine": (TO_EMITC, TO_EMITC),
     "cse": ("other C++: compute, read", "nothing"),
     "convert-ttkernel-to-emitc": (ALL_KERNELS, ALL_KERNELS),
 }

@@ -1,0 +1,68 @@
+"""Loops and index arithmetic over tiles as scf and arith.
+
+xDSL has a pass of this name that offers every operation to every pattern; here the few operations
+that are affine are replaced in one walk, and what replaces them keeps their location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.lower_affine import affine_expr_ops
+
+from ttl.dialects.building import create, walk
+
+Replacement = tuple[list[Operation], Sequence[SSAValue]]
+
+
+class LowerAffine(ModulePass):
+    name = "lower-affine"
+
+    def apply(self, context: Context, module: ModuleOp) -> None:
+        for op in [op for op in walk(module) if type(op) in _REPLACEMENTS]:
+            made, results = _REPLACEMENTS[type(op)](op)
+            for each in made:
+                each.location = op.location
+            Rewriter.replace_op(op, made, results)
+
+
+def _apply(op: Operation) -> Replacement:
+    assert isinstance(op, affine.ApplyOp)
+    made, value = _evaluate(op.map.data, op.mapOperands)
+    return made, [value]
+
+
+def _loop(op: Operation) -> Replacement:
+    assert isinstance(op, affine.ForOp)
+    from_ops, start = _evaluate(op.lowerBoundMap.data, ())
+    to_ops, stop = _evaluate(op.upperBoundMap.data, ())
+    step = create(arith.ConstantOp, (), (op.step.type,), {"value": op.step})
+    operands = [start, stop, step.results[0], *op.inits]
+    types = [result.type for result in op.results]
+    loop = create(scf.ForOp, operands, types, regions=[op.detach_region(op.body)])
+    return [*from_ops, *to_ops, step, loop], loop.results
+
+
+def _yield(op: Operation) -> Replacement:
+    return [create(scf.YieldOp, op.operands)], ()
+
+
+def _evaluate(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[list[Operation], SSAValue]:
+    """The arithmetic of a map with one result."""
+    (expression,) = map.results
+    dimensions, symbols = operands[: map.num_dims], operands[map.num_dims :]
+    return affine_expr_ops(expression, dimensions, symbols)
+
+
+_REPLACEMENTS: dict[type[Operation], Callable[[Operation], Replacement]] = {
+    affine.ApplyOp: _apply,
+    affine.ForOp: _loop,
+    affine.YieldOp: _yield,
+}
