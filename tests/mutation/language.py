@@ -47,7 +47,7 @@ PROTOCOL = "semantics/block_protocol.py"
 TENSORS = "semantics/tensors.py"
 NODES = "semantics/nodes.py"
 LIMITS = "semantics/limits.py"
-SYNC = "semantics/implicit_sync.py"
+SYNC = "source/implicit_sync.py"
 ELEMENTWISE = "semantics/ops/elementwise.py"
 REDUCE = "semantics/ops/reduce.py"
 RULES = "semantics/ops/rules.py"
@@ -223,7 +223,7 @@ MUTANTS = (
     Mutant(
         "some-paths",
         SYNC,
-        "leaks = [leak for handle in handles for leak in self._leaks(handle)]",
+        "leaks = [leak for handle in handles for leak in _leaks(handle, effects.bound_names)]",
         "leaks: list[Leak] = []",
     ),
     # Copies and slices

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,6 +30,17 @@ class Span:
             column=character_column(code.co_filename, line, byte_column),
             end_line=end_line,
             end_column=character_column(code.co_filename, end_line, byte_end_column),
+        )
+
+    @classmethod
+    def of_node(cls, file: str, node: Any) -> Span:
+        """The source of a node of the syntax tree."""
+        return cls(
+            file=file,
+            line=node.lineno,
+            column=character_column(file, node.lineno, node.col_offset),
+            end_line=node.end_lineno,
+            end_column=character_column(file, node.end_lineno, node.end_col_offset),
         )
 
 

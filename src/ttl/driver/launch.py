@@ -26,9 +26,10 @@ from ttl.diagnostics import (
 from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
 from ttl.language.captured import captured_writes
-from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.language.operation import Program
 from ttl.semantics.limits import check_limits, l1_tensors
+from ttl.source.facts import facts_of
+from ttl.source.supplied import refuse_repairs, supplied_note
 from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES, EventKind, Recorder
 from ttl.trace.files import append_events
@@ -224,14 +225,14 @@ class Driver:
 
     def _supply(self, program: Program, config: Config) -> None:
         """Say once for each operation which releases and waits are supplied, or refuse them."""
-        points = program_points(program)
+        points = facts_of(program).points
         if config.strict:
             refuse_repairs(points)
         kernels = tuple(kernel.function.__code__ for kernel in program.kernels)
         if kernels in self.noted:
             return
         self.noted.add(kernels)
-        note = supplied_note(program, points)
+        note = supplied_note(program.operation.__name__, points)
         remarks = [] if note is None else [note]
         if config.backend == "sim":
             remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)
@@ -274,7 +275,7 @@ class Driver:
 
 def _refuse_deep(operation: Operation) -> None:
     """UsageError if it has an expression that explains a RecursionError."""
-    from .nesting import too_deep
+    from ttl.source.nesting import too_deep
 
     if (found := too_deep(operation.function.__code__)) is not None:
         raise found from None

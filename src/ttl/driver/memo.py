@@ -8,11 +8,11 @@ from typing import Any
 
 from ttl.config import Config
 from ttl.language import DataflowBuffer, PipeNet, Semaphore
-from ttl.language.implicit_sync import reachable_functions
 from ttl.language.operation import KernelFunction, Program
 from ttl.language.semaphores import RemoteSemaphore
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import row_page_elements
+from ttl.source.functions import reachable_functions
 from ttl.target import Target
 
 # Modules whose attributes a kernel may use and that do not change; a user's own may.

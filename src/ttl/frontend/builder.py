@@ -25,13 +25,12 @@ from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer, PipeNet
 from ttl.language.described import described
-from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
 from ttl.semantics.dtypes import dtype_of
-from ttl.semantics.implicit_sync import RepairKind
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.layout import layout_of
 from ttl.semantics.tensors import TensorSlice, shape_in_units
+from ttl.source.implicit_sync import RepairKind, repair_spans
 
 from .containers import Containers
 from .environment import MISSING, Environment, RuntimeArgument

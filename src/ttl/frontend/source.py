@@ -7,23 +7,22 @@ from collections.abc import Callable
 
 from ttl.diagnostics import RuleBroken, Span, codes
 from ttl.diagnostics.span import character_column
-from ttl.semantics.function_source import definition_of, lambda_of
+from ttl.semantics import function_source
 
 
 def kernel_tree(kernel: Callable[..., object]) -> ast.FunctionDef:
     """The definition of a kernel; RuleBroken if its source is not available."""
-    if (found := definition_of(kernel.__code__)) is not None:
+    if (found := function_source.definition_of(kernel.__code__)) is not None:
         return found
     raise _no_source(kernel)
 
 
 def function_tree(function: Callable[..., object]) -> ast.FunctionDef | ast.Lambda:
     """The definition of a function that a kernel calls."""
-    code = function.__code__
-    found = lambda_of(code) if code.co_name == "<lambda>" else definition_of(code)
-    if found is None:
-        raise _no_source(function)
-    return found
+    found = function_source.function_tree(function.__code__)
+    if isinstance(found, (ast.FunctionDef, ast.Lambda)):
+        return found
+    raise _no_source(function)
 
 
 def _no_source(function: Callable[..., object]) -> RuleBroken:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from math import prod
 from types import FunctionType, ModuleType
 from typing import Any
@@ -18,6 +18,7 @@ from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.function_source import keep_source
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
@@ -37,6 +38,8 @@ class KernelFunction:
     function: Callable[[], None]
     # What it does to which buffers, as `("reserve", name)`, where its code does not say it.
     uses: frozenset[tuple[str, str]] | None = None
+    # The functions of the user's that it was made of, where it is not one itself.
+    written_as: tuple[FunctionType, ...] = ()
 
     @property
     def name(self) -> str:
@@ -55,6 +58,14 @@ class KernelFunction:
         """The dataflow buffers among them, also those that an object of another DSL stands for."""
         found = [getattr(value, "buffer", value) for value in self.captures().values()]
         return [value for value in found if isinstance(value, DataflowBuffer)]
+
+    def tensors(self) -> Iterator[tuple[str, Any]]:
+        """Those that the kernel captures, and the global ones that it names."""
+        code, around = self.function.__code__, self.function.__globals__
+        named = {name: around[name] for name in code.co_names if name in around}
+        for name, value in (self.captures() | named).items():
+            if not isinstance(value, DataflowBuffer) and is_tensor(value):
+                yield name, value
 
 
 @dataclass(slots=True)
@@ -86,26 +97,21 @@ class Program:
     semaphores: tuple[Semaphore, ...] = ()
     # Those of the arguments, then those that kernels only capture.
     tensors: dict[str, Any] = field(init=False)
+    # What source/ has read of the kernels: see facts_of() there.
+    facts: object | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         tensors = {name: value for name, value in self.arguments.items() if is_tensor(value)}
-        for name, tensor in _captured_tensors(self.kernels):
+        for name, tensor in chain.from_iterable(kernel.tensors() for kernel in self.kernels):
             if not any(tensor is known for known in tensors.values()):
                 tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
         object.__setattr__(self, "tensors", tensors)
 
+    def carry(self, facts: object) -> None:
+        object.__setattr__(self, "facts", facts)
+
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
-
-
-def _captured_tensors(kernels: Iterable[KernelFunction]) -> Iterator[tuple[str, Any]]:
-    """The tensors that kernels name without being given them."""
-    for kernel in kernels:
-        code, around = kernel.function.__code__, kernel.function.__globals__
-        named = {name: around[name] for name in code.co_names if name in around}
-        for name, value in (kernel.captures() | named).items():
-            if not isinstance(value, DataflowBuffer) and is_tensor(value):
-                yield name, value
 
 
 def is_tensor(value: object) -> bool:
@@ -440,6 +446,7 @@ def operation(
     def decorate(*function: Callable[..., None]) -> Operation:
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise _no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
+        keep_source(function[0])
         return Operation(
             function[0],
             grid,
