@@ -12,7 +12,8 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
-from ttl.language.operation import KernelFunction, Program, nodes_of
+from ttl.language.grid import nodes_of
+from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, float32
 from ttl.semantics.kernel_config import dest_dtype

@@ -18,10 +18,9 @@ from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .constants import is_scalar
 from .functions import environment, own_code
 from .implicit_sync import CodePoints, kernel_points
-from .live import Uses, live_uses
+from .live import SCALARS, Uses, live_uses
 from .memo import Memo
 from .name_uses import reads_what_it_writes
 from .supplied import refuse_leaks
@@ -111,7 +110,7 @@ MOST_ITEMS = 64
 
 def _key(value: Any, outer: tuple[object, ...]) -> Hashable:
     """Equal for values that a kernel uses alike; TypeError if that cannot be told."""
-    if is_scalar(value):
+    if isinstance(value, SCALARS):
         return type(value), value
     if any(value is each for each in outer):
         return "again", len(outer)
