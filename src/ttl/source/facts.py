@@ -6,19 +6,18 @@ compiler cannot decide differently.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, is_tensor
 from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .functions import environment, own_code
+from .functions import fingerprint
 from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
 from .memo import Memo
@@ -86,57 +85,41 @@ _USES: Memo[Uses] = Memo()
 
 
 def _kernel_uses(kernel: KernelFunction) -> Uses:
+    functions: tuple[Any, ...] = kernel.written_as or (kernel.function,)
+    held = {buffer.dtype for buffer in kernel.buffers()} if kernel.written_as else set()
     try:
-        key: Hashable = tuple(_key(each, ()) for each in (kernel.function, *kernel.written_as))
-    except TypeError:
-        return _read_uses(kernel)
-    return _USES.get(key, lambda: _read_uses(kernel))
+        key = frozenset(held), tuple(fingerprint(each, _token) for each in functions)
+    except (TypeError, RecursionError):  # a list that is in itself, say
+        return _read_uses(functions, held)
+    return _USES.get(key, lambda: _read_uses(functions, held))
 
 
-def _read_uses(kernel: KernelFunction) -> Uses:
-    found = Uses()
-    if kernel.written_as:
-        found.held |= {buffer.dtype for buffer in kernel.buffers()}
-        for function in kernel.written_as:
-            live_uses(function, found)
-    else:
-        live_uses(kernel.function, found)  # type: ignore[arg-type]  # kernels are functions
+def _read_uses(functions: Iterable[Any], held: set[DType]) -> Uses:
+    found = Uses(held)
+    for function in functions:
+        live_uses(function, found)
     return found
 
 
-DEEPEST = 4
 MOST_ITEMS = 64
 
 
-def _key(value: Any, outer: tuple[object, ...]) -> Hashable:
+def _token(value: Any) -> Hashable:
     """Equal for values that a kernel uses alike; TypeError if that cannot be told."""
     if isinstance(value, SCALARS):
         return type(value), value
-    if any(value is each for each in outer):
-        return "again", len(outer)
     if isinstance(value, DataflowBuffer):
         return "buffer", value.dtype
     if isinstance(value, FunctionType):
-        return _function_key(value, (*outer, value))
-    if isinstance(value, (tuple, list, dict)) and len(value) <= MOST_ITEMS and len(outer) < DEEPEST:
-        items = list(value.items()) if isinstance(value, dict) else value
-        return type(value), tuple(_key(item, (*outer, value)) for item in items)
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, ModuleType):
-        return "module", value.__name__
+        return fingerprint(value, _token)
+    if isinstance(value, (tuple, list, dict)) and len(value) <= MOST_ITEMS:
+        items = value.items() if isinstance(value, dict) else value
+        return type(value), tuple(map(_token, items))
+    if isinstance(value, (DType, ModuleType)):
+        return getattr(value, "__name__", value)
     if is_tensor(value):
         return "tensor", tuple(value.shape), dtype_of(value)
     kind = value if isinstance(value, type) else type(value)
     if kind.__module__.partition(".")[0] in ("ttl", "ttnn", "builtins", "numpy"):
         return kind.__qualname__, getattr(value, "__name__", "")
     raise TypeError(f"{value!r} may be anything")
-
-
-def _function_key(function: FunctionType, outer: tuple[object, ...]) -> Hashable:
-    code = own_code(function)
-    if not is_user_file(code.co_filename):
-        return code
-    defaults = function.__defaults__ or (), function.__kwdefaults__ or {}
-    around = [(name, _key(value, outer)) for name, value in environment(function)]
-    return code, _key(defaults, outer), tuple(around)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -111,17 +111,21 @@ def _module_environment(
             yield from _module_environment(f"{path}.{name}", value, names)
 
 
-def fingerprint(function: FunctionType, outer: tuple[CodeType, ...] = ()) -> Hashable:
-    """Equal for functions whose names stand for things of the same kinds."""
+Token = Callable[[Any], Hashable]
+
+
+def fingerprint(
+    function: FunctionType, token: Token = type, outer: tuple[CodeType, ...] = ()
+) -> Hashable:
+    """Equal for functions whose names stand for things of the same tokens: of the same types."""
     code = own_code(function)
-    if code in outer:
-        return code
-    parts: list[Hashable] = []
+    place = code, code.co_filename  # equal codes may stand in different files
+    if code in outer or not is_user_file(code.co_filename):
+        return place
+    parts: list[Hashable] = [token(function.__defaults__), token(function.__kwdefaults__)]
     for name, value in environment(function):
-        if not isinstance(value, FunctionType):
-            parts.append((name, type(value)))
-        elif is_user_file(own_code(value).co_filename):
-            parts.append((name, fingerprint(value, (*outer, code))))
+        if isinstance(value, FunctionType):
+            parts.append((name, fingerprint(value, token, (*outer, code))))
         else:
-            parts.append((name, own_code(value)))
-    return code, code.co_filename, tuple(parts)  # equal codes may stand in different files
+            parts.append((name, token(value)))
+    return place, tuple(parts)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import is_tensor
@@ -37,9 +38,11 @@ MOST_CALLS = 1024
 
 # Of what is known these give what is known; a power may take for ever.
 CALCULATING = (
-    ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.BinOp,
-    ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call, ast.operator, ast.unaryop, ast.cmpop,
-    ast.boolop, ast.expr_context,
+    ast.Subscript, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call,
+)  # fmt: skip
+PARTS = (
+    ast.Constant, ast.Attribute, ast.Slice, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
+    ast.expr_context,
 )  # fmt: skip
 NEVER = (ast.Pow, ast.LShift, ast.MatMult)
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
@@ -101,7 +104,8 @@ class _Reader:
     def __init__(self, found: Uses):
         self.found = found
         self.results: dict[tuple[object, ...], Any] = {}  # of the calls that were read
-        self.used: dict[int, object] = {}  # by their ids, which nobody else gets meanwhile
+        self.used: dict[int, object] = {}
+        self.kept: list[object] = []  # else others could get their ids
 
     # Calls ----------------------------------------------------------------------------------------
 
@@ -114,9 +118,10 @@ class _Reader:
             self._unread(callee, (*arguments, *keywords.values()))
             return UNKNOWN
         values = self._bound(callee, tree, arguments, keywords)
-        key = (callee, *((name, _Same(values[name])) for name in sorted(values)))
+        key = (callee, *((name, _identity(values[name])) for name in sorted(values)))
         if key not in self.results:
             self.results[key] = UNKNOWN  # for a function that calls itself
+            self.kept.append(values)
             around = callee.frame if isinstance(callee, _Nested) else callee
             own, once = own_names(tree), _assigned_once(tree)
             values = {name: value for name, value in values.items() if name in once}
@@ -302,22 +307,34 @@ class _Reader:
 
 def known(node: ast.expr, frame: _Frame) -> Any:  # rule KNOWN
     """UNKNOWN if it is not known, or if it has no value."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return frame.lookup(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = known(node.value, frame)
+        if isinstance(owner, ModuleType):  # one may import what is asked for
+            return vars(owner).get(node.attr, UNKNOWN)
+        return UNKNOWN if owner is UNKNOWN else _attempt(getattr, owner, node.attr)
+    if isinstance(node, ast.Subscript) and is_tensor(known(node.value, frame)):
+        return UNKNOWN
+    return _calculated(node, frame) if isinstance(node, CALCULATING) else UNKNOWN
+
+
+def _calculated(node: ast.expr, frame: _Frame) -> Any:
+    """Python's own result, if all names in it are known and it calls nothing but what is PURE."""
     values: dict[str, Any] = {}
     for part in ast.walk(node):
-        if not isinstance(part, CALCULATING) or isinstance(part, NEVER):
-            return UNKNOWN
         if isinstance(part, ast.Name):
             values[part.id] = frame.lookup(part.id)
             if values[part.id] is UNKNOWN:
                 return UNKNOWN
         elif isinstance(part, ast.Call):
-            name = part.func.id if isinstance(part.func, ast.Name) else ""
-            if not any(frame.lookup(name) is pure for pure in PURE):
+            callee = known(part.func, frame)
+            if not any(callee is pure for pure in PURE):
                 return UNKNOWN
-        elif isinstance(part, ast.Subscript) and is_tensor(known(part.value, frame)):
+        elif isinstance(part, NEVER) or not isinstance(part, (*CALCULATING, *PARTS)):
             return UNKNOWN
-    if isinstance(node, ast.Name):
-        return values[node.id]
     expression = compile(ast.Expression(node), "", "eval", dont_inherit=True)
     return _attempt(eval, expression, {"__builtins__": {}}, values)
 
@@ -326,7 +343,7 @@ def _attempt(function: Callable[..., Any], *arguments: Any) -> Any:
     """What the run would make of it; what it would raise is its own affair."""
     try:
         return function(*arguments)
-    except Exception:
+    except (Exception, RuleBroken):
         return UNKNOWN
 
 
@@ -351,22 +368,8 @@ def _assigned_once(tree: FunctionTree) -> frozenset[str]:
     return frozenset(name for name, count in counts.items() if count == 1) - rest
 
 
-class _Same:
-    """A value as a part of a key: equal to itself, and to the same number or text."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __hash__(self) -> int:
-        return hash(self.value) if isinstance(self.value, SCALARS) else id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        assert isinstance(other, _Same)
-        if not isinstance(self.value, SCALARS):
-            return self.value is other.value
-        return type(self.value) is type(other.value) and bool(self.value == other.value)
+def _identity(value: Any) -> object:
+    return (type(value), value) if isinstance(value, SCALARS) else id(value)
 
 
 def _is_followed(value: Any) -> bool:
