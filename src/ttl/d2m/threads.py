@@ -288,8 +288,7 @@ class Recompiled(ast.NodeTransformer):
         again = deepcopy(node.target)
         again.ctx = ast.Load()
         value = self.visit(at(ast.BinOp(again, node.op, node.value), node))
-        made: ast.AST = at(ast.Assign([node.target], value), node)
-        return made
+        return at(ast.Assign([node.target], value), node)
 
     def visit_Await(self, node: ast.Await) -> ast.AST:
         value: ast.AST = self.visit(node.value)
@@ -372,8 +371,7 @@ def _statement(parameter: str, method: str, place: ast.AST) -> ast.stmt:
 
 def _definition(name: str, body: list[ast.stmt], place: Definition) -> ast.FunctionDef:
     nothing = ast.arguments([], [], None, [], [], None, [])
-    made = ast.FunctionDef(name, nothing, body, [], None)
-    return ast.copy_location(made, place)
+    return ast.copy_location(ast.FunctionDef(name, nothing, body, [], None), place)
 
 
 def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> FunctionType:
