@@ -42,7 +42,7 @@ CALCULATING = (
 )  # fmt: skip
 PARTS = (
     ast.Constant, ast.Attribute, ast.Slice, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
-    ast.expr_context,
+    ast.Load,
 )  # fmt: skip
 NEVER = (ast.Pow, ast.LShift, ast.MatMult)
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
@@ -97,7 +97,11 @@ Callee = FunctionType | _Nested
 
 def live_uses(function: FunctionType, found: Uses) -> None:
     """Adds what a kernel, and what it calls, uses."""
-    _Reader(found).call(function, [], {}, 0)
+    reader = _Reader(found)
+    try:
+        reader.call(function, [], {}, 0)
+    except RecursionError:  # of an expression that Python itself, which runs it, does not mind
+        reader.unread(function, ())
 
 
 class _Reader:
@@ -115,7 +119,7 @@ class _Reader:
         """What it returns, if that is known."""
         tree = callee.tree if isinstance(callee, _Nested) else function_tree(own_code(callee))
         if tree is None or len(self.results) > MOST_CALLS or depth > DEEPEST_CALL:
-            self._unread(callee, (*arguments, *keywords.values()))
+            self.unread(callee, (*arguments, *keywords.values()))
             return UNKNOWN
         values = self._bound(callee, tree, arguments, keywords)
         key = (callee, *((name, _identity(values[name])) for name in sorted(values)))
@@ -148,7 +152,7 @@ class _Reader:
         self.use(*(value for name, value in bound.items() if name not in own & once))
         return {name: value for name, value in bound.items() if name in own}
 
-    def _unread(self, callee: Callee, arguments: Iterable[Any]) -> None:
+    def unread(self, callee: Callee, arguments: Iterable[Any]) -> None:
         """Without its source, and not to its end: all that is in its code is taken as live."""
         self.use(*arguments)
         if isinstance(callee, FunctionType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import operator
 from functools import partial, reduce
 from types import SimpleNamespace
@@ -185,6 +186,26 @@ def test_statements_that_are_never_reached() -> None:
 
     assert not uses(no_iteration).has_matmul and not uses(after_a_jump).has_matmul
     assert uses(in_any_part).has_matmul and uses(in_a_case).has_matmul
+
+
+def test_targets_of_assignments() -> None:
+    held = {"product": product}
+
+    def kernel(a, b):
+        held["a"], a.b = a, b
+        held["b", 1] = held["product"]
+        held["n"] += 1
+        del held["a"]
+
+    assert uses(kernel).has_matmul  # a function that is put away may be called
+
+
+def test_an_expression_that_is_too_deep_to_follow() -> None:
+    text = "def kernel(a, b):\n    return " + " + ".join(["a"] * 2000) + " + a @ b\n"
+    name, names = "<deep>", {}
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), names)
+    assert uses(names["kernel"]).has_matmul
 
 
 def buffer(dtype) -> DataflowBuffer:
