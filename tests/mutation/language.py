@@ -47,10 +47,11 @@ PROTOCOL = "semantics/block_protocol.py"
 TENSORS = "semantics/tensors.py"
 NODES = "semantics/nodes.py"
 LIMITS = "semantics/limits.py"
-SYNC = "semantics/implicit_sync.py"
+SYNC = "source/implicit_sync.py"
 ELEMENTWISE = "semantics/ops/elementwise.py"
 REDUCE = "semantics/ops/reduce.py"
 RULES = "semantics/ops/rules.py"
+KERNEL_END = "sim/kernel_end.py"
 PIPES = "sim/pipes.py"
 SEMAPHORES = "sim/semaphores.py"
 EXPRESSIONS = "sim/expressions.py"
@@ -114,7 +115,7 @@ MUTANTS = (
         "    (RW, Event.POP): OS,\n",
         "    (RW, Event.POP): OS,\n    (MR, Event.POP): OS,\n",
     ),
-    Mutant("end-of-kernel", "sim/kernel.py", "        if self.transfers:\n", "        if False:\n"),
+    Mutant("end-of-kernel", KERNEL_END, "    if kernel.transfers:\n", "    if False:\n"),
     # Buffers
     Mutant(
         "release-order",
@@ -223,7 +224,7 @@ MUTANTS = (
     Mutant(
         "some-paths",
         SYNC,
-        "leaks = [leak for handle in handles for leak in self._leaks(handle)]",
+        "leaks = [leak for handle in handles for leak in _leaks(handle, effects.bound_names)]",
         "leaks: list[Leak] = []",
     ),
     # Copies and slices
@@ -312,8 +313,8 @@ MUTANTS = (
     # Operators
     Mutant(
         "fill-shapeless",
-        "sim/kernel.py",
-        "for place in self.shapeless.values():",
+        KERNEL_END,
+        "for place in kernel.shapeless.values():",
         "for place in []:",
     ),
     Mutant("row-major-compute", RULES, "if type.layout is ROW_MAJOR_LAYOUT:", "if False:"),

@@ -253,7 +253,9 @@ class Body:
                 running(t, _by_parameter(t, objects), call.moves(t), iterations) for t in threads
             ]
             function = one_after_the_other(threads, functions)
-            collected.kernels.append(KernelFunction(threads[0].kind, function, call.uses(threads)))
+            written_as = tuple(thread.function for thread in threads)
+            kernel = KernelFunction(threads[0].kind, function, call.uses(threads), written_as)
+            collected.kernels.append(kernel)
         if call.extra is not None and call.iteration is None:
             first = call.program.threads[-1]
             name = "write_shards" if call.extra.writes else "read_shards"

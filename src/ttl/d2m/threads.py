@@ -15,19 +15,18 @@ import builtins
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 from ttl.diagnostics import Diagnostic, Span, codes
-from ttl.diagnostics.span import character_column
-from ttl.semantics.function_source import thread_definition
+from ttl.semantics.function_source import Definition, function_tree
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.source.recompile import at, compiled, method_call
 
 from .columns import ACQUIRING, missing_broadcasts
 from .mistakes import WrongType, diagnostic
 from .objects import Scope, Stream
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 SCOPE, COUNTERS, ITERATIONS, CALLED = ".scope", ".counters", ".iterations", ".called"
 ANNOTATIONS = {"CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore"}
 
@@ -54,7 +53,7 @@ class Thread:
         return self.tree.args.args
 
     def span(self, node: ast.AST) -> Span:
-        return node_span(self.function.__code__.co_filename, node)
+        return Span.of_node(self.function.__code__.co_filename, node)
 
     def captures(self) -> dict[str, Any]:
         """The captured variables that have a value."""
@@ -84,16 +83,9 @@ class Thread:
         }
 
 
-def node_span(file: str, node: ast.AST) -> Span:
-    place: Any = node
-    start = character_column(file, place.lineno, place.col_offset)
-    end = character_column(file, place.end_lineno, place.end_col_offset)
-    return Span(file, place.lineno, start, place.end_lineno, end)
-
-
 def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | None) -> Thread:
-    tree = thread_definition(function.__code__) if isinstance(function, FunctionType) else None
-    if tree is None:
+    tree = function_tree(function.__code__) if isinstance(function, FunctionType) else None
+    if not isinstance(tree, Definition):
         text = f"the source of {getattr(function, '__name__', function)!r} is not available"
         help_text = "write the thread as a function in a file"
         raise WrongType(diagnostic(text, help_text, span, codes.NO_SOURCE))
@@ -275,7 +267,7 @@ class Recompiled(ast.NodeTransformer):
         scope = _name(self._scope(self.depth), ast.Store())
         entered = ast.withitem(ast.Call(_name(SCOPE), [], []), scope)
         self.depth -= 1
-        return [_at(ast.With([entered], inside), body[0])]
+        return [at(ast.With([entered], inside), body[0])]
 
     def _scope(self, depth: int) -> str:
         return f".held_{depth}"
@@ -295,9 +287,8 @@ class Recompiled(ast.NodeTransformer):
         """A new value, as it is compiled; the language's blocks would be added to in place."""
         again = deepcopy(node.target)
         again.ctx = ast.Load()
-        value = self.visit(_at(ast.BinOp(again, node.op, node.value), node))
-        made: ast.AST = _at(ast.Assign([node.target], value), node)
-        return made
+        value = self.visit(at(ast.BinOp(again, node.op, node.value), node))
+        return at(ast.Assign([node.target], value), node)
 
     def visit_Await(self, node: ast.Await) -> ast.AST:
         value: ast.AST = self.visit(node.value)
@@ -312,25 +303,17 @@ class Recompiled(ast.NodeTransformer):
             return self._call("store", [owner, *node.args], node)  # rule PRODUCT
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
         if is_parameter and method in ACQUIRING:
-            node.args = [_at(_name(self._scope(self.depth)), node)]
+            node.args = [at(_name(self._scope(self.depth)), node)]
         return node
 
     def _call(self, method: str, arguments: list[ast.expr], place: ast.AST) -> ast.AST:
-        scope = _name(self._scope(self.depth))
-        call = ast.Call(ast.Attribute(scope, method, ast.Load()), arguments, [])
-        _at(call, place)
+        call = method_call(_name(self._scope(self.depth)), method, place)
+        call.args = arguments
         return call
 
 
 def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
     return ast.Name(name, context or ast.Load())
-
-
-def _at(node: Any, place: ast.AST) -> Any:
-    for child in ast.walk(node):
-        if not hasattr(child, "lineno"):
-            ast.copy_location(child, place)
-    return node
 
 
 def running(
@@ -346,10 +329,10 @@ def running(
     body = Recompiled(frozenset(names)).visit_body(tree.body)
     if iterations is not None:
         loop = ast.For(_name(COUNTERS, ast.Store()), _name(ITERATIONS), body, [])
-        body, values = [_at(loop, body[0])], values | {ITERATIONS: iterations}
-    before = [_at(_statement(name, "fill_from_shard"), places[name]) for name in moves.fills]
-    after = [_at(_statement(name, "push_shard"), places[name]) for name in moves.pushes]
-    after += [_at(_statement(name, "write_to_shard"), places[name]) for name in moves.writes]
+        body, values = [at(loop, body[0])], values | {ITERATIONS: iterations}
+    before = [_statement(name, "fill_from_shard", places[name]) for name in moves.fills]
+    after = [_statement(name, "push_shard", places[name]) for name in moves.pushes]
+    after += [_statement(name, "write_to_shard", places[name]) for name in moves.writes]
     definition = _definition(tree.name, [*before, *body, *after], tree)
     return _bound(thread, definition, values)
 
@@ -360,7 +343,7 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
         return functions[0]
     parts = {f".part_{number}": function for number, function in enumerate(functions)}
     body: list[ast.stmt] = [
-        _at(ast.Expr(ast.Call(_name(part), [], [])), thread.tree)
+        at(ast.Expr(ast.Call(_name(part), [], [])), thread.tree)
         for part, thread in zip(parts, threads, strict=True)
     ]
     name = "_and_".join(thread.name for thread in threads)
@@ -372,24 +355,23 @@ def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> Fu
     places = {argument.arg: argument for argument in thread.parameters}
     calls = [(p, "fill_from_shard") for p in moves.fills]
     calls += [(p, "write_to_shard") for p in moves.writes]
-    body = [_at(_statement(p, method), places[p]) for p, method in calls]
+    body = [_statement(p, method, places[p]) for p, method in calls]
     return _bound(thread, _definition(name, body, thread.tree), values)
 
 
 def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:
     """A kernel that calls a method of ours; it stands where `thread` does."""
-    body = [_at(_statement(CALLED, method), thread.tree)]
+    body = [_statement(CALLED, method, thread.tree)]
     return _bound(thread, _definition(name, body, thread.tree), {CALLED: owner})
 
 
-def _statement(parameter: str, method: str) -> ast.stmt:
-    return ast.Expr(ast.Call(ast.Attribute(_name(parameter), method, ast.Load()), [], []))
+def _statement(parameter: str, method: str, place: ast.AST) -> ast.stmt:
+    return at(ast.Expr(method_call(_name(parameter), method, place)), place)
 
 
 def _definition(name: str, body: list[ast.stmt], place: Definition) -> ast.FunctionDef:
     nothing = ast.arguments([], [], None, [], [], None, [])
-    made = ast.FunctionDef(name, nothing, body, [], None)
-    return ast.copy_location(made, place)
+    return ast.copy_location(ast.FunctionDef(name, nothing, body, [], None), place)
 
 
 def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> FunctionType:
@@ -397,17 +379,6 @@ def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> Fun
     original = thread.function
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     cells |= {name: CellType(value) for name, value in (values | {SCOPE: Scope}).items()}
-    factory = ast.parse("def factory(): pass").body[0]
-    assert isinstance(factory, ast.FunctionDef)
-    factory.args.args = [ast.arg(name) for name in cells]
-    factory.body = [tree]
-    module = ast.fix_missing_locations(ast.Module([factory], []))
-    file = original.__code__.co_filename
-    compiled = compile(module, file, "exec", dont_inherit=True)
-    code = _nested(_nested(compiled, "factory"), tree.name)
+    code = compiled(tree, cells, original.__code__.co_filename)
     closure = tuple(cells[name] for name in code.co_freevars)
     return FunctionType(code, original.__globals__, tree.name, None, closure)
-
-
-def _nested(code: CodeType, name: str) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)

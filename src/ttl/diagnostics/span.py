@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import ast
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,17 +32,16 @@ class Span:
             end_column=character_column(code.co_filename, end_line, byte_end_column),
         )
 
-
-def node_span(file: str, node: ast.AST) -> Span:
-    """The source of a statement or an expression."""
-    place: Any = node
-    return Span(
-        file,
-        place.lineno,
-        character_column(file, place.lineno, place.col_offset),
-        place.end_lineno,
-        character_column(file, place.end_lineno, place.end_col_offset),
-    )
+    @classmethod
+    def of_node(cls, file: str, node: Any) -> Span:
+        """The source of a node of the syntax tree."""
+        return cls(
+            file=file,
+            line=node.lineno,
+            column=character_column(file, node.lineno, node.col_offset),
+            end_line=node.end_lineno,
+            end_column=character_column(file, node.end_lineno, node.end_col_offset),
+        )
 
 
 def character_column(file: str, line: int, byte_column: int | None) -> int:

@@ -24,11 +24,11 @@ from ttl.diagnostics import (
     file_not_usable,
 )
 from ttl.language.captured import captured_writes
-from ttl.language.implicit_sync import program_points
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
+from ttl.source.facts import facts_of
 from ttl.target import Target
 from ttl.ttnn.memory_config import MemoryConfig
 
@@ -118,7 +118,7 @@ def make_module(program: Program, target: Target) -> ModuleOp:
 
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     check_semaphores(program.semaphores, target)
-    program_points(program)  # refuses what is released on some paths only
+    _ = facts_of(program).points  # refuses what is released on some paths only
     if written := captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)
     module: ModuleOp = (program.operation.lowering or build_module)(program, target)

@@ -146,7 +146,7 @@ class Call:
 
 def _refuse_deep(operation: Operation) -> None:
     """UsageError if it has an expression that explains a RecursionError."""
-    from .nesting import too_deep
+    from ttl.source.nesting import too_deep
 
     if (found := too_deep(operation.function.__code__)) is not None:
         raise found from None

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, codes, render_all
 from ttl.language.captured import captured_writes
-from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.language.operation import Program
+from ttl.source.facts import facts_of
+from ttl.source.supplied import refuse_repairs, supplied_note
 
 from .recent import Recent
 
@@ -39,13 +40,13 @@ class Remarks:
 
     def supply(self, program: Program, config: Config) -> None:
         """Note once for each operation which releases and waits are supplied, or refuse them."""
-        points = program_points(program)
+        points = facts_of(program).points
         if config.strict:
             refuse_repairs(points)
         kernels = tuple(kernel.function.__code__ for kernel in program.kernels)
         if not self._noted.is_first(kernels, None):
             return
-        note = supplied_note(program, points)
+        note = supplied_note(program.operation.__name__, points)
         remarks = [] if note is None else [note]
         if config.backend == "sim":
             remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)

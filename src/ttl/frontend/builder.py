@@ -23,10 +23,9 @@ from ttl.diagnostics import Label, RuleBroken, Span, codes
 from ttl.diagnostics.names import undefined_name
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
-from ttl.language.implicit_sync import repair_spans
 from ttl.language.operation import KernelFunction
-from ttl.semantics.implicit_sync import RepairKind
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.source.implicit_sync import RepairKind, repair_spans
 from ttl.source.uses import Definition
 
 from .environment import MISSING, Environment
@@ -53,7 +52,6 @@ from .problems import (
     not_in_kernels,
     not_yet,
 )
-from .source import node_span
 from .state import Do, Frame, Loop, Made, Path, State, Variable
 
 if TYPE_CHECKING:
@@ -218,7 +216,7 @@ class KernelBuilder(ABC):
 
     @property
     def span(self) -> Span | None:
-        return None if self.node is None else node_span(self.frame.file, self.node)
+        return None if self.node is None else Span.of_node(self.frame.file, self.node)
 
     @property
     def place(self) -> Place | None:

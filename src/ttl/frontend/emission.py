@@ -22,7 +22,6 @@ from ttl.dialects.locations import location_of
 
 from .handles import Handles
 from .hir import Body, Op, Place, RunTime
-from .source import node_span
 
 # Of loops and branches: how many operands are not starts, and how many arguments of their bodies
 # are not what they carry.
@@ -178,8 +177,8 @@ class Emission:
 
 
 def location_of_place(place: Place) -> LocationAttr:
-    return location_of(node_span(place.frame.file, place.node), place.frame.call_sites())
+    return location_of(Span.of_node(place.frame.file, place.node), place.frame.call_sites())
 
 
 def span_of_place(place: Place | None) -> Span | None:
-    return None if place is None else node_span(place.frame.file, place.node)
+    return None if place is None else Span.of_node(place.frame.file, place.node)

@@ -26,7 +26,7 @@ from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
-from ttl.language.operation import check_dims, flatten_size
+from ttl.language.grid import check_dims, flatten_size
 from ttl.semantics.ops import NAMESPACES
 
 from .block_math import fill, math_function, store

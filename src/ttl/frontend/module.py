@@ -28,6 +28,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.types import TILE_SIZE
+from ttl.source.facts import facts_of
 from ttl.target import Target
 
 from .aliases import stores_under_aliases
@@ -182,9 +183,10 @@ def _attributes(
         )
     operation = program.operation
     if kernel.kind is KernelKind.COMPUTE:
-        for name in ("fp32_dest_acc_en", "dst_full_sync_en"):
-            if getattr(operation, name) is not None:
-                attributes[name] = BoolAttr.from_bool(getattr(operation, name))
+        is_wide = facts_of(program).fp32_dest_acc_en
+        attributes["fp32_dest_acc_en"] = BoolAttr.from_bool(is_wide)
+        if operation.dst_full_sync_en is not None:
+            attributes["dst_full_sync_en"] = BoolAttr.from_bool(operation.dst_full_sync_en)
         if operation.math_fidelity is not None:
             attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
     return attributes

@@ -7,7 +7,9 @@ from . import block_functions, math
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .copies import GroupTransfer, copy
-from .operation import Operation, Program, compute, datamovement, grid_size, node, operation
+from .grid import grid_size, node
+from .kernels import compute, datamovement
+from .operation import Operation, Program, operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
 
-from ttl.diagnostics import Code, Diagnostic, RuleBroken
-from ttl.diagnostics.span import node_span
+from ttl.diagnostics import Code, Diagnostic, RuleBroken, Span
 from ttl.semantics.function_source import definition_of
 
 from .operation import KernelFunction, Program
@@ -107,4 +106,4 @@ def _diagnostic(
         + ("it captures" if name in kernel.function.__code__.co_freevars else "is global"),
         helps=("keep it in a variable of the kernel, or write results into a tensor",),
     )
-    return broken.at(node_span(kernel.function.__code__.co_filename, node))
+    return broken.at(Span.of_node(kernel.function.__code__.co_filename, node))

@@ -30,7 +30,9 @@ from .described import (
     public_class,
     public_classes_by_name,
 )
-from .operation import compute, datamovement, grid_size, is_tensor, node, operation
+from .grid import grid_size, node
+from .kernels import compute, datamovement
+from .operation import is_tensor, operation
 from .transfer import Transfer
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import product
-from math import prod
+from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Code, RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.function_source import keep_source
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.types import Shape
 
 from .buffer import DataflowBuffer
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE
+from .grid import nodes_of
 from .pipes import PipeNet
 from .semaphores import Semaphore
 
@@ -37,6 +38,8 @@ class KernelFunction:
     function: Callable[[], None]
     # What it does to which buffers, as `("reserve", name)`, where its code does not say it.
     uses: frozenset[tuple[str, str]] | None = None
+    # The functions of the user's that it was made of, where it is not one itself.
+    written_as: tuple[FunctionType, ...] = ()
 
     @property
     def name(self) -> str:
@@ -55,6 +58,14 @@ class KernelFunction:
         """The dataflow buffers among them, also those that an object of another DSL stands for."""
         found = [getattr(value, "buffer", value) for value in self.captures().values()]
         return [value for value in found if isinstance(value, DataflowBuffer)]
+
+    def tensors(self) -> Iterator[tuple[str, Any]]:
+        """Those that the kernel captures, and the global ones that it names."""
+        code, around = self.function.__code__, self.function.__globals__
+        named = {name: around[name] for name in code.co_names if name in around}
+        for name, value in (self.captures() | named).items():
+            if not isinstance(value, DataflowBuffer) and is_tensor(value):
+                yield name, value
 
 
 @dataclass(slots=True)
@@ -86,26 +97,21 @@ class Program:
     semaphores: tuple[Semaphore, ...] = ()
     # Those of the arguments, then those that kernels only capture.
     tensors: dict[str, Any] = field(init=False)
+    # What source/ has read of the kernels: see facts_of() there.
+    facts: object | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         tensors = {name: value for name, value in self.arguments.items() if is_tensor(value)}
-        for name, tensor in _captured_tensors(self.kernels):
+        for name, tensor in chain.from_iterable(kernel.tensors() for kernel in self.kernels):
             if not any(tensor is known for known in tensors.values()):
                 tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
         object.__setattr__(self, "tensors", tensors)
 
+    def carry(self, facts: object) -> None:
+        object.__setattr__(self, "facts", facts)
+
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
-
-
-def _captured_tensors(kernels: Iterable[KernelFunction]) -> Iterator[tuple[str, Any]]:
-    """The tensors that kernels name without being given them."""
-    for kernel in kernels:
-        code, around = kernel.function.__code__, kernel.function.__globals__
-        named = {name: around[name] for name in code.co_names if name in around}
-        for name, value in (kernel.captures() | named).items():
-            if not isinstance(value, DataflowBuffer) and is_tensor(value):
-                yield name, value
 
 
 def is_tensor(value: object) -> bool:
@@ -151,20 +157,12 @@ class Operation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run on these tensors and constants; `options=` are compiler options for this call."""
-        if ENGINE.get(None) is not None:
-            broken = RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"operation {self.__name__} is called in a kernel",
-                helps=("call it from the program: operations run one after the other",),
-            )
-            raise UsageError(broken.at(calling_span()))
-        if SCOPE.get(None) is not None:
-            broken = RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"operation {self.__name__} is called in the body of an operation",
-                helps=("call it from the program: operations run one after the other",),
-            )
-            raise UsageError(broken.at(calling_span()))
+        for inside, place in ((ENGINE, "a kernel"), (SCOPE, "the body of an operation")):
+            if inside.get(None) is not None:
+                raise refused(
+                    f"operation {self.__name__} is called in {place}",
+                    "call it from the program: operations run one after the other",
+                )
         LAUNCH_HOOK.launch(self, args, kwargs)
 
     def program(
@@ -207,7 +205,7 @@ class Operation:
             try:
                 check_tensor_arguments(self.__name__, program.tensors, captured)
             except RuleBroken as broken:
-                raise UsageError(broken.at(_definition_span(self.function))) from None
+                raise UsageError(broken.at(definition_span(self.function))) from None
 
     def _options(self, kwargs: dict[str, Any], environment_options: str | None) -> Options:
         """Those of the decorator, the environment and the call, the last winning."""
@@ -289,24 +287,28 @@ class Operation:
         here, there = outline(first), outline(other)
         if here != there:
             what = "kernels or buffers" if here[:2] != there[:2] else "pipe nets or semaphores"
-            broken = RuleBroken(
-                codes.NODES_DIFFER,
+            raise refused(
                 f"{self.__name__} declares other {what} on node {other.node} than on "
                 f"node {first.node}",
-                helps=("declare the same on every node, and test ttl.node() inside the kernels",),
+                "declare the same on every node, and test ttl.node() inside the kernels",
+                definition_span(self.function),
+                codes.NODES_DIFFER,
             )
-            raise UsageError(broken.at(_definition_span(self.function)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
-            broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
-            raise UsageError(broken.at(calling_span())) from None
+            raise refused(f"{self.__name__}: {error}") from None
         arguments |= _python_numbers(arguments)
         for name, value in arguments.items():
             if not is_tensor(value) and not isinstance(value, (int, float, bool, str)):
-                raise UsageError(_not_a_tensor(self.__name__, name, value).at(calling_span()))
+                raise refused(
+                    f"argument `{name}` of {self.__name__} is a {type(value).__name__}, not a ttnn "
+                    "tensor",
+                    "make one: ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=device)",
+                    code=codes.NOT_A_TENSOR,
+                )
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
             check_tensor_arguments(self.__name__, tensors)
@@ -321,15 +323,15 @@ class Operation:
         if grid in ("auto", "full"):
             return full_grid
         if not isinstance(grid, tuple) or not _is_grid(grid):
-            raise UsageError(_not_a_grid(grid).at(_definition_span(self.function)))
+            raise not_a_grid(grid, definition_span(self.function))
         if any(size > limit for size, limit in zip(grid, largest_grid, strict=False)):
-            broken = RuleBroken(
-                codes.GRID_TOO_LARGE,
+            raise refused(
                 f"{self.__name__} asks for a grid of {grid}, the device has {largest_grid} "
                 "(x, y)",
-                helps=('use a smaller grid, or grid="auto"',),
+                'use a smaller grid, or grid="auto"',
+                definition_span(self.function),
+                codes.GRID_TOO_LARGE,
             )
-            raise UsageError(broken.at(_definition_span(self.function)))
         return grid
 
     def _called_grid(self, arguments: dict[str, Any]) -> Any:
@@ -342,24 +344,23 @@ class Operation:
         try:
             inspect.signature(self.grid).bind(*positional, **named)
         except TypeError as error:
-            broken = RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise refused(
                 f"the function that gives the grid of {self.__name__} cannot be called: {error}",
-                helps=("let it take the arguments of the operation",),
-            )
-            raise UsageError(broken.at(_definition_span(self.function))) from None
+                "let it take the arguments of the operation",
+                definition_span(self.function),
+            ) from None
         return self.grid(*positional, **named)
 
     def _check_kernels(self, collected: OperationScope) -> None:
         kinds = [kernel.kind for kernel in collected.kernels]
         compute, movement = kinds.count(KernelKind.COMPUTE), kinds.count(KernelKind.DATAMOVEMENT)
         if compute > 1 or movement > 2 or not kinds:
-            broken = RuleBroken(
-                codes.KERNEL_COUNT,
+            raise refused(
                 f"{self.__name__} declares {compute} compute and {movement} data movement kernels",
-                helps=("declare at most one compute and two data movement kernels",),
+                "declare at most one compute and two data movement kernels",
+                definition_span(self.function),
+                codes.KERNEL_COUNT,
             )
-            raise UsageError(broken.at(_definition_span(self.function)))
 
 
 def _python_numbers(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -368,17 +369,17 @@ def _python_numbers(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value.item() for name, value in numbers.items()}
 
 
-def _not_a_tensor(operation: str, name: str, value: object) -> RuleBroken:
-    return RuleBroken(
-        codes.NOT_A_TENSOR,
-        f"argument `{name}` of {operation} is a {type(value).__name__}, not a ttnn tensor",
-        helps=("make one: ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=device)",),
-    )
-
-
-def _definition_span(function: Callable[..., Any]) -> Span:
+def definition_span(function: Callable[..., Any]) -> Span:
     code = function.__code__
     return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
+
+
+def refused(
+    message: str, help_text: str = "", span: Span | None = None, code: Code = codes.WRONG_ARGUMENT
+) -> UsageError:
+    """Where the user's code calls, if nothing else is given."""
+    broken = RuleBroken(code, message, helps=(help_text,) if help_text else ())
+    return UsageError(broken.at(span or calling_span()))
 
 
 Declared = DataflowBuffer | Semaphore | PipeNet
@@ -427,19 +428,16 @@ def operation(
         broken = no_such_name("@ttl.operation()", next(iter(unknown)), _options_of_operations())
         raise UsageError(broken.at(calling_span()))
     if not _is_grid(grid):
-        raise UsageError(_not_a_grid(grid).at(calling_span()))
+        raise not_a_grid(grid)
     fidelity = None if math_fidelity is None else getattr(math_fidelity, "name", math_fidelity)
     if fidelity not in (None, *MATH_FIDELITIES):
-        broken = RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"math_fidelity={math_fidelity!r} is not known",
-            helps=(f"use one of {', '.join(MATH_FIDELITIES)}",),
-        )
-        raise UsageError(broken.at(calling_span()))
+        choices = f"use one of {', '.join(MATH_FIDELITIES)}"
+        raise refused(f"math_fidelity={math_fidelity!r} is not known", choices)
 
     def decorate(*function: Callable[..., None]) -> Operation:
         if len(function) != 1 or not isinstance(function[0], FunctionType):
-            raise _no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
+            raise no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
+        keep_source(function[0])
         return Operation(
             function[0],
             grid,
@@ -460,128 +458,18 @@ def _options_of_operations() -> list[str]:
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
 
-def _no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
-    broken = RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"@ttl.{decorator} needs its parentheses",
-        helps=(f"write {spelling} above the function",),
-    )
-    is_function = isinstance(decorated, FunctionType)
-    return UsageError(broken.at(_definition_span(decorated) if is_function else calling_span()))
+def no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
+    span = definition_span(decorated) if isinstance(decorated, FunctionType) else None
+    text = f"@ttl.{decorator} needs its parentheses"
+    return refused(text, f"write {spelling} above the function", span)
 
 
-def _not_a_grid(grid: Any) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"grid={grid!r}: not a grid",
-        helps=('write grid=(columns, rows), grid="auto" or a function of the arguments',),
-    )
+def not_a_grid(grid: Any, span: Span | None = None) -> UsageError:
+    help_text = 'write grid=(columns, rows), grid="auto" or a function of the arguments'
+    return refused(f"grid={grid!r}: not a grid", help_text, span)
 
 
 def _is_grid(grid: Any) -> bool:
     if isinstance(grid, tuple):
         return len(grid) >= 1 and all(isinstance(size, int) and size > 0 for size in grid)
     return grid in ("auto", "full") or callable(grid)
-
-
-Kernel = Callable[[], None]
-
-
-def compute(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
-    """Declare the compute kernel of an operation."""
-    return _register(KernelKind.COMPUTE, misplaced, unknown)
-
-
-def datamovement(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
-    """Declare a data movement kernel of an operation."""
-    return _register(KernelKind.DATAMOVEMENT, misplaced, unknown)
-
-
-def _register(
-    kind: KernelKind, misplaced: tuple[Any, ...], unknown: dict[str, Any]
-) -> Callable[[Kernel], Kernel]:
-    spelling = f"@ttl.{kind.value}()"
-    if unknown or (misplaced and not isinstance(misplaced[0], FunctionType)):
-        broken = RuleBroken(
-            codes.WRONG_ARGUMENT, f"{spelling} takes no arguments", helps=(f"write {spelling}",)
-        )
-        raise UsageError(broken.at(calling_span()))
-    if misplaced:
-        raise _no_parentheses(kind.value, spelling)
-    collected = scope(spelling)
-
-    def decorate(function: Kernel) -> Kernel:
-        if problem := _wrong_kernel(function):
-            raise UsageError(problem.at(_definition_span(function)))
-        collected.kernels.append(KernelFunction(kind, function))
-        return function
-
-    return decorate
-
-
-def _wrong_kernel(function: Kernel) -> RuleBroken | None:
-    """Kernels are plain functions without parameters."""
-    flags = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-    if function.__code__.co_flags & flags:
-        return RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"kernel `{function.__name__}` is a generator or a coroutine, which would never run",
-            helps=("write a plain function, without yield, await or async",),
-        )
-    code = function.__code__
-    takes = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    if code.co_argcount or code.co_kwonlyargcount or code.co_flags & takes:
-        return RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"kernel `{function.__name__}` has parameters",
-            helps=("kernels take none: use the variables of the operation around them",),
-        )
-    return None
-
-
-def check_dims(dims: int) -> None:
-    if not isinstance(dims, int) or isinstance(dims, bool) or dims < 1:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"dims={dims!r}: a grid has one or more dimensions",
-            helps=("write for example ttl.node(dims=2)",),
-        )
-
-
-def grid_size(dims: int = 2) -> int | Shape:
-    """The grid's size in `dims` dimensions: the highest are flattened, or ones added."""
-    check_dims(dims)
-    running = ENGINE.get(None)
-    grid = running.grid if running is not None else scope("ttl.grid_size()").grid
-    return flatten_size(grid, dims)
-
-
-def node(dims: int = 2) -> int | Shape:
-    """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
-    check_dims(dims)
-    running = ENGINE.get(None)
-    if running is not None:
-        return flatten_coordinate(running.node(), running.grid, dims)
-    collected = scope("ttl.node()")
-    collected.asked_for_node = True
-    return flatten_coordinate(collected.node, collected.grid, dims)
-
-
-def nodes_of(grid: Shape) -> list[Shape]:
-    """All nodes, x fastest: the order of ttl.node(1)."""
-    return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
-
-
-def flatten_size(grid: Shape, dims: int) -> int | Shape:
-    sizes = (*grid[: dims - 1], prod(grid[dims - 1 :])) + (1,) * (dims - len(grid))
-    return sizes[0] if dims == 1 else sizes[:dims]
-
-
-def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
-    """c[dims-1] + s[dims-1] * (c[dims] + s[dims] * (...)) in the last place."""
-    last = 0
-    for dimension in reversed(range(dims - 1, len(grid))):
-        last = coordinate[dimension] + grid[dimension] * last
-    head = coordinate[: dims - 1]
-    head += (0,) * (dims - 1 - len(head))
-    return last if dims == 1 else (*head, last)

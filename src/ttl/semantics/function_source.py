@@ -1,90 +1,171 @@
-"""From a Python function to its definition in the syntax tree of its file."""
+"""From a Python function to its definition, in the text that it was loaded from.
+
+rule KEPT    the texts of the files that an operation is made of are kept when it is decorated: a
+             file may be edited while its functions run, and a notebook cell may be run again
+rule LOADED  a definition is taken from a text only if that text compiles to the function's own code
+rule ASSERTS pytest rewrites `assert`: of a function that has one, all other lines must be the same
+"""
 
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
+from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
+
+from ttl.diagnostics.frames import is_user_file
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionTree = Definition | ast.Lambda
+
+FUTURE_FLAGS = 0x1FF0000  # of co_flags: `from __future__ import ...` of the user's module
+MOST_TEXTS = 16  # of one file: each has been edited since
+MOST_FILES = 1024
+# The texts of each file, the newest last; the files in the order in which they were first seen.
+_TEXTS: dict[str, tuple[str, ...]] = {}
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """The definition of a function by its first line; None if its source is not available.
+    """The definition of a function; None if the source it was loaded from is not available.
 
     The whole file is parsed and not the function: lines and columns are what the user sees.
     """
-    for node in _definitions(_source(code)):
-        first_line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        if node.name == code.co_name and first_line == code.co_firstlineno:
-            return node
-    return None
+    found = function_tree(code)
+    return found if isinstance(found, ast.FunctionDef) else None
 
 
-def thread_definition(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The same of a function that may be `async`."""
-    for node in _functions(_source(code)):
-        if isinstance(node, ast.Lambda) or node.name != code.co_name:
+def function_tree(code: CodeType) -> FunctionTree | None:
+    """The same, also of a lambda or of a coroutine."""
+    try:
+        return _found(code)
+    except LookupError:
+        return None
+
+
+def keep_source(function: FunctionType) -> None:  # rule KEPT
+    """The texts of a function, and of the functions and modules of the user's that it names."""
+    files = {function.__code__.co_filename: None}
+    for name in sorted(global_names(function.__code__)):
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType):
+            files[value.__code__.co_filename] = None
+        elif isinstance(value, ModuleType):
+            files[vars(value).get("__file__") or ""] = None
+    for file in files:
+        if is_user_file(file):
+            _keep_text(file)
+
+
+@lru_cache(maxsize=1024)
+def global_names(code: CodeType) -> frozenset[str]:
+    """The names that a function, or one nested in it, looks up around it, and of attributes."""
+    inside = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return frozenset(code.co_names).union(*map(global_names, inside))
+
+
+def _keep_text(file: str) -> None:
+    before = linecache.getlines(file)
+    linecache.checkcache(file)
+    for lines in (before, linecache.getlines(file)):
+        text, known = "".join(lines), _TEXTS.get(file, ())
+        if text and text not in known:
+            _TEXTS[file] = (*known, text)[-MOST_TEXTS:]
+    if len(_TEXTS) > MOST_FILES:
+        _TEXTS.pop(next(iter(_TEXTS)), None)
+
+
+@lru_cache(maxsize=4096)
+def _found(code: CodeType) -> FunctionTree:
+    """LookupError, which is not kept, if no text fits."""
+    functions: list[dict[CodeType, FunctionTree]] = []
+    for look in (_kept_texts, _texts_now):
+        for text in look(code.co_filename):
+            # A cell of a notebook has the flags of the cells before it, too.
+            functions.append(_functions(text, code.co_flags & FUTURE_FLAGS))
+            if code in functions[-1]:
+                return functions[-1][code]
+    for each in functions:
+        for compiled, tree in each.items():
+            if _is_rewritten(code, compiled, tree):
+                return tree
+    raise LookupError(code.co_name)
+
+
+def _kept_texts(file: str) -> tuple[str, ...]:
+    return _TEXTS.get(file, ())[::-1]
+
+
+def _texts_now(file: str) -> tuple[str, ...]:
+    _keep_text(file)
+    return _kept_texts(file)
+
+
+@lru_cache(maxsize=64)
+def _functions(text: str, flags: int) -> dict[CodeType, FunctionTree]:
+    """The functions of a text, by what they are compiled to."""
+    try:
+        module = ast.parse(text)
+        codes = list(nested_codes(compile(module, "", "exec", flags, dont_inherit=True)))
+    except (SyntaxError, ValueError):  # edited, and not to its end
+        return {}
+    trees = [node for node in ast.walk(module) if isinstance(node, FunctionTree)]
+    named = {(n.name, _first_line(n)): n for n in trees if not isinstance(n, ast.Lambda)}
+    lambdas = [node for node in trees if isinstance(node, ast.Lambda)]
+    found: dict[CodeType, FunctionTree] = {}
+    for code in codes:
+        if code.co_name == "<lambda>":  # several may stand in a line
+            around = [node for node in lambdas if _is_body_of(node, code)]
+            if around:
+                found[code] = around[-1]  # the innermost
+        elif (code.co_name, code.co_firstlineno) in named:
+            found[code] = named[code.co_name, code.co_firstlineno]
+    return found
+
+
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from nested_codes(constant)
+
+
+def _first_line(node: Definition) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _is_body_of(node: ast.Lambda, code: CodeType) -> bool:
+    if node.lineno != code.co_firstlineno:
+        return False
+    start = node.body.lineno, node.body.col_offset
+    end = node.body.end_lineno or 0, node.body.end_col_offset or 0
+    places = [place for place in code.co_positions() if place[2] != place[3]]
+    return all(
+        start <= (line or 0, column or 0) and (end_line or 0, end_column or 0) <= end
+        for line, end_line, column, end_column in places
+    )
+
+
+# Functions with asserts ---------------------------------------------------------------------------
+
+
+def _is_rewritten(code: CodeType, compiled: CodeType, tree: FunctionTree) -> bool:  # rule ASSERTS
+    if (code.co_name, code.co_firstlineno) != (compiled.co_name, compiled.co_firstlineno):
+        return False
+    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    lines = {n for each in asserts for n in range(each.lineno, (each.end_lineno or 0) + 1)}
+    return list(_steps(code, lines)) == list(_steps(compiled, lines))
+
+
+def _steps(code: CodeType, but_lines: set[int]) -> Iterator[tuple[int | None, str, object]]:
+    """What a function does in which line, and the functions in it."""
+    for step in dis.get_instructions(code):
+        line = step.positions.lineno if step.positions is not None else None
+        if line in but_lines or step.opname in ("NOP", "EXTENDED_ARG"):
             continue
-        if min([node.lineno, *(d.lineno for d in node.decorator_list)]) == code.co_firstlineno:
-            return node
-    return None
-
-
-def lambda_of(code: CodeType) -> ast.Lambda | None:
-    """The lambda that a function was made by: several may stand in a line, so by its body."""
-    places = set(code.co_positions())
-    for node in _lambdas(_source(code)):
-        body = node.body
-        if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in places:
-            return node
-    return None
-
-
-# The source of each function when it was first asked for, and the function, which stays with it.
-_SOURCES: dict[int, tuple[CodeType, str]] = {}
-
-
-def _source(code: CodeType) -> str:
-    """A file may be edited while its functions run; loaded again it has others."""
-    if id(code) not in _SOURCES:
-        source = "".join(linecache.getlines(code.co_filename))
-        if code not in _codes(source):
-            linecache.checkcache(code.co_filename)
-            source = "".join(linecache.getlines(code.co_filename))
-        _SOURCES[id(code)] = code, source
-    return _SOURCES[id(code)][1]
-
-
-@lru_cache(maxsize=32)
-def _codes(source: str) -> frozenset[CodeType]:
-    """What the functions of a file are compiled to."""
-    try:
-        left = [compile(source, "", "exec", dont_inherit=True)]
-    except (SyntaxError, ValueError):
-        return frozenset()
-    found = set()
-    while left:
-        inside = [each for each in left.pop().co_consts if isinstance(each, CodeType)]
-        found.update(inside)
-        left += inside
-    return frozenset(found)
-
-
-def _definitions(source: str) -> tuple[ast.FunctionDef, ...]:
-    return tuple(node for node in _functions(source) if isinstance(node, ast.FunctionDef))
-
-
-def _lambdas(source: str) -> tuple[ast.Lambda, ...]:
-    return tuple(node for node in _functions(source) if isinstance(node, ast.Lambda))
-
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-
-@lru_cache(maxsize=32)
-def _functions(source: str) -> tuple[Function, ...]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):  # the file has changed since it was run
-        return ()
-    return tuple(n for n in ast.walk(tree) if isinstance(n, Function))
+        is_jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+        is_plain = not is_jump and not isinstance(step.argval, CodeType)
+        yield line, step.opname, step.argval if is_plain else None
+        if isinstance(step.argval, CodeType):
+            yield from _steps(step.argval, but_lines)

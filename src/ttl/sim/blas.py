@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .nesting import WhileRunning
+from .while_running import WhileRunning
 
 _PREFIXES = ("scipy_openblas", "openblas")
 _SUFFIXES = ("64_", "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from .nesting import WhileRunning
+from .while_running import WhileRunning
 
 OBJECTS_BETWEEN_COLLECTIONS = 50000
 

@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from sys import getrefcount
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from ttl.diagnostics import KernelFault, RuleBroken, Severity, codes
+from ttl.diagnostics import RuleBroken, Severity, codes
 from ttl.diagnostics.buffer_ends import second_kernel
 from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
-from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import DType, can_hold
-from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.ops import BlockOp
-from ttl.semantics.ops.rules import shapeless_value
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
-from ttl.trace.events import NO_CODE, Part
+from ttl.trace.events import Part
 
 from . import expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, TensorTransfer, start_between_blocks
-from .faults import fault_at
 from .marks import Marks
 from .multicast import start_multicast
 from .nets import ReceiverRole, SourceRole
 from .pipes import PipeTransfer, start_receive, start_send
-from .place import (
-    BEHIND_LANGUAGE,
-    BEHIND_RECORDER,
-    FURTHER_BEHIND,
-    Place,
-    getframe,
-    labels,
-    span_of,
-)
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, calling_place, getframe, span_of
+from .plan import KernelPlan
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -66,23 +54,6 @@ def references(blocks: list[Any], index: int) -> int:
 # to him, so that using it after its release is noticed. Counted, because versions of Python differ.
 UNSHARED: Final = references([object()], 0)
 NOTHING: Final[dict[Any, Any]] = {}
-
-
-class KernelPlan(NamedTuple):
-    """What is the same for a kernel on all nodes, or on all that its body was run for."""
-
-    name: str
-    function: Callable[[], None]
-    kind: KernelKind
-    is_compute: bool
-    dest: DType  # the format of float values in expressions
-    inexact: tuple[DType, ...]  # floats of buffers that reading rounds, because DST is narrower
-
-    @classmethod
-    def of(cls, kernel: KernelFunction, dest: DType, held: Sequence[DType]) -> KernelPlan:
-        inexact = tuple([each for each in held if each.is_float and not can_hold(dest, each)])
-        is_compute = kernel.kind is KernelKind.COMPUTE
-        return cls(kernel.name, kernel.function, kernel.kind, is_compute, dest, inexact)
 
 
 class KernelRun(Engine):
@@ -296,7 +267,7 @@ class KernelRun(Engine):
         """Let others run until one of them wakes this kernel."""
         recorder, place = self.recorder, None
         if recorder is not None and EventKind.KERNEL_BLOCKED in recorder.kinds:
-            place = _calling_place(recorder, None)
+            place = calling_place(recorder, None)
             recorder.raw.append((EventKind.KERNEL_BLOCKED, self.track, subject, value, *place))
         self.waiting_for = what
         self.simulation.switch_to_next()
@@ -438,48 +409,6 @@ class KernelRun(Engine):
         assert isinstance(block, SimBlock)
         expressions.accumulate(self, block, value)
 
-    # The end
-
-    def returned(self) -> KernelFault:
-        broken = RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"kernel `{self.name}` returns a value",
-            helps=("kernels return nothing: store results into blocks",),
-        )
-        return fault_at(self, broken, (self.function.__code__, 0))
-
-    def check_end(self) -> None:
-        if self.exiting:
-            self.refuse_nested_exit()
-        if self.transfers:
-            self._refuse_open_transfers()
-        if self.reserving or self.waiting:
-            for end in (*self.reserving.values(), *self.waiting.values()):
-                if end.acquired != end.released:
-                    self._refuse_held_block(end)
-        for place in self.shapeless.values():
-            raise fault_at(self, shapeless_value(), place)
-
-    def _refuse_open_transfers(self) -> None:
-        first, *others = self.transfers
-        broken = RuleBroken(
-            codes.TRANSFER_NOT_WAITED,
-            f"`{self.name}` ended while a transfer was under way",
-            helps=("call wait() on what ttl.copy() returns",),
-            secondary=labels((other.place, "also not waited for") for other in others),
-        )
-        raise fault_at(self, broken, first.place, "this transfer is never waited for")
-
-    def _refuse_held_block(self, end: BufferEnd) -> None:
-        block = end.oldest_held
-        assert block is not None
-        broken = RuleBroken(
-            codes.BLOCK_NOT_RELEASED,
-            f"`{self.name}` ended while it held a block of `{end.buffer.declared.name}`",
-            helps=(f"call {end.release_call}() on it, or acquire it in a `with`",),
-        )
-        raise fault_at(self, broken, block.place, "acquired here and never released")
-
     # Trace
 
     def signpost(self, name: str, is_end: bool) -> None:
@@ -499,7 +428,7 @@ class KernelRun(Engine):
             if place is not None and (code := id(place[0])) in recorder.codes:
                 at = place[1]
             else:
-                code, at = _calling_place(recorder, place)
+                code, at = calling_place(recorder, place)
             recorder.raw.append((kind, self.track, buffer.declared.name, filled, code, at))
 
     def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
@@ -533,25 +462,11 @@ class KernelRun(Engine):
             if place is not None and (code := id(place[0])) in recorder.codes:
                 at = place[1]
             else:
-                code, at = _calling_place(recorder, place)
+                code, at = calling_place(recorder, place)
             if part is None:
                 recorder.raw.append((kind, self.track, subject, value, code, at))
             else:
                 recorder.raw.append((kind, self.track, subject, value, code, at, part))
-
-
-def _calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
-    """Of the program's call; a recorded event comes through two functions of ours at least."""
-    if place is not None and recorder.is_programs(place[0]):
-        return id(place[0]), place[1]
-    passed, codes = recorder.passed, recorder.codes
-    frame: FrameType | None = getframe(BEHIND_RECORDER)
-    while frame is not None:
-        code = id(frame.f_code)
-        if code not in passed and (code in codes or recorder.is_programs(frame.f_code)):
-            return code, frame.f_lasti
-        frame = frame.f_back
-    return NO_CODE, 0
 
 
 def notice(broken: RuleBroken) -> None:

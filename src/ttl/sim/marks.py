@@ -7,17 +7,11 @@ rule READS   reads are marked only in programs that may read what they write
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from functools import lru_cache
-from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.language.operation import KernelFunction, Program, is_tensor
-from ttl.semantics.function_source import definition_of
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
@@ -87,62 +81,3 @@ class Marks:
             found = self.by_tensor[key] = TensorMarks(tensor)
         self._tensor, self._place, self._current = tensor, place, found
         self._map, self._number = found.map, found.number_of(place)
-
-
-def may_read_what_it_writes(program: Program) -> bool:
-    """rule READS: False only if the kernels show which tensors they read and which they write."""
-    read: set[int] = set()
-    written: set[int] = set()
-    for kernel in program.kernels:
-        uses = _uses(kernel.function.__code__)
-        for name, tensor in _tensors(kernel):
-            if uses is None or name in uses.otherwise:
-                return True
-            if name in uses.read:
-                read.add(id(tensor.storage))
-            if name in uses.written:
-                written.add(id(tensor.storage))
-    return not read.isdisjoint(written)
-
-
-def _tensors(kernel: KernelFunction) -> Iterator[tuple[str, Any]]:
-    around = kernel.function.__globals__
-    named = {name: around[name] for name in kernel.function.__code__.co_names if name in around}
-    for name, value in (kernel.captures() | named).items():
-        if is_tensor(value) and hasattr(value, "storage"):
-            yield name, value
-
-
-class _Uses(NamedTuple):
-    """How a kernel uses names: `ttl.copy(read[..], x)`, `ttl.copy(x, written[..])`, or not so."""
-
-    read: frozenset[str]
-    written: frozenset[str]
-    otherwise: frozenset[str]
-
-
-@lru_cache(maxsize=1024)
-def _uses(code: CodeType) -> _Uses | None:
-    tree = definition_of(code)
-    if tree is None:
-        return None
-    read: set[str] = set()
-    written: set[str] = set()
-    plain: set[ast.AST] = set()  # names whose use is understood
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            plain.add(node.value)
-        elif isinstance(node, ast.Call) and _is_copy(node.func) and len(node.args) == 2:
-            for argument, names in zip(node.args, (read, written), strict=True):
-                if isinstance(argument, ast.Subscript) and isinstance(argument.value, ast.Name):
-                    names.add(argument.value.id)
-                    plain.add(argument.value)
-    names_used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    otherwise = {node.id for node in names_used if node not in plain}
-    return _Uses(frozenset(read), frozenset(written), frozenset(otherwise))
-
-
-def _is_copy(function: ast.expr) -> bool:
-    if isinstance(function, ast.Attribute):
-        return function.attr == "copy"
-    return isinstance(function, ast.Name) and function.id == "copy"

@@ -6,12 +6,15 @@ import ast
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Final
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.frames import is_user_file
 from ttl.semantics.function_source import definition_of
+from ttl.source.functions import REPLACED
+from ttl.trace import Recorder
+from ttl.trace.events import NO_CODE
 
 Place = tuple[CodeType, int]  # a code object and the offset of an instruction in it
 
@@ -39,6 +42,20 @@ def span_of(place: Place) -> Span | None:
     return Span.of_instruction(code, offset) if is_user_file(code.co_filename) else None
 
 
+def calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
+    """Of the program's call; a recorded event comes through two functions of ours at least."""
+    if place is not None and recorder.is_programs(place[0]):
+        return id(place[0]), place[1]
+    passed, codes = recorder.passed, recorder.codes
+    frame: FrameType | None = getframe(BEHIND_RECORDER)
+    while frame is not None:
+        code = id(frame.f_code)
+        if code not in passed and (code in codes or recorder.is_programs(frame.f_code)):
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return NO_CODE, 0
+
+
 def labels(places: Iterable[tuple[Place, str]]) -> tuple[Label, ...]:
     spans = ((span_of(place), text) for place, text in places)
     return tuple(Label(span, text) for span, text in spans if span is not None)
@@ -54,7 +71,7 @@ def with_statement(code: CodeType, instruction: int) -> Extent:
     Python 3.13 places the call at the item it ends, earlier versions at the statement.
     """
     position: Extent = list(code.co_positions())[instruction // 2]
-    tree = definition_of(code)
+    tree = definition_of(REPLACED.original(code))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.With):
             places = [_extent(node), *(_extent(item.context_expr) for item in node.items)]

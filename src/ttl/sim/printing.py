@@ -27,7 +27,7 @@ from ttl.semantics.printing import (
 
 from .block import SimBlock
 from .kernel import KernelRun
-from .nesting import WhileRunning
+from .while_running import WhileRunning
 
 
 def _replace_print() -> Callable[[], None]:

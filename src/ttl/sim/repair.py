@@ -13,27 +13,18 @@ rule SAME    the function objects stay the user's own, cells and defaults and al
 from __future__ import annotations
 
 import ast
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import TypeVar
 
-from ttl.language.implicit_sync import (
-    REPLACED,
-    CodePoints,
-    function_points,
-    own_code,
-    program_points,
-    reachable_functions,
-)
 from ttl.language.operation import Program
-from ttl.semantics.implicit_sync import Repair, RepairKind
-
-FUTURE_FLAGS = 0x1FF0000  # of co_flags: `from __future__ import ...` of the user's module
+from ttl.source.facts import facts_of
+from ttl.source.functions import REPLACED, own_code, reachable_functions
+from ttl.source.implicit_sync import CodePoints, Repair, RepairKind, function_points
+from ttl.source.recompile import at, compiled, method_call
 
 
 @contextmanager
@@ -42,41 +33,14 @@ def repaired(program: Program) -> Iterator[None]:
 
     Raises UsageError for a handle that is released or waited for on some paths only.
     """
-    replaced = dict(_replacements(program)) if program_points(program) else {}
+    replaced = dict(_replacements(program)) if facts_of(program).points else {}
     try:
         for function, code in replaced.items():
-            _RUNS.enter(function, code)
+            REPLACED.enter(function, code)
         yield
     finally:
         for function in replaced:
-            _RUNS.leave(function)
-
-
-class _Runs:
-    """How many runs need each function with another code. Threads share helpers: the last run that
-    needs one gives it its own code back.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: dict[FunctionType, int] = {}
-
-    def enter(self, function: FunctionType, code: CodeType) -> None:
-        with self._lock:
-            self._counts[function] = self._counts.get(function, 0) + 1
-            REPLACED.setdefault(function, function.__code__)
-            function.__code__ = code
-
-    def leave(self, function: FunctionType) -> None:
-        with self._lock:
-            self._counts[function] -= 1
-            if not self._counts[function]:
-                del self._counts[function]
-                function.__code__ = REPLACED[function]
-                del REPLACED[function]  # after it: whoever looks meanwhile finds its own code
-
-
-_RUNS = _Runs()
+            REPLACED.leave(function)
 
 
 def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
@@ -99,15 +63,8 @@ def recompiled(points: CodePoints) -> CodeType | None:
     copies: dict[int, ast.AST] = {}
     tree = deepcopy(points.tree, copies)
     _Inserter(points.points.repairs, copies).visit(tree)
-    module = ast.parse("def factory(): pass")
-    factory = module.body[0]
-    assert isinstance(factory, ast.FunctionDef)
-    factory.args.args = [ast.arg(name) for name in original.co_freevars]
-    factory.body = [tree]
-    ast.fix_missing_locations(module)
-    flags = original.co_flags & FUTURE_FLAGS
-    compiled = compile(module, original.co_filename, "exec", flags, dont_inherit=True)
-    code = _nested_code(_nested_code(compiled, "factory"), original.co_name)
+    file, flags = original.co_filename, original.co_flags
+    code = compiled(tree, original.co_freevars, file, flags)
     if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
         return None
     return _renamed(code, code.co_qualname, original.co_qualname)
@@ -121,10 +78,6 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     )
     qualname = new + code.co_qualname.removeprefix(old)
     return code.replace(co_qualname=qualname, co_consts=tuple(constants))
-
-
-def _nested_code(code: CodeType, name: str) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
 class _Inserter(ast.NodeTransformer):
@@ -151,7 +104,7 @@ class _Inserter(ast.NodeTransformer):
             return ast.copy_location(ast.NamedExpr(target, node), node)
         if node in self.at_once:
             assert isinstance(node, ast.expr)
-            return _method_call(node, "wait", node)
+            return method_call(node, "wait", node)
         if node in self.bodies:
             assert isinstance(node, (ast.FunctionDef, ast.For, ast.While))
             node.body = _finishing(node.body, self.bodies[node])
@@ -170,37 +123,21 @@ def _finishing(
     if not _has_exits(body):
         return [*docstring, nothing, *inside, *calls]
     handler = ast.ExceptHandler(None, None, [deepcopy(nothing), ast.Raise()])
-    return [*docstring, nothing, _at(ast.Try(inside, [handler], [], calls), body[0])]
+    return [*docstring, nothing, at(ast.Try(inside, [handler], [], calls), body[0])]
 
 
 def _finish(kind: RepairKind, name: str, site: ast.expr) -> ast.stmt:
     """if .held is not None: .held.release()"""
     held = ast.Name(name, ast.Load())
     method = "wait" if kind is RepairKind.WAIT else "release"
-    call = ast.Expr(_method_call(held, method, site))
+    call = ast.Expr(method_call(held, method, site))
     is_held = ast.Compare(held, [ast.IsNot()], [ast.Constant(None)])
-    return _at(ast.If(is_held, [call], []), site)  # rule PLACE
+    return at(ast.If(is_held, [call], []), site)  # rule PLACE
 
 
 def _nothing_held(names: Iterable[str], first: ast.stmt) -> ast.stmt:  # rule REACHED
     targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
-    return _at(ast.Assign(targets, ast.Constant(None)), first)
-
-
-def _method_call(owner: ast.expr, method: str, place: ast.expr) -> ast.expr:
-    call = ast.Call(ast.Attribute(owner, method, ast.Load()), [], [])
-    return _at(call, place)
-
-
-Node = TypeVar("Node", bound=ast.AST)
-
-
-def _at(node: Node, place: ast.AST) -> Node:
-    """Gives `node` and the new nodes in it the place of another."""
-    for child in ast.walk(node):
-        if not hasattr(child, "lineno"):
-            ast.copy_location(child, place)
-    return node
+    return at(ast.Assign(targets, ast.Constant(None)), first)
 
 
 def _has_exits(body: Iterable[ast.stmt]) -> bool:

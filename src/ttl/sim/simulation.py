@@ -12,18 +12,14 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import OBSERVER, Diagnostic, KernelFault, TTLError
-from ttl.language.operation import KernelFunction, Program, nodes_of
+from ttl.language.grid import nodes_of
+from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import Array, DType, float32
-from ttl.semantics.kernel_config import (
-    dest_dtype,
-    named_integers,
-    needs_fp32_dest,
-    uses_matmul,
-)
-from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.dtypes import Array, float32
+from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.semantics.types import Shape
+from ttl.source.facts import facts_of
 from ttl.target import Target
 from ttl.trace import Recorder
 
@@ -32,11 +28,11 @@ from .buffer import NodeBuffer
 from .copies import TensorTransfer
 from .coverage import uncovered_outputs, unordered_accesses, written_twice
 from .garbage import rare_collections
-from .kernel import KernelPlan, KernelRun, notice
+from .kernel import KernelRun, notice
 from .leftovers import leftovers
-from .marks import may_read_what_it_writes
 from .nets import NetRuns
 from .padding import Padding
+from .plan import KernelPlan
 from .printing import language_print
 from .races import Races
 from .repair import repaired
@@ -133,7 +129,7 @@ class Simulation:
         self.program = program
         self.keep_float32 = keep_float32
         self.random = None if seed is None else Random(seed)
-        self.marks_reads = may_read_what_it_writes(program)
+        self.marks_reads = facts_of(program).may_read_what_it_writes
         if self.marks_reads and (program.pipe_nets or program.semaphores):
             finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
         self.races = Races() if finds_races else None
@@ -167,10 +163,8 @@ class Simulation:
     def _plans(self, kernels: Iterable[KernelFunction]) -> list[KernelPlan]:
         program, wide = self.program, self.keep_float32
         held = [float32 if wide and b.dtype.is_float else b.dtype for b in program.buffers]
-        dests = [dest_dtype(True) if wide else _dest(program, kernel) for kernel in kernels]
-        return [
-            KernelPlan.of(kernel, dest, held) for kernel, dest in zip(kernels, dests, strict=True)
-        ]
+        dest = dest_dtype(True) if wide else facts_of(program).dest_dtype
+        return [KernelPlan.of(kernel, dest, held) for kernel in kernels]
 
     def run(self) -> None:
         context = copy_context()
@@ -289,14 +283,3 @@ class Simulation:
             if kernel.greenlet is not None and not kernel.is_finished:
                 with suppress(TTLError):
                     kernel.greenlet.throw(GreenletExit)
-
-
-def _dest(program: Program, kernel: KernelFunction) -> DType:
-    """The format of the kernel's expression values; without meaning for data movement."""
-    if kernel.kind is not KernelKind.COMPUTE:
-        return dest_dtype(False)
-    captured = [buffer.dtype for buffer in kernel.buffers()]
-    explicit = program.operation.fp32_dest_acc_en
-    dtypes = (*captured, *named_integers(kernel.function))
-    wide = needs_fp32_dest(explicit, uses_matmul(kernel.function), dtypes)
-    return dest_dtype(wide, captured)

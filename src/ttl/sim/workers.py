@@ -18,6 +18,7 @@ from ttl.trace import EventKind
 
 from .block import SimBlock
 from .faults import exception_fault, rule_fault, spinning_fault
+from .kernel_end import check_end, returned
 from .watchdog import Spinning
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def main(kernel: KernelRun) -> None:
         recorder.record(EventKind.KERNEL_START, kernel.coordinate, kernel.name)
     try:
         if kernel.function() is not None:
-            raise kernel.returned()
+            raise returned(kernel)
         if kernel.broken is not None:  # a bare `except` or a `finally` has kept it
             raise kernel.broken
-        kernel.check_end()
+        check_end(kernel)
     except RuleBroken as broken:
         if isinstance(broken.subject, SimBlock):
             broken = broken.with_labels(*broken.subject.history())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ttl.language.operation import flatten_coordinate, flatten_size
+from ttl.language.grid import flatten_coordinate, flatten_size
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import ttl
-from ttl import ttnn
 from ttl.diagnostics import RuleBroken
 from ttl.semantics.dtypes import DTYPES, bfloat16, float32, round_to
-from ttl.semantics.kernel_config import (
-    dest_dtype,
-    named_integers,
-    needs_fp32_dest,
-    uses_matmul,
-)
+from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest
 from ttl.semantics.ops import BY_OPERATOR, FUNCTIONS, store_type
 from ttl.semantics.types import BlockType, element_shape, tiles_of
 
@@ -139,44 +132,3 @@ def test_the_width_of_dst(explicit: bool | None, matmul: bool, dtypes: list, wid
     chosen = needs_fp32_dest(explicit, matmul, dtypes)
     assert chosen is wide
     assert dest_dtype(chosen) is (float32 if wide else bfloat16)
-
-
-def _helper(a, b):
-    return a @ b
-
-
-def test_matmul_is_found_in_helpers() -> None:
-    def direct(a=1, b=2):
-        return a @ b
-
-    def by_helper():
-        return _helper(1, 2)
-
-    def none():
-        return 1 * 2
-
-    assert [uses_matmul(f) for f in (direct, by_helper, none)] == [True, True, False]
-
-
-SHORT = ttnn.uint16
-
-
-def _cast(x):
-    return ttl.math.typecast(x, ttnn.int32)
-
-
-def test_integers_are_found_where_they_are_named() -> None:
-    captured = ttnn.uint8
-
-    def by_helper():
-        return _cast(1)
-
-    def by_name():
-        return [ttl.math.typecast(1, SHORT) for _ in range(2)], ttl.math.typecast(1, captured)
-
-    def none():
-        return ttl.math.typecast(1, ttnn.float32)
-
-    assert named_integers(by_helper) == [ttnn.int32]
-    assert named_integers(by_name) == [ttnn.uint16, ttnn.uint8]
-    assert named_integers(none) == []

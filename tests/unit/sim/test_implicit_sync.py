@@ -15,8 +15,9 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.diagnostics import Severity, UsageError, render_text
-from ttl.language.implicit_sync import program_points, refuse_repairs, supplied_note
 from ttl.sim.repair import recompiled, repaired
+from ttl.source.facts import facts_of
+from ttl.source.supplied import refuse_repairs, supplied_note
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -227,7 +228,7 @@ def test_results_are_those_of_the_explicit_program(simulate, tensor, read) -> No
 
 @pytest.mark.parametrize("read", READS, ids=lambda f: f.__name__)
 def test_each_of_them_needs_it(simulate, tensor, read, monkeypatch) -> None:
-    monkeypatch.setattr("ttl.sim.repair.program_points", lambda program: [])
+    monkeypatch.setattr("ttl.sim.repair._replacements", lambda program: [])
     with pytest.raises(ttl.KernelFault):
         run_on_tiles(simulate, tensor, operation_of(read, explicit_compute, explicit_write))
 
@@ -239,7 +240,7 @@ def test_explicit_kernels_stay_as_they_are(tensor) -> None:
     with repaired(program):
         assert [kernel.function.__code__ for kernel in program.kernels] == before
         assert explicit_read.__code__.co_consts == explicit_read.__code__.co_consts
-    assert program_points(program) == []
+    assert facts_of(program).points == []
 
 
 # Closures
@@ -456,7 +457,7 @@ def program_of(operation, tensor):
 
 def test_the_note_lists_every_repair_with_its_line(tensor) -> None:
     program = program_of(operation_of(read_named, explicit_compute, implicit_write), tensor)
-    note = supplied_note(program, program_points(program))
+    note = supplied_note(program.operation.__name__, facts_of(program).points)
     assert note is not None and note.severity is Severity.NOTE
     first = inspect.getsourcelines(read_named)[1]
     text = render_text(note)
@@ -470,13 +471,13 @@ def test_the_note_lists_every_repair_with_its_line(tensor) -> None:
 
 def test_no_note_for_explicit_programs(tensor) -> None:
     program = program_of(operation_of(explicit_read, explicit_compute, explicit_write), tensor)
-    assert supplied_note(program, program_points(program)) is None
+    assert supplied_note(program.operation.__name__, facts_of(program).points) is None
 
 
 def test_strict_refuses_all_repairs_at_once(tensor) -> None:
     program = program_of(operation_of(read_bare, implicit_compute, explicit_write), tensor)
     with pytest.raises(UsageError) as caught:
-        refuse_repairs(program_points(program))
+        refuse_repairs(facts_of(program).points)
     messages = [diagnostic.message for diagnostic in caught.value.diagnostics]
     assert messages == [
         "the block `block` is not pushed",
@@ -486,7 +487,7 @@ def test_strict_refuses_all_repairs_at_once(tensor) -> None:
     ]
     assert {d.code.slug for d in caught.value.diagnostics} == {"left-out"}
     program = program_of(operation_of(explicit_read, explicit_compute, explicit_write), tensor)
-    refuse_repairs(program_points(program))
+    refuse_repairs(facts_of(program).points)
 
 
 @pytest.mark.parametrize("backend", ["sim"])
@@ -518,8 +519,8 @@ def test_the_points_depend_on_what_the_kernel_captures(simulate, report, tensor)
 
 def test_recompiled_once(tensor) -> None:
     operation = operation_of(read_bare, explicit_compute, explicit_write)
-    (one,) = program_points(program_of(operation, tensor))
-    (two,) = program_points(program_of(operation, tensor))
+    (one,) = facts_of(program_of(operation, tensor)).points
+    (two,) = facts_of(program_of(operation, tensor)).points
     assert one is two and recompiled(one) is recompiled(two)
     assert isinstance(one.tree, ast.FunctionDef) and one.code is read_bare.__code__
     assert SimpleNamespace(f=recompiled(one)).f.co_firstlineno == one.code.co_firstlineno

@@ -1,6 +1,6 @@
 """ttl-insert-cb-sync: blocks are released at the end of their `with`, or where it is left out.
 
-Which releases are left out the frontend says (`implicit_release`, by semantics/implicit_sync).
+Which releases are left out the frontend says (`implicit_release`, by source/implicit_sync).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ttl-insert-copy-wait: copies that the program does not wait for are waited for.
 
-Which these are the frontend says (`implicit_wait`, by semantics/implicit_sync): "at once" after
+Which these are the frontend says (`implicit_wait`, by source/implicit_sync): "at once" after
 the copy, "end of body" at the end of the loop body or function body that contains it, or of the
 branch: whatever is waited for earlier is done earlier. Releases that are left out come after the
 waits: ttl-insert-cb-sync runs later.

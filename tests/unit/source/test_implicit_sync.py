@@ -7,7 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from ttl.semantics.implicit_sync import Meaning, SourceFunction, sync_points
+from ttl.source.effects import Meaning, SourceFunction
+from ttl.source.implicit_sync import sync_points
 
 HARMLESS = ("print", "len")
 

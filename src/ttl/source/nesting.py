@@ -1,7 +1,7 @@
 """Expressions that are nested more deeply than Python lets functions call each other.
 
 Whatever reads an expression calls itself for each of its parts. So a sum of some hundred terms,
-which Python itself runs, can end in a RecursionError of ours: the report shows the expression.
+which Python itself runs, can end in a RecursionError of ours: it is reported with the expression.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.span import node_span
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.semantics.function_source import definition_of
 
 DEEP = 100  # far below what ends in an error
@@ -19,9 +18,7 @@ DEEP = 100  # far below what ends in an error
 def too_deep(code: CodeType) -> UsageError | None:
     """For the deepest expression of an operation; None if it has no deep one."""
     definition = definition_of(code)
-    if definition is None:
-        return None
-    depth, found = _deepest(definition)
+    depth, found = (0, ast.Constant(0)) if definition is None else _deepest(definition)
     if depth < DEEP:
         return None
     broken = RuleBroken(
@@ -29,7 +26,7 @@ def too_deep(code: CodeType) -> UsageError | None:
         f"an expression of {depth} operations inside each other is too deep",
         helps=("add up in a loop, or store a part of it into a block",),
     )
-    return UsageError(broken.at(node_span(code.co_filename, found)))
+    return UsageError(broken.at(Span.of_node(code.co_filename, found)))
 
 
 def _deepest(definition: ast.AST) -> tuple[int, ast.expr]:
@@ -40,8 +37,7 @@ def _deepest(definition: ast.AST) -> tuple[int, ast.expr]:
         node, depth, outermost = left.pop()
         if isinstance(node, ast.expr):
             depth, outermost = depth + 1, outermost or node
-            if depth > deepest[0]:
-                deepest = depth, outermost
+            deepest = max(deepest, (depth, outermost), key=lambda each: each[0])
         else:
             depth, outermost = 0, None
         left += [(child, depth, outermost) for child in ast.iter_child_nodes(node)]

@@ -7,9 +7,12 @@ what the tests of the `if` statements passed so far were. Exceptions end a run a
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+
+from .scopes import COMPREHENSIONS
 
 # Beyond these, outcomes of tests are forgotten: more paths, never fewer.
 MOST_STATES = 64
@@ -38,29 +41,16 @@ class State:
 
 States = frozenset[State]
 NOWHERE: States = frozenset()
-
-
-@dataclass(slots=True)
-class Exits:
-    """States that leave a statement otherwise than at its end."""
-
-    breaks: States = NOWHERE
-    continues: States = NOWHERE
-    returns: States = NOWHERE
-
-    def add(self, other: Exits) -> None:
-        self.breaks |= other.breaks
-        self.continues |= other.continues
-        self.returns |= other.returns
+Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
+EXITS = (ast.Return, ast.Break, ast.Continue)
 
 
 def find_leaks(body: list[ast.stmt], event: Callable[[ast.AST], Event]) -> list[ast.AST]:
     """The sites that are bound and, on some path, not finished; in the order of the text."""
     walk = _Walk(event)
-    exits = Exits()
+    exits: Exits = defaultdict(frozenset)
     ends = walk.statements(body, frozenset({State(None, frozenset())}), exits)
-    for state in ends | exits.returns:
-        walk.lose(state)
+    walk.lose(ends | exits[ast.Return])
     return sorted(walk.lost, key=lambda node: (node.lineno, node.col_offset))  # type: ignore[attr-defined]
 
 
@@ -69,21 +59,20 @@ class _Walk:
     event: Callable[[ast.AST], Event]
     lost: set[ast.AST] = field(default_factory=set)
 
-    def lose(self, state: State) -> None:
-        if state.held is not None:
-            self.lost.add(state.held)
+    def lose(self, states: States) -> None:
+        self.lost |= {state.held for state in states if state.held is not None}
 
     def statements(self, body: Iterable[ast.stmt], states: States, exits: Exits) -> States:
         for statement in body:
             states = self.statement(statement, states, exits)
-        return _bounded(states)
+        return states if len(states) <= MOST_STATES else _forget(states)
 
     def statement(self, node: ast.stmt, states: States, exits: Exits) -> States:
         if isinstance(node, ast.If):
-            return self._if(node, self.expression(node.test, states), exits)
-        if isinstance(node, (ast.For, ast.AsyncFor)):
-            return self._loop(node, self.expression(node.iter, states), exits)
-        if isinstance(node, ast.While):
+            states, (key, truth) = self.expression(node.test, states), _test_key(node.test)
+            then = self.statements(node.body, _assume(states, key, truth), exits)
+            return then | self.statements(node.orelse, _assume(states, key, not truth), exits)
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             return self._loop(node, states, exits)
         if isinstance(node, (ast.Try, ast.TryStar)):
             return self._try(node, states, exits)
@@ -94,51 +83,40 @@ class _Walk:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return states
         states = self.expression(node, states)
-        return _leave(node, states, exits)
-
-    def _if(self, node: ast.If, states: States, exits: Exits) -> States:
-        key, truth = _test_key(node.test)
-        if_true = _assume(states, key, truth)
-        if_false = _assume(states, key, not truth)
-        return self.statements(node.body, if_true, exits) | self.statements(
-            node.orelse, if_false, exits
-        )
+        if isinstance(node, EXITS):
+            exits[type(node)] |= states
+        return NOWHERE if isinstance(node, (*EXITS, ast.Raise)) else states
 
     def _loop(
         self, node: ast.For | ast.AsyncFor | ast.While, states: States, exits: Exits
     ) -> States:
-        own = Exits()
-        entered: States = NOWHERE
-        arriving = states
-        rounds = 0
+        before = node.test if isinstance(node, ast.While) else node.target
+        if not isinstance(node, ast.While):
+            states = self.expression(node.iter, states)
+        own: Exits = defaultdict(frozenset)
+        entered, arriving, rounds = NOWHERE, states, 0
         while not arriving <= entered:  # until an iteration adds nothing
             rounds += 1
             entered |= arriving
             if rounds > MOST_ROUNDS:
                 entered = _forget(entered)
-            if isinstance(node, ast.While):
-                inside = self.expression(node.test, entered)
-            else:
-                inside = self.expression(node.target, entered)
-            arriving = self.statements(node.body, inside, own) | own.continues
+            arriving = self.statements(node.body, self.expression(before, entered), own)
+            arriving |= own[ast.Continue]
             if rounds >= MOST_ROUNDS:
                 arriving = _forget(arriving)
-        exits.returns |= own.returns
-        ends = NOWHERE if _is_endless(node) else entered
-        return self.statements(node.orelse, ends, exits) | own.breaks
+        exits[ast.Return] |= own[ast.Return]
+        is_endless = isinstance(before, ast.Constant) and bool(before.value)
+        ends = NOWHERE if is_endless else entered
+        return self.statements(node.orelse, ends, exits) | own[ast.Break]
 
     def _try(self, node: ast.Try | ast.TryStar, states: States, exits: Exits) -> States:
-        own = Exits()
+        own: Exits = defaultdict(frozenset)
         after_body = self.statements(node.body, states, own)
         ends = self.statements(node.orelse, after_body, own)
         for handler in node.handlers:
             ends |= self.statements(handler.body, states | after_body, own)
-        final = Exits(
-            self.statements(node.finalbody, own.breaks, exits),
-            self.statements(node.finalbody, own.continues, exits),
-            self.statements(node.finalbody, own.returns, exits),
-        )
-        exits.add(final)
+        for kind in EXITS:
+            exits[kind] |= self.statements(node.finalbody, own[kind], exits)
         return self.statements(node.finalbody, ends, exits)
 
     def _with(self, node: ast.With | ast.AsyncWith, states: States, exits: Exits) -> States:
@@ -151,17 +129,18 @@ class _Walk:
                 states = self.expression(item.context_expr, states)
             if item.optional_vars is not None:
                 states = self.expression(item.optional_vars, states)
-        own = Exits()
+        own: Exits = defaultdict(frozenset)
         ends = self.statements(node.body, states, own)
         for found in finishes:
             ends = self._take(found, ends)
-            own = Exits(*(self._take(found, s) for s in (own.breaks, own.continues, own.returns)))
-        exits.add(own)
+            for kind in EXITS:
+                own[kind] = self._take(found, own[kind])
+        for kind in EXITS:
+            exits[kind] |= own[kind]
         return ends
 
     def _match(self, node: ast.Match, states: States, exits: Exits) -> States:
-        ends: States = NOWHERE
-        is_complete = False
+        ends, is_complete = NOWHERE, False
         for case in node.cases:
             ends |= self.statements(case.body, states, exits)
             is_default = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
@@ -186,16 +165,14 @@ class _Walk:
                 yield Event(EventKind.ASSIGN, node.target), is_certain
             return
         for child in _operands(node):
-            may_be_skipped = _may_be_skipped(node, child)
-            yield from self._in_order(child, is_certain and not may_be_skipped)
+            yield from self._in_order(child, is_certain and not _may_be_skipped(node, child))
         found = self.event(node)
         if found.kind is not EventKind.NOTHING:
             yield found, is_certain
 
     def _take(self, found: Event, states: States) -> States:
         if found.kind in (EventKind.BIND, EventKind.OVERWRITE):
-            for state in states:
-                self.lose(state)
+            self.lose(states)
         if found.kind is EventKind.FINISH:
             return frozenset(State(None, state.tests) for state in states)
         if found.kind is EventKind.BIND:
@@ -212,26 +189,12 @@ class _Walk:
         )
 
 
-def _leave(node: ast.stmt, states: States, exits: Exits) -> States:
-    if isinstance(node, ast.Return):
-        exits.returns |= states
-    elif isinstance(node, ast.Break):
-        exits.breaks |= states
-    elif isinstance(node, ast.Continue):
-        exits.continues |= states
-    elif not isinstance(node, ast.Raise):
-        return states
-    return NOWHERE
-
-
 def _operands(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Assign):
-        yield node.value
-        yield from node.targets
-    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+    """In the order in which Python evaluates them."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
         if node.value is not None:
             yield node.value
-        yield node.target
+        yield from node.targets if isinstance(node, ast.Assign) else [node.target]
     else:
         yield from ast.iter_child_nodes(node)
 
@@ -241,7 +204,7 @@ def _may_be_skipped(node: ast.AST, child: ast.AST) -> bool:
         return child is not node.test
     if isinstance(node, ast.BoolOp):
         return child is not node.values[0]
-    return isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+    return isinstance(node, COMPREHENSIONS)
 
 
 STABLE_CALLS = ("is_src", "is_dst", "is_active")
@@ -270,20 +233,6 @@ def _assume(states: States, key: str | None, truth: bool) -> States:
         for state in states
         if (key, not truth) not in state.tests
     )
-
-
-def _is_endless(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.While)
-        and isinstance(node.test, ast.Constant)
-        and bool(node.test.value)
-    )
-
-
-def _bounded(states: States) -> States:
-    if len(states) <= MOST_STATES:
-        return states
-    return _forget(states)
 
 
 def _forget(states: States) -> States:

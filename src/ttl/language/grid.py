@@ -1,0 +1,59 @@
+"""The grid of an operation, and the nodes on it."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+from ttl.diagnostics import RuleBroken, codes
+from ttl.semantics.types import Shape
+
+from .engine import ENGINE, scope
+
+
+def check_dims(dims: int) -> None:
+    if not isinstance(dims, int) or isinstance(dims, bool) or dims < 1:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"dims={dims!r}: a grid has one or more dimensions",
+            helps=("write for example ttl.node(dims=2)",),
+        )
+
+
+def grid_size(dims: int = 2) -> int | Shape:
+    """The grid's size in `dims` dimensions: the highest are flattened, or ones added."""
+    check_dims(dims)
+    running = ENGINE.get(None)
+    grid = running.grid if running is not None else scope("ttl.grid_size()").grid
+    return flatten_size(grid, dims)
+
+
+def node(dims: int = 2) -> int | Shape:
+    """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
+    check_dims(dims)
+    running = ENGINE.get(None)
+    if running is not None:
+        return flatten_coordinate(running.node(), running.grid, dims)
+    collected = scope("ttl.node()")
+    collected.asked_for_node = True
+    return flatten_coordinate(collected.node, collected.grid, dims)
+
+
+def nodes_of(grid: Shape) -> list[Shape]:
+    """All nodes, x fastest: the order of ttl.node(1)."""
+    return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
+
+
+def flatten_size(grid: Shape, dims: int) -> int | Shape:
+    sizes = (*grid[: dims - 1], prod(grid[dims - 1 :])) + (1,) * (dims - len(grid))
+    return sizes[0] if dims == 1 else sizes[:dims]
+
+
+def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
+    """c[dims-1] + s[dims-1] * (c[dims] + s[dims] * (...)) in the last place."""
+    last = 0
+    for dimension in reversed(range(dims - 1, len(grid))):
+        last = coordinate[dimension] + grid[dimension] * last
+    head = coordinate[: dims - 1]
+    head += (0,) * (dims - 1 - len(head))
+    return last if dims == 1 else (*head, last)

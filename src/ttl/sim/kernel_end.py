@@ -1,0 +1,70 @@
+"""What a kernel must not leave behind when it ends."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from ttl.diagnostics import KernelFault, RuleBroken, codes
+from ttl.semantics.function_source import function_tree
+from ttl.semantics.ops.rules import shapeless_value
+from ttl.source.functions import own_code
+
+from .buffer import BufferEnd
+from .faults import fault_at
+from .kernel import KernelRun
+from .place import labels
+
+
+def returned(kernel: KernelRun) -> KernelFault:
+    broken = RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"kernel `{kernel.name}` returns a value",
+        helps=("kernels return nothing: store results into blocks",),
+    )
+    return fault_at(kernel, broken, (kernel.function.__code__, 0))
+
+
+def check_end(kernel: KernelRun) -> None:
+    if kernel.exiting:
+        kernel.refuse_nested_exit()
+    if kernel.transfers:
+        raise _open_transfers(kernel)
+    if kernel.reserving or kernel.waiting:
+        for end in (*kernel.reserving.values(), *kernel.waiting.values()):
+            if end.acquired != end.released:
+                raise _held_block(kernel, end)
+    for place in kernel.shapeless.values():
+        raise fault_at(kernel, shapeless_value(), place)
+
+
+def _open_transfers(kernel: KernelRun) -> KernelFault:
+    first, *others = kernel.transfers
+    broken = RuleBroken(
+        codes.TRANSFER_NOT_WAITED,
+        f"`{kernel.name}` ended while a transfer was under way",
+        helps=("call wait() on what ttl.copy() returns",),
+        notes=_without_source(kernel, "wait"),
+        secondary=labels((other.place, "also not waited for") for other in others),
+    )
+    return fault_at(kernel, broken, first.place, "this transfer is never waited for")
+
+
+def _held_block(kernel: KernelRun, end: BufferEnd) -> KernelFault:
+    block = end.oldest_held
+    assert block is not None
+    broken = RuleBroken(
+        codes.BLOCK_NOT_RELEASED,
+        f"`{kernel.name}` ended while it held a block of `{end.buffer.declared.name}`",
+        helps=(f"call {end.release_call}() on it, or acquire it in a `with`",),
+        notes=_without_source(kernel, "release"),
+    )
+    return fault_at(kernel, broken, block.place, "acquired here and never released")
+
+
+def _without_source(kernel: KernelRun, call: str) -> tuple[str, ...]:
+    """Nothing is supplied to a function whose text is nowhere, or was edited since."""
+    assert isinstance(kernel.function, FunctionType)
+    if function_tree(own_code(kernel.function)) is not None:
+        return ()
+    return (f"the source that `{kernel.name}` was loaded from is not available: no {call} could "
+            "be supplied",)  # fmt: skip

@@ -1,0 +1,125 @@
+"""What backends need to know of a program beside its kernels themselves.
+
+The facts are read when somebody first asks for them, and `Program` carries them: simulator and
+compiler cannot decide differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.operation import KernelFunction, Program, is_tensor
+from ttl.semantics.dtypes import DType, dtype_of, float16
+from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
+from ttl.semantics.kernel_kinds import KernelKind
+
+from .functions import fingerprint
+from .implicit_sync import CodePoints, kernel_points
+from .live import SCALARS, Uses, live_uses
+from .memo import Memo
+from .name_uses import reads_what_it_writes
+from .supplied import refuse_leaks
+
+
+def facts_of(program: Program) -> Facts:
+    if program.facts is None:
+        program.carry(Facts(program))
+    assert isinstance(program.facts, Facts)
+    return program.facts
+
+
+class Facts:
+    """Each is read at the first question."""
+
+    def __init__(self, program: Program):
+        self.operation = program.operation
+        self.buffers = {buffer.dtype for buffer in program.buffers}
+        self.kernels = program.kernels
+        self.nodes_kernels = tuple(program.kernels_by_node.values()) or (program.kernels,)
+
+    @cached_property
+    def points(self) -> list[CodePoints]:
+        """The supplied calls of all kernels and helpers.
+
+        Raises UsageError for a handle that is released or waited for on some paths only.
+        """
+        found = kernel_points(kernel.function for kernel in self.kernels)
+        refuse_leaks(found)
+        return found
+
+    @cached_property
+    def may_read_what_it_writes(self) -> bool:
+        return reads_what_it_writes(self.kernels)
+
+    @cached_property
+    def fp32_dest_acc_en(self) -> bool:
+        """Are the registers of the compute kernel 32 bits wide?"""
+        explicit = self.operation.fp32_dest_acc_en
+        if explicit is not None or self.buffers <= set(WIDE):
+            return needs_fp32_dest(explicit, False, self.buffers)
+        return needs_fp32_dest(None, self._uses.has_matmul, self._uses.held | self._uses.integers)
+
+    @cached_property
+    def dest_dtype(self) -> DType:
+        """The format of the float values of expressions in the compute kernel."""
+        is_chosen = not self.fp32_dest_acc_en and float16 in self.buffers
+        return dest_dtype(self.fp32_dest_acc_en, self._uses.held if is_chosen else ())
+
+    @cached_property
+    def _uses(self) -> Uses:
+        """Of the compute kernel on any node: there is one for all of them."""
+        found = Uses()
+        for kernels in self.nodes_kernels:
+            for kernel in kernels:
+                if kernel.kind is KernelKind.COMPUTE:
+                    found.add(_kernel_uses(kernel))
+        return found
+
+
+# What a kernel uses, by what that depends on: its code, and what the names in it stand for.
+_USES: Memo[Uses] = Memo()
+
+
+def _kernel_uses(kernel: KernelFunction) -> Uses:
+    functions: tuple[Any, ...] = kernel.written_as or (kernel.function,)
+    held = {buffer.dtype for buffer in kernel.buffers()} if kernel.written_as else set()
+    try:
+        key = frozenset(held), tuple(fingerprint(each, _token) for each in functions)
+    except (TypeError, RecursionError):  # a list that is in itself, say
+        return _read_uses(functions, held)
+    return _USES.get(key, lambda: _read_uses(functions, held))
+
+
+def _read_uses(functions: Iterable[Any], held: set[DType]) -> Uses:
+    found = Uses(held)
+    for function in functions:
+        live_uses(function, found)
+    return found
+
+
+MOST_ITEMS = 64
+
+
+def _token(value: Any) -> Hashable:
+    """Equal for values that a kernel uses alike; TypeError if that cannot be told."""
+    if isinstance(value, SCALARS):
+        return type(value), value
+    if isinstance(value, DataflowBuffer):
+        return "buffer", value.dtype
+    if isinstance(value, FunctionType):
+        return fingerprint(value, _token)
+    if isinstance(value, (tuple, list, dict)) and len(value) <= MOST_ITEMS:
+        items = value.items() if isinstance(value, dict) else value
+        return type(value), tuple(map(_token, items))
+    if isinstance(value, (DType, ModuleType)):
+        return getattr(value, "__name__", value)
+    if is_tensor(value):
+        return "tensor", tuple(value.shape), dtype_of(value)
+    kind = value if isinstance(value, type) else type(value)
+    if kind.__module__.partition(".")[0] in ("ttl", "ttnn", "builtins", "numpy"):
+        return kind.__qualname__, getattr(value, "__name__", "")
+    raise TypeError(f"{value!r} may be anything")

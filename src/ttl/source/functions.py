@@ -1,0 +1,131 @@
+"""The functions of a kernel: their code, and what the names around them stand for.
+
+Helpers are the functions that a kernel, or a helper, can name: nested ones, captured ones, those
+of its module, those of a module it names. Only functions of the user's own files are looked at.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ttl.diagnostics.frames import is_user_file
+from ttl.semantics.function_source import global_names, nested_codes
+
+MISSING: Any = object()
+DEEPEST_MODULE = 3  # package.package.module.function
+
+
+class ReplacedCodes:
+    """Functions that run with another code for a while, and how many runs need that.
+
+    Threads share helpers: the last run that needs one gives it its own code back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[FunctionType, int] = {}
+        self._own: dict[FunctionType, CodeType] = {}
+        self._originals: dict[CodeType, CodeType] = {}
+
+    def own_code(self, function: FunctionType) -> CodeType:
+        return self._own.get(function) or function.__code__
+
+    def original(self, code: CodeType) -> CodeType:
+        """For a code that is running, also of a function nested in one of these."""
+        return self._originals.get(code, code)
+
+    def enter(self, function: FunctionType, code: CodeType) -> None:
+        with self._lock:
+            self._counts[function] = self._counts.get(function, 0) + 1
+            own = self._own.setdefault(function, function.__code__)
+            self._originals |= dict.fromkeys((code, *nested_codes(code)), own)
+            function.__code__ = code
+
+    def leave(self, function: FunctionType) -> None:
+        with self._lock:
+            self._counts[function] -= 1
+            if not self._counts[function]:
+                del self._counts[function]
+                function.__code__ = self._own.pop(function)
+            if not self._own:
+                self._originals.clear()
+
+
+REPLACED = ReplacedCodes()
+own_code = REPLACED.own_code
+
+
+def named_value(name: str, function: FunctionType) -> Any:
+    """What a name of a scope around a function stands for; MISSING if nothing."""
+    free = own_code(function).co_freevars
+    if name in free:
+        with suppress(ValueError):  # it has no value yet
+            return (function.__closure__ or ())[free.index(name)].cell_contents
+        return MISSING
+    if name in function.__globals__:
+        return function.__globals__[name]
+    return getattr(builtins, name, MISSING)
+
+
+def reachable_functions(function: Any) -> Iterator[FunctionType]:
+    """The function, and the user's functions it can name, and so on."""
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        found = waiting.pop()
+        if not isinstance(found, FunctionType) or id(found) in seen:
+            continue
+        if is_user_file(own_code(found).co_filename):
+            seen.add(id(found))
+            yield found
+            waiting += [value for _, value in environment(found)]
+
+
+def environment(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The names of outer scopes that a function uses, and what they stand for now."""
+    code = own_code(function)
+    names = sorted({*code.co_freevars, *global_names(code)})
+    for name in names:
+        value = named_value(name, function)
+        if value is not MISSING:
+            yield name, value
+            yield from _module_environment(name, value, names)
+
+
+def _module_environment(
+    path: str, module: object, names: Sequence[str]
+) -> Iterator[tuple[str, Any]]:
+    """What a function may name in a module of the user's."""
+    file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
+    if file is None or not is_user_file(file):
+        return
+    for name in names:
+        if name in vars(module) and path.count(".") < DEEPEST_MODULE:
+            value = vars(module)[name]
+            yield f"{path}.{name}", value
+            yield from _module_environment(f"{path}.{name}", value, names)
+
+
+Token = Callable[[Any], Hashable]
+
+
+def fingerprint(
+    function: FunctionType, token: Token = type, outer: tuple[CodeType, ...] = ()
+) -> Hashable:
+    """Equal for functions whose names stand for things of the same tokens: of the same types."""
+    code = own_code(function)
+    place = code, code.co_filename  # equal codes may stand in different files
+    if code in outer or not is_user_file(code.co_filename):
+        return place
+    parts: list[Hashable] = [token(function.__defaults__), token(function.__kwdefaults__)]
+    for name, value in environment(function):
+        if isinstance(value, FunctionType):
+            parts.append((name, fingerprint(value, token, (*outer, code))))
+        else:
+            parts.append((name, token(value)))
+    return place, tuple(parts)

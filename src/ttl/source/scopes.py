@@ -1,0 +1,62 @@
+"""Which names belong to which function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from ttl.semantics.function_source import FunctionTree
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def parameters(arguments: ast.arguments) -> Iterator[str]:
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        yield argument.arg
+    for rest in (arguments.vararg, arguments.kwarg):
+        if rest is not None:
+            yield rest.arg
+
+
+def own_nodes(function: FunctionTree) -> Iterator[ast.AST]:
+    """The nodes of a function without those of the functions in it; comprehensions keep names."""
+    waiting: list[ast.AST] = (
+        list(function.body) if isinstance(function.body, list) else [function.body]
+    )
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, COMPREHENSIONS):
+            waiting += [n for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+        elif not isinstance(node, FUNCTIONS):
+            waiting += ast.iter_child_nodes(node)
+
+
+@lru_cache(maxsize=1024)
+def own_names(function: FunctionTree) -> frozenset[str]:
+    """Its variables."""
+    own, elsewhere = set(parameters(function.args)), set()
+    for node in own_nodes(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, (ast.Nonlocal, ast.Global)):
+            elsewhere.update(node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            own.add(node.name)
+    return frozenset(own - elsewhere)
+
+
+@lru_cache(maxsize=1024)
+def shared_names(function: FunctionTree) -> frozenset[str]:
+    """Those that functions in it may change."""
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Nonlocal)]
+    return frozenset(name for node in nodes for name in node.names)
+
+
+def stored_names(nodes: Iterable[ast.AST]) -> set[str]:
+    inside = [child for node in nodes for child in ast.walk(node)]
+    return {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
+        n.name for n in inside if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }

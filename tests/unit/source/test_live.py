@@ -1,0 +1,271 @@
+"""What a kernel uses, by the code of it that is live."""
+
+from __future__ import annotations
+
+import linecache
+import operator
+from functools import partial, reduce
+from types import SimpleNamespace
+
+import pytest
+
+import ttl
+from ttl import ttnn
+from ttl.language.buffer import DataflowBuffer
+from ttl.semantics.layout import TILE_LAYOUT
+from ttl.source.live import Uses, live_uses
+
+ON, OFF = True, False
+SHORT = ttnn.uint16
+SETTINGS = SimpleNamespace(multiply=False, deep={"multiply": (True, False)})
+
+
+def uses(kernel) -> Uses:
+    found = Uses()
+    live_uses(kernel, found)
+    return found
+
+
+def product(a, b):
+    return a @ b
+
+
+def total(a, b):
+    return a + b
+
+
+def chosen(a, b, multiply=False, *, also=OFF):
+    if multiply or also:
+        return a @ b
+    return a + b
+
+
+def is_multiplied():
+    return OFF
+
+
+def early(a, b):
+    if not ON:
+        return a @ b
+    if ON:
+        return a + b
+    return a @ b
+
+
+def endless(n, a):
+    return endless(n + 1, a) if n else a @ a
+
+
+class Model:
+    def __init__(self, multiply):
+        self.multiply = multiply
+
+    def forward(self, a, b):
+        return a @ b if self.multiply else a + b
+
+    def __call__(self, a, b):
+        return self.forward(a, b)
+
+
+MULTIPLYING, ADDING = Model(True), Model(False)
+TWICE = partial(product, 1)
+
+# The bodies of kernels; `a` and `b` are blocks, and the answer is whether they are multiplied.
+MULTIPLY = {
+    "at once": lambda a, b: a @ b,
+    "in a helper": lambda a, b: product(a, b),
+    "if it is known": lambda a, b: a @ b if ON else a,
+    "if it is not known": lambda a, b: a @ b if a.shape else a,
+    "through a parameter": lambda a, b: chosen(a, b, True),
+    "through a keyword": lambda a, b: chosen(a, b, also=True),
+    "by the default of a lambda": lambda a, b: (lambda x, f=product: f(x, b))(a),
+    "in a function of a list": lambda a, b: [f(a, b) for f in (total, product)],
+    "in a tuple by its place": lambda a, b: (total, product)[1](a, b),
+    "in a method": lambda a, b: MULTIPLYING.forward(a, b),
+    "in an object that is called": lambda a, b: MULTIPLYING(a, b),
+    "in an object that is made": lambda a, b: Model(True)(a, b),
+    "by the module operator": lambda a, b: operator.matmul(a, b),
+    "given to somebody": lambda a, b: reduce(product, [a, b]),
+    "bound in part": lambda a, b: TWICE(b),
+    "in one that ends": lambda a, b: endless(a, b),
+    "of settings": lambda a, b: a @ b if SETTINGS.deep["multiply"][0] else a,
+}
+ADD = {
+    "no product": lambda a, b: a + b,
+    "of numbers": lambda a, b: a * (2 + 3),
+    "dead": lambda a, b: a @ b if OFF else a + b,
+    "dead by arithmetic": lambda a, b: a @ b if len("ab") * 2 > 4 else a + b,
+    "dead by `and`": lambda a, b: (OFF and a @ b) or a + b,
+    "a helper that is only named": lambda a, b: product is not total and a + b,
+    "a parameter": lambda a, b: chosen(a, b),
+    "an early return": lambda a, b: early(a, b),
+    "a function that answers": lambda a, b: a @ b if is_multiplied() else a + b,
+    "a tuple by its place": lambda a, b: (total, product)[0](a, b),
+    "a method": lambda a, b: ADDING.forward(a, b),
+    "settings": lambda a, b: a @ b if SETTINGS.multiply else a,
+    "deep settings": lambda a, b: a @ b if SETTINGS.deep["multiply"][1] else a,
+}
+
+
+@pytest.mark.parametrize("name", MULTIPLY)
+def test_a_product_is_found(name: str) -> None:
+    assert uses(MULTIPLY[name]).has_matmul
+
+
+@pytest.mark.parametrize("name", ADD)
+def test_a_product_that_is_not_made_is_not_found(name: str) -> None:
+    assert not uses(ADD[name]).has_matmul
+
+
+def test_variables_are_known_while_all_paths_agree() -> None:
+    def same(a, b):
+        multiply = OFF
+        for _ in range(3):
+            a = a + b
+        if a.shape:
+            b = b + 1
+        if multiply:
+            a @ b
+
+    def changed_in_a_branch(a, b):
+        f = total
+        if a.shape:
+            f = product
+        f(a, b)
+
+    def changed_in_a_loop(a, b):
+        f = total
+        for _ in range(3):
+            f(a, b)
+            f = product
+
+    def changed_inside(a, b):
+        multiply = OFF
+
+        def change():
+            nonlocal multiply
+            multiply = True
+
+        change()
+        if multiply:
+            a @ b
+
+    assert not uses(same).has_matmul
+    for kernel in (changed_in_a_branch, changed_in_a_loop, changed_inside):
+        assert uses(kernel).has_matmul, kernel.__name__
+
+
+def test_statements_that_are_never_reached() -> None:
+    def no_iteration(a, b):
+        for _ in range(0):
+            a @ b
+        while OFF:
+            a @ b
+
+    def after_a_jump(a, b):
+        for _ in range(3):
+            continue
+            a @ b
+        raise ValueError
+        a @ b
+
+    def in_any_part(a, b):
+        try:
+            a + b
+        except ValueError:
+            a @ b
+
+    def in_a_case(a, b):
+        match a.shape:
+            case (1, 1):
+                a + b
+            case _:
+                with a:
+                    c = a
+                    c @= b
+
+    assert not uses(no_iteration).has_matmul and not uses(after_a_jump).has_matmul
+    assert uses(in_any_part).has_matmul and uses(in_a_case).has_matmul
+
+
+def test_targets_of_assignments() -> None:
+    held = {"product": product}
+
+    def kernel(a, b):
+        held["a"], a.b = a, b
+        held["b", 1] = held["product"]
+        held["n"] += 1
+        del held["a"]
+
+    assert uses(kernel).has_matmul  # a function that is put away may be called
+
+
+def test_an_expression_that_is_too_deep_to_follow() -> None:
+    text = "def kernel(a, b):\n    return " + " + ".join(["a"] * 2000) + " + a @ b\n"
+    name, names = "<deep>", {}
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), names)
+    assert uses(names["kernel"]).has_matmul
+
+
+def buffer(dtype) -> DataflowBuffer:
+    made = DataflowBuffer.__new__(DataflowBuffer)
+    made.dtype, made.shape, made.layout = dtype, (1, 1), TILE_LAYOUT
+    return made
+
+
+def test_buffers_are_found_where_they_are_reached() -> None:
+    wide, narrow = buffer(ttnn.float32), buffer(ttnn.bfloat16)
+    listed, by_name = [narrow, wide], {"narrow": narrow, "wide": wide}
+    thing = SimpleNamespace(inner=SimpleNamespace(dfb=wide))
+
+    def acquire():
+        return wide.wait()
+
+    def take(dfb):
+        with dfb.wait() as block:
+            return block
+
+    wide_ones = (
+        lambda: wide.wait(),
+        lambda: [dfb.wait() for dfb in listed],
+        lambda: listed[1].wait(),
+        lambda: by_name["wide"].wait(),
+        lambda: [dfb.wait() for dfb in by_name.values()],
+        lambda: thing.inner.dfb.wait(),
+        lambda: acquire(),
+        lambda: take(wide),
+        lambda i: listed[i].wait(),
+    )
+    narrow_ones = (
+        lambda: listed[0].wait(),
+        lambda: by_name["narrow"].wait(),
+        lambda: narrow.wait() if wide.shape == (1, 1) else wide.wait(),
+        lambda: wide.wait() if OFF else take(narrow),
+    )
+    for number, kernel in enumerate(wide_ones):
+        assert ttnn.float32 in uses(kernel).held, number
+    for number, kernel in enumerate(narrow_ones):
+        assert uses(kernel).held == {ttnn.bfloat16}, number
+
+
+def cast(x):
+    return ttl.math.typecast(x, ttnn.int32)
+
+
+def test_integers_are_found_where_values_may_be_cast_to_them() -> None:
+    captured = ttnn.uint8
+
+    def by_name():
+        return [ttl.math.typecast(1, SHORT) for _ in range(2)], ttl.math.typecast(1, captured)
+
+    assert uses(lambda: cast(1)).integers == {ttnn.int32}
+    assert uses(by_name).integers == {ttnn.uint16, ttnn.uint8}
+    assert not uses(lambda: ttl.math.typecast(1, ttnn.float32)).integers
+    assert not uses(lambda x: x.dtype == ttnn.int32).integers
+
+
+def test_without_its_source_all_of_a_function_is_live() -> None:
+    names = {"OFF": False, "product": product}
+    exec("def kernel(a, b):\n    return a @ b if OFF else a", names)
+    assert uses(names["kernel"]).has_matmul
