@@ -12,8 +12,8 @@ from typing import Any
 
 from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import Config
-from ttl.language.frozen import NoKey
 from ttl.language.operation import Program
+from ttl.source.frozen import NoKey
 from ttl.target import Target
 
 from .compile import Report, compile_operation

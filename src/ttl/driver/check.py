@@ -18,8 +18,8 @@ from ttl.diagnostics import (
     TTLError,
     codes,
 )
-from ttl.language.frozen import NoKey
 from ttl.language.operation import Program
+from ttl.source.frozen import NoKey
 from ttl.target import Target
 
 from .compile import compiling, internal_fault, make_module

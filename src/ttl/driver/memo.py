@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ttl.config import Config
-from ttl.language.frozen import freeze_all
 from ttl.language.operation import Program
 from ttl.semantics.tensors import row_page_elements
+from ttl.source.frozen import freeze_all
 from ttl.target import Target
 
 from .compile import operands_of

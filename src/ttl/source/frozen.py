@@ -41,13 +41,13 @@ import numpy as np
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.frames import is_user_file
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.pipes import Pipe, PipeNet
+from ttl.language.semaphores import RemoteSemaphore, Semaphore
 from ttl.semantics.dtypes import DType, find_dtype
 from ttl.semantics.tensors import row_page_elements
 
-from .buffer import DataflowBuffer
-from .implicit_sync import own_code
-from .pipes import Pipe, PipeNet
-from .semaphores import RemoteSemaphore, Semaphore
+from .functions import own_code
 
 Key = tuple[Any, ...]  # hashable, also what is in it
 Tensors = Iterable[Any]

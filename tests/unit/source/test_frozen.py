@@ -18,7 +18,7 @@ import pytest
 
 import ttl
 from ttl import ttnn
-from ttl.language.frozen import NoKey, freeze, freeze_all
+from ttl.source.frozen import NoKey, freeze, freeze_all
 
 Pair = namedtuple("Pair", "first second")
 Other = namedtuple("Other", "first second")
