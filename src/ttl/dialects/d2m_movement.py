@@ -6,7 +6,7 @@ from abc import ABC
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -152,15 +152,3 @@ class SemaphoreWaitOp(IRDLOperation):
     reset = opt_operand_def(IndexType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$semaphore `,` $value (`reset` $reset^)? attr-dict"
-
-
-OPERATIONS: list[type[Operation]] = [
-    DmaOp,
-    DmaReadOp,
-    DmaWriteOp,
-    DmaWaitOp,
-    NullTxOp,
-    SemaphoreSetOp,
-    SemaphoreIncOp,
-    SemaphoreWaitOp,
-]
