@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.target.data_formats import TILE_SIZE
+
 from .events import EventKind
 from .results import Result
 
 Record = Mapping[str, Any]
 Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
-TILE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def _element(
     events: Sequence[Record],
 ) -> Difference:
     element = tuple(int(index) for index in np.argwhere(differ)[0])
-    tile = (*element[:-2], *[index // TILE for index in element[-2:]])
+    tile = (*element[:-2], *[index // TILE_SIZE for index in element[-2:]])
     unit = tile if result.is_tiled else element
     what = f"tile {tile}, " if result.is_tiled else ""
     message = (

@@ -32,7 +32,7 @@ uint32_t checked_transaction(uint32_t id, int line) {
 }
 
 constexpr uint8_t unicast = 1, multicast = 4;  // virtual channels
-constexpr uint32_t l1_alignment = 16;
+constexpr uint32_t l1_alignment = TTL_L1_ALIGNMENT;
 
 // Calls `body` with every node of the rectangle.
 template <typename Body>

@@ -27,10 +27,10 @@ class TileCall:
     """One call of the chip's compute interface and the init that must come before it.
 
     `call` and `init` may end in template arguments, in which {format} is the data format of the
-    operand in a register. `include` is relative to api/compute/. A call
-    that `accumulates` adds to what the register holds, so it needs one that is still zero.
-    `arguments` gives C++ texts that follow the registers from the operation's parameters. `then` is a
-    call on the result. `sources` says which buffers feed source A and source B.
+    operand in a register. `include` is relative to api/compute/. A call that `accumulates` adds to
+    what the register holds, so it needs one that is still zero. `arguments` makes the C++ texts
+    that follow the registers, from the operation's parameters. `then` is a call on the result.
+    `sources` says which buffers feed source A and source B.
     """
 
     call: str
