@@ -109,5 +109,5 @@ def not_covered(
 
 def _not_covered_help(nodes: int, what: str) -> str:
     if nodes > 1:
-        return f"if {what} do not divide by nodes, round up and skip what lies behind the end"
+        return f"if {what} do not divide by nodes, round up and skip what lies past the end"
     return f"let the loops reach all {what}, or pass a tensor that has no more of them"

@@ -355,21 +355,21 @@ MULTI_DEVICE_GRID = _code(
 SEND_BEFORE_POST = _code(
     "TTL7005", "send-before-post", Blame.UNSUPPORTED,
     """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
-    not go on to a post that stands behind it. The simulator waits later, in the wait() of the
+    not go on to a post that comes after it. The simulator waits later, in the wait() of the
     transfer. Post the receive before the send, or send and receive in two kernels.""",
 )
 
 SIMULATOR_ONLY = _code(
     "TTL7006", "simulator-only", Blame.UNSUPPORTED,
     """The operation cannot be compiled, for the reason that the message gives; the simulator may
-    run it. What `ttl check` would have looked for behind that reason was not looked for.""",
+    run it. What `ttl check` would have looked for after that point was not looked for.""",
     Severity.WARNING,
 )
 
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
-    that the flatbuffer road knows, or not for these types and shapes.""",
+    that flatbuffers can hold, or not for these types and shapes.""",
 )
 WRONG_TT_LANG_CALL = _code(
     "TTL7021", "wrong-tt-lang-call", Blame.USER,

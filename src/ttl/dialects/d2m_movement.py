@@ -68,7 +68,7 @@ class TransferOp(IRDLOperation, ABC):
             if bool(index) != far:
                 raise VerifyException(f"{self.name}: a tensor of the device has indices")
             if far and self._block_shape(end, index) != self._other(end):
-                raise VerifyException(f"{self.name}: the shapes behind the indices differ")
+                raise VerifyException(f"{self.name}: the shapes that the indices leave differ")
         if not any(remote) and shape_of(self.src) != shape_of(self.dst):
             raise VerifyException(f"{self.name}: the shapes of the ends differ")
 

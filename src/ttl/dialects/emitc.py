@@ -235,7 +235,7 @@ class IfOp(IRDLOperation):
 
 @irdl_op_definition
 class WhileOp(IRDLOperation):
-    """Ours: MLIR has loops that test behind the body only. The first region yields the test."""
+    """Ours: MLIR has loops that test after the body only. The first region yields the test."""
 
     name = "emitc.while"
     test = region_def("single_block")

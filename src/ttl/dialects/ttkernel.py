@@ -209,7 +209,7 @@ class TensorAccessorOp(IRDLOperation):
 
 
 class CallOp(IRDLOperation, ABC):
-    """A call; behind the arguments come a float, `value`, and C++ texts, `literals`."""
+    """A call; after the arguments come a float, `value`, and C++ texts, `literals`."""
 
     arguments = var_operand_def()
     template = opt_prop_def(StringAttr)

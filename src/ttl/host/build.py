@@ -201,9 +201,9 @@ def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
     """The compiled units; the compilers run in processes of their own, so threads do to wait."""
 
     def compile_unit(unit: str) -> str:
-        made = str(workspace / f"{Path(unit).stem}.o")
-        _call(compiler, (*recipe.arguments, "-c", unit, "-o", made))
-        return made
+        compiled = str(workspace / f"{Path(unit).stem}.o")
+        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled))
+        return compiled
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(compile_unit, recipe.units))

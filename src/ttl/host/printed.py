@@ -50,7 +50,7 @@ def _line(
 
 
 class _Records:
-    """Reads one thing behind the other."""
+    """Reads one thing after the other."""
 
     def __init__(self, data: bytes):
         self.data = data

@@ -78,7 +78,7 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
 
 
 def _end_of_pipe(kind: str) -> str:
-    """A kernel that sends to itself may post before it sends, or behind it."""
+    """A kernel that sends to itself may post before it sends, or after it."""
     return kind.removesuffix("_end") if kind.startswith("pipe_") else ""
 
 

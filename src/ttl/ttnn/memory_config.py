@@ -13,6 +13,13 @@ from .cores import CoreRange, CoreRangeSet, core_range_set, num_cores_to_coreran
 from .faults import wrong, wrong_type
 from .shape import checked_sizes
 
+__all__ = [
+    "DRAM_MEMORY_CONFIG", "L1_BLOCK_SHARDED_MEMORY_CONFIG", "L1_HEIGHT_SHARDED_MEMORY_CONFIG",
+    "L1_MEMORY_CONFIG", "L1_WIDTH_SHARDED_MEMORY_CONFIG", "BufferType", "MemoryConfig",
+    "NdShardSpec", "ShardDistributionStrategy", "ShardOrientation", "ShardSpec", "ShardStrategy",
+    "ShardingStrategy", "TensorMemoryLayout",
+]  # fmt: skip
+
 
 class BufferType(Enum):
     DRAM = 0

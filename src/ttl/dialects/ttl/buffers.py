@@ -90,7 +90,7 @@ class DeclareBufferOp(IRDLOperation):
     index = opt_prop_def(IntegerAttr)
     unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
     compiler_allocated = opt_prop_def(UnitAttr)  # holds values of expressions, not of the user
-    row_room = opt_prop_def(UnitAttr)  # row-major: is there room behind each row? set likewise
+    row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set likewise
     traits = traits_def(SymbolOpInterface())
 
 

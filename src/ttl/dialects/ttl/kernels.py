@@ -59,10 +59,10 @@ class SignpostOp(IRDLOperation):
 
 @irdl_op_definition
 class PrintOp(IRDLOperation):
-    """print(): a format with the scalars, and what `shows` says of one object behind `before`.
+    """print(): a format with the scalars, and what `shows` says of one object, after `before`.
 
-    The object stands among the values behind the scalars of `before`: a block, a dataflow buffer,
-    or a tensor, behind which comes a buffer for its pages.
+    The object stands among the values, after the scalars of `before`: a block, a dataflow buffer,
+    or a tensor, after which comes a buffer for its pages.
     """
 
     name = "ttl.print"

@@ -66,7 +66,7 @@ Node = tuple[int, int]
 class PipeNodes:
     """Where a pipe starts, and the corners of the rectangle of nodes where it ends.
 
-    A range over ends of rows has less than a rectangle: the nodes `before` it and `behind` it in
+    A range over ends of rows has less than a rectangle: the nodes `before` it and `after` it in
     the order of rows are none of its receivers.
     """
 
@@ -74,7 +74,7 @@ class PipeNodes:
     first: Node
     last: Node
     before: int = 0
-    behind: int = 0
+    after: int = 0
 
     @classmethod
     def to(cls, source: Node, receivers: list[Node]) -> PipeNodes:
@@ -83,19 +83,19 @@ class PipeNodes:
         first, last = (min(columns), min(rows)), (max(columns), max(rows))
         around = cls(source, first, last)
         before = around.receivers.index(receivers[0])
-        behind = len(around.receivers) - before - len(receivers)
-        return cls(source, first, last, before, behind)
+        after = len(around.receivers) - before - len(receivers)
+        return cls(source, first, last, before, after)
 
     @property
     def receivers(self) -> list[Node]:
         """x fastest."""
         (x0, y0), (x1, y1) = self.first, self.last
         around = [(x, y) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)]
-        return around[self.before : len(around) - self.behind]
+        return around[self.before : len(around) - self.after]
 
     @property
     def is_rectangle(self) -> bool:
-        return not (self.before or self.behind)
+        return not (self.before or self.after)
 
     @property
     def is_loopback(self) -> bool:
@@ -167,7 +167,7 @@ class DeclarePipeNetOp(IRDLOperation):
     def of(cls, name: str, pipes: list[PipeNodes]) -> DeclarePipeNetOp:
         rows = [[*pipe.source, *pipe.first, *pipe.last] for pipe in pipes]
         for row, pipe in zip(rows, pipes, strict=True):
-            row += [] if pipe.is_rectangle else [pipe.before, pipe.behind]
+            row += [] if pipe.is_rectangle else [pipe.before, pipe.after]
         arrays = ArrayAttr([DenseArrayBase.from_list(i64, row) for row in rows])
         return cls.create(properties={"sym_name": StringAttr(name), "pipes": arrays})
 

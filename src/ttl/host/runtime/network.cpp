@@ -61,8 +61,8 @@ void check_reserved(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
     const uint32_t first = (to.alignment_offset - start) / page_bytes;
     if (first >= pages) continue;
     const uint32_t last = (to.alignment_offset - start + bytes - 1) / page_bytes;
-    const uint32_t behind = (first + pages - buffer.write_page) % pages;
-    if (behind + (last - first) < buffer.reserved) return;
+    const uint32_t distance = (first + pages - buffer.write_page) % pages;
+    if (distance + (last - first) < buffer.reserved) return;
     TtlReport& report = *fiber.run->report;
     snprintf(report.message, sizeof(report.message), "%u %u", buffer.position, to.node);
     leave(fiber, TTL_NOT_RESERVED, line);
