@@ -15,6 +15,16 @@ import pytest
 
 from conformance.operators_page import API, has_meaning
 from differential.compute_programs import ComputeProgram, assert_close, assert_equal, stores
+from op_samples import (
+    A_VALUES,
+    B_VALUES,
+    block_of,
+    float_text,
+    is_defined,
+    numbers_of,
+    values_of,
+    whole_text,
+)
 from sampling import sample_seed
 from ttl import ttnn
 from ttl.diagnostics import TTLError
@@ -32,67 +42,24 @@ SPACING = {"bfloat16": (2.0**-7, 2.0**-7), "float32": (2.0**-23, 2.0**-23),
            "float16": (2.0**-23, 2.0**-10), "bfloat8_b": (2.0**-7, 2.0**-6),
            "bfloat4_b": (2.0**-7, 2.0**-2)}  # fmt: skip
 
-# The numbers of each operation that takes some.
-NUMBERS: dict[str, dict[str, float]] = {
-    "pow": {"n": 3},
-    "relu_max": {"upper": 1.7},
-    "relu_min": {"lower": 0.7},
-    "leaky_relu": {"slope": 0.3},
-    "elu": {"slope": 1.1},
-    "celu": {"alpha": 1.1, "alpha_recip": 0.9},
-    "prelu": {"alpha": 0.3},
-    "hardtanh": {"min": -0.3, "max": 1.7},
-    "selu": {"scale": 1.05, "alpha": 1.67},
-    "round": {"decimals": 1},
-    "clamp": {"min": -0.3, "max": 1.7},
-    "threshold": {"threshold": 0.3, "value": 1.7},
-    "softplus": {"beta": 1.5, "beta_reciprocal": 0.6666667, "threshold": 4.0},
-}
-# Functions that have no value everywhere get the other block, of numbers between these.
-SOMEWHERE = ("log", "logp1", "sqrt", "rsqrt", "recip", "asin", "acos", "atanh", "tan")
-B_VALUES = (0.1, 0.95)
-ELSEWHERE = {"acosh": (1.1, 4.0)}
-
-
 def compiled_operations() -> list[BlockOp]:
-    """On every element; those of shapes are in test_every_operation.py and, with what goes around
-    them, in test_shape_operations.py."""
-    views = ("squeeze", "unsqueeze")
-    ops = [op for op in BLOCK_OPS.values() if op.elementwise and op.name not in views]
-    return [op for op in ops if op.tile]
+    """On every element; those of shapes and the cast are in test_every_operation.py and, with what
+    goes around them, in test_shape_operations.py."""
+    ops = [op for op in BLOCK_OPS.values() if op.elementwise and op.tile]
+    return [op for op in ops if not any(each.kind.decides_types for each in op.parameters)]
 
 
-# What stands for the operands where two blocks are not what it works on.
-OPERANDS = {
-    "where": ["ttl.math.frac(a_blk) * (a_blk > b_blk)", "a_blk", "b_blk"],
-    "mask": ["a_blk", "(b_blk > 0.5)"],
-    "mask_posinf": ["a_blk", "(b_blk > 0.5)"],
-}
-
-
-def text_of(op: BlockOp, numbers_of: dict[str, dict[str, Any]] = NUMBERS) -> str:
-    operands = ["a_blk", "b_blk"] if op.operands == 2 else [f"{block_of(op)}_blk"]
-    if op.operator and op.operands == 2:
-        return f" {op.operator} ".join(operands)
-    operands = OPERANDS.get(op.name, operands)
-    numbers = [f"{name}={value}" for name, value in numbers_of.get(op.name, {}).items()]
-    return f"ttl.math.{op.name}({', '.join(operands + numbers)})"
-
-
-def block_of(op: BlockOp) -> str:
-    return "b" if op.name in SOMEWHERE else "a"
+def elsewhere() -> list[BlockOp]:
+    """Operations that have no value for the numbers of either block."""
+    both = (A_VALUES, B_VALUES)
+    return [op for op in compiled_operations() if not any(is_defined(op, each) for each in both)]
 
 
 def batches() -> list[tuple[BlockOp, ...]]:
     """Many operations a program: what takes time is compiling the C++."""
-    ops = [op for op in compiled_operations() if op.name not in ELSEWHERE]
-    floats = [op for op in ops if op.domain is not Domain.INTEGERS and op.name != "typecast"]
+    ops = [op for op in compiled_operations() if op not in elsewhere()]
+    floats = [op for op in ops if op.domain is not Domain.INTEGERS]
     return [tuple(floats[i::2]) for i in range(2)]
-
-
-def test_every_operation_with_numbers_is_given_some() -> None:
-    with_numbers = {op.name for op in compiled_operations() if op.parameters}
-    assert with_numbers == {*NUMBERS, "typecast"}
 
 
 def test_every_operation_is_compiled_for_every_type_it_has_a_meaning_for() -> None:
@@ -114,7 +81,7 @@ def batch_id(batch: tuple[BlockOp, ...]) -> str:
 @pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
 @pytest.mark.parametrize("batch", batches(), ids=batch_id)
 def test_operations(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
-    check_operations(batch, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+    check_operations(batch, shape, dtype, values=A_VALUES, b_values=B_VALUES)
 
 
 @pytest.mark.full
@@ -122,7 +89,7 @@ def test_operations(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: s
 @pytest.mark.parametrize("shape", ALL_SHAPES, ids=shape_id)
 @pytest.mark.parametrize("batch", batches(), ids=batch_id)
 def test_all_shapes(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
-    check_operations(batch, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+    check_operations(batch, shape, dtype, values=A_VALUES, b_values=B_VALUES)
 
 
 @pytest.mark.parametrize("number", range(SAMPLE_SIZE))
@@ -135,19 +102,19 @@ def test_a_sample_of_operations(number: int) -> None:
         return
     floats = [op for batch in batches() for op in batch]
     ops = tuple(random.sample(floats, 8))
-    check_operations(ops, shape, dtype, values=(-4.0, 4.0), b_values=B_VALUES)
+    check_operations(ops, shape, dtype, values=A_VALUES, b_values=B_VALUES)
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_operations_on_other_numbers(name: str) -> None:
-    check_operations((BLOCK_OPS[name],), (1, 1), "float32", values=ELSEWHERE[name])
+@pytest.mark.parametrize("op", elsewhere(), ids=lambda op: op.name)
+def test_operations_on_other_numbers(op: BlockOp) -> None:
+    check_operations((op,), (1, 1), "float32", values=values_of(op))
 
 
 def check_operations(
     ops: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str, **values: Any
 ) -> None:
-    # Behind the operations a sum, because all blocks must be read.
-    texts = [*(text_of(op) for op in ops), "a_blk + b_blk"]
+    # After the operations a sum, because all blocks must be read.
+    texts = [*(float_text(op) for op in ops), "a_blk + b_blk"]
     program = ComputeProgram(
         stores(texts), shape, count=len(texts), dtype=ALL_DTYPES[dtype], **values
     )
@@ -166,8 +133,8 @@ def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.nd
     spacing, of_result = SPACING[dtype]
     bound: Callable[..., Any] | None = op.bound
     assert bound is not None
-    numbers = {name: np.float32(v) if name not in ("n", "decimals") else v
-               for name, v in NUMBERS.get(op.name, {}).items()}  # fmt: skip
+    numbers = {name: np.float32(value) if isinstance(value, float) else value
+               for name, value in numbers_of(op).items()}  # fmt: skip
     magnitude = np.abs(result)
     if ALL_DTYPES[dtype].is_block_float:
         groups = magnitude.reshape(-1, 16).max(axis=1, keepdims=True)
@@ -177,14 +144,6 @@ def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.nd
 
 # Integers -----------------------------------------------------------------------------------------
 
-WHOLE_NUMBERS: dict[str, dict[str, Any]] = {
-    "pow": {"n": 3},
-    "relu_max": {"upper": 170},
-    "relu_min": {"lower": 60},
-    "hardtanh": {"min": 5, "max": 90},
-    "clamp": {"min": 5, "max": 90},
-    "threshold": {"threshold": 130, "value": 17},
-}
 RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
     # numbers of a, and of b, by which is divided
     "int32": [
@@ -198,13 +157,10 @@ RANGES: dict[str, list[tuple[Any, tuple[int, int], tuple[int, int]]]] = {
     "uint16": [(ttnn.uint16, (0, 2**16), (1, 999)), (ttnn.uint16, (0, 300), (1, 2**16))],
     "uint8": [(ttnn.uint8, (0, 2**8), (1, 2**8))],
 }
-WHOLE_OPERANDS = {"mask": "ttl.math.mask(a_blk, (b_blk > a_blk))",
-                  "where": "ttl.math.where(a_blk - b_blk, a_blk, b_blk)"}  # fmt: skip
 
 
 def whole_operations() -> list[BlockOp]:
-    ops = [op for op in compiled_operations() if op.domain is not Domain.FLOATS]
-    return [op for op in ops if op.name != "typecast"]
+    return [op for op in compiled_operations() if op.domain is not Domain.FLOATS]
 
 
 def whole_batches() -> list[tuple[BlockOp, ...]]:
@@ -229,7 +185,7 @@ def test_integers_of_all_shapes(
 
 
 def check_integers(batch: tuple[BlockOp, ...], shape: tuple[int, int], dtype: str) -> None:
-    texts = [WHOLE_OPERANDS.get(op.name) or text_of(op, WHOLE_NUMBERS) for op in batch]
+    texts = [whole_text(op) for op in batch]
     texts += ["3 - a_blk * 5", "a_blk ** 0 + b_blk"]
     body = stores(texts)
     for element_type, values, b_values in RANGES[dtype]:

@@ -6,6 +6,8 @@ operation, every element type and every block shape.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,69 +16,88 @@ from differential.compute_programs import ComputeProgram, assert_equal, stores
 from differential.shape_programs import Shape, ShapeProgram, check_close, check_equal
 from differential.test_block_math import (
     ALL_SHAPES,
-    ELSEWHERE,
-    batches,
     check_operations,
+    compiled_operations,
+    elsewhere,
     shape_id,
-    whole_operations,
 )
+from op_samples import values_of
 from ttl import ttnn
-from ttl.semantics.dtypes import DTYPES, DType
-from ttl.semantics.ops import BLOCK_OPS
+from ttl.diagnostics import RuleBroken
+from ttl.semantics.dtypes import DTYPES, DType, bfloat16
+from ttl.semantics.ops import BLOCK_OPS, BlockOp, Kind, Parameter, bind, result_type
+from ttl.semantics.types import BlockType
 
 # How far a sum in another order may be off, relative to the largest number of the result.
 TOLERANCE = {
     "bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-20,
     "bfloat8_b": 2.0**-6, "bfloat4_b": 2.0**-2,
 }  # fmt: skip
-# Operations, their calls on x of a shape (r, c), a row, a column, one tile and w of (c, r).
-CALLS: dict[str, list[tuple[str, str]]] = {
-    "broadcast": [
-        ("ttl.math.broadcast(column, dims=[-1], shape=(R, C))", "R, C"),
-        ("ttl.math.broadcast(row, dims=[-2], shape=(R, C))", "R, C"),
-        ("ttl.math.broadcast(tile, dims=[-2, -1], shape=(R, C))", "R, C"),
-    ],
-    "fill": [("ttl.math.fill(3, shape=(R, C))", "R, C")],
-    "matmul": [("x @ w", "R, R")],
-    "reduce_sum": [
-        ("ttl.math.reduce_sum(x, 2, dims=[-1])", "R, 1"),
-        ("ttl.math.reduce_sum(x, dims=[-2])", "1, C"),
-        ("ttl.math.reduce_sum(x, dims=[-2, -1])", "1, 1"),
-    ],
-    "reduce_max": [
-        ("ttl.math.reduce_max(x, dims=[-1])", "R, 1"),
-        ("ttl.math.reduce_max(x, 2, dims=[-2])", "1, C"),
-        ("ttl.math.reduce_max(x, dims=[-2, -1])", "1, 1"),
-    ],
-    "squeeze": [("ttl.math.squeeze(ttl.math.unsqueeze(x, 0), 0)", "R, C")],
-    "transpose": [("ttl.math.transpose(x)", "C, R")],
-    "unsqueeze": [("ttl.math.unsqueeze(x, 0)", "1, R, C")],
-}
-SUMS = ("matmul", "reduce_sum", "reduce_max")  # of floats: close
+# What a parameter that decides the type of the result is given, for blocks of (rows, columns).
+DIMS: tuple[Any, ...] = ([-1], [-2], [-2, -1], [0])
+
+
+def operations_on_shapes() -> list[BlockOp]:
+    """All but those that test_block_math.py has, and the cast."""
+    elementwise = {op.name for op in compiled_operations()}
+    return [op for op in BLOCK_OPS.values() if op.name not in {*elementwise, "typecast"}]
+
+
+def blocks_of(shape: tuple[int, int]) -> dict[str, Shape]:
+    rows, columns = shape
+    return {
+        "x": shape, "w": (columns, rows), "row": (1, columns), "column": (rows, 1), "tile": (1, 1),
+        "outer": (1, rows, columns),
+    }  # fmt: skip
+
+
+def choices_of(parameter: Parameter, shape: tuple[int, int]) -> tuple[Any, ...]:
+    if parameter.kind is Kind.DIMS:
+        return DIMS
+    return (shape,) if parameter.kind is Kind.SHAPE else (3,)
+
+
+def calls_of(op: BlockOp, shape: tuple[int, int]) -> Iterator[tuple[str, Shape]]:
+    """With every choice of parameters, on the first blocks that it takes then; and the result."""
+    for given in product(*(choices_of(parameter, shape) for parameter in op.parameters)):
+        parameters = dict(zip((each.name for each in op.parameters), given, strict=True))
+        found = next(accepted_calls(op, parameters, blocks_of(shape)), None)
+        if found is not None:
+            yield found
+
+
+def accepted_calls(
+    op: BlockOp, parameters: dict[str, Any], blocks: dict[str, Shape]
+) -> Iterator[tuple[str, Shape]]:
+    """Those that the type rule has no objection to; where operands may be numbers they are 2."""
+    for operands in product(*(("2",) if name in op.scalars else blocks for name in op.names)):
+        types = [BlockType(blocks.get(name), bfloat16 if name in blocks else None)
+                 for name in operands]  # fmt: skip
+        for left_out in ({}, {"shape": None}):
+            try:
+                bound = bind(op, operands, parameters | left_out)[1]
+                result = result_type(op, types, bound).shape
+            except RuleBroken:
+                continue
+            named = [f"{name}={value}" for name, value in (parameters | left_out).items()]
+            text = f" {op.operator} ".join(operands)
+            if not op.operator:
+                text = f"ttl.math.{op.name}({', '.join([*operands, *named])})"
+            assert result is not None
+            yield text, result
 
 
 def test_every_operation_is_here_or_with_block_math() -> None:
-    elementwise = {op.name for batch in batches() for op in batch}
-    elementwise |= {op.name for op in whole_operations()} | {"typecast", *ELSEWHERE}
-    assert elementwise | set(CALLS) == set(BLOCK_OPS)
+    for op in operations_on_shapes():
+        assert list(calls_of(op, (3, 7))), op.name
 
 
-def of_shape(text: str, shape: tuple[int, int]) -> str:
-    return text.replace("R", str(shape[0])).replace("C", str(shape[1]))
-
-
-def program_of(names: Any, shape: tuple[int, int], dtype: DType) -> ShapeProgram:
-    rows, columns = shape
-    results: list[tuple[str, Shape]] = [
-        (of_shape(text, shape), tuple(map(int, of_shape(size, shape).split(", "))))
-        for name in names
-        for text, size in CALLS[name]
-    ]
-    blocks: dict[str, Shape] = {
-        "x": shape, "w": (columns, rows), "row": (1, columns), "column": (rows, 1), "tile": (1, 1)
-    }  # fmt: skip
+def program_of(
+    ops: Iterable[BlockOp], shape: tuple[int, int], dtype: DType
+) -> ShapeProgram:
+    results = [call for op in ops for call in calls_of(op, shape)]
     values = (-2.0, 2.0) if dtype.is_float else (0, 200)
-    return ShapeProgram(blocks, results, dtype, values=values)
+    return ShapeProgram(blocks_of(shape), results, dtype, values=values)
 
 
 @pytest.mark.full
@@ -84,9 +105,9 @@ def program_of(names: Any, shape: tuple[int, int], dtype: DType) -> ShapeProgram
 @pytest.mark.parametrize("shape", ALL_SHAPES, ids=shape_id)
 def test_shapes(shape: tuple[int, int], dtype: str) -> None:
     element_type = DTYPES[dtype]
-    moves = [name for name in CALLS if name not in SUMS]
-    check_equal(program_of(moves, shape, element_type))
-    sums = program_of(SUMS, shape, element_type)
+    ops = operations_on_shapes()
+    check_equal(program_of([op for op in ops if op.bound is None], shape, element_type))
+    sums = program_of([op for op in ops if op.bound is not None], shape, element_type)
     if element_type.is_float:
         check_close(sums, TOLERANCE[dtype])
     else:
@@ -112,6 +133,6 @@ def test_casts(shape: tuple[int, int], dtype: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shape", ALL_SHAPES, ids=shape_id)
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_on_other_numbers(name: str, shape: tuple[int, int], dtype: str) -> None:
-    check_operations((BLOCK_OPS[name],), shape, dtype, values=ELSEWHERE[name])
+@pytest.mark.parametrize("op", elsewhere(), ids=lambda op: op.name)
+def test_on_other_numbers(op: BlockOp, shape: tuple[int, int], dtype: str) -> None:
+    check_operations((op,), shape, dtype, values=values_of(op))

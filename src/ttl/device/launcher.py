@@ -11,12 +11,12 @@ from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import codes, usage_error
+from ttl.target.data_formats import TILE_SIZE
 
 from .descriptors import pipe_scratch, program_descriptor
 from .plan import TTNN_DTYPES, TensorPlace, plan_program
 
 FEWEST_TENSORS = 2  # of ttnn.generic_op
-TILE_SIZE = 32
 
 
 def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:

@@ -15,6 +15,7 @@ from ttl.artifact import (
     Semaphore,
     ThreadKind,
 )
+from ttl.target import of_all_chips
 
 # The names of the chips' formats in ttnn, which has no float16.
 TTNN_DTYPES = {
@@ -28,7 +29,7 @@ TTNN_DTYPES = {
     "BFP_BFloat4": "bfloat4_b",
 }
 # tt-metal wants to hear about every buffer that there could be, on any chip.
-UNPACK_MODES = 64
+UNPACK_MODES = of_all_chips("dataflow_buffers")
 
 
 @dataclass(frozen=True, slots=True)

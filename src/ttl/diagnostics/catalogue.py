@@ -362,14 +362,14 @@ SEND_BEFORE_POST = _code(
 SIMULATOR_ONLY = _code(
     "TTL7006", "simulator-only", Blame.UNSUPPORTED,
     """The operation cannot be compiled, for the reason that the message gives; the simulator may
-    run it. What `ttl check` would have looked for after that reason was not looked for.""",
+    run it. What `ttl check` would have looked for after that point was not looked for.""",
     Severity.WARNING,
 )
 
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
-    that the flatbuffer backend knows, or not for these types and shapes.""",
+    that flatbuffers can hold, or not for these types and shapes.""",
 )
 WRONG_TT_LANG_CALL = _code(
     "TTL7021", "wrong-tt-lang-call", Blame.USER,

@@ -1,4 +1,4 @@
-"""d2m: programs as threads of cores with circular buffers, before and behind bufferization.
+"""d2m: programs as threads of cores with circular buffers, before and after bufferization.
 
 A `d2m.generic` has one region for each thread. Its arguments are the circular buffers of the
 generic's operands, then semaphores. Block math is `linalg.generic` around tile operations, one for
@@ -30,7 +30,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import (
     Attribute,
     Dialect,
-    Operation,
     SSAValue,
 )
 from xdsl.irdl import (
@@ -50,10 +49,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.ops import TILE_OPS, BlockOp
 
+from . import d2m_registers
 from .d2m_generic import Affine as Affine
 from .d2m_generic import GenericOp as GenericOp
 from .d2m_generic import YieldOp as YieldOp
-from .d2m_movement import OPERATIONS as MOVEMENT
 from .d2m_movement import DmaOp as DmaOp
 from .d2m_movement import DmaReadOp as DmaReadOp
 from .d2m_movement import DmaWaitOp as DmaWaitOp
@@ -64,7 +63,6 @@ from .d2m_movement import SemaphoreIncOp as SemaphoreIncOp
 from .d2m_movement import SemaphoreSetOp as SemaphoreSetOp
 from .d2m_movement import SemaphoreWaitOp as SemaphoreWaitOp
 from .d2m_movement import TransferOp as TransferOp
-from .d2m_registers import OPERATIONS as REGISTERS
 from .d2m_types import CBType as CBType
 from .d2m_types import MemTxType as MemTxType
 from .d2m_types import SemaphoreType as SemaphoreType
@@ -73,6 +71,7 @@ from .d2m_types import element_type as element_type
 from .d2m_types import is_remote as is_remote
 from .d2m_types import layout_of as layout_of
 from .d2m_types import shape_of as shape_of
+from .definitions import OperationTable, define_operation, dialect_of
 from .metal import sizes_of
 from .ttcore import TileType
 
@@ -370,22 +369,12 @@ class TileOp(IRDLOperation, ABC):
     ENTRY: ClassVar[BlockOp]
 
 
-def _tile_class(op: BlockOp) -> Any:
-    name = f"d2m.tile_{GUIDE_NAMES.get(op.name, op.name)}"
-    made: Any = irdl_op_definition(type(f"Tile_{op.name}", (TileOp,), {"name": name}))
-    made.ENTRY = op
-    return made
+def _define_tile(name: str) -> Any:
+    mnemonic = f"d2m.tile_{GUIDE_NAMES.get(name, name)}"
+    return define_operation(f"Tile_{name}", TileOp, mnemonic, ENTRY=TILE_OPS[name])
 
 
-class _TileClasses(dict[str, Any]):
-    """By name in the op table, each made when it is first needed."""
-
-    def __missing__(self, name: str) -> Any:
-        made = self[name] = _tile_class(TILE_OPS[name])
-        return made
-
-
-TILES = _TileClasses()
+TILES = OperationTable((name for name, op in TILE_OPS.items() if op.tile), _define_tile)
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -397,30 +386,5 @@ def generics_of(module: ModuleOp) -> Iterator[GenericOp]:
             yield from (inner for inner in op.walk() if isinstance(inner, GenericOp))
 
 
-_OPERATIONS: list[type[Operation]] = [
-    EmptyOp,
-    FullOp,
-    ToLayoutOp,
-    TilizeOp,
-    UntilizeOp,
-    StreamLayoutOp,
-    ViewLayoutOp,
-    MeshShardOp,
-    CallOp,
-    GenericOp,
-    YieldOp,
-    WaitOp,
-    ReserveOp,
-    ReleaseOp,
-    ToTensorOp,
-    StoreOp,
-    CoreIndexOp,
-    IterIndexOp,
-    GetGlobalOperandOp,
-]
-
-
 def make_dialect() -> Dialect:
-    tiles = [TILES[name] for name, op in TILE_OPS.items() if op.tile]
-    types: list[type[Attribute]] = [CBType, MemTxType, SemaphoreType, ThreadAttr]
-    return Dialect("d2m", [*_OPERATIONS, *MOVEMENT, *REGISTERS, *tiles], types)
+    return dialect_of("d2m", globals(), vars(d2m_registers), calls=TILES.all())

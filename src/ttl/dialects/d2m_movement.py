@@ -6,7 +6,7 @@ from abc import ABC
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -68,7 +68,7 @@ class TransferOp(IRDLOperation, ABC):
             if bool(index) != far:
                 raise VerifyException(f"{self.name}: a tensor of the device has indices")
             if far and self._block_shape(end, index) != self._other(end):
-                raise VerifyException(f"{self.name}: the shapes behind the indices differ")
+                raise VerifyException(f"{self.name}: the shapes that the indices leave differ")
         if not any(remote) and shape_of(self.src) != shape_of(self.dst):
             raise VerifyException(f"{self.name}: the shapes of the ends differ")
 
@@ -152,15 +152,3 @@ class SemaphoreWaitOp(IRDLOperation):
     reset = opt_operand_def(IndexType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$semaphore `,` $value (`reset` $reset^)? attr-dict"
-
-
-OPERATIONS: list[type[Operation]] = [
-    DmaOp,
-    DmaReadOp,
-    DmaWriteOp,
-    DmaWaitOp,
-    NullTxOp,
-    SemaphoreSetOp,
-    SemaphoreIncOp,
-    SemaphoreWaitOp,
-]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -90,13 +89,3 @@ class TileTilizeBlockOp(BetweenRowsAndTilesOp):
 @irdl_op_definition
 class TileUntilizeBlockOp(BetweenRowsAndTilesOp):
     name = "d2m.tile_untilize_block"
-
-
-OPERATIONS: list[type[Operation]] = [
-    AcquireDstOp,
-    DstReinterpretCastOp,
-    PackerMaskResetOp,
-    TileMatmulBlockOp,
-    TileTilizeBlockOp,
-    TileUntilizeBlockOp,
-]

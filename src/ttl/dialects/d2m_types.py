@@ -35,7 +35,7 @@ class SemaphoreType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class ThreadAttr(ParametrizedAttribute):
-    """What a region runs on; behind regions-to-funcs the kernel it has become."""
+    """What a region runs on; after regions-to-funcs the kernel it has become."""
 
     name = "d2m.thread"
     kind: StringAttr = param_def()

@@ -30,6 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsTerminator, NoTerminator
 
 from .building import QuickOperation
+from .definitions import OperationTable, define_operation, dialect_of
 
 
 @irdl_attr_definition
@@ -128,26 +129,10 @@ class UnaryOp(QuickOperation, ABC):
     result = result_def()
 
 
-def _operation(name: str, base: type[QuickOperation]) -> Any:
+def _operator(name: str) -> Any:
     class_name = "".join(part.capitalize() for part in name.split("_")) + "Op"
-    return irdl_op_definition(type(class_name, (base,), {"name": f"emitc.{name}"}))
-
-
-AddOp = _operation("add", BinaryOp)
-SubOp = _operation("sub", BinaryOp)
-MulOp = _operation("mul", BinaryOp)
-
-
-class _Operators(dict[str, Any]):
-    """The operators that few kernels need, each made when it is first used."""
-
-    def __missing__(self, name: str) -> Any:
-        base = UnaryOp if name in UNARY_SIGNS else BinaryOp
-        made = self[name] = _operation(name, base)
-        return made
-
-    def all(self) -> list[Any]:
-        return [self[name] for name in (*OPERATOR_SIGNS, *UNARY_SIGNS)]
+    base = UnaryOp if name in UNARY_SIGNS else BinaryOp
+    return define_operation(class_name, base, f"emitc.{name}")
 
 
 # By name: sign, and how tightly it binds.
@@ -163,7 +148,8 @@ OPERATOR_SIGNS = {
     "logical_or": ("||", 1),
 }
 UNARY_SIGNS = {"unary_minus": "-", "logical_not": "!"}
-OPERATORS = _Operators()
+AddOp, SubOp, MulOp = (_operator(name) for name in ("add", "sub", "mul"))
+OPERATORS = OperationTable((*OPERATOR_SIGNS, *UNARY_SIGNS), _operator)  # that few kernels need
 ALWAYS = {"emitc.add": ("+", 9), "emitc.sub": ("-", 9), "emitc.mul": ("*", 10)}
 SIGNS = ALWAYS | {f"emitc.{name}": sign for name, sign in OPERATOR_SIGNS.items()}
 UNARY_BINDING = 11
@@ -315,32 +301,4 @@ def unique_identifier(name: str, taken: Container[str]) -> str:
 
 def make_dialect() -> Dialect:
     """The dialect with all its operations, for reading IR text."""
-    return Dialect(
-        "emitc",
-        [
-            FileOp,
-            IncludeOp,
-            FuncOp,
-            ReturnOp,
-            VerbatimOp,
-            LiteralOp,
-            AddOp,
-            SubOp,
-            MulOp,
-            *OPERATORS.all(),
-            CmpOp,
-            ConditionalOp,
-            CastOp,
-            VariableOp,
-            AssignOp,
-            LoadOp,
-            SubscriptOp,
-            ExpressionOp,
-            IfOp,
-            ForOp,
-            WhileOp,
-            YieldOp,
-            CallOpaqueOp,
-        ],
-        [OpaqueType, OpaqueAttr, LValueType],
-    )
+    return dialect_of("emitc", globals(), calls=OPERATORS.all())

@@ -1,4 +1,4 @@
-"""Layouts of ttcore: where the tiles of a tensor lie, before and behind bufferization.
+"""Layouts of ttcore: where the tiles of a tensor lie, before and after bufferization.
 
 `#ttcore.metal_layout` is of tensors; `#ttcore.view` and `#ttcore.shard` are of memrefs, of those
 that only index others and of those that have memory.
@@ -232,13 +232,3 @@ class IteratorTypeAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
         with parser.in_angle_brackets():
             return [StringAttr(parser.parse_identifier())]
-
-
-ATTRIBUTES: list[type[Attribute]] = [
-    MetalLayoutAttr,
-    ViewAttr,
-    ShardAttr,
-    MemorySpaceAttr,
-    GridAttr,
-    IteratorTypeAttr,
-]

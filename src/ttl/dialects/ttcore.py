@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -23,7 +23,8 @@ from ttl.semantics.dtypes import DTYPES, DType, bfloat4_b, bfloat8_b, bfloat16, 
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE, BlockType, Shape
 
-from .metal import ATTRIBUTES as METAL_ATTRIBUTES
+from . import metal
+from .definitions import dialect_of
 
 
 @irdl_attr_definition
@@ -117,4 +118,4 @@ def block_type(type: Attribute) -> BlockType:
     return BlockType(tuple(type.get_shape()), tile.dtype, tile.layout)
 
 
-TTCore = Dialect("ttcore", [], [BlockFloatType, TileType, *METAL_ATTRIBUTES])
+TTCore = dialect_of("ttcore", globals(), vars(metal))

@@ -7,7 +7,7 @@ declares it; compute headers are relative to api/compute/.
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -36,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, TILE_OPS, TileCall
 
 from .building import QuickOperation
+from .definitions import OperationTable, define_operation, dialect_of
 
 DATAFLOW = "api/dataflow/dataflow_api.h"
 PROFILER = "api/debug/kernel_profiler.hpp"
@@ -208,7 +209,7 @@ class TensorAccessorOp(QuickOperation):
 
 
 class CallOp(QuickOperation, ABC):
-    """A call; behind the arguments come a float, `value`, and C++ texts, `literals`."""
+    """A call; after the arguments come a float, `value`, and C++ texts, `literals`."""
 
     arguments = var_operand_def()
     template = opt_prop_def(StringAttr)
@@ -222,12 +223,6 @@ class CallOp(QuickOperation, ABC):
         given = len(self.arguments) + (self.value is not None) + len(self.literals or ())
         if given != self.ARITY:
             raise VerifyException(f"{self.name} takes {self.ARITY} arguments, not {given}")
-
-
-def _call(name: str, arity: int, include: str) -> type[CallOp]:
-    made: Any = irdl_op_definition(type(f"Call_{name}", (CallOp,), {"name": f"ttkernel.{name}"}))
-    made.ARITY, made.INCLUDE = arity, include
-    return cast(type[CallOp], made)
 
 
 def _table_calls() -> dict[str, tuple[int, str]]:
@@ -329,25 +324,21 @@ _DATAFLOW = {
     READ_WORD: 1,
 }
 
-class _Calls(dict[str, type[CallOp]]):
-    """The call operations by function name, each made when it is first needed."""
 
-    def __init__(self) -> None:
-        dataflow = {name: (arity, DATAFLOW) for name, arity in _DATAFLOW.items()}
-        self.known = _FIXED | _table_calls() | dataflow
-
-    def __missing__(self, name: str) -> type[CallOp]:
-        made = self[name] = _call(name, *self.known[name])
-        return made
-
-    def all(self) -> list[type[CallOp]]:
-        return [self[name] for name in self.known]
+_KNOWN = _FIXED | _table_calls() | {name: (arity, DATAFLOW) for name, arity in _DATAFLOW.items()}
 
 
-CALLS = _Calls()
+def _define_call(name: str) -> Any:
+    arity, include = _KNOWN[name]
+    return define_operation(
+        f"Call_{name}", CallOp, f"ttkernel.{name}", ARITY=arity, INCLUDE=include
+    )
+
+
+CALLS = OperationTable(_KNOWN, _define_call)
 
 # What a kernel's variables may not be called: functions and types that its text uses.
-RESERVED_NAMES = frozenset(CALLS.known) | {
+RESERVED_NAMES = frozenset(_KNOWN) | {
     "TensorAccessor",
     "TensorAccessorArgs",
     "DeviceZoneScopedN",
@@ -386,26 +377,4 @@ def template_of(call: str) -> Attribute | None:
 
 def make_dialect() -> Dialect:
     """The dialect with all its operations, for reading IR text."""
-    operations: list[type[Operation]] = [
-        CompileTimeArgOp,
-        RuntimeArgOp,
-        SignpostOp,
-        DprintOp,
-        MarkOp,
-        TensorAccessorOp,
-        TableOp,
-        ArrayOp,
-        ArrayLoadOp,
-        ArrayStoreOp,
-        VirtualCoordinateOp,
-        CommonArgOp,
-        *CALLS.all(),
-    ]
-    types: list[type[Attribute]] = [
-        CBType,
-        AccessorType,
-        NocAddressType,
-        L1PointerType,
-        ArrayType,
-    ]
-    return Dialect("ttkernel", operations, types)
+    return dialect_of("ttkernel", globals(), calls=CALLS.all())

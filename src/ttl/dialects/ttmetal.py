@@ -13,6 +13,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
+from .definitions import dialect_of
 from .metal import GridAttr
 
 
@@ -73,15 +74,4 @@ class FinishOp(IRDLOperation):
 
 
 def make_dialect() -> Dialect:
-    return Dialect(
-        "ttmetal",
-        [
-            CreateBufferOp,
-            DeallocateBufferOp,
-            EnqueueWriteBufferOp,
-            EnqueueReadBufferOp,
-            EnqueueProgramOp,
-            FinishOp,
-        ],
-        [],
-    )
+    return dialect_of("ttmetal", globals())

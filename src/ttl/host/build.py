@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ttl.target import of_all_chips
+
 from .toolchain import Compiler
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
@@ -57,6 +59,18 @@ _KERNEL_FLAGS = (
     "-Werror=unused-value",
     "-Werror=narrowing",
 )
+
+
+def _chip_flags() -> tuple[str, ...]:
+    """What the runtime has room for, and how it is laid out: one runtime serves all chips."""
+    sizes = {
+        "MOST_BUFFERS": of_all_chips("dataflow_buffers"),
+        "MOST_DST_TILES": 2 * of_all_chips("dst_tiles_16_bit"),  # of both sections
+        "MOST_SEMAPHORES": of_all_chips("semaphores"),
+        "TRANSACTION_IDS": of_all_chips("noc_transaction_ids"),
+        "L1_ALIGNMENT": of_all_chips("l1_alignment_bytes"),
+    }
+    return tuple(f"-DTTL_{name}={size}" for name, size in sizes.items())
 
 
 class CompilerRejected(Exception):
@@ -96,7 +110,7 @@ def build_runtime(
     sources = sorted(path for path in folder.rglob("*") if path.is_file())
     includes = (f"-I{folder}", *_includes(compiler, folder))
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
-    flags = (*_COMMON_FLAGS, *own_flags, *compiler.flags)
+    flags = (*_COMMON_FLAGS, *own_flags, *_chip_flags(), *compiler.flags)
     units = tuple(str(path) for path in sources if path.suffix == ".cpp")
     content = [part for path in sources for part in _named_content(path, folder)]
     key = _key(compiler, flags, content)
@@ -187,9 +201,9 @@ def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
     """The compiled units; the compilers run in processes of their own, so threads do to wait."""
 
     def compile_unit(unit: str) -> str:
-        made = str(workspace / f"{Path(unit).stem}.o")
-        _call(compiler, (*recipe.arguments, "-c", unit, "-o", made))
-        return made
+        compiled = str(workspace / f"{Path(unit).stem}.o")
+        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled))
+        return compiled
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(compile_unit, recipe.units))

@@ -1,6 +1,6 @@
 """How often the kernels of a run call the chip, unit by unit.
 
-A unit of kernels that is to be counted is another text: behind the includes each of its calls
+A unit of kernels that is to be counted is another text: after the includes each of its calls
 becomes a macro that counts and calls. A unit that is not counted has none of it.
 """
 

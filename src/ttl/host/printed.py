@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ttl.artifact import CompiledOperation
+from ttl.target.data_formats import TILE_ELEMENTS, TILE_SIZE
 from ttl.trace.printed import Piece, elements_of_page, elements_of_rows, printed_text
 
 from .program import ReportStruct, nodes_of
 
 # The order of Tag in runtime/printing.cpp.
 _BEGIN, _BOOL, _SIGNED, _UNSIGNED, _DOUBLE, _TEXT, _SLICE, _END = range(8)
-_TILE = 32
 _TILIZED = 0xFFFFFFFF  # in the place of a tile's number
 _VALUES = {_BOOL: "<?", _SIGNED: "<q", _UNSIGNED: "<Q", _DOUBLE: "<d"}
 
@@ -50,7 +50,7 @@ def _line(
 
 
 class _Records:
-    """Reads one thing behind the other."""
+    """Reads one thing after the other."""
 
     def __init__(self, data: bytes):
         self.data = data
@@ -95,5 +95,5 @@ def _argument(compiled: CompiledOperation, records: _Records, tag: int) -> Any:
     if tile == _TILIZED:
         elements = elements_of_page(buffer.data_format, data)
         return tuple(elements[h0 : h1 : max(hs, 1), w0 : w1 : max(ws, 1)].reshape(-1))
-    start = tile * _TILE * _TILE + h0 * _TILE
+    start = tile * TILE_ELEMENTS + h0 * TILE_SIZE
     return tuple(elements_of_rows(buffer.data_format, data)[start + w0 : start + w1])

@@ -11,7 +11,6 @@ from typing import Any
 from ttl.artifact import Buffer, CompiledOperation, Kernel, Semaphore, ThreadKind
 from ttl.target import Target
 
-from .coordinates import virtual_columns, virtual_rows
 from .memory import TensorMemory
 
 FIRST_TENSOR_ADDRESS = 0x100000
@@ -340,5 +339,5 @@ def _initial_values(semaphores: Sequence[Semaphore]) -> ctypes.Array[c_uint32]:
 
 
 def _coordinates(target: Target) -> tuple[ctypes.Array[c_uint8], ctypes.Array[c_uint8]]:
-    columns, rows = virtual_columns(target), virtual_rows(target)
+    columns, rows = target.noc_columns, target.noc_rows
     return (c_uint8 * len(columns))(*columns), (c_uint8 * len(rows))(*rows)

@@ -18,7 +18,6 @@ from .counts import counting_lines
 from .marks import DECLARATION, marked_lines
 from .program import TensorPlan
 
-_BURST_BYTES = {"wormhole_b0": 8192, "blackhole": 16384}
 _INCLUDE = re.compile(r"^\s*#\s*include\b")
 
 
@@ -64,9 +63,10 @@ def _prelude(compiled: CompiledOperation) -> Iterator[str]:
     yield "#include <cstdint>"
     yield "namespace ttl_unit {"
     yield f"constexpr uint32_t unpack_tile_size[] = {_tile_sizes(compiled)};"
-    yield f"constexpr uint32_t burst_bytes = {_BURST_BYTES[compiled.target]};"
-    alignment = load_target(compiled.target).dram_alignment_bytes
-    yield f"constexpr uint32_t dram_alignment = {alignment};"
+    target = load_target(compiled.target)
+    yield f"constexpr uint32_t burst_bytes = {target.noc_burst_bytes};"
+    yield f"constexpr uint32_t l1_alignment = {target.l1_alignment_bytes};"
+    yield f"constexpr uint32_t dram_alignment = {target.dram_alignment_bytes};"
     yield "}"
     yield '#include "api/compile_time_args.h"'
     yield DECLARATION

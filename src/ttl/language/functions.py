@@ -64,7 +64,7 @@ def _signature(op: BlockOp) -> Signature:
         )
         for name in op.names
     ]
-    needs_keyword = bool(op.operand_defaults)  # behind an operand that may be left out
+    needs_keyword = bool(op.operand_defaults)  # after an operand that may be left out
     for parameter in op.parameters:
         kind = Parameter.KEYWORD_ONLY if needs_keyword else Parameter.POSITIONAL_OR_KEYWORD
         has_default = parameter.default is not REQUIRED

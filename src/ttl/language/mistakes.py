@@ -61,7 +61,7 @@ def misspelt_name(error: NameError, around: tuple[str, ...]) -> RuleBroken | Non
 
 
 def language_mistake(error: Exception) -> RuleBroken | None:
-    """The broken rule behind `error`; None if it has nothing to do with the language."""
+    """The broken rule that `error` comes from; None if it has nothing to do with the language."""
     if not isinstance(error, (AttributeError, TypeError)):
         return None
     frame = _innermost_frame(error)
@@ -255,7 +255,7 @@ class Complaint(NamedTuple):
 
 
 NUMBER = "elements are not known to Python: compute with block expressions and ttl.math"
-WHOLE = "the language works on whole blocks; which part of a tensor a block has is said by ttl.copy"
+WHOLE = "the language works on whole blocks; ttl.copy decides which part of a tensor a block has"
 
 OPERATORS_OF_BLOCKS = "blocks have + - * / @ % // ** ^ and comparisons"
 SIGNS_OF_BLOCKS = "write x, -x or abs(x)"

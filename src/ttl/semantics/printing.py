@@ -11,7 +11,7 @@ from ttl.diagnostics import RuleBroken, codes
 
 from .block_protocol import State
 
-PRECISION = 6  # digits behind the point
+PRECISION = 6  # digits after the point
 THRESHOLD = 64  # of more elements only those at the edges are shown
 EDGE_ITEMS = 2
 

@@ -13,11 +13,12 @@ import re
 from dataclasses import dataclass
 from math import prod
 
+from ttl.target import TARGETS, load
+
 from .types import TILE_SIZE, Shape
 
 BUFFER_TYPES = ("dram", "l1", "system_memory")
 MEMORY_LAYOUTS = ("interleaved", "height_sharded", "width_sharded", "block_sharded")
-GRID_COLUMNS = 8  # cores in a row, where a grid of shards does not say which cores they are on
 Rectangle = tuple[tuple[int, int], tuple[int, int]]  # both corners (x, y) belong to it
 
 
@@ -51,10 +52,11 @@ class TensorLayout:
             return self.core_ranges
         if self.memory_layout == "block_sharded":
             return (((0, 0), (columns - 1, rows - 1)),)
-        if rows * columns < GRID_COLUMNS:
+        most = load(TARGETS[0]).default_grid[0]  # cores in a row
+        if rows * columns < most:
             return (((0, 0), (rows * columns - 1, 0)),)
-        full, rest = divmod(rows * columns, GRID_COLUMNS)
-        whole: Rectangle = ((0, 0), (GRID_COLUMNS - 1, full - 1))
+        full, rest = divmod(rows * columns, most)
+        whole: Rectangle = ((0, 0), (most - 1, full - 1))
         return (whole, ((0, full), (rest - 1, full))) if rest else (whole,)
 
     def __str__(self) -> str:

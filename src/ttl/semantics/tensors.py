@@ -156,7 +156,7 @@ def shapes_agree(extents: Sequence[Extent], block: Shape) -> bool:
     """Is `block` what is left of the extents when some are deleted?
 
     Any of the int-indexed ones may be, and any leading ones on either side. So the sizes that are
-    not one are the same, and behind each of them the block has as many ones as the slice, those
+    not one are the same, and after each of them the block has as many ones as the slice, those
     by index counted or not; in front of the first, ones do not matter.
     """
     sizes = [extent.size for extent in extents]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Final
+
+from ttl.target import of_all_chips
+from ttl.target.data_formats import TILE_SIZE as TILE_SIZE
 
 from .dtypes import DType
 from .layout import TILE_LAYOUT, Layout
 
-TILE_SIZE: Final = 32
 TILE_SHAPE = (TILE_SIZE, TILE_SIZE)
 
 Shape = tuple[int, ...]
@@ -48,18 +49,20 @@ def block_bytes(shape: Shape, dtype: DType, layout: Layout) -> int:
     return prod(shape) * unit_bytes
 
 
-# Of every chip: what a read from DRAM wants of both of its ends.
-ROW_ALIGNMENT_BYTES = 64
+def row_alignment_bytes() -> int:
+    """What a read from DRAM wants of both of its ends, on every chip."""
+    return of_all_chips("dram_alignment_bytes")
 
 
 def row_page_bytes(elements: int, dtype: DType, has_room: bool) -> int:
     """The L1 memory of a row of a row-major block, in compiled kernels.
 
     Rows begin aligned. A transfer from an unaligned place brings along what is in front of it: for
-    that there is room behind the row.
+    that there is room after the row.
     """
-    units = -(-elements * dtype.element_bytes // ROW_ALIGNMENT_BYTES)
-    return (units + has_room) * ROW_ALIGNMENT_BYTES
+    alignment = row_alignment_bytes()
+    units = -(-elements * dtype.element_bytes // alignment)
+    return (units + has_room) * alignment
 
 
 def tile_count(shape: Shape) -> int:

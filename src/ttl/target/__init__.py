@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,17 +18,26 @@ class Target:
     name: str
     grid: tuple[int, int]
     default_grid: tuple[int, int]
-    tile: tuple[int, int]
     l1_bytes: int
-    l1_alignment_bytes: int
+    l1_alignment_bytes: int  # of every transfer but reads from DRAM
     dram_alignment_bytes: int  # of DRAM reads and of dataflow buffers
+    dram_bank_bytes: int
+    dram_banks: int
     dataflow_buffer_budget_bytes: int
     dataflow_buffers: int
     semaphores: int
+    noc_columns: tuple[int, ...]  # the NoC's x of each column of the grid
+    noc_rows: tuple[int, ...]
+    noc_burst_bytes: int  # most that one packet carries
+    noc_transaction_ids: int
     dst_tiles_16_bit: int
     dst_tiles_32_bit: int
     broadcasts_32_bits: bool  # inside a tile, as it is unpacked to DST
     device_api: str
+
+    @property
+    def dram_bytes(self) -> int:
+        return self.dram_banks * self.dram_bank_bytes
 
     def dst_capacity(self, *, fp32: bool, full_sync: bool) -> int:
         """Tiles that fit in the DST registers of one section."""
@@ -45,3 +55,9 @@ def load(name: str) -> Target:
     return Target(
         **{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}  # type: ignore[arg-type]
     )
+
+
+@cache
+def of_all_chips(field: str, choose: Callable[..., int] = max) -> int:
+    """The largest value of a field, or the smallest, for what is to fit every chip."""
+    return choose(getattr(load(name), field) for name in TARGETS)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-TILE_ELEMENTS = 32 * 32
+from typing import Final
+
+TILE_SIZE: Final = 32  # elements along a side
+TILE_ELEMENTS = TILE_SIZE * TILE_SIZE
 
 # A block float has one byte of exponent for 16 elements, in front of the mantissas of the tile.
 PAGE_BYTES = {

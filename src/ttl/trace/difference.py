@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.target.data_formats import TILE_SIZE
+
 from .events import EventKind
 from .results import Result
 
 Record = Mapping[str, Any]
 Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
-TILE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
 
 
 def _end_of_pipe(kind: str) -> str:
-    """A kernel that sends to itself may post before it sends, or behind it."""
+    """A kernel that sends to itself may post before it sends, or after it."""
     return kind.removesuffix("_end") if kind.startswith("pipe_") else ""
 
 
@@ -157,7 +158,7 @@ def _element(
     events: Sequence[Record],
 ) -> Difference:
     element = tuple(int(index) for index in np.argwhere(differ)[0])
-    tile = (*element[:-2], *[index // TILE for index in element[-2:]])
+    tile = (*element[:-2], *[index // TILE_SIZE for index in element[-2:]])
     unit = tile if result.is_tiled else element
     what = f"tile {tile}, " if result.is_tiled else ""
     message = (

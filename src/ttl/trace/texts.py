@@ -1,7 +1,7 @@
 """Events as text: JSON lines, or what Perfetto loads.
 
 Programs make very many events, and most say the same as one before. So what an event says is a
-template, made once: pieces of text, and what comes behind each of them.
+template, made once: pieces of text, and what comes after each of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Template(NamedTuple):
 
 
 class Form(Protocol):
-    separator: str  # behind each event
+    separator: str  # after each event
 
     def template(self, kind: EventKind, kernel: str, subject: str, line: int) -> Template: ...
 
@@ -70,7 +70,7 @@ def channel(kind: EventKind) -> str:
 
 
 def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int = 0) -> None:
-    """All events, each with the separator of the form behind it."""
+    """All events, each with the separator of the form after it."""
     out.write(form.separator.join((*form.names(recorder.tracks), "")).encode())
     for section in recorder.sections():
         if isinstance(section, list):

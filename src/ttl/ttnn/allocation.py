@@ -7,12 +7,13 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DTYPES, DType
+from ttl.target import TARGETS, load
 
 from .cores import CoreCoord
 from .device import Device
 from .faults import wrong, wrong_type
 from .layout import ROW_MAJOR_LAYOUT, Layout
-from .memory_config import DRAM_MEMORY_CONFIG, SIMULATOR_GRID, MemoryConfig
+from .memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor
 from .shape import Shape
@@ -30,7 +31,7 @@ def new_tensor(
     _check_kind(dtype, layout)
     place = checked_device(device)
     config = DRAM_MEMORY_CONFIG if memory_config is None else memory_config
-    grid = CoreCoord(*SIMULATOR_GRID) if place is None else place.grid
+    grid = CoreCoord(*load(TARGETS[0]).default_grid) if place is None else place.grid
     if config is not DRAM_MEMORY_CONFIG:
         check_memory_config(config, sizes, layout, grid)
     if isinstance(place, MeshDevice):

@@ -16,6 +16,8 @@ from .mesh_tensor import MeshTensor, checked_tensor
 from .shape import checked_dim
 from .tensor import Tensor
 
+__all__ = ["Topology", "all_gather", "all_reduce"]
+
 
 class Topology(Enum):
     """How the devices of a collective are connected. Nothing depends on it here."""

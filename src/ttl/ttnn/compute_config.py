@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+__all__ = ["MathFidelity"]
+
 
 class MathFidelity(Enum):
     """What `math_fidelity=` of an operation takes; results do not depend on it here."""

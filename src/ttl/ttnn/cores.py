@@ -7,6 +7,11 @@ from typing import Any, NamedTuple
 
 from .faults import wrong, wrong_type
 
+__all__ = [
+    "CoreCoord", "CoreGrid", "CoreRange", "CoreRangeSet", "num_cores_to_corerangeset",
+    "split_work_to_cores",
+]  # fmt: skip
+
 
 class CoreCoord(NamedTuple):
     """A core, or the size of a grid of cores: column first."""

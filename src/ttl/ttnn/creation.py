@@ -9,34 +9,16 @@ import numpy as np
 from ttl.semantics.dtypes import Array, DType, bfloat16
 
 from .allocation import new_tensor
-from .exchange import from_numpy, from_torch, to_numpy, to_torch
 from .faults import wrong, wrong_type
 from .layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from .mesh_tensor import checked_tensor
-from .moves import from_device, to_device, to_layout
 from .shape import checked_sizes
 from .tensor import Tensor
 
 __all__ = [
-    "arange",
-    "empty",
-    "empty_like",
-    "from_device",
-    "from_numpy",
-    "from_torch",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "rand",
-    "randn",
-    "to_device",
-    "to_layout",
-    "to_numpy",
-    "to_torch",
-    "zeros",
-    "zeros_like",
-]
+    "arange", "empty", "empty_like", "full", "full_like", "ones", "ones_like", "rand", "randn",
+    "zeros", "zeros_like",
+]  # fmt: skip
 
 
 def full(
@@ -47,7 +29,7 @@ def full(
     device: Any = None,
     memory_config: Any = None,
 ) -> Tensor:
-    """A tensor with the same value everywhere; bfloat16 in tiles if nothing is said."""
+    """A tensor with the same value everywhere; bfloat16 in tiles by default."""
     if not isinstance(fill_value, (int, float, np.number)):
         raise wrong_type("fill_value", fill_value, "a number")
     return _filled(shape, np.asarray(fill_value), dtype, layout, device, memory_config)

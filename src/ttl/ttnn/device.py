@@ -11,6 +11,11 @@ from ttl.target import TARGETS, Target, load
 from .cores import CoreCoord, CoreGrid
 from .faults import wrong, wrong_type
 
+__all__ = [
+    "Device", "GetNumAvailableDevices", "close_device", "get_device_ids", "get_num_devices",
+    "manage_device", "open_device", "synchronize_device",
+]  # fmt: skip
+
 
 class Device:
     """What open_device() returns. Nothing is locked: a device can be opened any number of times."""

@@ -19,6 +19,11 @@ from .shape import Shape
 from .tensor import Tensor
 from .tensor_spec import TensorSpec
 
+__all__ = [
+    "aggregate_tensor", "as_tensor", "distribute_tensor", "from_numpy", "from_torch", "to_numpy",
+    "to_torch",
+]  # fmt: skip
+
 
 def from_numpy(
     array: Any,

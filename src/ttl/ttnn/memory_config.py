@@ -7,10 +7,18 @@ from enum import Enum
 from typing import Any
 
 from ttl.semantics.tensor_layout import TensorLayout
+from ttl.target import TARGETS, load
 
 from .cores import CoreRange, CoreRangeSet, core_range_set, num_cores_to_corerangeset
 from .faults import wrong, wrong_type
 from .shape import checked_sizes
+
+__all__ = [
+    "DRAM_MEMORY_CONFIG", "L1_BLOCK_SHARDED_MEMORY_CONFIG", "L1_HEIGHT_SHARDED_MEMORY_CONFIG",
+    "L1_MEMORY_CONFIG", "L1_WIDTH_SHARDED_MEMORY_CONFIG", "BufferType", "MemoryConfig",
+    "NdShardSpec", "ShardDistributionStrategy", "ShardOrientation", "ShardSpec", "ShardStrategy",
+    "ShardingStrategy", "TensorMemoryLayout",
+]  # fmt: skip
 
 
 class BufferType(Enum):
@@ -227,9 +235,6 @@ def _one_of(kind: type, given: Sequence[Any]) -> Any:
     return found[0] if found else None
 
 
-SIMULATOR_GRID = (8, 8)  # what a number of shards without cores is laid on
-
-
 def _shard_cores(given: Any) -> CoreRangeSet:
     """A set of cores, also from the number of shards: (n,) or (rows, columns)."""
     if given is None:
@@ -238,7 +243,7 @@ def _shard_cores(given: Any) -> CoreRangeSet:
     if not counts:
         return core_range_set(given, "grid")
     if len(given) == 1:
-        return num_cores_to_corerangeset(given[0], SIMULATOR_GRID, row_wise=True)
+        return num_cores_to_corerangeset(given[0], load(TARGETS[0]).default_grid, row_wise=True)
     *leading, columns = given
     rows = 1
     for size in leading:

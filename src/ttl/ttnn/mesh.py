@@ -13,6 +13,11 @@ from .cores import CoreCoord, CoreGrid
 from .device import Device, GetNumAvailableDevices, close_device, new_device
 from .faults import wrong, wrong_type
 
+__all__ = [
+    "FabricConfig", "MeshDevice", "MeshShape", "close_mesh_device", "open_mesh_device",
+    "set_fabric_config",
+]  # fmt: skip
+
 
 class MeshShape(tuple[int, ...]):
     """Rows and columns of a mesh: MeshShape(2, 4) or MeshShape((2, 4))."""

@@ -10,6 +10,8 @@ from .mesh import MeshDevice
 from .storage import NoStorage
 from .tensor import Tensor
 
+__all__ = ["combine_device_tensors", "get_device_tensors"]
+
 
 class MeshTensor(Tensor):
     """A tensor of a mesh. `shape` and all the rest are those of each device's part."""

@@ -15,6 +15,11 @@ from .mesh_tensor import MeshTensor, checked_tensor, per_device
 from .storage import NoStorage
 from .tensor import Tensor
 
+__all__ = [
+    "clone", "copy", "deallocate", "from_device", "get_memory_config", "is_sharded", "to_device",
+    "to_layout", "to_memory_config", "typecast",
+]  # fmt: skip
+
 _SAME: Any = object()
 
 

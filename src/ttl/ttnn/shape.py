@@ -9,6 +9,8 @@ import numpy as np
 
 from .faults import wrong
 
+__all__ = ["Shape"]
+
 
 class Shape(tuple[int, ...]):
     """The sizes of a tensor. A tuple that also knows its rank, as in the real ttnn."""

@@ -22,6 +22,8 @@ from .memory_config import (
 )
 from .shape import checked_sizes
 
+__all__ = ["create_sharded_memory_config"]
+
 Sizes = tuple[int, ...]
 
 MEMORY_LAYOUTS = {

@@ -135,7 +135,7 @@ def make_storage(shape: Shape, dtype: DType, layout: Layout) -> Storage:
 
 
 class RowMajorStorage(Storage):
-    """Rows one behind the other, without padding. A page is a row, or what a shard has of it."""
+    """Rows one after the other, without padding. A page is a row, or what a shard has of it."""
 
     __slots__ = ("page_elements",)
 

@@ -16,6 +16,8 @@ from .shape import Shape
 from .sharding import accessor_words, l1_bytes_per_core, padded_shape
 from .storage import NoStorage, RowMajorStorage, Storage, make_storage
 
+__all__ = ["Tensor"]
+
 if TYPE_CHECKING:
     from .device import Device
     from .mesh import MeshDevice

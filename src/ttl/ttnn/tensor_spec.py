@@ -1,4 +1,4 @@
-"""All that is said of a tensor before it has elements."""
+"""All that is known of a tensor before it has elements."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from .memory_config import (
 )
 from .shape import Shape, checked_dim
 from .sharding import ceil_sharded, padded_shape
+
+__all__ = ["TensorSpec"]
 
 
 class TensorSpec:

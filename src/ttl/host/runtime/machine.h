@@ -13,8 +13,9 @@
 
 namespace ttl_host {
 
-constexpr uint32_t max_buffers = 64;
-constexpr uint32_t max_dst_slots = 16;
+// Room for what any chip has; the build defines it from the chips' data.
+constexpr uint32_t max_buffers = TTL_MOST_BUFFERS;
+constexpr uint32_t max_dst_slots = TTL_MOST_DST_TILES;
 
 struct Fiber;
 struct Run;
@@ -110,7 +111,7 @@ struct Node {
 };
 
 constexpr uint32_t no_tensor = ~uint32_t{0};
-constexpr uint32_t transaction_ids = 16;
+constexpr uint32_t transaction_ids = TTL_TRANSACTION_IDS;
 
 enum class TransferKind : uint8_t { Read, Write, Increment };
 
@@ -210,7 +211,7 @@ struct Run {
 };
 
 constexpr uint32_t semaphore_bytes = 16;
-constexpr uint32_t semaphore_area_bytes = 16 * semaphore_bytes;  // at the start of L1
+constexpr uint32_t semaphore_area_bytes = TTL_MOST_SEMAPHORES * semaphore_bytes;  // at the start of L1
 
 // The fiber that is running on this OS thread. Whatever a kernel calls comes here, so this is where
 // a run is stopped and where the steps of a kernel that spins are counted. One that calls nothing,

@@ -32,7 +32,7 @@ uint32_t checked_transaction(uint32_t id, int line) {
 }
 
 constexpr uint8_t unicast = 1, multicast = 4;  // virtual channels
-constexpr uint32_t l1_alignment = 16;
+constexpr uint32_t l1_alignment = TTL_L1_ALIGNMENT;
 
 // Calls `body` with every node of the rectangle.
 template <typename Body>
@@ -61,8 +61,8 @@ void check_reserved(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
     const uint32_t first = (to.alignment_offset - start) / page_bytes;
     if (first >= pages) continue;
     const uint32_t last = (to.alignment_offset - start + bytes - 1) / page_bytes;
-    const uint32_t behind = (first + pages - buffer.write_page) % pages;
-    if (behind + (last - first) < buffer.reserved) return;
+    const uint32_t distance = (first + pages - buffer.write_page) % pages;
+    if (distance + (last - first) < buffer.reserved) return;
     TtlReport& report = *fiber.run->report;
     snprintf(report.message, sizeof(report.message), "%u %u", buffer.position, to.node);
     leave(fiber, TTL_NOT_RESERVED, line);

@@ -1,4 +1,4 @@
-// Signposts, assertions, and what kernels print, one record behind the other, for the launcher to
+// Signposts, assertions, and what kernels print, one record after the other, for the launcher to
 // read: a tag, then its data.
 #include <cstring>
 
@@ -96,7 +96,7 @@ void argument_text(const char* value) {
   put_text(value);
 }
 
-// The whole page, or all behind the pointer: what of it is shown is for the launcher, which knows the formats.
+// The whole page, or all after the pointer: what of it is shown is for the launcher, which knows the formats.
 void argument(const Slice& slice, End of_processor, int line) {
   const CircularBuffer& buffer = buffer_at(self(line), slice.cb, line);
   const End end = slice.end == End::OfProcessor ? of_processor : slice.end;

@@ -3,7 +3,7 @@
 // off and where rounded is theirs too.
 #include <cstring>
 
-#include "vector_unit.h"
+#include "vector_definitions.h"
 
 #include "api/compute/binary_max_min.h"
 #include "api/compute/compute_kernel_api.h"
@@ -99,31 +99,7 @@ namespace ckernel::detail {
 
 using namespace ttl_host;
 
-// name, init, store, value of x
-#define OF_SLOT(name, init, store, value)                                                   \
-  void name(uint32_t slot, VectorMode faces, int line) {                                    \
-    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                    \
-             [](float x) -> float { return value; });                                       \
-  }
-// with the parameter p, given by its bits
-#define OF_SLOT1(name, init, store, value)                                                  \
-  void name(uint32_t slot, uint32_t parameter, VectorMode faces, int line) {                \
-    const float p = float_of(parameter);                                                    \
-    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                    \
-             [p](float x) -> float { return value; });                                      \
-  }
-#define OF_SLOT2(name, init, store, value)                                                  \
-  void name(uint32_t slot, uint32_t parameter0, uint32_t parameter1, VectorMode faces,      \
-            int line) {                                                                     \
-    const float p = float_of(parameter0), q = float_of(parameter1);                         \
-    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                    \
-             [p, q](float x) -> float { return value; });                                   \
-  }
-#define OF_SLOTS(name, init, store, value)                                                  \
-  void name(uint32_t in0, uint32_t in1, uint32_t out, VectorMode faces, int line) {         \
-    map_slots(in0, in1, out, {#name, VectorInit::init, Store::store, faces, line},          \
-              [](float a, float b) -> float { return value; });                             \
-  }
+using Real = float;
 
 // api/compute/compute_kernel_api.h
 OF_SLOT(abs_tile, none, Cut, __builtin_fabsf(x))

@@ -1,7 +1,7 @@
 // Powers, exponentials, trigonometry and activations of the vector unit. The chip's polynomials are
 // not modelled: each function is computed in double precision and rounded once to float32.
 #include "functions.h"
-#include "vector_unit.h"
+#include "vector_definitions.h"
 
 #include "api/compute/binary_fmod.h"
 #include "api/compute/binary_remainder.h"
@@ -63,41 +63,7 @@ namespace ckernel::detail {
 
 using namespace ttl_host;
 
-// name, init, store, value of the double x
-#define OF_SLOT(name, init, store, value)                                                   \
-  void name(uint32_t slot, VectorMode faces, int line) {                                    \
-    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line}, [](float single) { \
-      const double x = single;                                                              \
-      return static_cast<float>(value);                                                     \
-    });                                                                                     \
-  }
-// with the parameters p and q, given by their bits
-#define OF_SLOT1(name, init, store, value)                                                   \
-  void name(uint32_t slot, uint32_t parameter, VectorMode faces, int line) {                 \
-    const double p = float_of(parameter);                                                    \
-    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line}, [p](float single) { \
-      const double x = single;                                                               \
-      return static_cast<float>(value);                                                      \
-    });                                                                                      \
-  }
-#define OF_SLOT2(name, init, store, value)                                                   \
-  void name(uint32_t slot, uint32_t parameter0, uint32_t parameter1, VectorMode faces,       \
-            int line) {                                                                      \
-    const double p = float_of(parameter0), q = float_of(parameter1);                         \
-    map_slot(slot, {#name, VectorInit::init, Store::store, faces, line},                     \
-             [p, q](float single) {                                                          \
-               const double x = single;                                                      \
-               return static_cast<float>(value);                                             \
-             });                                                                             \
-  }
-#define OF_SLOTS(name, init, store, value)                                                   \
-  void name(uint32_t in0, uint32_t in1, uint32_t out, VectorMode faces, int line) {          \
-    map_slots(in0, in1, out, {#name, VectorInit::init, Store::store, faces, line},           \
-              [](float first, float second) {                                                \
-                const double a = first, b = second;                                          \
-                return static_cast<float>(value);                                            \
-              });                                                                            \
-  }
+using Real = double;
 
 // api/compute/eltwise_unary/exp.h
 void exp_tile(uint32_t slot, bool scaled, uint16_t scale, VectorMode faces, int line) {

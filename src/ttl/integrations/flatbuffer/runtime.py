@@ -18,7 +18,7 @@ from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.semantics.graph_ops import REDUCTIONS
-from ttl.target import Target
+from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
 from ttl.ttnn.cores import CoreCoord
 from ttl.ttnn.device import Device
@@ -29,8 +29,8 @@ from .program import FreeStep, GenericStep, Program, Step, TensorDescription, re
 from .reader import Malformed, read_binary
 from .schema import VERSION
 
-# The memory of a chip with twelve GiB, or all that this machine has.
-CHIP_BYTES = 12 * 2**30
+# The memory of the smallest chip, or all that this machine has.
+CHIP_BYTES = of_all_chips("dram_bytes", min)
 
 
 class Runtime:

@@ -27,8 +27,6 @@ from ttl.target import Target
 
 from ..module_pass import Maker, cannot_compile, target_of
 
-DRAM_BYTES = 1 << 30  # of one bank, which all targets have at least
-
 
 @dataclass(frozen=True, slots=True)
 class Life:
@@ -133,7 +131,7 @@ def _alignment(space: str, target: Target) -> int:
 
 
 def _capacity(space: str, target: Target) -> int:
-    return target.dataflow_buffer_budget_bytes if space == "l1" else DRAM_BYTES
+    return target.dataflow_buffer_budget_bytes if space == "l1" else target.dram_bank_bytes
 
 
 def _out_of_memory(life: Life, placed: list[tuple[Life, int]], target: Target) -> RuleBroken:

@@ -23,13 +23,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ttl.dialects import ttkernel, ttl
 from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.types import TILE_SIZE, Shape
+from ttl.target import of_all_chips
 
 from ..kernel.kernel_calls import call
 from ..module_pass import Maker, integers
 from .d2m_kernels import kernel_attributes, new_kernel
 
 ROWS, TILES = "rows", "tiles"
-MOST_UNTILIZED = 4  # tiles in DST, where it has 32 bits
 Body = Callable[[Maker], None]
 
 
@@ -222,7 +222,7 @@ def _tilize(program: LayoutProgram, make: Maker, rows: SSAValue, tiles: SSAValue
 def _untilize(program: LayoutProgram, make: Maker, tiles: SSAValue, rows: SSAValue) -> None:
     """By the packer, in blocks that DST has room for."""
     width, one = make.index(program.width), make.index(1)
-    most = range(1, MOST_UNTILIZED + 1)
+    most = range(1, of_all_chips("dst_tiles_32_bit", min) + 1)
     size = max(count for count in most if program.width % count == 0)
     block, template = make.index(size), f"<{size}, {program.width}>"
     call(make, f"pack_untilize_init{template}", tiles, rows)

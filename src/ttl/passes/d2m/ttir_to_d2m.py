@@ -45,13 +45,14 @@ from ttl.semantics.dtypes import DType, bfloat16, float32
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
 from ttl.semantics.types import Shape
+from ttl.target import TARGETS, load
 
 from ..kernel.kernel_calls import add
 from ..module_pass import D2M_MARK, Maker, cannot_compile, integers, replace_by
 from .d2m_generic_generate_datamovement import acquire, read_block
 from .ttir_arrangements import OF_HOST, arrange
 
-MOST_CORES = 8  # along a side; all chips have as many
+MOST_CORES = min(min(load(name).default_grid) for name in TARGETS)  # along a side
 ELEMENTS: dict[Any, DType] = {f32: float32, bf16: bfloat16}
 # The table of graphs has some other names than the table of blocks.
 NAMES = {

@@ -35,12 +35,11 @@ from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import to_attribute
 from ttl.semantics.tensor_layout import TensorLayout
+from ttl.target import of_all_chips
 
 from ..module_pass import Maker, cannot_compile, erase
 
 SCRATCH_ALIGNMENT = 32
-# tt-metal wants to hear about every buffer that there could be, on any chip.
-UNPACK_MODES = 64
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,9 @@ def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[str, Any]:
     if kernel.config is None:
         return {}
     wide = {buffer.index for buffer in buffers if buffer.unpack_to_dest_fp32}
-    modes = ["UnpackToDestFp32" if i in wide else "Default" for i in range(UNPACK_MODES)]
+    # tt-metal wants to hear about every buffer that there could be, on any chip.
+    indices = range(of_all_chips("dataflow_buffers"))
+    modes = ["UnpackToDestFp32" if index in wide else "Default" for index in indices]
     return {**asdict(kernel.config), "unpack_to_dest_modes": modes if wide else []}
 
 

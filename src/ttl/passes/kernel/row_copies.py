@@ -24,12 +24,12 @@ from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
-from ttl.semantics.types import ROW_ALIGNMENT_BYTES, Shape
+from ttl.semantics.types import Shape, row_alignment_bytes
+from ttl.target import of_all_chips
 
 from ..module_pass import Maker, constant_of
 from .kernel_calls import add, call, first_page
 
-WRITE_ALIGNMENT_BYTES = 16  # of every transfer but reads from DRAM
 PAGES = "ttl.page_elements"  # of the operation's tensors whose rows are cut by shards
 
 
@@ -55,7 +55,7 @@ class Rows:
 
     @property
     def alignment(self) -> int:
-        return ROW_ALIGNMENT_BYTES if self.is_read else WRITE_ALIGNMENT_BYTES
+        return row_alignment_bytes() if self.is_read else of_all_chips("l1_alignment_bytes")
 
     @property
     def are_whole(self) -> bool:
@@ -311,7 +311,7 @@ def _element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> tuple[SSAVa
     terms = list(zip(indices[:along], rows, strict=True))
     row = add(make, copy.address, make.affine(terms), "address")
     column = make.affine([(indices[along], copy.rows.dtype.element_bytes)])
-    room = make.index(copy.stride - ROW_ALIGNMENT_BYTES)
+    room = make.index(copy.stride - row_alignment_bytes())
     return add(make, row, column, "address"), add(make, row, room, "room")
 
 

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
-from ttl.dialects.node_to_node import Node
+from ttl.dialects.ttl.pipe_nets import Node
 
 SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"  # of the module
 COUNTER_BYTES = 16  # a multicast needs source and destination congruent modulo 16

@@ -96,8 +96,10 @@ def _selu(x: Any, scale: Any, alpha: Any) -> Any:
     return scale * np.where(x < 0, alpha * np.expm1(x), x)
 
 
-def _numbers(*names: str) -> tuple[Parameter, ...]:
-    return tuple(Parameter(name, Kind.NUMBER) for name in names)
+def _numbers(**samples: float) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(name, Kind.NUMBER, sample=sample) for name, sample in samples.items()
+    )
 
 
 _RELU = "eltwise_unary/relu.h"
@@ -120,7 +122,7 @@ OPS = (
         "relu_max",
         _relu_max,
         "relu(min(x, upper))",
-        parameters=_numbers("upper"),
+        parameters=_numbers(upper=1.7),
         aliases={"upper_limit": "upper"},
         domain=Domain.ALL,
         exact=True,
@@ -133,7 +135,7 @@ OPS = (
         "relu_min",
         _relu_min,
         "relu(max(x, lower))",
-        parameters=_numbers("lower"),
+        parameters=_numbers(lower=0.7),
         aliases={"lower_limit": "lower"},
         domain=Domain.ALL,
         exact=True,
@@ -147,14 +149,14 @@ OPS = (
         "leaky_relu",
         _leaky_relu,
         "x, or x * slope where x < 0",
-        parameters=_numbers("slope"),
+        parameters=_numbers(slope=0.3),
         tile=vector("leaky_relu", _RELU, arguments=all_bits),
     ),
     unary(
         "elu",
         in_double(_elu),
         "x, or slope * (exp(x) - 1) where x < 0",
-        parameters=_numbers("slope"),
+        parameters=_numbers(slope=1.1),
         aliases={"alpha": "slope"},
         tile=vector("elu", "eltwise_unary/elu.h", arguments=all_bits),
     ),
@@ -170,7 +172,7 @@ OPS = (
         "celu",
         in_double(_celu),
         "x, or alpha * (exp(x * alpha_recip) - 1) where x < 0",
-        parameters=_numbers("alpha", "alpha_recip"),
+        parameters=_numbers(alpha=1.1, alpha_recip=0.9),
         tile=vector("celu", _ACTIVATIONS, arguments=all_bits),
     ),
     unary(
@@ -180,14 +182,14 @@ OPS = (
         "prelu",
         _prelu,
         "x, or x * alpha where x < 0",
-        parameters=_numbers("alpha"),
+        parameters=_numbers(alpha=0.3),
         tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
     ),
     unary(
         "softplus",
         in_double(_softplus),
         "beta_reciprocal * log(1 + exp(beta * x)), or x where beta * x > threshold",
-        parameters=_numbers("beta", "beta_reciprocal", "threshold"),
+        parameters=_numbers(beta=1.5, beta_reciprocal=0.6666667, threshold=4.0),
         bound=_softplus_bound,
         tile=composed(compositions.softplus),
     ),
@@ -208,7 +210,7 @@ OPS = (
         "hardtanh",
         _hardtanh,
         "x, between min and max",
-        parameters=_numbers("min", "max"),
+        parameters=_numbers(min=-0.3, max=1.7),
         aliases={"min_val": "min", "max_val": "max"},
         domain=Domain.ALL,
         exact=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,7 @@ def _typecast(x: Array, dtype: DType) -> Array:
     return round_to(x, dtype)
 
 
+POSITIVE = (0, inf)
 _FORMAT = "<DataFormat::{format}>"
 
 
@@ -262,7 +264,7 @@ _UNARY = (
         "pow",
         _power,
         "x to the power of n",
-        parameters=(Parameter("n", Kind.NATURAL),),
+        parameters=(Parameter("n", Kind.NATURAL, sample=3),),
         domain=Domain.ALL,
         operator="**",
         tile=with_integers(
@@ -280,15 +282,26 @@ _UNARY = (
     ),
     unary("exp2", np.exp2, "2 to the power of x", tile=vector("exp2")),
     unary("expm1", np.expm1, "e to the power of x, less 1", tile=vector("expm1")),
-    unary("log", np.log, "the natural logarithm of x", tile=vector("log")),
+    unary(
+        "log",
+        np.log,
+        "the natural logarithm of x",
+        tile=vector("log"),
+        defined_between=POSITIVE,
+    ),
     unary(
         "logp1",
         np.log1p,
         "the natural logarithm of 1 + x",
         tile=vector("log1p", "eltwise_unary/log1p.h"),
+        defined_between=(-1, inf),
     ),
     unary(
-        "sqrt", np.sqrt, "the square root of x", tile=vector("sqrt", "eltwise_unary/sqrt.h")
+        "sqrt",
+        np.sqrt,
+        "the square root of x",
+        tile=vector("sqrt", "eltwise_unary/sqrt.h"),
+        defined_between=POSITIVE,
     ),
     unary(
         "square",
@@ -303,8 +316,15 @@ _UNARY = (
         in_double(lambda x: 1 / np.sqrt(x)),
         "1 divided by the square root of x",
         tile=vector("rsqrt", "eltwise_unary/rsqrt.h"),
+        defined_between=POSITIVE,
     ),
-    unary("recip", np.reciprocal, "1 / x", tile=vector("recip", "eltwise_unary/recip.h")),
+    unary(
+        "recip",
+        np.reciprocal,
+        "1 / x",
+        tile=vector("recip", "eltwise_unary/recip.h"),
+        defined_between=POSITIVE,
+    ),
     unary(
         "typecast",
         _typecast,

@@ -89,7 +89,7 @@ OPS = (
         "round",
         _round,
         "the nearest number to x with so many decimals, halves to even",
-        parameters=(Parameter("decimals", Kind.INTEGER, 0),),
+        parameters=(Parameter("decimals", Kind.INTEGER, 0, sample=1),),
         tile=rounding("round", arguments=lambda decimals: (str(decimals),)),
         bound=_round_bound,
     ),
@@ -103,7 +103,10 @@ OPS = (
         "clamp",
         _clamp,
         "x, between min and max",
-        parameters=(Parameter("min", Kind.NUMBER), Parameter("max", Kind.NUMBER)),
+        parameters=(
+            Parameter("min", Kind.NUMBER, sample=-0.3),
+            Parameter("max", Kind.NUMBER, sample=1.7),
+        ),
         domain=Domain.ALL,
         exact=True,
         tile=with_integers(
@@ -115,7 +118,10 @@ OPS = (
         "threshold",
         _threshold,
         "x, or value where x > threshold",
-        parameters=(Parameter("threshold", Kind.NUMBER), Parameter("value", Kind.NUMBER)),
+        parameters=(
+            Parameter("threshold", Kind.NUMBER, sample=0.3),
+            Parameter("value", Kind.NUMBER, sample=1.7),
+        ),
         domain=Domain.ALL,
         exact=True,
         tile=with_integers(

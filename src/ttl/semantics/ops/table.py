@@ -1,10 +1,19 @@
-"""The columns of the op table."""
+"""The columns of the op table.
+
+To add an operation, write one entry in a module of this folder: its meaning, and in `tile` the call
+of the chip that does it or the composition of others that does. If the call is new to the host
+executor, declare it in a header under host/runtime/include/api/compute/ and define it in one of
+host/runtime/vector_*.cpp, a line each. Nothing else is written by hand: the functions users call,
+the IR, the lowering and the tests that compare backends come from the entry, and
+`python tests/conformance/operators_page.py` writes the reference page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import Any
 
 from ..dtypes import Array, DType
@@ -18,10 +27,10 @@ class TileCall:
     """One call of the chip's compute interface and the init that must come before it.
 
     `call` and `init` may end in template arguments, in which {format} is the data format of the
-    operand in a register. `include` is relative to api/compute/. A call
-    that `accumulates` adds to what the register holds, so it needs one that is still zero.
-    `arguments` gives C++ texts behind the registers from the operation's parameters. `then` is a
-    call on the result. `sources` says which buffers feed source A and source B.
+    operand in a register. `include` is relative to api/compute/. A call that `accumulates` adds to
+    what the register holds, so it needs one that is still zero. `arguments` makes the C++ texts
+    that follow the registers, from the operation's parameters. `then` is a call on the result.
+    `sources` says which buffers feed source A and source B.
     """
 
     call: str
@@ -104,11 +113,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a function that is not a block."""
+    """An argument of a function that is not a block.
+
+    `sample` is a number that shows its effect on floats between -4 and 4; tests give it.
+    """
 
     name: str
     kind: Kind
     default: Any = REQUIRED
+    sample: float | None = None
 
 
 class Domain(Enum):
@@ -132,7 +145,8 @@ class BlockOp:
     the DST format. The arrays of an `elementwise` operation need not be as large as the block: they
     are equal along the dimensions they lack. `bound` says how far two engines may differ before
     that rounding, given the spacing of the DST format at 1.0 and what `meaning` gets; None means
-    bit for bit.
+    bit for bit. `defined_between` are the floats between which that holds: for others there is no
+    value, or one that an error of the operand changes much.
     """
 
     name: str
@@ -149,6 +163,7 @@ class BlockOp:
     scalars: tuple[str, ...] = ()  # the operands that may be numbers
     parameters: tuple[Parameter, ...] = ()
     domain: Domain = Domain.ALL
+    defined_between: tuple[float, float] = (-inf, inf)
     elementwise: bool = True
     rearrange: Callable[..., Arguments] | None = None  # other signatures to the one of the table
     forms: tuple[str, ...] = ()  # its calls as the help shows them, where there are several

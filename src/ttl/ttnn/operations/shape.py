@@ -55,7 +55,7 @@ def reshape(input_tensor: Array, shape: Sizes) -> Any:
 
 @operation()
 def concat(tensors: list[Array], dim: int = 0) -> Any:
-    """Tensors one behind the other along a dimension."""
+    """Tensors one after the other along a dimension."""
     axis = dimension(dim, tensors[0].ndim)
     rests = [(*array.shape[:axis], *array.shape[axis + 1 :]) for array in tensors]
     ranks = [array.ndim for array in tensors]
@@ -111,7 +111,7 @@ def repeat(input_tensor: Array, repeat_dims: Sizes) -> Any:
 
 @operation()
 def repeat_interleave(input_tensor: Array, repeats: int, dim: int = 0) -> Any:
-    """Each element so many times, one behind the other, along a dimension."""
+    """Each element so many times, one after the other, along a dimension."""
     if repeats < 0:
         raise wrong(f"repeats={repeats}", "give a count, 0 or more")
     return np.repeat(input_tensor, repeats, dimension(dim, input_tensor.ndim))

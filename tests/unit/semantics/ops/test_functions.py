@@ -9,31 +9,18 @@ from pathlib import Path
 import pytest
 
 import ttl
+from language_names import BLOCK, MATH, OPERATORS
 from ttl.diagnostics import UsageError
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, NAMESPACES
 
-# The names of the language, from its page.
-MATH = re.findall(
-    r"\S+",
-    """
-    max min lt le gt ge eq ne abs neg pow exp exp2 expm1 log logp1 sqrt square rsqrt recip rsub
-    tan tanh atan atanh sin asin asinh cos acos acosh
-    relu relu_max relu_min leaky_relu elu gelu sigmoid celu silu prelu softplus softsign hardsigmoid
-    hardtanh selu reduce_sum reduce_max broadcast transpose squeeze unsqueeze
-    frac trunc round floor ceil clamp threshold sign signbit fill mask mask_posinf where typecast
-    """,
-)
-BLOCK = re.findall(r"\S+", "broadcast fill mask mask_posinf where transpose squeeze unsqueeze")
-OPERATORS = re.findall(r"\S+", "+ - * / @ % // ^ < <= > >= == != **")
-
 
 def test_the_language_is_complete() -> None:
-    assert set(ttl.math.NAMES) == set(MATH) and set(ttl.block.NAMES) == set(BLOCK)
-    assert BY_OPERATOR.keys() == set(OPERATORS)
+    assert set(ttl.math.NAMES) >= set(MATH) and set(ttl.block.NAMES) >= set(BLOCK)
+    assert BY_OPERATOR.keys() >= set(OPERATORS)
 
 
 def test_both_namespaces_have_the_same_functions() -> None:
-    for name in BLOCK:
+    for name in ttl.block.NAMES:
         in_block, in_math = getattr(ttl.block, name), getattr(ttl.math, name)
         assert inspect.signature(in_block) == inspect.signature(in_math)
         assert (in_block.__module__, in_math.__module__) == ("ttl.block", "ttl.math")
@@ -63,7 +50,7 @@ def test_signatures(name: str, signature: str) -> None:
     assert shown.partition(" -> ")[0] == signature
 
 
-@pytest.mark.parametrize("name", MATH)
+@pytest.mark.parametrize("name", ttl.math.NAMES)
 def test_every_function_says_what_it_does(name: str) -> None:
     text = inspect.getdoc(getattr(ttl.math, name))
     assert text is not None and re.match(r".+\.\n", text) and "Works on" in text

@@ -1,4 +1,3 @@
-// api/compute/bcast.h
 #pragma once
 
 #include "api/compute/common.h"
@@ -49,190 +48,47 @@ ALWI void any_tiles_bcast(
       tBcastOp, tBcastDim, {icb0, icb1, itile0, itile1, idst, bcast_row_idx}, line);
 }
 
-template <BroadcastType tBcastDim, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void add_tiles_bcast(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    uint32_t bcast_row_idx = 0,
-    int line = __builtin_LINE()) {
-  any_tiles_bcast<EltwiseBinaryType::ELWADD, tBcastDim>(
-      icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);
-}
+#define TTL_BROADCAST_INIT(name, type, dim)                                                \
+  ALWI void name(uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {    \
+    bcast_init<EltwiseBinaryType::type, BroadcastType::dim>(icb0, icb1, call_line);        \
+  }
+// The template `of` that a call has, and the dimension it broadcasts along.
+#define TTL_BROADCAST_ROW(name, type, dim, of)                                             \
+  of ALWI void name(                                                                       \
+      uint32_t icb0,                                                                       \
+      uint32_t icb1,                                                                       \
+      uint32_t itile0,                                                                     \
+      uint32_t itile1,                                                                     \
+      uint32_t idst,                                                                       \
+      uint32_t bcast_row_idx = 0,                                                          \
+      int line = __builtin_LINE()) {                                                       \
+    any_tiles_bcast<EltwiseBinaryType::type, dim>(                                         \
+        icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);                            \
+  }
+#define TTL_BROADCAST(name, type, dim)                                                     \
+  TTL_WIDE ALWI void name(                                                                 \
+      uint32_t icb0,                                                                       \
+      uint32_t icb1,                                                                       \
+      uint32_t itile0,                                                                     \
+      uint32_t itile1,                                                                     \
+      uint32_t idst,                                                                       \
+      int line = __builtin_LINE()) {                                                       \
+    any_tiles_bcast<EltwiseBinaryType::type, dim>(                                         \
+        icb0, icb1, itile0, itile1, idst, 0, line);                                        \
+  }
+#define TTL_BY_DIM \
+  template <BroadcastType tBcastDim, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+#define TTL_BROADCASTS(name, type)                                                         \
+  TTL_BROADCAST_INIT(name##_bcast_rows_init, type, ROW)                                    \
+  TTL_BROADCAST_INIT(name##_bcast_cols_init, type, COL)                                    \
+  TTL_BROADCAST_INIT(name##_bcast_scalar_init, type, SCALAR)                               \
+  TTL_BROADCAST_ROW(name##_tiles_bcast, type, tBcastDim, TTL_BY_DIM)                       \
+  TTL_BROADCAST_ROW(name##_tiles_bcast_rows, type, BroadcastType::ROW, TTL_WIDE)           \
+  TTL_BROADCAST(name##_tiles_bcast_cols, type, BroadcastType::COL)                         \
+  TTL_BROADCAST(name##_tiles_bcast_scalar, type, BroadcastType::SCALAR)
 
-ALWI void add_bcast_rows_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWADD, BroadcastType::ROW>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void add_tiles_bcast_rows(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    uint32_t bcast_row_idx = 0,
-    int line = __builtin_LINE()) {
-  add_tiles_bcast<BroadcastType::ROW>(icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);
-}
-
-ALWI void add_bcast_cols_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWADD, BroadcastType::COL>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void add_tiles_bcast_cols(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    int line = __builtin_LINE()) {
-  add_tiles_bcast<BroadcastType::COL>(icb0, icb1, itile0, itile1, idst, 0, line);
-}
-
-ALWI void add_bcast_scalar_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWADD, BroadcastType::SCALAR>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void add_tiles_bcast_scalar(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    int line = __builtin_LINE()) {
-  add_tiles_bcast<BroadcastType::SCALAR>(icb0, icb1, itile0, itile1, idst, 0, line);
-}
-
-template <BroadcastType tBcastDim, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void sub_tiles_bcast(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    uint32_t bcast_row_idx = 0,
-    int line = __builtin_LINE()) {
-  any_tiles_bcast<EltwiseBinaryType::ELWSUB, tBcastDim>(
-      icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);
-}
-
-ALWI void sub_bcast_rows_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWSUB, BroadcastType::ROW>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void sub_tiles_bcast_rows(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    uint32_t bcast_row_idx = 0,
-    int line = __builtin_LINE()) {
-  sub_tiles_bcast<BroadcastType::ROW>(icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);
-}
-
-ALWI void sub_bcast_cols_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWSUB, BroadcastType::COL>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void sub_tiles_bcast_cols(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    int line = __builtin_LINE()) {
-  sub_tiles_bcast<BroadcastType::COL>(icb0, icb1, itile0, itile1, idst, 0, line);
-}
-
-ALWI void sub_bcast_scalar_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWSUB, BroadcastType::SCALAR>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void sub_tiles_bcast_scalar(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    int line = __builtin_LINE()) {
-  sub_tiles_bcast<BroadcastType::SCALAR>(icb0, icb1, itile0, itile1, idst, 0, line);
-}
-
-template <BroadcastType tBcastDim, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void mul_tiles_bcast(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    uint32_t bcast_row_idx = 0,
-    int line = __builtin_LINE()) {
-  any_tiles_bcast<EltwiseBinaryType::ELWMUL, tBcastDim>(
-      icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);
-}
-
-ALWI void mul_bcast_rows_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWMUL, BroadcastType::ROW>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void mul_tiles_bcast_rows(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    uint32_t bcast_row_idx = 0,
-    int line = __builtin_LINE()) {
-  mul_tiles_bcast<BroadcastType::ROW>(icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);
-}
-
-ALWI void mul_bcast_cols_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWMUL, BroadcastType::COL>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void mul_tiles_bcast_cols(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    int line = __builtin_LINE()) {
-  mul_tiles_bcast<BroadcastType::COL>(icb0, icb1, itile0, itile1, idst, 0, line);
-}
-
-ALWI void mul_bcast_scalar_init(
-    uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  bcast_init<EltwiseBinaryType::ELWMUL, BroadcastType::SCALAR>(icb0, icb1, call_line);
-}
-
-template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void mul_tiles_bcast_scalar(
-    uint32_t icb0,
-    uint32_t icb1,
-    uint32_t itile0,
-    uint32_t itile1,
-    uint32_t idst,
-    int line = __builtin_LINE()) {
-  mul_tiles_bcast<BroadcastType::SCALAR>(icb0, icb1, itile0, itile1, idst, 0, line);
-}
+TTL_BROADCASTS(add, ELWADD)
+TTL_BROADCASTS(sub, ELWSUB)
+TTL_BROADCASTS(mul, ELWMUL)
 
 }  // namespace ckernel

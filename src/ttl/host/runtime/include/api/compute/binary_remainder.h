@@ -1,18 +1,13 @@
-// api/compute/binary_remainder.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
 
-namespace detail {
-OfSlots remainder_binary_tile, remainder_int32_tile, remainder_uint32_tile;
-}
-
 TTL_VECTOR_INIT(remainder_binary_tile_init)
 TTL_VECTOR_INIT(remainder_int32_tile_init)
 TTL_VECTOR_INIT(remainder_uint32_tile_init)
-TTL_WIDE TTL_OF_SLOTS(remainder_binary_tile)
+TTL_OF_SLOTS(remainder_binary_tile, TTL_WIDE)
 TTL_OF_SLOTS(remainder_int32_tile)
 TTL_OF_SLOTS(remainder_uint32_tile)
 

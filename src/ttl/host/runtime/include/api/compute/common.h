@@ -1,4 +1,3 @@
-// api/compute/common.h
 #pragma once
 
 #include "api/compute/cb_api.h"

@@ -31,6 +31,9 @@ enum class DataFormat : std::uint8_t {
 constexpr bool is_uint32_format(DataFormat format) { return format == DataFormat::UInt32; }
 constexpr bool is_bfp8_b_format(DataFormat format) { return format == DataFormat::Bfp8_b; }
 constexpr bool is_bfp4_b_format(DataFormat format) { return format == DataFormat::Bfp4_b; }
+constexpr bool is_integer_format(DataFormat format) {
+  return format == DataFormat::Int32 || is_uint32_format(format) || format == DataFormat::UInt16;
+}
 
 // llk_defs.h and its like
 namespace ckernel {
@@ -91,7 +94,8 @@ enum class VectorInit : std::uint8_t {
 
 void begin_vector(VectorInit init, std::uint32_t parameter = 0);
 
-// The shapes of the runtime's vector functions: of one slot with 0 to 3 parameters, of two slots.
+// The shapes of the runtime's vector functions: of one slot with 0 to 3 parameters, of two slots,
+// of two slots of integers.
 using OfSlot = void(std::uint32_t slot, VectorMode faces, int line);
 using OfSlot1 = void(std::uint32_t slot, std::uint32_t, VectorMode faces, int line);
 using OfSlot2 = void(std::uint32_t slot, std::uint32_t, std::uint32_t, VectorMode faces, int line);
@@ -99,6 +103,8 @@ using OfSlot3 = void(
     std::uint32_t slot, std::uint32_t, std::uint32_t, std::uint32_t, VectorMode faces, int line);
 using OfSlots = void(
     std::uint32_t in0, std::uint32_t in1, std::uint32_t out, VectorMode faces, int line);
+using IntegerSlots = void(
+    std::uint32_t in0, std::uint32_t in1, std::uint32_t out, DataFormat format, int line);
 
 // The matrix unit on two buffers, or on a buffer and a slot: eltwise_binary.h and bcast.h.
 struct BinaryTiles {
@@ -121,26 +127,43 @@ void reuse_tiles(
 
 }  // namespace ckernel
 
-// A device function and the runtime function of the same name behind it. Most take, on the chip, a
-// template parameter for the width of DST, which nobody gives.
+// A device function and the runtime function of the same name that does its work. After the name
+// comes the template of the device function, if it has one. Most take, on the chip, a parameter for
+// the width of DST, which nobody gives; some one for an approximation, which is not modelled.
 #define TTL_WIDE template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-#define TTL_OF_SLOT(name)                                            \
-  ALWI void name(uint32_t idst, int line = __builtin_LINE()) {       \
-    detail::name(idst, VectorMode::RC, line);                        \
+#define TTL_APPROXIMATE(preset) \
+  template <bool fast_and_approx = preset, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+#define TTL_BY_FORMAT template <DataFormat data_format>
+#define TTL_OF_SLOT(name, ...)                                             \
+  namespace detail { OfSlot name; }                                        \
+  __VA_ARGS__ ALWI void name(uint32_t idst, int line = __builtin_LINE()) { \
+    detail::name(idst, VectorMode::RC, line);                              \
   }
-#define TTL_OF_SLOT1(name)                                                           \
-  ALWI void name(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {      \
-    detail::name(idst, param0, VectorMode::RC, line);                                \
+#define TTL_OF_SLOT1(name, ...)                                                             \
+  namespace detail { OfSlot1 name; }                                                        \
+  __VA_ARGS__ ALWI void name(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) { \
+    detail::name(idst, param0, VectorMode::RC, line);                                       \
   }
-#define TTL_OF_SLOT2(name)                                                           \
-  ALWI void name(                                                                    \
+#define TTL_OF_SLOT2(name, ...)                                                       \
+  namespace detail { OfSlot2 name; }                                                  \
+  __VA_ARGS__ ALWI void name(                                                         \
       uint32_t idst, uint32_t param0, uint32_t param1, int line = __builtin_LINE()) { \
-    detail::name(idst, param0, param1, VectorMode::RC, line);                        \
+    detail::name(idst, param0, param1, VectorMode::RC, line);                         \
   }
-#define TTL_OF_SLOTS(name)                                                                \
-  ALWI void name(                                                                         \
-      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {       \
-    detail::name(idst0, idst1, odst, VectorMode::RC, line);                               \
+#define TTL_OF_SLOTS(name, ...)                                                     \
+  namespace detail { OfSlots name; }                                                \
+  __VA_ARGS__ ALWI void name(                                                       \
+      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) { \
+    detail::name(idst0, idst1, odst, VectorMode::RC, line);                         \
+  }
+#define TTL_OF_INTEGERS(name)                                                         \
+  namespace detail { IntegerSlots name; }                                             \
+  TTL_BY_FORMAT ALWI void name(                                                       \
+      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {   \
+    static_assert(                                                                    \
+        is_integer_format(data_format),                                               \
+        "Unsupported data format. Supported data formats are: Int32, UInt32, UInt16"); \
+    detail::name(idst0, idst1, odst, data_format, line);                              \
   }
 #define TTL_PLAIN_INIT(name) \
   ALWI void name() { detail::begin_vector(detail::VectorInit::none); }

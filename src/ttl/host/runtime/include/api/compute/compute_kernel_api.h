@@ -1,4 +1,3 @@
-// api/compute/compute_kernel_api.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -6,11 +5,7 @@
 namespace ckernel {
 
 namespace detail {
-OfSlot sigmoid_tile, silu_tile, tanh_tile, square_tile, log_tile, signbit_tile, abs_tile;
-OfSlot sign_tile, exp2_tile, expm1_tile, abs_tile_int32, signbit_tile_int32;
-OfSlot1 log_with_base_tile, power_tile, power_iterative_tile, heaviside_tile;
-OfSlot1 unary_max_tile, unary_min_tile, unary_max_int32_tile, unary_min_int32_tile;
-OfSlot1 unary_max_uint32_tile, unary_min_uint32_tile;
+OfSlot sigmoid_tile;
 void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line);
 }  // namespace detail
 
@@ -27,31 +22,24 @@ ALWI void sigmoid_tile(uint32_t idst, int line = __builtin_LINE()) {
 }
 
 TTL_VECTOR_INIT(silu_tile_init)
-TTL_WIDE TTL_OF_SLOT(silu_tile)
+TTL_OF_SLOT(silu_tile, TTL_WIDE)
 
-template <bool fast_and_approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_VECTOR_INIT(tanh_tile_init)
-
-template <bool fast_and_approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_OF_SLOT(tanh_tile)
+TTL_APPROXIMATE(false) TTL_VECTOR_INIT(tanh_tile_init)
+TTL_OF_SLOT(tanh_tile, TTL_APPROXIMATE(false))
 
 TTL_VECTOR_INIT(square_tile_init)
-TTL_WIDE TTL_OF_SLOT(square_tile)
+TTL_OF_SLOT(square_tile, TTL_WIDE)
 
-template <bool fast_and_approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_VECTOR_INIT(log_tile_init)
+TTL_APPROXIMATE(false) TTL_VECTOR_INIT(log_tile_init)
+TTL_OF_SLOT(log_tile, TTL_APPROXIMATE(false))
 
-template <bool fast_and_approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_OF_SLOT(log_tile)
-
-template <bool fast_and_approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_SHARED_INIT(log_with_base_tile_init, log_tile_init)
-
-template <
-    bool fast_and_approx = false,
-    bool base_is_two = false,
-    bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_OF_SLOT1(log_with_base_tile)
+TTL_APPROXIMATE(false) TTL_SHARED_INIT(log_with_base_tile_init, log_tile_init)
+TTL_OF_SLOT1(
+    log_with_base_tile,
+    template <
+        bool fast_and_approx = false,
+        bool base_is_two = false,
+        bool is_fp32_dest_acc_en = DST_ACCUM_MODE>)
 
 TTL_VECTOR_INIT(signbit_tile_init)
 TTL_OF_SLOT(signbit_tile)
@@ -63,19 +51,16 @@ TTL_OF_SLOT(abs_tile_int32)
 TTL_PLAIN_INIT(sign_tile_init)
 TTL_OF_SLOT(sign_tile)
 TTL_VECTOR_INIT(power_tile_init)
-TTL_WIDE TTL_OF_SLOT1(power_tile)
+TTL_OF_SLOT1(power_tile, TTL_WIDE)
 TTL_PLAIN_INIT(power_iterative_tile_init)
 TTL_OF_SLOT1(power_iterative_tile)
 TTL_WIDE TTL_VECTOR_INIT(exp2_tile_init)
-TTL_WIDE TTL_OF_SLOT(exp2_tile)
+TTL_OF_SLOT(exp2_tile, TTL_WIDE)
 TTL_PLAIN_INIT(heaviside_tile_init)
 TTL_OF_SLOT1(heaviside_tile)
 
-template <bool approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_VECTOR_INIT(expm1_tile_init)
-
-template <bool approx = false, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-TTL_OF_SLOT(expm1_tile)
+TTL_APPROXIMATE(false) TTL_VECTOR_INIT(expm1_tile_init)
+TTL_OF_SLOT(expm1_tile, TTL_APPROXIMATE(false))
 
 TTL_VECTOR_INIT(unary_max_tile_init)
 TTL_OF_SLOT1(unary_max_tile)

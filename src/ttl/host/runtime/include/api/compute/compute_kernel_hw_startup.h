@@ -1,4 +1,3 @@
-// api/compute/compute_kernel_hw_startup.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -10,7 +9,7 @@ namespace detail {
 void start_up(uint32_t source_a, uint32_t source_b, uint32_t output, int line);
 // For the names of 0.69, which kernels call before every section.
 void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int line);
-}
+}  // namespace detail
 
 template <SrcOrder src_order = SrcOrder::Regular>
 ALWI void compute_kernel_hw_startup(

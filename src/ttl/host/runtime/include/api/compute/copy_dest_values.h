@@ -1,4 +1,3 @@
-// api/compute/copy_dest_values.h
 #pragma once
 
 #include "api/compute/common_globals.h"

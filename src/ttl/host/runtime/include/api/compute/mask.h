@@ -1,4 +1,3 @@
-// api/compute/mask.h
 #pragma once
 
 #include "api/compute/common_globals.h"

@@ -1,4 +1,3 @@
-// api/compute/matmul.h
 #pragma once
 
 #include <cstdint>

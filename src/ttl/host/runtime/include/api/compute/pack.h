@@ -1,4 +1,3 @@
-// api/compute/pack.h
 #pragma once
 
 #include <cstdint>

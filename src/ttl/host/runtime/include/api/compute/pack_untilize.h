@@ -1,4 +1,3 @@
-// api/compute/pack_untilize.h
 #pragma once
 
 #include "api/compute/common.h"

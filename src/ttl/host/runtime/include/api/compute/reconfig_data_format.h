@@ -1,4 +1,3 @@
-// api/compute/reconfig_data_format.h
 #pragma once
 
 #include "api/compute/common_globals.h"

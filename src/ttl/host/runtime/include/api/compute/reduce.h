@@ -1,4 +1,3 @@
-// api/compute/reduce.h
 #pragma once
 
 #include "api/compute/common.h"

@@ -1,4 +1,3 @@
-// api/compute/reg_api.h
 #pragma once
 
 #include "api/compute/common_globals.h"

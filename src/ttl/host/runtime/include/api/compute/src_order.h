@@ -1,4 +1,3 @@
-// api/compute/src_order.h
 #pragma once
 
 #include <cstdint>

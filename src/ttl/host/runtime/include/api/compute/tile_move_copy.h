@@ -1,4 +1,3 @@
-// api/compute/tile_move_copy.h
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// api/compute/tilize.h
 #pragma once
 
 #include "api/compute/common.h"

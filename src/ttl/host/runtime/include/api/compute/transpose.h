@@ -1,4 +1,3 @@
-// api/compute/transpose.h
 #pragma once
 
 #include "api/compute/common.h"

@@ -1,4 +1,3 @@
-// api/compute/transpose_dest.h
 #pragma once
 
 #include "api/compute/common.h"

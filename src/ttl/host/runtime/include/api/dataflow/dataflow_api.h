@@ -20,7 +20,7 @@ namespace ttl_dataflow {
 constexpr uint32_t NOC_MAX_BURST_SIZE = ttl_unit::burst_bytes;
 constexpr uint32_t NOC_UNICAST_WRITE_VC = 1;
 constexpr uint32_t NOC_MULTICAST_WRITE_VC = 4;
-constexpr uint32_t L1_ALIGNMENT = 16;
+constexpr uint32_t L1_ALIGNMENT = ttl_unit::l1_alignment;
 constexpr uint32_t DRAM_ALIGNMENT = ttl_unit::dram_alignment;
 
 namespace detail {

@@ -43,7 +43,7 @@ struct Slice {
   uint32_t cb, tile;
   SliceRange range;
   End end;
-  bool is_tilized;  // else its elements lie one behind the other
+  bool is_tilized;  // else its elements lie one after the other
 };
 
 void begin(const char* format, int line);

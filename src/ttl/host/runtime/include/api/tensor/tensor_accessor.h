@@ -1,5 +1,5 @@
 // api/tensor/tensor_accessor.h. Whether a tensor is sharded changes where its pages lie on the chip;
-// here they are one behind the other all the same.
+// here they are one after the other all the same.
 #pragma once
 
 #include "api/tensor/tensor_accessor_args.h"

@@ -1,5 +1,5 @@
 // api/tensor/tensor_accessor_args.h: compile-time words. Two for an interleaved tensor, the kind
-// (0 in L1, 2 in DRAM) and the aligned page bytes. For a sharded one the kind is odd, and behind the
+// (0 in L1, 2 in DRAM) and the aligned page bytes. For a sharded one the kind is odd, and after the
 // page bytes come the rank, the number of banks, the shapes of the tensor and of a shard in pages,
 // and the coordinates of the banks, two in a word.
 #pragma once

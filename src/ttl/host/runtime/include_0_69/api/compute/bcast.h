@@ -18,40 +18,14 @@ ALWI void unary_bcast_init(uint32_t icb, uint32_t ocb) {
   detail::begin_unary_broadcast(bcast_type, icb);
 }
 
-ALWI void add_bcast_rows_init_short(uint32_t icb0, uint32_t icb1) {
-  add_bcast_rows_init(icb0, icb1);
-}
-
-ALWI void add_bcast_cols_init_short(uint32_t icb0, uint32_t icb1) {
-  add_bcast_cols_init(icb0, icb1);
-}
-
-ALWI void add_bcast_scalar_init_short(uint32_t icb0, uint32_t icb1) {
-  add_bcast_scalar_init(icb0, icb1);
-}
-
-ALWI void sub_bcast_rows_init_short(uint32_t icb0, uint32_t icb1) {
-  sub_bcast_rows_init(icb0, icb1);
-}
-
-ALWI void sub_bcast_cols_init_short(uint32_t icb0, uint32_t icb1) {
-  sub_bcast_cols_init(icb0, icb1);
-}
-
-ALWI void sub_tiles_bcast_scalar_init_short(uint32_t icb0, uint32_t icb1) {
-  sub_bcast_scalar_init(icb0, icb1);
-}
-
-ALWI void mul_bcast_rows_init_short(uint32_t icb0, uint32_t icb1) {
-  mul_bcast_rows_init(icb0, icb1);
-}
-
-ALWI void mul_bcast_cols_init_short(uint32_t icb0, uint32_t icb1) {
-  mul_bcast_cols_init(icb0, icb1);
-}
-
-ALWI void mul_tiles_bcast_scalar_init_short(uint32_t icb0, uint32_t icb1) {
-  mul_bcast_scalar_init(icb0, icb1);
-}
+TTL_BROADCAST_INIT(add_bcast_rows_init_short, ELWADD, ROW)
+TTL_BROADCAST_INIT(add_bcast_cols_init_short, ELWADD, COL)
+TTL_BROADCAST_INIT(add_bcast_scalar_init_short, ELWADD, SCALAR)
+TTL_BROADCAST_INIT(sub_bcast_rows_init_short, ELWSUB, ROW)
+TTL_BROADCAST_INIT(sub_bcast_cols_init_short, ELWSUB, COL)
+TTL_BROADCAST_INIT(sub_tiles_bcast_scalar_init_short, ELWSUB, SCALAR)
+TTL_BROADCAST_INIT(mul_bcast_rows_init_short, ELWMUL, ROW)
+TTL_BROADCAST_INIT(mul_bcast_cols_init_short, ELWMUL, COL)
+TTL_BROADCAST_INIT(mul_tiles_bcast_scalar_init_short, ELWMUL, SCALAR)
 
 }  // namespace ckernel

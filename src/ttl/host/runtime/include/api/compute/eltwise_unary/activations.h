@@ -1,15 +1,8 @@
-// api/compute/eltwise_unary/activations.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot hardsigmoid_tile, softsign_tile;
-OfSlot1 softshrink_tile, hardshrink_tile;
-OfSlot2 celu_tile;
-}  // namespace detail
 
 TTL_VECTOR_INIT(hardsigmoid_tile_init)
 TTL_VECTOR_INIT(softsign_tile_init)
@@ -19,7 +12,7 @@ TTL_PLAIN_INIT(hardshrink_tile_init)
 
 TTL_OF_SLOT(hardsigmoid_tile)
 TTL_OF_SLOT(softsign_tile)
-TTL_WIDE TTL_OF_SLOT2(celu_tile)
+TTL_OF_SLOT2(celu_tile, TTL_WIDE)
 TTL_OF_SLOT1(softshrink_tile)
 TTL_OF_SLOT1(hardshrink_tile)
 

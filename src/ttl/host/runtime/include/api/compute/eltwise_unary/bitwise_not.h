@@ -1,13 +1,8 @@
-// api/compute/eltwise_unary/bitwise_not.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot bitwise_not_tile;
-}
 
 TTL_PLAIN_INIT(bitwise_not_tile_init)
 TTL_OF_SLOT(bitwise_not_tile)

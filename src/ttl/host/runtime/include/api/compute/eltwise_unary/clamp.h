@@ -1,13 +1,8 @@
-// api/compute/eltwise_unary/clamp.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot2 clamp_tile, clamp_tile_int32;
-}
 
 TTL_PLAIN_INIT(clamp_tile_init)
 TTL_OF_SLOT2(clamp_tile)

@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/eltwise_unary.h
 #pragma once
 
 #include "api/compute/common.h"

@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/exp.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -12,7 +11,7 @@ enum class InputClamping : uint8_t {
 
 namespace detail {
 void exp_tile(uint32_t slot, bool scaled, uint16_t scale, VectorMode faces, int line);
-}  // namespace detail
+}
 
 // Approximation is not modelled: every mode computes exp.
 template <

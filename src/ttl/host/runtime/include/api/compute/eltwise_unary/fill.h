@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/fill.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -6,9 +5,8 @@
 namespace ckernel {
 
 namespace detail {
-OfSlot1 fill_tile_bitcast;
 void fill_tile_int(uint32_t slot, DataFormat format, uint32_t value, int line);
-}  // namespace detail
+}
 
 TTL_PLAIN_INIT(fill_tile_init)
 TTL_OF_SLOT1(fill_tile_bitcast)
@@ -22,8 +20,7 @@ ALWI void fill_tile(uint32_t idst, float param0, int line = __builtin_LINE()) {
 template <DataFormat DATA_FORMAT>
 ALWI void fill_tile_int(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {
   static_assert(
-      DATA_FORMAT == DataFormat::Int32 || is_uint32_format(DATA_FORMAT) ||
-          DATA_FORMAT == DataFormat::UInt16,
+      is_integer_format(DATA_FORMAT),
       "Unsupported data format for fill_tile_int. Supported: Int32, UInt32, UInt16");
   detail::fill_tile_int(idst, DATA_FORMAT, param0, line);
 }

@@ -1,13 +1,8 @@
-// api/compute/eltwise_unary/fmod.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot fmod_tile;
-}
 
 // The divisor and its reciprocal, as the bits of floats.
 ALWI void fmod_tile_init(uint32_t param0, uint32_t param1) {

@@ -1,13 +1,8 @@
-// api/compute/eltwise_unary/isinf_isnan.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot isinf_tile, isposinf_tile, isneginf_tile, isnan_tile, isfinite_tile;
-}
 
 TTL_PLAIN_INIT(isinf_tile_init)
 TTL_OF_SLOT(isinf_tile)

@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/logical_not.h
 #pragma once
 
 #include "api/compute/common_globals.h"

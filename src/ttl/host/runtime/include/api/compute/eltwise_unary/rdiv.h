@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/rdiv.h
 #pragma once
 
 #include "api/compute/common_globals.h"

@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/recip.h
 #pragma once
 
 #include "api/compute/common_globals.h"

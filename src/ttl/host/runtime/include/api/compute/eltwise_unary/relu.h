@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/relu.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -6,9 +5,8 @@
 namespace ckernel {
 
 namespace detail {
-OfSlot relu_tile, relu_tile_int32;
-OfSlot1 relu_min_tile, relu_max_tile, leaky_relu_tile;
-}  // namespace detail
+OfSlot1 leaky_relu_tile;
+}
 
 TTL_PLAIN_INIT(relu_tile_init)
 TTL_PLAIN_INIT(relu_min_tile_init)

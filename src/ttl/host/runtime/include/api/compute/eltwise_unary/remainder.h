@@ -1,14 +1,8 @@
-// api/compute/eltwise_unary/remainder.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot remainder_tile;
-OfSlot1 remainder_tile_uint32;
-}  // namespace detail
 
 // The divisor and its reciprocal, as the bits of floats.
 ALWI void remainder_tile_init(uint32_t param0, uint32_t param1) {

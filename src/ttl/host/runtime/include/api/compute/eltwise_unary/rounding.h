@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/rounding.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -6,9 +5,8 @@
 namespace ckernel {
 
 namespace detail {
-OfSlot floor_tile, ceil_tile, trunc_tile, frac_tile;
 OfSlot1 round_tile;
-}  // namespace detail
+}
 
 TTL_PLAIN_INIT(rounding_op_tile_init)
 TTL_OF_SLOT(floor_tile)

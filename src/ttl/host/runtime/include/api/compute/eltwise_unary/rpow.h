@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/rpow.h
 #pragma once
 
 #include "api/compute/common_globals.h"

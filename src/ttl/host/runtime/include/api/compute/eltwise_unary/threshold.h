@@ -1,13 +1,8 @@
-// api/compute/eltwise_unary/threshold.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot2 threshold_tile;
-}
 
 TTL_PLAIN_INIT(threshold_tile_init)
 TTL_OF_SLOT2(threshold_tile)

@@ -1,14 +1,8 @@
-// api/compute/eltwise_unary/trigonometry.h
 #pragma once
 
 #include "api/compute/common_globals.h"
 
 namespace ckernel {
-
-namespace detail {
-OfSlot sin_tile, cos_tile, tan_tile, asin_tile, acos_tile, atan_tile;
-OfSlot sinh_tile, cosh_tile, asinh_tile, acosh_tile, atanh_tile;
-}  // namespace detail
 
 TTL_VECTOR_INIT(sin_tile_init)
 TTL_VECTOR_INIT(cos_tile_init)
@@ -22,16 +16,16 @@ TTL_WIDE TTL_VECTOR_INIT(asinh_tile_init)
 TTL_WIDE TTL_SHARED_INIT(acosh_tile_init, asinh_tile_init)
 TTL_WIDE TTL_VECTOR_INIT(atanh_tile_init)
 
-TTL_WIDE TTL_OF_SLOT(sin_tile)
-TTL_WIDE TTL_OF_SLOT(cos_tile)
-TTL_WIDE TTL_OF_SLOT(tan_tile)
-TTL_WIDE TTL_OF_SLOT(asin_tile)
-TTL_WIDE TTL_OF_SLOT(acos_tile)
-TTL_WIDE TTL_OF_SLOT(atan_tile)
-TTL_WIDE TTL_OF_SLOT(sinh_tile)
-TTL_WIDE TTL_OF_SLOT(cosh_tile)
-TTL_WIDE TTL_OF_SLOT(asinh_tile)
-TTL_WIDE TTL_OF_SLOT(acosh_tile)
-TTL_WIDE TTL_OF_SLOT(atanh_tile)
+TTL_OF_SLOT(sin_tile, TTL_WIDE)
+TTL_OF_SLOT(cos_tile, TTL_WIDE)
+TTL_OF_SLOT(tan_tile, TTL_WIDE)
+TTL_OF_SLOT(asin_tile, TTL_WIDE)
+TTL_OF_SLOT(acos_tile, TTL_WIDE)
+TTL_OF_SLOT(atan_tile, TTL_WIDE)
+TTL_OF_SLOT(sinh_tile, TTL_WIDE)
+TTL_OF_SLOT(cosh_tile, TTL_WIDE)
+TTL_OF_SLOT(asinh_tile, TTL_WIDE)
+TTL_OF_SLOT(acosh_tile, TTL_WIDE)
+TTL_OF_SLOT(atanh_tile, TTL_WIDE)
 
 }  // namespace ckernel

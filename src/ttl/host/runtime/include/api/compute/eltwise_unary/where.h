@@ -1,4 +1,3 @@
-// api/compute/eltwise_unary/where.h
 #pragma once
 
 #include "api/compute/common_globals.h"
@@ -8,7 +7,7 @@ namespace ckernel {
 namespace detail {
 void where_tile(
     uint32_t condition, uint32_t yes, uint32_t no, uint32_t out, DataFormat format, int line);
-}
+}  // namespace detail
 
 TTL_VECTOR_INIT(where_tile_init)
 

@@ -1,4 +1,4 @@
-"""The part of the ttl dialect that is about several nodes: pipe nets and semaphores.
+"""Pipe nets of the ttl dialect.
 
 A net is declared once in the module with the nodes of its pipes. `ttl.if_src` and `ttl.if_dst` run
 their body once for each pipe that starts or ends at the node, in the order of the declaration; the
@@ -22,13 +22,11 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IndexType,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
-    UnitAttr,
     i1,
     i64,
 )
@@ -51,8 +49,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import Span
 
-from .building import QuickOperation
-from .locations import span_of
+from ..building import QuickOperation
+from ..locations import span_of
+
+__all__ = [
+    "DeclarePipeNetOp", "ForEachPipeOp", "IfDstOp", "IfSrcOp", "IsActiveOp", "IsDstOp", "IsSrcOp",
+    "LocalPipeOp", "NetUserOp", "PipeCountOp", "PipeNodes", "PipeType", "PipeValueOp", "RoleOp",
+    "YieldOp", "find_net", "nets_of",
+]  # fmt: skip
+
 
 Node = tuple[int, int]
 
@@ -61,7 +66,7 @@ Node = tuple[int, int]
 class PipeNodes:
     """Where a pipe starts, and the corners of the rectangle of nodes where it ends.
 
-    A range over ends of rows has less than a rectangle: the nodes `before` it and `behind` it in
+    A range over ends of rows has less than a rectangle: the nodes `before` it and `after` it in
     the order of rows are none of its receivers.
     """
 
@@ -69,7 +74,7 @@ class PipeNodes:
     first: Node
     last: Node
     before: int = 0
-    behind: int = 0
+    after: int = 0
 
     @classmethod
     def to(cls, source: Node, receivers: list[Node]) -> PipeNodes:
@@ -78,19 +83,19 @@ class PipeNodes:
         first, last = (min(columns), min(rows)), (max(columns), max(rows))
         around = cls(source, first, last)
         before = around.receivers.index(receivers[0])
-        behind = len(around.receivers) - before - len(receivers)
-        return cls(source, first, last, before, behind)
+        after = len(around.receivers) - before - len(receivers)
+        return cls(source, first, last, before, after)
 
     @property
     def receivers(self) -> list[Node]:
         """x fastest."""
         (x0, y0), (x1, y1) = self.first, self.last
         around = [(x, y) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)]
-        return around[self.before : len(around) - self.behind]
+        return around[self.before : len(around) - self.after]
 
     @property
     def is_rectangle(self) -> bool:
-        return not (self.before or self.behind)
+        return not (self.before or self.after)
 
     @property
     def is_loopback(self) -> bool:
@@ -115,9 +120,6 @@ class PipeType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def of(cls, net: str, role: str) -> PipeType:
         return cls(SymbolRefAttr(net), StringAttr(role))
-
-
-# Nets ---------------------------------------------------------------------------------------------
 
 
 @irdl_op_definition
@@ -165,7 +167,7 @@ class DeclarePipeNetOp(QuickOperation):
     def of(cls, name: str, pipes: list[PipeNodes]) -> DeclarePipeNetOp:
         rows = [[*pipe.source, *pipe.first, *pipe.last] for pipe in pipes]
         for row, pipe in zip(rows, pipes, strict=True):
-            row += [] if pipe.is_rectangle else [pipe.before, pipe.behind]
+            row += [] if pipe.is_rectangle else [pipe.before, pipe.after]
         arrays = ArrayAttr([DenseArrayBase.from_list(i64, row) for row in rows])
         return cls.create(properties={"sym_name": StringAttr(name), "pipes": arrays})
 
@@ -193,14 +195,14 @@ class DeclarePipeNetOp(QuickOperation):
 
 def _launch_grid(op: Operation) -> Node:
     """That of the module; without one every node is in it."""
-    grid = _module_of(op).attributes.get("ttl.launch_grid") if op.parent_op() else None
+    grid = module_of(op).attributes.get("ttl.launch_grid") if op.parent_op() else None
     if not isinstance(grid, ArrayAttr):
         return (1 << 30, 1 << 30)
     columns, rows = (size.value.data for size in grid)
     return columns, rows
 
 
-def _module_of(op: Operation) -> ModuleOp:
+def module_of(op: Operation) -> ModuleOp:
     parent: Operation | None = op
     while parent is not None and not isinstance(parent, ModuleOp):
         parent = parent.parent_op()
@@ -215,7 +217,7 @@ class NetUserOp(QuickOperation, ABC):
 
     @property
     def declaration(self) -> DeclarePipeNetOp:
-        found = find_net(_module_of(self), self.net)
+        found = find_net(module_of(self), self.net)
         if found is None:
             raise VerifyException(f"{self.name}: there is no net {self.net}")
         return found
@@ -313,12 +315,12 @@ class PipeValueOp(QuickOperation):
 
     def verify_(self) -> None:
         assert isinstance(self.pipe.type, PipeType)
-        net = find_net(_module_of(self), self.pipe.type.net)
+        net = find_net(module_of(self), self.pipe.type.net)
         if net is not None and len(net.pipes) != len(self.values):
             raise VerifyException(f"{self.name} has one number for each pipe of {net.sym_name}")
 
 
-# Behind ttl-lower-pipe-roles a kernel goes over the pipes in which its node has a role: a pipe is
+# After ttl-lower-pipe-roles a kernel goes over the pipes in which its node has a role: a pipe is
 # known by its place among them.
 
 
@@ -340,107 +342,5 @@ class LocalPipeOp(NetUserOp):
     result = result_def(PipeType)
 
 
-# Semaphores ---------------------------------------------------------------------------------------
-
-
-@irdl_op_definition
-class DeclareSemaphoreOp(QuickOperation):
-    """A value on each node. Its index is set by ttl-assign-pipe-resources."""
-
-    name = "ttl.semaphore"
-    sym_name = prop_def(SymbolNameConstraint())
-    initial = prop_def(IntegerAttr)
-    index = opt_prop_def(IntegerAttr)
-    traits = traits_def(SymbolOpInterface())
-
-
-class SemaphoreOp(QuickOperation, ABC):
-    """An operation on a semaphore; which nodes' value it is, is in `place`.
-
-    `place` is empty for the node's own, x and y of another node, or the four corners x, y, x, y of
-    a rectangle of nodes, the last one in it. The value has 32 bits without sign.
-    """
-
-    semaphore = prop_def(SymbolRefAttr)
-    value = operand_def(IndexType)
-    place = var_operand_def(IndexType)
-    PLACES: ClassVar[int]
-
-    @property
-    def declaration(self) -> DeclareSemaphoreOp:
-        semaphores = (op for op in _module_of(self).ops if isinstance(op, DeclareSemaphoreOp))
-        for op in semaphores:
-            if op.sym_name == self.semaphore.root_reference:
-                return op
-        raise VerifyException(f"{self.name}: there is no semaphore {self.semaphore}")
-
-    def verify_(self) -> None:
-        assert self.declaration
-        if len(self.place) != self.PLACES:
-            raise VerifyException(f"{self.name} has {self.PLACES} coordinates")
-
-
-@irdl_op_definition
-class SemaphoreWaitOp(SemaphoreOp):
-    """Until the node's own value is `value`, or with `at_least` not less than it."""
-
-    name = "ttl.semaphore_wait"
-    at_least = opt_prop_def(UnitAttr)
-    PLACES: ClassVar[int] = 0
-
-
-@irdl_op_definition
-class SemaphoreSetOp(SemaphoreOp):
-    name = "ttl.semaphore_set"
-    PLACES: ClassVar[int] = 0
-
-
-@irdl_op_definition
-class SemaphoreSetRemoteOp(SemaphoreOp):
-    name = "ttl.semaphore_set_remote"
-    PLACES: ClassVar[int] = 2
-
-
-@irdl_op_definition
-class SemaphoreIncRemoteOp(SemaphoreOp):
-    name = "ttl.semaphore_inc_remote"
-    PLACES: ClassVar[int] = 2
-
-
-@irdl_op_definition
-class SemaphoreSetMulticastOp(SemaphoreOp):
-    """On all nodes of a rectangle, the own one too if it is in it."""
-
-    name = "ttl.semaphore_set_multicast"
-    PLACES: ClassVar[int] = 4
-
-
-# The modules' declarations ------------------------------------------------------------------------
-
-
 def nets_of(module: ModuleOp) -> Iterator[DeclarePipeNetOp]:
     return (op for op in module.ops if isinstance(op, DeclarePipeNetOp))
-
-
-def semaphores_of(module: ModuleOp) -> Iterator[DeclareSemaphoreOp]:
-    return (op for op in module.ops if isinstance(op, DeclareSemaphoreOp))
-
-
-OPERATIONS: list[type[Operation]] = [
-    DeclarePipeNetOp,
-    IfSrcOp,
-    IfDstOp,
-    YieldOp,
-    IsSrcOp,
-    IsDstOp,
-    IsActiveOp,
-    PipeValueOp,
-    PipeCountOp,
-    LocalPipeOp,
-    DeclareSemaphoreOp,
-    SemaphoreWaitOp,
-    SemaphoreSetOp,
-    SemaphoreSetRemoteOp,
-    SemaphoreIncRemoteOp,
-    SemaphoreSetMulticastOp,
-]

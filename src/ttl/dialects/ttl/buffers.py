@@ -1,0 +1,215 @@
+"""Dataflow buffers of the ttl dialect, and their blocks."""
+
+from __future__ import annotations
+
+from abc import ABC
+from functools import lru_cache
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntegerAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    param_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.semantics.dtypes import DType
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
+from ttl.semantics.ops import store_type
+from ttl.semantics.types import Shape, row_page_bytes, tile_count
+
+from ..building import QuickOperation
+from ..definitions import rules_of_the_language
+from ..ttcore import TileType, block_type, tensor_of
+
+__all__ = [
+    "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp",
+    "HandOverOp", "PopOp", "PushOp", "ReleaseOp", "ReserveOp", "ScopeEndOp", "StoreOp", "WaitOp",
+    "buffer_of", "is_block_value", "is_resumed", "page_bytes_of",
+]  # fmt: skip
+
+
+@irdl_attr_definition
+class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
+    name = "ttl.dfb"
+    shape: ArrayAttr[IntegerAttr] = param_def()
+    tile: TileType = param_def()
+    block_count: IntegerAttr = param_def()
+
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def of(
+        cls, shape: Shape, dtype: DType, block_count: int, layout: Layout = TILE_LAYOUT
+    ) -> DataflowBufferType:
+        sizes = ArrayAttr([IntegerAttr(size, i64) for size in shape])
+        return cls(sizes, TileType.of(dtype, layout), IntegerAttr(block_count, i64))
+
+    @property
+    def sizes(self) -> Shape:
+        return tuple(size.value.data for size in self.shape)
+
+    @property
+    def block(self) -> TensorType[TileType]:
+        """The type of one of its blocks."""
+        return tensor_of(self.sizes, self.tile.dtype, self.tile.layout)
+
+    @property
+    def block_tiles(self) -> int:
+        """The pages of a block: tiles, or rows in row-major layout."""
+        is_row_major = self.tile.layout is ROW_MAJOR_LAYOUT
+        return tile_count(self.sizes[:-1] if is_row_major else self.sizes)
+
+    def page_bytes(self, has_room: bool) -> int:
+        if self.tile.layout is ROW_MAJOR_LAYOUT:
+            return row_page_bytes(self.sizes[-1], self.tile.dtype, has_room)
+        return self.tile.dtype.tile_bytes
+
+
+@irdl_op_definition
+class DeclareBufferOp(QuickOperation):
+    """A dataflow buffer of the operation. Its index is set by ttl-finalize-dfb-indices."""
+
+    name = "ttl.dataflow_buffer"
+    sym_name = prop_def(SymbolNameConstraint())
+    type = prop_def(DataflowBufferType)
+    index = opt_prop_def(IntegerAttr)
+    unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
+    compiler_allocated = opt_prop_def(UnitAttr)  # holds values of expressions, not of the user
+    row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set likewise
+    traits = traits_def(SymbolOpInterface())
+
+
+@irdl_op_definition
+class BindBufferOp(QuickOperation):
+    """A kernel's handle of a dataflow buffer."""
+
+    name = "ttl.bind_dfb"
+    buffer = prop_def(SymbolRefAttr)
+    index = opt_prop_def(IntegerAttr)
+    row_room = opt_prop_def(UnitAttr)
+    result = result_def(DataflowBufferType)
+
+
+class AcquireOp(QuickOperation, ABC):
+    buffer = operand_def(DataflowBufferType)
+    block = result_def(TensorType)
+
+    def verify_(self) -> None:
+        if self.block.type != self.buffer.type.block:  # type: ignore[attr-defined]
+            raise VerifyException(f"{self.name} gives a block of its buffer's type")
+
+
+class ReleaseOp(QuickOperation, ABC):
+    buffer = operand_def(DataflowBufferType)
+
+
+@irdl_op_definition
+class ReserveOp(AcquireOp):
+    name = "ttl.dfb_reserve"
+
+
+@irdl_op_definition
+class WaitOp(AcquireOp):
+    name = "ttl.dfb_wait"
+
+
+@irdl_op_definition
+class CanAcquireOp(QuickOperation):
+    """Would a reserve, or a wait, of the buffer return at once?"""
+
+    name = "ttl.dfb_can_acquire"
+    buffer = operand_def(DataflowBufferType)
+    is_wait = opt_prop_def(UnitAttr)
+    result = result_def(i1)
+
+    @classmethod
+    def of(cls, buffer: SSAValue, is_wait: bool) -> CanAcquireOp:
+        properties = {"is_wait": UnitAttr()} if is_wait else {}
+        return cls.create(operands=[buffer], properties=properties, result_types=[i1])
+
+
+@irdl_op_definition
+class PushOp(ReleaseOp):
+    name = "ttl.dfb_push"
+
+
+@irdl_op_definition
+class PopOp(ReleaseOp):
+    name = "ttl.dfb_pop"
+
+
+@irdl_op_definition
+class HandOverOp(ReleaseOp):
+    """The oldest block that the buffer's end holds gets another name: it is acquired again.
+
+    Nothing happens on the chip: acquiring does not move the buffer's pointers, releasing does. The
+    acquire that follows is marked `resumed`.
+    """
+
+    name = "ttl.dfb_hand_over"
+    is_wait = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def of(cls, acquire: AcquireOp) -> HandOverOp:
+        properties = {"is_wait": UnitAttr()} if isinstance(acquire, WaitOp) else {}
+        return cls.create(operands=[acquire.buffer], properties=properties)
+
+
+@irdl_op_definition
+class ScopeEndOp(QuickOperation):
+    """The end of a `with`: the blocks it acquired, in order. ttl-insert-cb-sync releases them."""
+
+    name = "ttl.scope_end"
+    blocks = var_operand_def(TensorType)
+
+
+@irdl_op_definition
+class StoreOp(QuickOperation):
+    """`block.store(value)`, or with `accumulate` `block += value`."""
+
+    name = "ttl.store"
+    value = operand_def(TensorType)
+    view = operand_def(TensorType)
+    accumulate = opt_prop_def(UnitAttr)
+
+    def verify_(self) -> None:
+        with rules_of_the_language():
+            store_type(block_type(self.value.type), block_type(self.view.type))
+
+
+def is_resumed(op: Operation) -> bool:
+    """Does an acquire give a block that the kernel holds already another name?"""
+    return "resumed" in op.attributes
+
+
+def buffer_of(block: SSAValue) -> SSAValue:
+    """The dataflow buffer a block was acquired from."""
+    assert isinstance(block.owner, AcquireOp)
+    return block.owner.buffer
+
+
+def page_bytes_of(buffer: SSAValue) -> int:
+    """Of a buffer that a kernel has bound: the bytes of a tile, or from one row to the next."""
+    assert isinstance(buffer.owner, BindBufferOp)
+    return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
+
+
+def is_block_value(type: Attribute) -> bool:
+    return isinstance(type, TensorType) and isinstance(type.element_type, TileType)

@@ -1,0 +1,115 @@
+"""What kernels of the ttl dialect have besides blocks and transfers: the node, arguments, numbers,
+prints and marks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import Float64Type, IndexType, IntegerAttr, StringAttr, UnitAttr, i1
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+
+from ..building import QuickOperation
+
+__all__ = [
+    "AssertOp", "FloatDivisionOp", "FloorDivideOp", "NodeIndexOp", "PrintOp", "RemainderOp",
+    "RuntimeArgOp", "SignpostOp", "is_scalar_math",
+]  # fmt: skip
+
+
+@irdl_op_definition
+class RuntimeArgOp(QuickOperation):
+    """A number that differs between nodes: runtime argument `index` of the kernel."""
+
+    name = "ttl.runtime_arg"
+    index = prop_def(IntegerAttr)
+    arg_name = prop_def(StringAttr)
+    result = result_def()
+
+
+@irdl_op_definition
+class NodeIndexOp(QuickOperation):
+    """Coordinate `dimension` of the node: 0 is x, 1 is y."""
+
+    name = "ttl.node_index"
+    dimension = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+
+
+@irdl_op_definition
+class SignpostOp(QuickOperation):
+    """The start or the end of a region that the profiler measures."""
+
+    name = "ttl.signpost"
+    region_name = prop_def(StringAttr)
+    is_end = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def of(cls, name: str, is_end: bool) -> SignpostOp:
+        end = {"is_end": UnitAttr()} if is_end else {}
+        return cls.create(properties={"region_name": StringAttr(name), **end})
+
+
+@irdl_op_definition
+class PrintOp(QuickOperation):
+    """print(): a format with the scalars, and what `shows` says of one object, after `before`.
+
+    The object stands among the values, after the scalars of `before`: a block, a dataflow buffer,
+    or a tensor, after which comes a buffer for its pages.
+    """
+
+    name = "ttl.print"
+    before = prop_def(StringAttr)
+    after = prop_def(StringAttr)
+    shows = opt_prop_def(StringAttr)
+    position = prop_def(IntegerAttr)
+    num_pages = prop_def(IntegerAttr)
+    heading = opt_prop_def(StringAttr)
+    end = opt_prop_def(StringAttr)  # of the text, if it is not a newline
+    values = var_operand_def()
+
+
+@irdl_op_definition
+class AssertOp(QuickOperation):
+    """Where the condition is false the kernel fails: it `error`, as in "raised IndexError"."""
+
+    name = "ttl.assert"
+    condition = operand_def(i1)
+    error = prop_def(StringAttr)
+
+
+class FloatDivisionOp(QuickOperation, ABC):
+    """Division of floats as in Python: the quotient is rounded down."""
+
+    lhs = operand_def(Float64Type)
+    rhs = operand_def(Float64Type)
+    result = result_def(Float64Type)
+
+    @classmethod
+    def of(cls, one: SSAValue, other: SSAValue) -> FloatDivisionOp:
+        return cls.create(operands=[one, other], result_types=[one.type])
+
+
+@irdl_op_definition
+class FloorDivideOp(FloatDivisionOp):
+    name = "ttl.floor_divide"
+
+
+@irdl_op_definition
+class RemainderOp(FloatDivisionOp):
+    """What the rounded quotient leaves; it has the sign of the divisor."""
+
+    name = "ttl.remainder"
+
+
+def is_scalar_math(op: Operation) -> bool:
+    """Does it only calculate numbers from numbers?"""
+    return op.name.startswith("arith.") or isinstance(op, (NodeIndexOp, FloatDivisionOp))

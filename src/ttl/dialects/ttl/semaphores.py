@@ -1,0 +1,110 @@
+"""Semaphores of the ttl dialect."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ..building import QuickOperation
+from .pipe_nets import module_of
+
+__all__ = [
+    "DeclareSemaphoreOp", "SemaphoreIncRemoteOp", "SemaphoreOp", "SemaphoreSetMulticastOp",
+    "SemaphoreSetOp", "SemaphoreSetRemoteOp", "SemaphoreWaitOp", "semaphores_of",
+]  # fmt: skip
+
+
+@irdl_op_definition
+class DeclareSemaphoreOp(QuickOperation):
+    """A value on each node. Its index is set by ttl-assign-pipe-resources."""
+
+    name = "ttl.semaphore"
+    sym_name = prop_def(SymbolNameConstraint())
+    initial = prop_def(IntegerAttr)
+    index = opt_prop_def(IntegerAttr)
+    traits = traits_def(SymbolOpInterface())
+
+
+class SemaphoreOp(QuickOperation, ABC):
+    """An operation on a semaphore; which nodes' value it is, is in `place`.
+
+    `place` is empty for the node's own, x and y of another node, or the four corners x, y, x, y of
+    a rectangle of nodes, the last one in it. The value has 32 bits without sign.
+    """
+
+    semaphore = prop_def(SymbolRefAttr)
+    value = operand_def(IndexType)
+    place = var_operand_def(IndexType)
+    PLACES: ClassVar[int]
+
+    @property
+    def declaration(self) -> DeclareSemaphoreOp:
+        semaphores = (op for op in module_of(self).ops if isinstance(op, DeclareSemaphoreOp))
+        for op in semaphores:
+            if op.sym_name == self.semaphore.root_reference:
+                return op
+        raise VerifyException(f"{self.name}: there is no semaphore {self.semaphore}")
+
+    def verify_(self) -> None:
+        assert self.declaration
+        if len(self.place) != self.PLACES:
+            raise VerifyException(f"{self.name} has {self.PLACES} coordinates")
+
+
+@irdl_op_definition
+class SemaphoreWaitOp(SemaphoreOp):
+    """Until the node's own value is `value`, or with `at_least` not less than it."""
+
+    name = "ttl.semaphore_wait"
+    at_least = opt_prop_def(UnitAttr)
+    PLACES: ClassVar[int] = 0
+
+
+@irdl_op_definition
+class SemaphoreSetOp(SemaphoreOp):
+    name = "ttl.semaphore_set"
+    PLACES: ClassVar[int] = 0
+
+
+@irdl_op_definition
+class SemaphoreSetRemoteOp(SemaphoreOp):
+    name = "ttl.semaphore_set_remote"
+    PLACES: ClassVar[int] = 2
+
+
+@irdl_op_definition
+class SemaphoreIncRemoteOp(SemaphoreOp):
+    name = "ttl.semaphore_inc_remote"
+    PLACES: ClassVar[int] = 2
+
+
+@irdl_op_definition
+class SemaphoreSetMulticastOp(SemaphoreOp):
+    """On all nodes of a rectangle, the own one too if it is in it."""
+
+    name = "ttl.semaphore_set_multicast"
+    PLACES: ClassVar[int] = 4
+
+
+def semaphores_of(module: ModuleOp) -> Iterator[DeclareSemaphoreOp]:
+    return (op for op in module.ops if isinstance(op, DeclareSemaphoreOp))

@@ -1,0 +1,215 @@
+"""Data movement in the ttl dialect: slices of tensors, copies, and what is waited for."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, StringAttr, SymbolRefAttr, TensorType
+from xdsl.ir import ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    param_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.semantics.types import tile_count
+
+from ..building import QuickOperation
+from ..ttcore import block_type
+from .buffers import AcquireOp, ReserveOp
+from .pipe_nets import ForEachPipeOp, PipeType
+
+__all__ = [
+    "CopyOp", "GroupAddOp", "GroupOp", "GroupType", "GroupWaitOp", "HandOverTransferOp",
+    "MulticastOp", "NoTransferOp", "ResumeTransferOp", "TensorSliceOp", "TransferOfOp",
+    "TransferPartsOp", "TransferType", "WaitTransferOp", "copies_of",
+]  # fmt: skip
+
+
+@irdl_attr_definition
+class TransferType(ParametrizedAttribute, TypeAttribute):
+    """A transfer under way: `read` from a tensor or `write` to one, `send` or `receive`."""
+
+    name = "ttl.transfer_handle"
+    kind: StringAttr = param_def()
+
+
+@irdl_attr_definition
+class GroupType(ParametrizedAttribute, TypeAttribute):
+    """Transfers that are waited for together."""
+
+    name = "ttl.transfer_group"
+
+
+@irdl_op_definition
+class TensorSliceOp(QuickOperation):
+    """The tiles of a tensor that start at `starts`; the result type gives the extent."""
+
+    name = "ttl.tensor_slice"
+    tensor = operand_def(TensorType)
+    starts = var_operand_def(IndexType)
+    result = result_def(TensorType)
+
+    def verify_(self) -> None:
+        whole, part = block_type(self.tensor.type), block_type(self.result.type)
+        assert whole.shape is not None and part.shape is not None
+        if not len(whole.shape) == len(part.shape) == len(self.starts):
+            raise VerifyException(f"{self.name} has one start and one size for each dimension")
+        fits = all(size <= most for size, most in zip(part.shape, whole.shape, strict=True))
+        if not fits or whole.dtype != part.dtype:
+            raise VerifyException(f"a slice {part} of a tensor {whole}")
+
+
+@irdl_op_definition
+class CopyOp(QuickOperation):
+    """Between a block and a slice of a tensor, another block, or a pipe."""
+
+    name = "ttl.copy"
+    source = operand_def()
+    destination = operand_def()
+    transfer = result_def(TransferType)
+
+    @property
+    def pipe(self) -> SSAValue | None:
+        """The pipe that the block is sent through, or received from."""
+        ends = (self.source, self.destination)
+        return next((end for end in ends if isinstance(end.type, PipeType)), None)
+
+    def verify_(self) -> None:
+        if self.pipe is not None:
+            self._verify_pipe()
+            return
+        if not all(isinstance(end.type, TensorType) for end in self.operands):
+            raise VerifyException("a copy connects blocks, slices of tensors and pipes")
+        source, destination = block_type(self.source.type), block_type(self.destination.type)
+        assert source.shape is not None and destination.shape is not None
+        if tile_count(source.shape) != tile_count(destination.shape):
+            raise VerifyException(f"a copy from {source} to {destination}")
+        if source.dtype != destination.dtype:
+            raise VerifyException(f"a copy from {source.dtype} to {destination.dtype}")
+
+    def _verify_pipe(self) -> None:
+        kind, role, block = "send", "src", self.source
+        if self.pipe is self.source:
+            kind, role, block = "receive", "dst", self.destination
+        if not isinstance(block.owner, AcquireOp):
+            raise VerifyException("a pipe connects blocks of dataflow buffers")
+        assert self.pipe is not None and isinstance(self.pipe.type, PipeType)
+        assert isinstance(self.transfer.type, TransferType)
+        if self.pipe.type.role.data != role or self.transfer.type.kind.data != kind:
+            raise VerifyException(f"a {kind} goes by a pipe of which the node is {role}")
+
+
+@irdl_op_definition
+class MulticastOp(QuickOperation):
+    """A block to where `destination` is in its buffer, on all nodes of a rectangle: x, y, x, y.
+
+    Not on the own node if source and destination are one block. Receivers say by semaphores that
+    they have reserved theirs.
+    """
+
+    name = "ttl.multicast"
+    source = operand_def(TensorType)
+    destination = operand_def(TensorType)
+    place = var_operand_def(IndexType)
+    transfer = result_def(TransferType)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.source is not self.destination
+
+    def verify_(self) -> None:
+        if len(self.place) != 4:
+            raise VerifyException(f"{self.name} has four coordinates")
+        if self.source.type != self.destination.type:
+            raise VerifyException(f"{self.name} connects blocks of one type")
+        if not isinstance(self.destination.owner, ReserveOp):
+            raise VerifyException(f"{self.name} goes to reserved blocks")
+
+
+@irdl_op_definition
+class NoTransferOp(QuickOperation):
+    """What a variable for a transfer holds before there is one; there is nothing to wait for."""
+
+    name = "ttl.no_transfer"
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class TransferPartsOp(QuickOperation):
+    """A receive as numbers: the place of its pipe among the node's, and which post it is of."""
+
+    name = "ttl.transfer_parts"
+    transfer = operand_def(TransferType)
+    place = result_def(IndexType)
+    number = result_def(IndexType)
+
+
+@irdl_op_definition
+class TransferOfOp(QuickOperation):
+    """The receive of a net that has these parts; number 0 is none."""
+
+    name = "ttl.transfer_of"
+    net = prop_def(SymbolRefAttr)
+    place = operand_def(IndexType)
+    number = operand_def(IndexType)
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class WaitTransferOp(QuickOperation):
+    name = "ttl.wait"
+    transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class ResumeTransferOp(QuickOperation):
+    """Another name for a transfer under way: of the transfers handed over, the next."""
+
+    name = "ttl.resume_transfer"
+    transfer = result_def(TransferType)
+
+
+@irdl_op_definition
+class HandOverTransferOp(QuickOperation):
+    """From here on another name stands for the transfer: see ResumeTransferOp."""
+
+    name = "ttl.hand_over_transfer"
+    transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class GroupOp(QuickOperation):
+    name = "ttl.group"
+    result = result_def(GroupType)
+
+
+@irdl_op_definition
+class GroupAddOp(QuickOperation):
+    """From here on the group waits for the transfer, and nobody else does."""
+
+    name = "ttl.group_add"
+    group = operand_def(GroupType)
+    transfer = operand_def(TransferType)
+
+
+@irdl_op_definition
+class GroupWaitOp(QuickOperation):
+    name = "ttl.group_wait"
+    group = operand_def(GroupType)
+
+
+def copies_of(transfer: SSAValue) -> list[CopyOp]:
+    """The copies that a transfer may be of: a variable may have left the body of a pipe's role."""
+    op = transfer.owner
+    if isinstance(op, CopyOp):
+        return [op]
+    if not isinstance(op, ForEachPipeOp):
+        return []
+    position = op.ends.index(transfer)
+    end = op.body.block.last_op
+    assert end is not None
+    return [*copies_of(op.start[position]), *copies_of(end.operands[position])]
