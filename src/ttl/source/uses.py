@@ -73,12 +73,12 @@ def uses_of_all(nodes: Iterable[ast.AST]) -> Uses:
     return _uses_of_all(tuple(nodes))
 
 
-@lru_cache(maxsize=16384)  # loops in loops ask for the same statements again
+@lru_cache(maxsize=10_000)  # loops in loops ask for the same statements again
 def _uses_of_all(nodes: tuple[ast.AST, ...]) -> Uses:
     return reduce(Uses.then, map(uses_of, nodes), NOTHING)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=10_000)
 def uses_of(node: ast.AST) -> Uses:
     if (special := _SPECIAL.get(type(node))) is not None:
         return special(node)

@@ -31,9 +31,12 @@ enum class DataFormat : std::uint8_t {
 constexpr bool is_uint32_format(DataFormat format) { return format == DataFormat::UInt32; }
 constexpr bool is_bfp8_b_format(DataFormat format) { return format == DataFormat::Bfp8_b; }
 constexpr bool is_bfp4_b_format(DataFormat format) { return format == DataFormat::Bfp4_b; }
+
+namespace detail {
 constexpr bool is_integer_format(DataFormat format) {
   return format == DataFormat::Int32 || is_uint32_format(format) || format == DataFormat::UInt16;
 }
+}  // namespace detail
 
 // llk_defs.h and its like
 namespace ckernel {
@@ -161,7 +164,7 @@ void reuse_tiles(
   TTL_BY_FORMAT ALWI void name(                                                       \
       uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {   \
     static_assert(                                                                    \
-        is_integer_format(data_format),                                               \
+        ::detail::is_integer_format(data_format),                                               \
         "Unsupported data format. Supported data formats are: Int32, UInt32, UInt16"); \
     detail::name(idst0, idst1, odst, data_format, line);                              \
   }

@@ -20,7 +20,7 @@ ALWI void fill_tile(uint32_t idst, float param0, int line = __builtin_LINE()) {
 template <DataFormat DATA_FORMAT>
 ALWI void fill_tile_int(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {
   static_assert(
-      is_integer_format(DATA_FORMAT),
+      ::detail::is_integer_format(DATA_FORMAT),
       "Unsupported data format for fill_tile_int. Supported: Int32, UInt32, UInt16");
   detail::fill_tile_int(idst, DATA_FORMAT, param0, line);
 }
