@@ -1,7 +1,7 @@
 """Stores of which only the running kernel knows whether their value is a product.
 
 `store(a @ b)` adds, any other replaces, and a kernel is compiled for the one or the other. A value
-that a branch or a loop hands on may be a product on one path only.
+that a branch or a loop carries may be a product on one path only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def undecided_stores(body: Block) -> list[Diagnostic]:
 def _undecided() -> RuleBroken:
     return RuleBroken(
         codes.NOT_COMPILED_YET,
-        "the compiler does not translate store() of a product that a branch or loop hands on yet",
+        "the compiler does not translate store() of a product that a branch or loop carries yet",
         helps=("store the product in the body that makes it: store(a @ b) adds to the block",),
     )
 
