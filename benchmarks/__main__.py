@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import check_speed, compile_speed
+from benchmarks import check_speed, compile_speed, growth
 from benchmarks.comparison import ROWS, compare, figures, program_command
 from benchmarks.processes import TTL, Cost, run
 
@@ -79,6 +79,8 @@ def main() -> int:
         good = compile_speed.compare(options.compiler and options.compiler.absolute())
         print()
         check_speed.table()
+        print()
+        good = growth.table() and good
         print()
     if options.peer:
         good = compare(options.only, options.peer.absolute()) and good
