@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import DType
@@ -41,7 +41,7 @@ from ttl.semantics.types import BlockType, Shape
 from .block_shapes import completed, fits_scaler_tile
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_yet
+from .problems import describe, not_yet, wrong_argument
 from .scalars import as_kind
 from .value_ranges import known_number, needs_constant
 
@@ -110,7 +110,7 @@ def block_math(
         operands = [operands[0], *(_parameter(builder, op, each) for each in operands[1:])]
         (*operands,), parameters = bind(op, tuple(operands), parameters or {})
     if len(operands) != op.operands:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{op.name} takes {op.operands} operands")
+        raise wrong_argument(f"{op.name} takes {op.operands} operands")
     operands = [_number_as_fill(op, *given) for given in zip(op.names, operands, strict=True)]
     types = [operand_type(operand) for operand in operands]
     result = result_type(op, types, parameters or {})
@@ -258,8 +258,7 @@ def operand_type(operand: Value) -> BlockType:
         return block_type(operand.type)
     if isinstance(operand, RunTime):
         raise not_yet(f"{describe(operand)} as an operand of a block operation")
-    raise RuleBroken(
-        codes.WRONG_ARGUMENT,
+    raise wrong_argument(
         f"operations on blocks take blocks, block expressions and numbers, not {describe(operand)}",
         helps=("write a block, a number or ttl.math.fill(value)",),
     )
@@ -289,8 +288,7 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
 
 def _no_block(operand: Value) -> RuleBroken:
     is_plain = is_number(operand) and not isinstance(operand, bool)
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return wrong_argument(
         f"{describe(operand)} where a block or a block expression is needed",
         helps=(f"write ttl.math.fill({operand})",) if is_plain else (),
     )
@@ -308,8 +306,7 @@ def _made_of_fills(
 
 def _run_time_number(builder: KernelBuilder, value: Scalar, dtype: DType) -> Scalar:
     if not dtype.is_float and kind_of(value) is float:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"{describe(value)} is not a number of {dtype}",
             helps=("calculate with integers, or convert with ttl.math.typecast(x, dtype)",),
         )
@@ -323,8 +320,7 @@ def _number(value: float, dtype: DType | None) -> FloatAttr:
     limits = np.iinfo(dtype.name)
     is_whole = float(value).is_integer()
     if not is_whole or not limits.min <= value <= limits.max:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"{int(value) if is_whole else value} is not a number of {dtype}",
             helps=(
                 f"write a number that {dtype} has, or convert with ttl.math.typecast(x, dtype)",

@@ -51,6 +51,7 @@ from .problems import (
     describe,
     not_in_kernels,
     not_yet,
+    wrong_argument,
 )
 from .state import Do, Frame, Loop, Made, Path, State, Variable
 
@@ -376,9 +377,7 @@ class KernelBuilder(ABC):
         if isinstance(value, Scalar) and value.kind is int:
             return value
         if isinstance(value, bool) or not isinstance(value, int):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT, f"{describe(value)} where an integer is needed"
-            )
+            raise wrong_argument(f"{describe(value)} where an integer is needed")
         if not -(2**31) <= value < 2**31:
             raise RuleBroken(
                 codes.NOT_IN_KERNELS,

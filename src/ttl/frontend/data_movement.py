@@ -27,7 +27,7 @@ from .builder import KernelBuilder
 from .hir import GroupValue, HeldBlock, PipeValue, Scalar, SliceValue, TransferValue, Value
 from .linear import known_difference
 from .pipe_copies import copy_pipe
-from .problems import describe, flow_broken
+from .problems import describe, flow_broken, wrong_argument
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValue:
@@ -131,8 +131,7 @@ def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
     help_text = "copy between a tensor slice and a block, or between two blocks"
     if whole_tensor:
         help_text = "slice the tensor, for example tensor[0:2, 0:2]"
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return wrong_argument(
         "ttl.copy() connects a block with a tensor slice, a pipe or a block, not "
         f"{describe(source)} with {describe(destination)}",
         helps=(help_text,),
@@ -159,10 +158,8 @@ def group(builder: KernelBuilder) -> Value:
 
 def add_to_group(builder: KernelBuilder, group: GroupValue, transfer: Value) -> None:
     if not isinstance(transfer, TransferValue):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"GroupTransfer.add() takes what ttl.copy() returns, not {describe(transfer)}",
-        )
+        given = describe(transfer)
+        raise wrong_argument(f"GroupTransfer.add() takes what ttl.copy() returns, not {given}")
     builder.emit(ttl.GroupAddOp, [group, transfer])
     transfer.is_grouped = True
     builder.state.released |= {transfer}

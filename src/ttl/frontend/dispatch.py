@@ -8,7 +8,6 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttl_file
 from ttl.language.mistakes import OLD_ARGUMENTS
 
@@ -20,7 +19,7 @@ from .functions import BoundMethod, LocalFunction, inline
 from .hir import RunTime, Value, is_run_time
 from .items import iterated
 from .operators import folded
-from .problems import not_yet
+from .problems import not_yet, wrong_argument
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import known_number, needs_constant
@@ -41,7 +40,7 @@ def handled(
             called = "Block.store" if handler is store else ""
             helps = [OLD_ARGUMENTS[called, k] for k in keywords if (called, k) in OLD_ARGUMENTS]
             message = f"in this call: {error}"
-            raise RuleBroken(codes.WRONG_ARGUMENT, message, helps=tuple(helps)) from None
+            raise wrong_argument(message, helps=tuple(helps)) from None
         raise
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 
 from . import scalars
 from .attributes import attribute_of, find_method
@@ -21,7 +21,7 @@ from .hir import RunTime, Scalar, Value, is_run_time, kind_of
 from .items import bind, comprehension, from_start, unpacked
 from .joins import choose
 from .operators import binary, compare, folded, unary
-from .problems import FlowBroken, describe, not_in_kernels
+from .problems import FlowBroken, describe, not_in_kernels, wrong_argument
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
@@ -196,7 +196,7 @@ def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
             return builder.new(owner[index])
         return owner[index]
     except Exception as error:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{type(error).__name__}: {error}") from None
+        raise wrong_argument(f"{type(error).__name__}: {error}") from None
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
@@ -210,10 +210,10 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
     if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
         raise needs_constant(builder, index, what)
     if not owner:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"an item of an empty {type(owner).__name__}")
+        raise wrong_argument(f"an item of an empty {type(owner).__name__}")
     if is_reached(builder, index, len(owner)):
         message = f"IndexError: {type(owner).__name__} index out of range"
-        raise RuleBroken(codes.WRONG_ARGUMENT, message)
+        raise wrong_argument(message)
 
     index = from_start(builder, owner, index)
 

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
 from ttl.source.uses import Definition, own_names, shared_names
 
 from .builder import KernelBuilder
 from .environment import Environment, NodeFunctions
 from .hir import Value
-from .problems import Mistake, Unusable, not_in_kernels
+from .problems import Mistake, Unusable, not_in_kernels, wrong_argument
 from .source import function_tree
 from .state import Frame
 
@@ -81,7 +80,7 @@ def inline(
         bound = signature.bind(*arguments, **keywords)
     except TypeError as error:
         name = getattr(tree, "name", "<lambda>")
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{name}(): {error}") from None
+        raise wrong_argument(f"{name}(): {error}") from None
     bound.apply_defaults()
     frame.caller, frame.call_site, frame.tree = builder.frame, builder.span, tree
     for name, value in (bound.arguments | {RETURNED: None}).items():

@@ -36,7 +36,7 @@ from .handlers import Handlers
 from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_run_time
 from .pipes import NET_METHODS
 from .printing import print_values
-from .problems import describe, flow_broken, not_in_kernels, not_yet
+from .problems import describe, flow_broken, not_in_kernels, not_yet, wrong_argument
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
 
@@ -80,7 +80,7 @@ def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue
         return
     if not isinstance(block, HeldBlock):
         if isinstance(block.owner, Op) and not block.owner.bodies:
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"{describe(block)} cannot be released")
+            raise wrong_argument(f"{describe(block)} cannot be released")
         raise flow_broken("the release of a block that a loop or a condition carries")
     builder.release(kind, block)
     builder.state.released |= {block}

@@ -18,7 +18,7 @@ from .builder import KernelBuilder
 from .environment import PerNode
 from .hir import RunTime, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import describe, not_in_kernels
+from .problems import describe, not_in_kernels, wrong_argument
 from .ranges import RangeValue
 from .texts import known_text
 
@@ -29,8 +29,7 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         if sign == "**" and is_block(right) and not is_block(left):
             raise block_as_exponent()
         if sign not in BY_OPERATOR:
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise wrong_argument(
                 f"{sign} does not work on {describe(left)} and {describe(right)}",
                 helps=(OPERATORS_OF_BLOCKS,),
             )
@@ -72,7 +71,7 @@ def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
     except TTLError:
         raise
     except Exception as error:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"{text}: {error}") from None
+        raise wrong_argument(f"{text}: {error}") from None
 
 
 def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
@@ -80,8 +79,7 @@ def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
         return scalars.negation(builder, value)
     if is_block(value):
         if not isinstance(operator, ast.USub):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise wrong_argument(
                 f"unary {UNARY[type(operator)][0]} does not work on {describe(value)}",
                 helps=(SIGNS_OF_BLOCKS,),
             )

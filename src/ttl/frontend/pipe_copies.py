@@ -12,7 +12,7 @@ from ttl.language.pipes import receiver_sends, source_receives, used_after_callb
 
 from .builder import KernelBuilder
 from .hir import INDEX, HeldBlock, PipeValue, Value
-from .problems import describe, not_yet
+from .problems import describe, not_yet, wrong_argument
 
 
 def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
@@ -58,8 +58,7 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
     if pipe in builder.state.released:
         raise used_after_callback("the pipe", f"if_{pipe.pipe_type.role.data}")
     if not isinstance(block, HeldBlock):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"ttl.copy() connects a pipe with {describe(block)}",
             helps=("a pipe connects blocks of dataflow buffers",),
         )

@@ -8,7 +8,7 @@ from functools import partial
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i1
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.language import PipeNet
 from ttl.semantics.kernel_kinds import KernelKind
@@ -21,7 +21,7 @@ from .functions import BoundMethod, LocalFunction
 from .hir import INDEX, Body, Op, RunTime, Scalar, TransferValue, Value
 from .loops import new_loop
 from .nets import nodes_with_role
-from .problems import Mistake, describe
+from .problems import Mistake, describe, wrong_argument
 from .state import Variable
 
 
@@ -35,8 +35,7 @@ def for_each(
     call = f"if_{kind.ROLE}"
     builder.require(KernelKind.DATAMOVEMENT, f"PipeNet.{call}()")
     if not callable(function) and not isinstance(function, CALLABLE):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"PipeNet.{call}() takes a function, not {describe(function)}",
             helps=(f"write `def f(pipe): ...` and {call}(f)",),
         )

@@ -96,7 +96,7 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
     )
 
 
-def wrong_argument(message: str, *helps: str) -> RuleBroken:
+def wrong_argument(message: str, helps: tuple[str, ...] = ()) -> RuleBroken:
     return RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.semantics.ops import BLOCK_OPS
 
@@ -24,7 +23,7 @@ from .hir import HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
 from .operators import binary
-from .problems import describe, not_yet
+from .problems import describe, not_yet, wrong_argument
 from .ranges import RangeValue, range_value
 
 
@@ -61,7 +60,7 @@ def length(builder: KernelBuilder, value: Value) -> Value:
     if is_block(value) and (shape := operand_type(value).shape) is not None:
         return prod(shape)
     if isinstance(value, (RunTime, RangeValue)) or not hasattr(value, "__len__"):
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"len() of {describe(value)}")
+        raise wrong_argument(f"len() of {describe(value)}")
     return len(value)
 
 
@@ -111,7 +110,7 @@ def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
 def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "zip() of different lengths")
+        raise wrong_argument("zip() of different lengths")
     return builder.new(list(zip(*columns, strict=False)))
 
 

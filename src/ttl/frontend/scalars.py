@@ -21,7 +21,7 @@ from ttl.language.block import truth_of_block
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_in_kernels
+from .problems import describe, not_in_kernels, wrong_argument
 from .value_ranges import (
     arms_of,
     known_comparison,
@@ -87,7 +87,7 @@ def scalar_kinds(sign: str, *values: Value) -> list[type]:
     for value in values:
         kind = kind_of(value)
         if kind is None:
-            raise RuleBroken(codes.WRONG_ARGUMENT, f"`{sign}` of {describe(value)}")
+            raise wrong_argument(f"`{sign}` of {describe(value)}")
         kinds.append(kind)
     return kinds
 
@@ -110,7 +110,7 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     if float in kinds and sign in ("//", "%"):
         return _divide_floats(builder, sign, left, right)
     if float in kinds and sign != "**":
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"`{sign}` of a float")
+        raise wrong_argument(f"`{sign}` of a float")
     if sign == "**":
         return _power(builder, left, right)
     one, other = (as_kind(builder, value, int) for value in (left, right))
@@ -192,7 +192,7 @@ def check(builder: KernelBuilder, condition: Value, error: str) -> None:
 
 
 def _division_by_zero(sign: str) -> RuleBroken:
-    return RuleBroken(codes.WRONG_ARGUMENT, f"`{sign}` by zero")
+    return wrong_argument(f"`{sign}` by zero")
 
 
 MOST_FACTORS = 16
@@ -229,7 +229,7 @@ def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     try:
         return numbers[0] ** numbers[1]  # type: ignore[operator]
     except (ArithmeticError, ValueError) as error:
-        raise RuleBroken(codes.WRONG_ARGUMENT, f"`**`: {error}") from None
+        raise wrong_argument(f"`**`: {error}") from None
 
 
 def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> Scalar:
@@ -293,7 +293,7 @@ def negate(builder: KernelBuilder, value: Value) -> Scalar:
 def invert(builder: KernelBuilder, value: Value) -> Value:
     """`~x` is -1 - x."""
     if scalar_kinds("~", value) == [float]:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "`~` of a float")
+        raise wrong_argument("`~` of a float")
     return calculated(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
 
 

@@ -27,7 +27,7 @@ from ttl.semantics.nodes import nodes_at, read_place
 from .builder import KernelBuilder
 from .environment import NodeObjects
 from .hir import Scalar, Value, is_run_time, kind_of
-from .problems import describe, not_yet
+from .problems import describe, not_yet, wrong_argument
 from .scalars import as_kind, calculated
 
 
@@ -151,8 +151,8 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
         return node
     items = coord if isinstance(coord, tuple) else (coord,)
     if any(kind_of(item) is not int for item in items):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT, f"{what} is {describe(coord)}", helps=("write (x, y)",)
+        raise wrong_argument(
+            f"{what} is {describe(coord)}", helps=("write (x, y)",)
         )
     if len(items) == 2:
         return items

@@ -19,7 +19,7 @@ from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import changed, delete_item, unpacked
 from .operators import binary
-from .problems import not_in_kernels
+from .problems import not_in_kernels, wrong_argument
 from .scalars import SIGNS, check, truth
 
 
@@ -97,7 +97,7 @@ def _module(name: str) -> ModuleType:
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
     if not isinstance(condition, RunTime) and not condition and not builder.state.facts:
-        raise RuleBroken(codes.WRONG_ARGUMENT, "this assertion is false")
+        raise wrong_argument("this assertion is false")
     text = str(node.msg.value) if isinstance(node.msg, ast.Constant) else ""
     check(builder, condition, f"raised AssertionError: {text}".removesuffix(": "))
 
