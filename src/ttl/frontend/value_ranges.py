@@ -271,7 +271,8 @@ class Undecided:
 
 
 REPEATED = (
-    *EVALUATED, arith.ConstantOp, ttl.NodeIndexOp, ttl.PipeValueOp, ttl.LocalPipeOp,
+    *EVALUATED, arith.ConstantOp, arith.SelectOp, arith.CmpiOp, arith.CmpfOp, arith.AndIOp,
+    arith.OrIOp, arith.XOrIOp, ttl.NodeIndexOp, ttl.PipeValueOp, ttl.LocalPipeOp,
 )  # fmt: skip
 
 
