@@ -24,9 +24,9 @@ from ttl.diagnostics.names import undefined_name
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
+from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.source.implicit_sync import RepairKind, repair_spans
-from ttl.source.uses import Definition
 
 from .environment import MISSING, Environment
 from .handlers import Handlers
@@ -108,7 +108,7 @@ class KernelBuilder(ABC):
         """Of anything that can be called."""
 
     @abstractmethod
-    def evaluate_function(self, tree: Definition) -> None:
+    def evaluate_function(self, tree: FunctionTree) -> None:
         """The body of a function, in the frame of its call."""
 
     @abstractmethod

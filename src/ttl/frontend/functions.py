@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.source.uses import Definition, own_names, shared_names
+from ttl.semantics.function_source import FunctionTree
+from ttl.source.scopes import own_names, shared_names
 
 from .builder import KernelBuilder
 from .environment import Environment, NodeFunctions
@@ -24,7 +25,7 @@ RETURNED = "<returned>"  # not a name a program could use
 class LocalFunction:
     """A function that is defined in the kernel, or in a function it calls."""
 
-    tree: Definition
+    tree: FunctionTree
     frame: Frame
     signature: inspect.Signature
 
@@ -38,7 +39,7 @@ class BoundMethod:
 
 
 def local_function(
-    builder: KernelBuilder, tree: Definition, evaluate: Callable[[ast.expr], Value]
+    builder: KernelBuilder, tree: FunctionTree, evaluate: Callable[[ast.expr], Value]
 ) -> LocalFunction:
     return LocalFunction(tree, builder.frame, _signature(tree.args, evaluate))
 
@@ -94,7 +95,7 @@ def inline(
     return result
 
 
-def _evaluate(builder: KernelBuilder, frame: Frame, tree: Definition) -> None:
+def _evaluate(builder: KernelBuilder, frame: Frame, tree: FunctionTree) -> None:
     mistakes = len(builder.state.mistakes)
     caller, builder.frame = builder.frame, frame
     outer, builder.state.unfinished = builder.state.unfinished, (*builder.state.unfinished, ())
@@ -109,9 +110,9 @@ def _evaluate(builder: KernelBuilder, frame: Frame, tree: Definition) -> None:
 
 def _entered(
     builder: KernelBuilder, function: Value
-) -> tuple[Definition, inspect.Signature, Frame]:
+) -> tuple[FunctionTree, inspect.Signature, Frame]:
     if isinstance(function, LocalFunction):
-        tree: Definition = function.tree
+        tree: FunctionTree = function.tree
         frame = builder.new_frame(function.frame.file, own_names(tree), function.frame)
         frame.shared = shared_names(tree)
         return tree, function.signature, frame
@@ -132,7 +133,7 @@ def _entered(
 MOST_CALLS = 32
 
 
-def _running(builder: KernelBuilder, tree: Definition) -> int:
+def _running(builder: KernelBuilder, tree: FunctionTree) -> int:
     """How many calls of a function are being evaluated."""
     count, frame = 0, builder.frame
     while frame.caller is not None:

@@ -17,7 +17,9 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
-from ttl.source.uses import Definition, shared_names, uses_of
+from ttl.semantics.function_source import FunctionTree
+from ttl.source.scopes import shared_names
+from ttl.source.uses import uses_of
 
 from .block_math import refuse_shapeless
 from .branching import branch
@@ -65,7 +67,7 @@ class Translation(KernelBuilder):
         if not self.state.mistakes:
             refuse_shapeless(self)
 
-    def evaluate_function(self, tree: Definition) -> None:
+    def evaluate_function(self, tree: FunctionTree) -> None:
         if isinstance(tree, ast.Lambda):
             self.state.values[self.frame.number, RETURNED] = expression(self, tree.body)
         else:

@@ -45,6 +45,10 @@ def own_names(function: FunctionTree) -> frozenset[str]:
             elsewhere.update(node.names)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             own.add(node.name)
+        elif isinstance(node, ast.alias):
+            own.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.MatchAs) and node.name is not None:
+            own.add(node.name)
     return frozenset(own - elsewhere)
 
 

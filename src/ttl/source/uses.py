@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
 Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]
 Names = frozenset[str]
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 NONE: Names = frozenset()
 # Methods that change a list, dict or set in place.
@@ -196,30 +195,3 @@ _SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
     ast.Subscript: _item,
     ast.Attribute: _attribute,
 }
-
-
-@lru_cache(maxsize=1024)
-def own_names(tree: Definition) -> Names:
-    """The names that are variables of a function."""
-    arguments = tree.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    body = tree.body if isinstance(tree.body, list) else [tree.body]
-    elsewhere = {n for part in body for n in _declared_here(part)}
-    return frozenset({a.arg for a in (*given, *rest)} | (uses_of_all(body).stored - elsewhere))
-
-
-def _declared_here(node: ast.AST) -> Iterator[str]:
-    """The names that a function itself, not one in it, has from around it."""
-    if isinstance(node, (ast.Nonlocal, ast.Global)):
-        yield from node.names
-    elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        for child in ast.iter_child_nodes(node):
-            yield from _declared_here(child)
-
-
-@lru_cache(maxsize=1024)
-def shared_names(tree: ast.AST) -> Names:
-    """The names that functions inside declare nonlocal."""
-    declarations = [node for node in ast.walk(tree) if isinstance(node, ast.Nonlocal)]
-    return frozenset(name for node in declarations for name in node.names)

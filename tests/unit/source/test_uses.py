@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from ttl.source.uses import own_names, shared_names, uses_of_all
+from ttl.source.scopes import own_names, shared_names
+from ttl.source.uses import uses_of_all
 
 
 def uses(text: str):
@@ -71,7 +72,7 @@ def test_jumps(text: str, jumps: set[type]) -> None:
 
 
 def test_names_of_functions() -> None:
-    text = "def f(a, *b, c=1, **d):\n    e = 1\n    def g():\n        nonlocal e\n"
+    text = "def f(a, *b, c=1, **d):\n    e = 1\n    import h\n    def g():\n        nonlocal e\n"
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    assert own_names(tree) == {"a", "b", "c", "d", "e", "g"} and shared_names(tree) == {"e"}
+    assert own_names(tree) == {"a", "b", "c", "d", "e", "g", "h"} and shared_names(tree) == {"e"}
