@@ -16,6 +16,7 @@ from .block_math import Fill, block_operand
 from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
 from .environment import MISSING, is_same
+from .functions import LocalFunction
 from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, Value, kind_of
 from .loop_values import (
     BlockSlot,
@@ -242,7 +243,15 @@ def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     while frame is not None:
         found |= {(frame.number, name) for name in frame.shared}
         frame = frame.caller
-    return found
+    return found | _of_closures(builder)
+
+
+def _of_closures(builder: KernelBuilder) -> set[Variable]:
+    """The variables of functions that have returned one which assigns to them."""
+    values = builder.state.values
+    frames = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
+    found = {(frame.number, name) for frame in frames for name in frame.shared}
+    return found & values.keys()
 
 
 def _changed_lists(builder: KernelBuilder, uses: Uses) -> set[Variable]:

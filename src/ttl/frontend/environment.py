@@ -65,7 +65,8 @@ class NodeFunctions(PerNode):
 
     def signature(self, make: MakeArgument) -> inspect.Signature:
         """With defaults that may differ between nodes."""
-        found = [inspect.signature(each).parameters.values() for each in self.objects]
+        signatures = [inspect.signature(each, follow_wrapped=False) for each in self.objects]
+        found = [each.parameters.values() for each in signatures]
         parameters = [
             first[0].replace(default=merged(first[0].name, [p.default for p in first], make))
             for first in zip(*found, strict=True)

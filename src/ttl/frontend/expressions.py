@@ -211,6 +211,8 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         raise needs_constant(builder, index, what)
     if not owner:
         raise wrong_argument(f"an item of an empty {type(owner).__name__}")
+    if any(isinstance(item, (list, dict, set)) for item in owner):  # which may be changed
+        raise needs_constant(builder, index, what)
     if is_reached(builder, index, len(owner)):
         message = f"IndexError: {type(owner).__name__} index out of range"
         raise wrong_argument(message)

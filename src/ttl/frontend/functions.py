@@ -127,7 +127,7 @@ def _entered(
     frame.shared = shared_names(tree)
     if isinstance(function, NodeFunctions):
         return tree, function.signature(builder.handles.argument), frame
-    return tree, inspect.signature(first), frame
+    return tree, inspect.signature(first, follow_wrapped=False), frame
 
 
 MOST_CALLS = 32

@@ -129,6 +129,8 @@ class Join:
             return one
         if (bounds := self._range(one, other)) is not None:
             return bounds
+        if isinstance(one, list) and isinstance(other, list) and self._has_aliases(one, other):
+            return MISSING
         if (items := zipped(one, other)) is not None:
             templates = [self._template(*pair, by_value) for pair in items]
             return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
@@ -181,6 +183,14 @@ class Join:
             found.append(holds(value))
         self.builder.state = self.before
         return all(found)
+
+    def _has_aliases(self, one: list[Any], other: list[Any]) -> bool:
+        """Of a list with several names, a change under one is seen under all."""
+        for end, items in zip(self.ends, (one, other), strict=True):
+            names = [v for v in end.values.values() if v is items or has(v, items)]
+            if len(names) > 1:
+                return True
+        return False
 
     def _have_other_names(self, one: RunTime, other: RunTime) -> bool:
         """A name that is something else in one branch would not know what is carried."""

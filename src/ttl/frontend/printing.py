@@ -46,6 +46,8 @@ class _Line:
                     self._field(builder, *part)
         elif isinstance(value, (tuple, list)) and is_run_time(value):
             self._items(builder, value)
+        elif isinstance(value, dict):
+            self._pairs(builder, value)
         elif isinstance(value, RunTime):
             self._field(builder, value)
         else:
@@ -60,6 +62,13 @@ class _Line:
             self.add(builder, item if is_run_time(item) else repr(item))
         self.format += "," if isinstance(items, tuple) and len(items) == 1 else ""
         self.format += brackets[1]
+
+    def _pairs(self, builder: KernelBuilder, items: dict[Any, Value]) -> None:
+        self.format += escaped("{")
+        for number, (key, item) in enumerate(items.items()):
+            self.format += escaped(f"{', ' if number else ''}{key!r}: ")
+            self.add(builder, item if is_run_time(item) else repr(item))
+        self.format += escaped("}")
 
     def _field(self, builder: KernelBuilder, value: RunTime, spec: str = "") -> None:
         if kind_of(value) is None:

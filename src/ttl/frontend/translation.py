@@ -19,11 +19,12 @@ from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
 from ttl.semantics.function_source import FunctionTree
 from ttl.source.scopes import shared_names
-from ttl.source.uses import uses_of
+from ttl.source.uses import NOTHING, uses_of
 
 from .block_math import refuse_shapeless
 from .branching import branch
 from .builder import KernelBuilder
+from .carried import assigned
 from .continuations import Choice, Do, End, Iterate, Step, Steps, leave, uses_of_steps
 from .desugar import as_branches, without_assignment, without_choice, without_else
 from .dispatch import call
@@ -287,9 +288,15 @@ def for_loop(builder: Translation, node: ast.For, rest: Steps) -> Steps:
 def while_loop(builder: Translation, node: ast.While, rest: Steps) -> Steps:
     if node.orelse:
         return _rewritten(builder, *without_else(node), rest)
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
+    if _may_assign(builder, node.test):
         return (without_assignment(node), *rest)
     return compile_while(builder, node, rest)
+
+
+def _may_assign(builder: KernelBuilder, test: ast.expr) -> bool:
+    """By `:=`, or by a function that changes variables around it."""
+    kinds = {type(part) for part in ast.walk(test)}
+    return ast.NamedExpr in kinds or (ast.Call in kinds and bool(assigned(builder, NOTHING)))
 
 
 def match_statement(builder: Translation, node: ast.Match, rest: Steps) -> Steps:

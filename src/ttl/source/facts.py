@@ -89,7 +89,7 @@ def _kernel_uses(kernel: KernelFunction) -> Uses:
     held = {buffer.dtype for buffer in kernel.buffers()} if kernel.written_as else set()
     try:
         key = frozenset(held), tuple(fingerprint(each, _token) for each in functions)
-    except (TypeError, RecursionError):  # a list that is in itself, say
+    except (TypeError, RecursionError):
         return _read_uses(functions, held)
     return _USES.get(key, lambda: _read_uses(functions, held))
 
@@ -102,19 +102,26 @@ def _read_uses(functions: Iterable[Any], held: set[DType]) -> Uses:
 
 
 MOST_ITEMS = 64
+DEEPEST_ITEMS = 32
 
 
-def _token(value: Any) -> Hashable:
+def _token(value: Any, depth: int = 0) -> Hashable:
     """Equal for values that a kernel uses alike; TypeError if that cannot be told."""
+    if depth > DEEPEST_ITEMS:  # a list that is in itself, say
+        raise TypeError(f"{type(value).__name__} inside many others")
+
+    def inside(item: Any) -> Hashable:
+        return _token(item, depth + 1)
+
     if isinstance(value, SCALARS):
         return type(value), value
     if isinstance(value, DataflowBuffer):
         return "buffer", value.dtype
     if isinstance(value, FunctionType):
-        return fingerprint(value, _token)
+        return fingerprint(value, inside)
     if isinstance(value, (tuple, list, dict)) and len(value) <= MOST_ITEMS:
         items = value.items() if isinstance(value, dict) else value
-        return type(value), tuple(map(_token, items))
+        return type(value), tuple([inside(item) for item in items])
     if isinstance(value, (DType, ModuleType)):
         return getattr(value, "__name__", value)
     if is_tensor(value):
