@@ -91,7 +91,6 @@ class KernelBuilder(ABC):
         self.is_trial = False  # is there another way if values cannot be carried?
         self.may_be_unrolled = False  # the loop that is being evaluated
         self.frame_count = self.block_count = self.number_count = 0
-        self.path_count = 0
         self.evaluated_count = 0  # statements
         self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
         code = kernel.function.__code__
@@ -308,8 +307,8 @@ class KernelBuilder(ABC):
         return self.state.unrolled + count <= MOST_UNROLLED
 
     def count_path(self) -> None:
-        self.path_count += 1
-        if self.path_count > MOST_PATHS:
+        self.state.split += 1
+        if self.state.split > MOST_PATHS:
             raise not_yet("so many conditions that decide which block, transfer or list it is")
 
     # Frames and names -----------------------------------------------------------------------------

@@ -400,6 +400,7 @@ def _join_states(state: State, one: State, other: State) -> None:
     for found in (*one.mistakes[known:], *other.mistakes[known:]):
         state.note_mistake(found)
     state.unrolled = one.unrolled + other.unrolled - state.unrolled
+    state.split = one.split + other.split - state.split
     consumed = [v for v in state.shapeless if v not in one.shapeless or v not in other.shapeless]
     state.shapeless |= one.shapeless | other.shapeless
     for value in consumed:

@@ -86,6 +86,7 @@ class State:
     mistakes: tuple[Diagnostic, ...]
     unrolled: int  # iterations of loops that could be loops in C++ but for what they carry
     containers: dict[int, Made]
+    split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
 
     @classmethod

@@ -121,6 +121,15 @@ def test_a_rotating_reader_is_not_refused_for_what_was_only_tried(tmp_path: Path
     build_module(program(lines, tmp_path), TARGET).verify()
 
 
+def test_conditions_on_ways_that_were_dropped_do_not_count(tmp_path: Path) -> None:
+    step = ["k += 1", "if k < 27:", "    following = dfb.reserve()",
+            "    next_tx = ttl.copy(a[0, 0], following)", "tx.wait()", "block.push()",
+            "if k < 27:", "    block, tx = following, next_tx"]  # fmt: skip
+    start = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "k = 0"]
+    lines = [*start, *(line.replace("3000", "3") for line in inside_loops(3, step))]
+    build_module(program(lines, tmp_path), TARGET).verify()
+
+
 def test_values_have_types(tmp_path: Path) -> None:
     lines = ["x = ttl.node(dims=1) * 2 + 1", "block = dfb.reserve()", "block.push()"]
     translation = evaluated(lines, tmp_path)
