@@ -7,7 +7,7 @@ in element (0, 0) (both); the rest of the tile is zero. The scaler is applied on
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def _tile(pool: str) -> dict[str, TileForms]:
         (-2,): call("REDUCE_COL"),
         (-2, -1): call("REDUCE_SCALAR"),
     }
-    composition = compositions.whole_sum if pool == "SUM" else compositions.whole_max
+    composition = partial(compositions.whole_reduction, how=pool.lower())
     return with_integers({API: TileForms(by_dims=by_dims)}, whole_composed(composition))
 
 

@@ -56,12 +56,8 @@ CLAMP_INTEGERS = (
 )
 
 
-def _clamp(x: Any, min: Any, max: Any) -> Any:
+def clamp(x: Any, min: Any, max: Any) -> Any:
     return np.minimum(np.maximum(x, min), max)
-
-
-def _threshold(x: Any, threshold: Any, value: Any) -> Any:
-    return np.where(x > threshold, value, x)
 
 
 def _signbit(x: Any) -> Any:
@@ -101,7 +97,7 @@ OPS = (
     ),
     unary(
         "clamp",
-        _clamp,
+        clamp,
         "x, between min and max",
         parameters=(
             Parameter("min", Kind.NUMBER, sample=-0.3),
@@ -116,7 +112,7 @@ OPS = (
     ),
     unary(
         "threshold",
-        _threshold,
+        lambda x, threshold, value: np.where(x > threshold, value, x),
         "x, or value where x > threshold",
         parameters=(
             Parameter("threshold", Kind.NUMBER, sample=0.3),
@@ -137,7 +133,7 @@ OPS = (
         tile=with_integers(
             vector("sign"),
             whole_composed(compositions.whole_sign, (SIGNED,)),
-            whole_composed(compositions.is_not_zero, NOT_NEGATIVE),
+            whole_composed(lambda do, x: do("ne", x, do.number(0, x)), NOT_NEGATIVE),
         ),
     ),
     unary(
@@ -148,7 +144,8 @@ OPS = (
         exact=True,
         # The chip's is C's; 1 less that is the language's.
         tile=with_integers(
-            vector("signbit", then=_ONE_LESS), whole_composed(compositions.is_not_negative)
+            vector("signbit", then=_ONE_LESS),
+            whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
         ),
     ),
 )

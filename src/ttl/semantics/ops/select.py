@@ -34,14 +34,6 @@ def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return args, kwargs
 
 
-def _mask(x: Any, m: Any) -> Any:
-    return np.where(m == 1, np.zeros_like(x, shape=()), x)
-
-
-def _mask_posinf(x: Any, m: Any) -> Any:
-    return np.where(m == 1, np.float32(np.inf), x)
-
-
 def _where(c: Any, a: Any, b: Any) -> Any:
     return np.where(c != 0, a, b)
 
@@ -64,7 +56,7 @@ OPS = (
         "mask",
         2,
         same_type,
-        _mask,
+        lambda x, m: np.where(m == 1, np.zeros_like(x, shape=()), x),
         "x, or 0 where m is 1",
         namespaces=BOTH,
         tile=with_integers(composed(compositions.mask), whole_composed(compositions.whole_mask)),
@@ -75,7 +67,7 @@ OPS = (
         "mask_posinf",
         2,
         same_type,
-        _mask_posinf,
+        lambda x, m: np.where(m == 1, np.float32(np.inf), x),
         "x, or infinity where m is 1",
         namespaces=BOTH,
         tile=composed(compositions.mask_posinf),
@@ -91,7 +83,7 @@ OPS = (
         "a, or b where c is 0",
         namespaces=BOTH,
         tile=with_integers(
-            composed(compositions.where), whole_composed(compositions.whole_where)
+            composed(compositions.where), whole_composed(lambda do, c, a, b: do("select", c, a, b))
         ),
         operand_names=("c", "a", "b"),
         aliases={"condition": "c", "true_value": "a", "false_value": "b"},

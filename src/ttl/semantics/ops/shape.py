@@ -116,14 +116,6 @@ def _outer_dims(dim: Shape, rank: int, call: str) -> Shape:
     return dims
 
 
-def _squeeze(x: Array, dim: Shape) -> Array:
-    return x if x.ndim == 0 else np.squeeze(x, dim)
-
-
-def _unsqueeze(x: Array, dim: Shape) -> Array:
-    return x if x.ndim == 0 else np.expand_dims(x, dim)
-
-
 def _broadcast_call(type: str) -> TileCall:
     """The tile comes through source B; from a buffer that is unpacked to DST, through source A."""
     template = f"<BroadcastType::{type}>"
@@ -177,7 +169,7 @@ OPS = (
         "squeeze",
         1,
         _squeeze_type,
-        _squeeze,
+        lambda x, dim: x if x.ndim == 0 else np.squeeze(x, dim),
         "x without a leading dimension of size 1",
         namespaces=BOTH,
         tile=_VIEW,
@@ -188,7 +180,7 @@ OPS = (
         "unsqueeze",
         1,
         _unsqueeze_type,
-        _unsqueeze,
+        lambda x, dim: x if x.ndim == 0 else np.expand_dims(x, dim),
         "x with a leading dimension of size 1 more, at `dim` of the result",
         namespaces=BOTH,
         tile=_VIEW,
