@@ -3,7 +3,7 @@
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.types import TILE_SHAPE, TILE_SIZE
 
-from . import block_functions, math
+from . import math
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .copies import GroupTransfer, copy
@@ -44,7 +44,6 @@ __all__ = [
     "SrcPipeIdentity",
     "Transfer",
     "UnicastRemoteSemaphore",
-    "block_functions",
     "compute",
     "copy",
     "datamovement",
