@@ -116,8 +116,7 @@ class Program:
 
 def is_tensor(value: object) -> bool:
     """Is it a tensor of the embedded or of the real ttnn?"""
-    # Not isinstance(value, TensorLike): that takes fifty times as long. A module looks for a name
-    # that it has not among all that it has, to name the nearest.
+    # A module looks for a name that it has not among all that it has, to name the nearest.
     if isinstance(value, ModuleType):
         return False
     return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ttl.semantics.dtypes import Array, DType, bfloat16
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 
 from .allocation import new_tensor
 from .faults import wrong, wrong_type
-from .layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from .mesh_tensor import checked_tensor
 from .shape import checked_sizes
 from .tensor import Tensor

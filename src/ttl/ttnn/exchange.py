@@ -8,11 +8,11 @@ import ml_dtypes
 import numpy as np
 
 from ttl.semantics.dtypes import DTYPES, Array, DType, bfloat16, float32
+from ttl.semantics.layout import TILE_LAYOUT, Layout
 
 from .allocation import checked_device, new_tensor
 from .distribution import MeshComposer, MeshMapper
 from .faults import wrong, wrong_type
-from .layout import TILE_LAYOUT, Layout
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor
 from .shape import Shape
