@@ -15,8 +15,8 @@ from ttl.diagnostics import (
 from ttl.diagnostics.names import unknown_name
 from ttl.language import *  # noqa: F403
 from ttl.language import Operation, math
-from ttl.language import block_functions as block
 from ttl.language.engine import LAUNCH_HOOK
+from ttl.language.functions import block_functions as block
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
