@@ -132,9 +132,6 @@ class Operation:
     dst_full_sync_en: bool | None = None
     math_fidelity: str | None = None
     options: str | None = None
-    num_outs: int = 1
-    memory_space: str = "L1"
-    tiled: bool = True
     # What makes the IR of a program that is not written in the language itself.
     lowering: Callable[[Program, Any], Any] | None = None
     kernel_folder: str | None = None  # where the C++ of every call is written
@@ -444,9 +441,6 @@ def operation(
             dst_full_sync_en,
             fidelity,
             options,
-            num_outs,
-            memory_space,
-            tiled,
         )
 
     return decorate

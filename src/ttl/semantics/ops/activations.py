@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import compositions
-from .meanings import in_double, unary
+from .meanings import in_double, numbers, unary
 from .rounding import CLAMP_INTEGERS, clamp
 from .table import Domain, Kind, Parameter
 from .tiles import (
@@ -60,12 +60,6 @@ def _hardsigmoid_bound(spacing: float, x: Any) -> Any:
     return spacing * np.ones_like(x)
 
 
-def _numbers(**samples: float) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(name, Kind.NUMBER, sample=sample) for name, sample in samples.items()
-    )
-
-
 _RELU = "eltwise_unary/relu.h"
 _ACTIVATIONS = "eltwise_unary/activations.h"
 
@@ -86,7 +80,7 @@ OPS = (
         "relu_max",
         lambda x, upper: _relu(np.minimum(x, upper)),
         "relu(min(x, upper))",
-        parameters=_numbers(upper=1.7),
+        parameters=numbers(upper=1.7),
         aliases={"upper_limit": "upper"},
         domain=Domain.ALL,
         exact=True,
@@ -99,7 +93,7 @@ OPS = (
         "relu_min",
         lambda x, lower: _relu(np.maximum(x, lower)),
         "relu(max(x, lower))",
-        parameters=_numbers(lower=0.7),
+        parameters=numbers(lower=0.7),
         aliases={"lower_limit": "lower"},
         domain=Domain.ALL,
         exact=True,
@@ -113,14 +107,14 @@ OPS = (
         "leaky_relu",
         lambda x, slope: np.where(x < 0, x * slope, x),
         "x, or x * slope where x < 0",
-        parameters=_numbers(slope=0.3),
+        parameters=numbers(slope=0.3),
         tile=vector("leaky_relu", _RELU, arguments=all_bits),
     ),
     unary(
         "elu",
         in_double(lambda x, slope: np.where(x < 0, slope * np.expm1(x), x)),
         "x, or slope * (exp(x) - 1) where x < 0",
-        parameters=_numbers(slope=1.1),
+        parameters=numbers(slope=1.1),
         aliases={"alpha": "slope"},
         tile=vector("elu", "eltwise_unary/elu.h", arguments=all_bits),
     ),
@@ -138,7 +132,7 @@ OPS = (
             lambda x, alpha, alpha_recip: np.where(x < 0, alpha * np.expm1(x * alpha_recip), x)
         ),
         "x, or alpha * (exp(x * alpha_recip) - 1) where x < 0",
-        parameters=_numbers(alpha=1.1, alpha_recip=0.9),
+        parameters=numbers(alpha=1.1, alpha_recip=0.9),
         tile=vector("celu", _ACTIVATIONS, arguments=all_bits),
     ),
     unary(
@@ -148,14 +142,14 @@ OPS = (
         "prelu",
         lambda x, alpha: np.where(x < 0, x * alpha, x),
         "x, or x * alpha where x < 0",
-        parameters=_numbers(alpha=0.3),
+        parameters=numbers(alpha=0.3),
         tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
     ),
     unary(
         "softplus",
         in_double(_softplus),
         "beta_reciprocal * log(1 + exp(beta * x)), or x where beta * x > threshold",
-        parameters=_numbers(beta=1.5, beta_reciprocal=0.6666667, threshold=4.0),
+        parameters=numbers(beta=1.5, beta_reciprocal=0.6666667, threshold=4.0),
         bound=_softplus_bound,
         tile=composed(compositions.softplus),
     ),
@@ -176,7 +170,7 @@ OPS = (
         "hardtanh",
         clamp,
         "x, between min and max",
-        parameters=_numbers(min=-0.3, max=1.7),
+        parameters=numbers(min=-0.3, max=1.7),
         aliases={"min_val": "min", "max_val": "max"},
         domain=Domain.ALL,
         exact=True,

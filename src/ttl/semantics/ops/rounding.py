@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import compositions
-from .meanings import one_where, unary
+from .meanings import numbers, one_where, unary
 from .table import Domain, Kind, Parameter, TileCall
 from .tiles import (
     NOT_NEGATIVE,
@@ -99,10 +99,7 @@ OPS = (
         "clamp",
         clamp,
         "x, between min and max",
-        parameters=(
-            Parameter("min", Kind.NUMBER, sample=-0.3),
-            Parameter("max", Kind.NUMBER, sample=1.7),
-        ),
+        parameters=numbers(min=-0.3, max=1.7),
         domain=Domain.ALL,
         exact=True,
         tile=with_integers(
@@ -114,10 +111,7 @@ OPS = (
         "threshold",
         lambda x, threshold, value: np.where(x > threshold, value, x),
         "x, or value where x > threshold",
-        parameters=(
-            Parameter("threshold", Kind.NUMBER, sample=0.3),
-            Parameter("value", Kind.NUMBER, sample=1.7),
-        ),
+        parameters=numbers(threshold=0.3, value=1.7),
         domain=Domain.ALL,
         exact=True,
         tile=with_integers(
