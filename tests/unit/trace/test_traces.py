@@ -28,6 +28,13 @@ def recorder(*events: tuple) -> Recorder:
     return found
 
 
+def recorded(found: Recorder) -> list[tuple]:
+    return [
+        (kind, found.tracks[track], subject, value, line)
+        for kind, track, subject, value, _, line in found.raw
+    ]
+
+
 EVENTS = (
     (EventKind.BUFFER_RESERVE, "a_dfb", 0, 10),
     (EventKind.COPY_START, "a", 2048, 11),
@@ -102,7 +109,7 @@ def test_both_forms_are_read_back(tmp_path, suffix) -> None:
     expected = [
         {"tick": tick, "kind": kind.value, "node": list(node), "kernel": kernel,
          "subject": subject, "value": value, "line": line}
-        for tick, (_, kind, node, kernel, subject, value, line, _) in enumerate(found.events * 2)
+        for tick, (kind, (node, kernel), subject, value, line) in enumerate(recorded(found) * 2)
     ]  # fmt: skip
     assert read_trace(file) == expected
 
@@ -124,8 +131,10 @@ def test_other_files_are_refused(tmp_path, capsys, text, message) -> None:
 def records(*events: tuple) -> list[dict]:
     return [
         {"tick": tick, "kind": kind.value, "node": node, "kernel": kernel, "subject": subject,
-         "value": value, "line": line, "part": part}
-        for tick, kind, node, kernel, subject, value, line, part in recorder(*events).events
+         "value": value, "line": line}
+        for tick, (kind, (node, kernel), subject, value, line) in enumerate(
+            recorded(recorder(*events))
+        )
     ]  # fmt: skip
 
 
