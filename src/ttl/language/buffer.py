@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
@@ -23,27 +24,20 @@ class BufferState(NamedTuple):
     free: int
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class DataflowBuffer:
     """A queue of blocks between two kernels of a node."""
 
-    __slots__ = ("block_count", "dtype", "index", "layout", "name", "shape", "span")
+    index: int
+    shape: Shape
+    dtype: DType
+    block_count: int
+    span: Span | None
+    layout: Layout = TILE_LAYOUT
+    name: str = ""  # the user's name once the body has run
 
-    def __init__(
-        self,
-        index: int,
-        shape: Shape,
-        dtype: DType,
-        block_count: int,
-        span: Span | None,
-        layout: Layout = TILE_LAYOUT,
-    ):
-        self.index = index
-        self.name = f"dataflow_buffer_{index}"  # the user's name once the body has run
-        self.shape = shape
-        self.dtype = dtype
-        self.block_count = block_count
-        self.span = span
-        self.layout = layout
+    def __post_init__(self) -> None:
+        self.name = self.name or f"dataflow_buffer_{self.index}"
 
     @property
     def block_type(self) -> BlockType:
@@ -61,13 +55,11 @@ class DataflowBuffer:
     def size_bytes(self) -> int:
         return self.block_bytes * self.block_count
 
+    capacity_bytes = size_bytes
+
     @property
     def capacity_tiles(self) -> int:
         return self.block_tiles * self.block_count
-
-    @property
-    def capacity_bytes(self) -> int:
-        return self.size_bytes
 
     def stats(self) -> BufferState:
         """In kernels: the blocks of this node's buffer now; other kernels change it at any time."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,15 +37,13 @@ if TYPE_CHECKING:
 Known = dict["KernelRun", int]  # never changed once it is handed on
 
 
+@dataclass(slots=True, eq=False)
 class Clock:
     """What a kernel knows of the others, and its own step."""
 
-    __slots__ = ("kernel", "known", "step")
-
-    def __init__(self, kernel: KernelRun):
-        self.kernel = kernel
-        self.known: Known = {}
-        self.step = 1
+    kernel: KernelRun
+    known: Known = field(default_factory=dict)
+    step: int = 1
 
     def hand_on(self) -> Known:  # rule RELEASE
         handed_on = {**self.known, self.kernel: self.step}

@@ -182,9 +182,7 @@ class MemoryConfig(Value):
     def tensor_memory_layout(self) -> TensorMemoryLayout:
         return self.memory_layout
 
-    @property
-    def strategy(self) -> TensorMemoryLayout:
-        return self.memory_layout
+    strategy = tensor_memory_layout
 
     def is_sharded(self) -> bool:
         return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
