@@ -9,7 +9,7 @@ from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, dtype_of, find_dtype
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_of
-from ttl.semantics.types import BlockType, Shape, block_bytes, is_block_shape, tile_count
+from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
 from .engine import ENGINE, Engine, engine, scope
@@ -38,10 +38,6 @@ class DataflowBuffer:
 
     def __post_init__(self) -> None:
         self.name = self.name or f"dataflow_buffer_{self.index}"
-
-    @property
-    def block_type(self) -> BlockType:
-        return BlockType(self.shape, self.dtype, self.layout)
 
     @property
     def block_tiles(self) -> int:
