@@ -3,6 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ttl import language
 from ttl.diagnostics import (
     CompileError,
     InternalError,
@@ -12,46 +13,10 @@ from ttl.diagnostics import (
     install_exception_hook,
 )
 from ttl.diagnostics.names import unknown_name
-from ttl.language import (
-    ROW_MAJOR_LAYOUT,
-    TILE_LAYOUT,
-    TILE_SHAPE,
-    TILE_SIZE,
-    Block,
-    BlockExpression,
-    Count,
-    DataflowBuffer,
-    DstPipeIdentity,
-    DstT,
-    GroupTransfer,
-    Index,
-    MulticastRemoteSemaphore,
-    NaturalInt,
-    NodeCoord,
-    NodeRange,
-    Operation,
-    Pipe,
-    PipeNet,
-    PositiveInt,
-    Program,
-    Semaphore,
-    Shape,
-    Size,
-    SrcPipeIdentity,
-    Transfer,
-    UnicastRemoteSemaphore,
-    compute,
-    copy,
-    datamovement,
-    grid_size,
-    make_dataflow_buffer_like,
-    math,
-    node,
-    operation,
-    signpost,
-)
-from ttl.language import block_functions as block
+from ttl.language import *  # noqa: F403
+from ttl.language import Operation, math
 from ttl.language.engine import LAUNCH_HOOK
+from ttl.language.functions import block_functions as block
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -68,50 +33,8 @@ install_exception_hook()
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ROW_MAJOR_LAYOUT",
-    "TILE_LAYOUT",
-    "TILE_SHAPE",
-    "TILE_SIZE",
-    "Block",
-    "BlockExpression",
-    "CompileError",
-    "Count",
-    "DataflowBuffer",
-    "DstPipeIdentity",
-    "DstT",
-    "GroupTransfer",
-    "Index",
-    "InternalError",
-    "KernelFault",
-    "MulticastRemoteSemaphore",
-    "NaturalInt",
-    "NodeCoord",
-    "NodeRange",
-    "Operation",
-    "Pipe",
-    "PipeNet",
-    "PositiveInt",
-    "Program",
-    "Semaphore",
-    "Shape",
-    "Size",
-    "SrcPipeIdentity",
-    "TTLError",
-    "Transfer",
-    "UnicastRemoteSemaphore",
-    "UsageError",
-    "block",
-    "compute",
-    "copy",
-    "datamovement",
-    "grid_size",
-    "make_dataflow_buffer_like",
-    "math",
-    "node",
-    "operation",
-    "signpost",
-]
+__all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "UsageError", "block"]
+__all__ += language.__all__
 
 RENAMED = {
     "core": "node",

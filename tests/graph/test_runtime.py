@@ -14,6 +14,7 @@ import pytest
 import graph_resolver
 import ttl
 from graph_texts import RESOLVER, SHARDED, TWO_OUTPUTS, binary, parsed, stitched
+from recorded_events import events_of
 from ttl.driver import TensorSpec, compile_from_spec
 from ttl.integrations.flatbuffer import Runtime, compile_module
 from ttl.integrations.flatbuffer.reader import read_binary
@@ -42,7 +43,7 @@ def test_a16_operations_and_the_kernel_between_them(shape) -> None:
     sums = rounded(rounded(a.astype(np.float32) + b) + b) + c.astype(np.float32)
     assert found.dtype == BF16
     assert (found == sums.astype(BF16)).all()
-    pushed = [e for e in recorder.events if e.kind is EventKind.BUFFER_PUSH]
+    pushed = [e for e in events_of(recorder) if e.kind is EventKind.BUFFER_PUSH]
     assert {event.subject for event in pushed} == {"a_dfb", "b_dfb", "out_dfb"}
 
 

@@ -18,7 +18,6 @@ from ttl.language import (
     Pipe,
     PipeNet,
     Semaphore,
-    block_functions,
     make_dataflow_buffer_like,
     math,
 )
@@ -26,6 +25,7 @@ from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
+from ttl.language.functions import block_functions
 from ttl.language.grid import check_dims, flatten_size
 from ttl.semantics.ops import NAMESPACES
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from ctypes import POINTER, c_char_p, c_uint32, c_uint64, c_void_p
 from typing import BinaryIO
 
 from ttl.artifact import CompiledOperation, Kernel
 from ttl.trace import EventKind
-from ttl.trace.events import Event, Recorder
+from ttl.trace.events import Recorder
 from ttl.trace.texts import Form, Slot, Template, channel
 
 from .marks import BY_MARK, Subjects
@@ -132,14 +131,6 @@ class CompiledEvents:
         span = kernel.span_of(event.line) if event.line else None
         subject = _subject(self.compiled, kernel, kind, event)
         return kind, kernel.name, subject, span.line if span is not None else 0
-
-    def events(self, first_tick: int) -> Iterator[Event]:
-        for position in range(self.count):
-            event = self._struct(position)
-            kind, kernel, subject, line = self.said[self.numbers[position]]
-            value = 0 if kind in _SIGNPOST_EVENTS else event.value
-            node = self.nodes[event.node]
-            yield Event(first_tick + position, kind, node, kernel, subject, value, line)
 
     def write(self, out: BinaryIO, form: Form, first_tick: int) -> None:
         texts, kept = self._texts(form)

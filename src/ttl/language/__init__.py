@@ -3,10 +3,10 @@
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.types import TILE_SHAPE, TILE_SIZE
 
-from . import block_functions, math
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .copies import GroupTransfer, copy
+from .functions import math
 from .grid import grid_size, node
 from .kernels import compute, datamovement
 from .operation import Operation, Program, operation
@@ -44,7 +44,6 @@ __all__ = [
     "SrcPipeIdentity",
     "Transfer",
     "UnicastRemoteSemaphore",
-    "block_functions",
     "compute",
     "copy",
     "datamovement",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, dtype_of, find_dtype
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_of
-from ttl.semantics.types import BlockType, Shape, block_bytes, is_block_shape, tile_count
+from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
 from .engine import ENGINE, Engine, engine, scope
@@ -23,31 +24,20 @@ class BufferState(NamedTuple):
     free: int
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class DataflowBuffer:
     """A queue of blocks between two kernels of a node."""
 
-    __slots__ = ("block_count", "dtype", "index", "layout", "name", "shape", "span")
+    index: int
+    shape: Shape
+    dtype: DType
+    block_count: int
+    span: Span | None
+    layout: Layout = TILE_LAYOUT
+    name: str = ""  # the user's name once the body has run
 
-    def __init__(
-        self,
-        index: int,
-        shape: Shape,
-        dtype: DType,
-        block_count: int,
-        span: Span | None,
-        layout: Layout = TILE_LAYOUT,
-    ):
-        self.index = index
-        self.name = f"dataflow_buffer_{index}"  # the user's name once the body has run
-        self.shape = shape
-        self.dtype = dtype
-        self.block_count = block_count
-        self.span = span
-        self.layout = layout
-
-    @property
-    def block_type(self) -> BlockType:
-        return BlockType(self.shape, self.dtype, self.layout)
+    def __post_init__(self) -> None:
+        self.name = self.name or f"dataflow_buffer_{self.index}"
 
     @property
     def block_tiles(self) -> int:
@@ -61,13 +51,11 @@ class DataflowBuffer:
     def size_bytes(self) -> int:
         return self.block_bytes * self.block_count
 
+    capacity_bytes = size_bytes
+
     @property
     def capacity_tiles(self) -> int:
         return self.block_tiles * self.block_count
-
-    @property
-    def capacity_bytes(self) -> int:
-        return self.size_bytes
 
     def stats(self) -> BufferState:
         """In kernels: the blocks of this node's buffer now; other kernels change it at any time."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from types import ModuleType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken
+from ttl.diagnostics.names import unknown_name
 from ttl.semantics.ops import NAMESPACES, NO_PARAMETERS, REQUIRED, BlockOp, bind
 
 from .block import BlockExpression
@@ -15,9 +17,17 @@ from .engine import engine
 Function = Callable[..., BlockExpression]
 
 
-def functions(namespace: str) -> dict[str, Function]:
-    """The functions of ttl.<namespace>. Errors name a function as it was called."""
-    return {name: _function(op, namespace) for name, op in NAMESPACES[namespace].items()}
+class Namespace(ModuleType):
+    """ttl.<name> with its functions. Errors name a function as it was called."""
+
+    def __init__(self, name: str, summary: str):
+        super().__init__(f"ttl.{name}", summary)
+        functions = {known: _function(op, name) for known, op in NAMESPACES[name].items()}
+        self.NAMES = tuple(functions)
+        vars(self).update(functions, __all__=self.NAMES)  # of `from ttl.math import *`
+
+    def __getattr__(self, name: str) -> Function:
+        raise unknown_name(self.__name__, name, self.NAMES)
 
 
 def _function(op: BlockOp, namespace: str) -> Function:
@@ -71,3 +81,7 @@ def _signature(op: BlockOp) -> Signature:
         default = parameter.default if has_default else Parameter.empty
         given.append(Parameter(parameter.name, kind, default=default))
     return Signature(given, return_annotation=BlockExpression)
+
+
+math = Namespace("math", "The functions of the op table.")
+block_functions = Namespace("block", "The functions of the op table that arrange, fill and select.")

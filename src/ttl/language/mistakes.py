@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from inspect import Parameter, signature
 from itertools import pairwise
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, codes
@@ -73,10 +73,15 @@ def language_mistake(error: Exception) -> RuleBroken | None:
     return _wrong_call(text, frame) or _impossible(text, frame)
 
 
-def _innermost_frame(error: Exception) -> FrameType | None:
+def _innermost(error: Exception) -> TracebackType | None:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
+    return traceback
+
+
+def _innermost_frame(error: Exception) -> FrameType | None:
+    traceback = _innermost(error)
     return traceback.tb_frame if traceback is not None else None
 
 
@@ -117,9 +122,7 @@ def _engine_name(public: type) -> str:
 
 def _keywords(error: Exception) -> tuple[str, ...]:
     """The keywords of the call that failed: an instruction near it has their names."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
+    traceback = _innermost(error)
     if traceback is None:
         return ()
     code, call = traceback.tb_frame.f_code, traceback.tb_lasti

@@ -116,8 +116,7 @@ class Program:
 
 def is_tensor(value: object) -> bool:
     """Is it a tensor of the embedded or of the real ttnn?"""
-    # Not isinstance(value, TensorLike): that takes fifty times as long. A module looks for a name
-    # that it has not among all that it has, to name the nearest.
+    # A module looks for a name that it has not among all that it has, to name the nearest.
     if isinstance(value, ModuleType):
         return False
     return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
@@ -133,9 +132,6 @@ class Operation:
     dst_full_sync_en: bool | None = None
     math_fidelity: str | None = None
     options: str | None = None
-    num_outs: int = 1
-    memory_space: str = "L1"
-    tiled: bool = True
     # What makes the IR of a program that is not written in the language itself.
     lowering: Callable[[Program, Any], Any] | None = None
     kernel_folder: str | None = None  # where the C++ of every call is written
@@ -445,9 +441,6 @@ def operation(
             dst_full_sync_en,
             fidelity,
             options,
-            num_outs,
-            memory_space,
-            tiled,
         )
 
     return decorate

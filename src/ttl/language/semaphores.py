@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -62,14 +63,12 @@ class Semaphore:
         return MulticastRemoteSemaphore(self, nodes_at(place, grid))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class RemoteSemaphore:
     """A semaphore as other nodes change it."""
 
-    __slots__ = ("nodes", "semaphore")
-
-    def __init__(self, semaphore: Semaphore, nodes: tuple[Shape, ...]):
-        self.semaphore = semaphore
-        self.nodes = nodes
+    semaphore: Semaphore
+    nodes: tuple[Shape, ...]
 
 
 class UnicastRemoteSemaphore(RemoteSemaphore):

@@ -18,14 +18,10 @@ class State:
     WRITTEN_BY_TRANSFER: ClassVar[State]
     RELEASED: ClassVar[State]
 
-    # The row of the table for this state, None where the event is illegal: the simulator steps
-    # blocks by the million and reads an attribute faster than a dict.
+    # What the table has for this state and the most common events, None where one is illegal: the
+    # simulator steps blocks by the million and reads an attribute faster than a dict.
     __slots__ = (
-        "after_accumulate",
-        "after_copy_from",
-        "after_copy_from_done",
         "after_copy_into",
-        "after_copy_into_done",
         "after_pop",
         "after_push",
         "after_read",
@@ -36,12 +32,8 @@ class State:
     def __init__(self, value: str):
         self.value = value  # as the language's table calls it
         self.after_store: State | None = None
-        self.after_accumulate: State | None = None
         self.after_read: State | None = None
         self.after_copy_into: State | None = None
-        self.after_copy_into_done: State | None = None
-        self.after_copy_from: State | None = None
-        self.after_copy_from_done: State | None = None
         self.after_push: State | None = None
         self.after_pop: State | None = None
 
@@ -93,7 +85,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 }
 
 for _state in STATES:
-    for _event in Event:
+    for _event in (Event.STORE, Event.READ, Event.COPY_INTO, Event.PUSH, Event.POP):
         setattr(_state, f"after_{_event.name.lower()}", TRANSITIONS.get((_state, _event)))
 
 REASONS = {

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from ttl.diagnostics import Label, RuleBroken, codes
 
 from .layout import TILE_LAYOUT, Layout, layout_of
-from .tensor_like import TensorLike
 from .types import BlockType, Shape, tiles_of
 
 
@@ -70,7 +69,7 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
     return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))
 
 
-def shape_in_units(tensor: TensorLike) -> Shape:
+def shape_in_units(tensor: Any) -> Shape:
     """The sizes that slices count: tiles in the two innermost dimensions, or elements."""
     shape = tuple(tensor.shape)
     return tiles_of(shape) if layout_of(tensor) is TILE_LAYOUT else shape
@@ -96,7 +95,7 @@ def row_page_elements(tensor: Any) -> int | None:
     return row if spec is None else min(row, int(tuple(spec.shard_shape)[-1]))
 
 
-def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tuple[int, int]:
+def _bounds(item: object, size: int, dimension: int, tensor: Any) -> tuple[int, int]:
     """Start and stop, inside the tensor."""
     start, stop = _asked(item, size, tensor)
     if not 0 <= start < stop <= size:
@@ -105,7 +104,7 @@ def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tupl
     return start, stop
 
 
-def _asked(item: object, size: int, tensor: TensorLike) -> tuple[int, int]:
+def _asked(item: object, size: int, tensor: Any) -> tuple[int, int]:
     if type(item) is slice and type(item.start) is int is type(item.stop) and item.step is None:
         return item.start, item.stop
     try:
@@ -226,7 +225,7 @@ def type_mismatch(
 
 
 def check_tensor_arguments(
-    operation: str, tensors: Mapping[str, TensorLike], captured: Collection[str] = ()
+    operation: str, tensors: Mapping[str, Any], captured: Collection[str] = ()
 ) -> None:
     """The tensors can be sliced, and one device can reach all of them.
 
@@ -247,7 +246,7 @@ def check_tensor_arguments(
     _check_devices(titles, tensors)
 
 
-def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
+def _unusable(tensor: Any) -> tuple[str, str] | None:
     """What is wrong with a tensor, and what to do."""
     shape = tuple(tensor.shape)
     if 0 in shape:
@@ -263,7 +262,7 @@ def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
     return f"a tensor without dimensions, of shape {shape}", "give it the shape (1,)"
 
 
-def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, TensorLike]) -> None:
+def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> None:
     devices = {name: _device_of(tensor) for name, tensor in tensors.items()}
     for name, device in devices.items():
         if device is None:
@@ -272,7 +271,7 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, TensorLike])
                 f"{titles[name]} is a host tensor",
                 helps=("make it with device=ttnn.open_device(device_id=0), or use to_device()",),
             )
-        if not getattr(tensors[name].device(), "is_open", True):  # type: ignore[attr-defined]
+        if not getattr(tensors[name].device(), "is_open", True):
             raise RuleBroken(
                 codes.UNUSABLE_TENSOR,
                 f"{titles[name]} is on device {device}, which is closed",
@@ -291,7 +290,7 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, TensorLike])
     )
 
 
-def _device_of(tensor: TensorLike) -> int | None:
+def _device_of(tensor: Any) -> int | None:
     """The number of the tensor's device; None: it lies in the memory of the host."""
     device = getattr(tensor, "device", lambda: None)()
     return None if device is None else device.id()

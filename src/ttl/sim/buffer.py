@@ -46,7 +46,6 @@ class BufferEnd:
     action: ClassVar[str]  # the call that acquires
     release_call: ClassVar[str]
     release_event: ClassVar[Event]
-    acquire_kind: ClassVar[EventKind]
     release_kind: ClassVar[EventKind]
 
     def __init__(self, buffer: NodeBuffer, credits: int):
@@ -74,7 +73,6 @@ class ProducerEnd(BufferEnd):
     action = "reserve"
     release_call = "push"
     release_event = Event.PUSH
-    acquire_kind = EventKind.BUFFER_RESERVE
     release_kind = EventKind.BUFFER_PUSH
 
 
@@ -84,7 +82,6 @@ class ConsumerEnd(BufferEnd):
     action = "wait"
     release_call = "pop"
     release_event = Event.POP
-    acquire_kind = EventKind.BUFFER_WAIT
     release_kind = EventKind.BUFFER_POP
 
 

@@ -11,21 +11,20 @@ rule COVERED    a tensor that an operation writes and does not read is an output
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.diagnostics import Diagnostic
-from ttl.diagnostics.accesses import not_covered
+from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
 from .marks import Marks, TensorMarks, UnitMap
 from .place import span_of
-from .races import Access, race_diagnostic, twice_diagnostic
+from .races import Access, Clash
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -43,35 +42,21 @@ class Touched:
 
 def unordered_accesses(simulation: Simulation) -> list[Diagnostic]:
     """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
-    clashes = [_first_clash(touched) for touched in touched_tensors(simulation)]
-    return [
-        race_diagnostic(clash.one, clash.other, clash.tensor, _name(clash, simulation), clash.unit)
-        for clash in clashes
-        if clash is not None
-    ]
+    return _clashes(simulation, touched_tensors(simulation), accesses.race)
 
 
 def written_twice(simulation: Simulation) -> list[Diagnostic]:
     """rule TWICE: the first unit of each tensor."""
-    clashes = [_first_clash(replace(t, reads=[])) for t in touched_tensors(simulation)]
-    return [
-        twice_diagnostic(clash.one, clash.other, clash.tensor, _name(clash, simulation), clash.unit)
-        for clash in clashes
-        if clash is not None
-    ]
+    writes = [replace(touched, reads=[]) for touched in touched_tensors(simulation)]
+    return _clashes(simulation, writes, accesses.written_twice)
 
 
-def _name(clash: _Clash, simulation: Simulation) -> str:
-    return simulation.tensor_names.get(id(clash.tensor), "")
-
-
-class _Clash(NamedTuple):
-    """Two nodes touch a unit, and the other one writes it."""
-
-    one: Access
-    other: Access
-    tensor: Any
-    unit: Shape
+def _clashes(
+    simulation: Simulation, tensors: Sequence[Touched], rule: Callable[..., RuleBroken]
+) -> list[Diagnostic]:
+    clashes = [clash for touched in tensors if (clash := _first_clash(touched)) is not None]
+    names = simulation.tensor_names
+    return [clash.diagnostic(rule, names.get(id(clash.tensor), "")) for clash in clashes]
 
 
 def touched_tensors(simulation: Simulation) -> list[Touched]:
@@ -91,16 +76,17 @@ def _by_tensor(marks: Marks | None) -> Iterator[tuple[int, TensorMarks]]:
         yield from marks.by_tensor.items()
 
 
-def _first_clash(touched: Touched) -> _Clash | None:
+def _first_clash(touched: Touched) -> Clash | None:
+    """Two nodes touch a unit, and the other one writes it."""
     if len({kernel.coordinate for kernel, _ in (*touched.writes, *touched.reads)}) < 2:
         return None
     writers = _Writers(touched)
-    for is_write, accesses in ((True, touched.writes), (False, touched.reads)):
-        for kernel, marks in accesses:
+    for is_write, found in ((True, touched.writes), (False, touched.reads)):
+        for kernel, marks in found:
             units = marks.unit_map()
             if (unit := writers.other_than(kernel, units)) is not None:
                 own = Access(kernel, 0, is_write, _place(marks, units, unit))
-                return _Clash(own, writers.access(kernel, unit), touched.tensor, unit)
+                return Clash(own, writers.access(kernel, unit), touched.tensor, unit)
     return None
 
 
@@ -160,7 +146,7 @@ def _uncovered(touched: Touched, simulation: Simulation) -> Diagnostic | None:
     kernel, marks = touched.writes[0]
     name = simulation.tensor_names.get(id(touched.tensor), "") or "a tensor"
     what = "tiles" if touched.tensor.layout is TILE_LAYOUT else "elements"
-    broken = not_covered(
+    broken = accesses.not_covered(
         name,
         covered.shape,
         (left, covered.size),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from sys import _getframe
-from types import CodeType
 from typing import Literal, cast
 
 from ttl.diagnostics import KernelFault
@@ -13,6 +12,7 @@ from ttl.diagnostics.frames import frame_span, user_frame
 from ttl.diagnostics.span import Span
 from ttl.diagnostics.waiting import AnyWaiting, Kernel, waiting_at_pipe, waiting_at_semaphore
 from ttl.language.operation import KernelFunction, Program
+from ttl.semantics.function_source import global_names
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
@@ -124,11 +124,5 @@ def _on_node(names: Iterable[str], node: Shape) -> tuple[Kernel, ...]:
 def _kernels_that_name(kernels: Sequence[KernelFunction], calls: tuple[str, ...]) -> list[str]:
     """The data movement kernels whose code has one of the calls; all, if none has."""
     moving = [kernel for kernel in kernels if kernel.kind is KernelKind.DATAMOVEMENT]
-    named = [kernel for kernel in moving if _names_one(kernel.function.__code__, calls)]
+    named = [k for k in moving if not global_names(k.function.__code__).isdisjoint(calls)]
     return [kernel.name for kernel in named or moving]
-
-
-def _names_one(code: CodeType, calls: tuple[str, ...]) -> bool:
-    return any(call in code.co_names for call in calls) or any(
-        _names_one(constant, calls) for constant in code.co_consts if isinstance(constant, CodeType)
-    )

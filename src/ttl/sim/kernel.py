@@ -199,7 +199,9 @@ class KernelRun(Engine):
             self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
         frame = getframe(FURTHER_BEHIND)
         if end.kernel is not None and end.kernel is not self:
-            raise _second_kernel(end)
+            assert end.place is not None
+            name, place = end.buffer.declared.name, span_of(end.place)
+            raise second_kernel(end.action, name, end.kernel.name, place)
         end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
         end.buffer.allocate()
         (self.reserving if end.is_producer else self.waiting)[buffer] = end
@@ -475,9 +477,3 @@ def notice(broken: RuleBroken) -> None:
     is_error = broken.code.severity is Severity.ERROR and broken.code is not codes.UNKNOWN_NAME
     if is_error and isinstance(kernel, KernelRun) and kernel.broken in (None, broken.origin):
         kernel.broken = broken
-
-
-def _second_kernel(end: BufferEnd) -> RuleBroken:
-    assert end.kernel is not None and end.place is not None
-    name = end.buffer.declared.name
-    return second_kernel(end.action, name, end.kernel.name, span_of(end.place))

@@ -14,6 +14,8 @@ rule RACE     two accesses to one unit, one of them a write, race unless the fir
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,15 +37,13 @@ if TYPE_CHECKING:
 Known = dict["KernelRun", int]  # never changed once it is handed on
 
 
+@dataclass(slots=True, eq=False)
 class Clock:
     """What a kernel knows of the others, and its own step."""
 
-    __slots__ = ("kernel", "known", "step")
-
-    def __init__(self, kernel: KernelRun):
-        self.kernel = kernel
-        self.known: Known = {}
-        self.step = 1
+    kernel: KernelRun
+    known: Known = field(default_factory=dict)
+    step: int = 1
 
     def hand_on(self) -> Known:  # rule RELEASE
         handed_on = {**self.known, self.kernel: self.step}
@@ -169,31 +169,29 @@ def _units(part: TensorSlice) -> product[tuple[int, ...]]:
 
 
 def _race(access: Access, other: Access, transfer: TensorTransfer, unit: Shape) -> RuleBroken:
-    found = race(access, other, transfer.part.tensor, transfer.subject, unit)
-    return found.with_place(access.place)
+    clash = Clash(access, other, transfer.part.tensor, unit)
+    return clash.broken(accesses.race, transfer.subject).with_place(access.place)
 
 
-def race(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> RuleBroken:
-    """Two accesses that nothing orders; the place of the message is that of `one`."""
-    what = "tile" if tensor.layout is TILE_LAYOUT else "element"
-    secondary = labels([(other.place, _described(other).label)])
-    return accesses.race(_described(one), _described(other), unit, name, what, secondary)
+class Clash(NamedTuple):
+    """Two accesses to one unit of a tensor; the place of the message is that of `one`."""
+
+    one: Access
+    other: Access
+    tensor: Any
+    unit: Shape
+
+    def broken(self, rule: Callable[..., RuleBroken], name: str) -> RuleBroken:
+        one, other = _described(self.one), _described(self.other)
+        what = "tile" if self.tensor.layout is TILE_LAYOUT else "element"
+        secondary = labels([(self.other.place, other.label)])
+        return rule(one, other, self.unit, name, what, secondary)
+
+    def diagnostic(self, rule: Callable[..., RuleBroken], name: str) -> Diagnostic:
+        """As a fault that is found when the run is over."""
+        return self.broken(rule, name).at(span_of(self.one.place), _described(self.one).label)
 
 
 def _described(access: Access) -> accesses.Access:
     kernel = access.kernel
     return accesses.Access(kernel.name, kernel.coordinate, access.is_write)
-
-
-def race_diagnostic(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> Diagnostic:
-    """As a fault that is found when the run is over."""
-    return race(one, other, tensor, name, unit).at(span_of(one.place), _described(one).label)
-
-
-def twice_diagnostic(one: Access, other: Access, tensor: Any, name: str, unit: Shape) -> Diagnostic:
-    what = "tile" if tensor.layout is TILE_LAYOUT else "element"
-    secondary = labels([(other.place, _described(other).label)])
-    broken = accesses.written_twice(
-        _described(one), _described(other), unit, name, what, secondary
-    )
-    return broken.at(span_of(one.place), _described(one).label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ttl.semantics.dtypes import DType
@@ -11,32 +12,18 @@ from ttl.semantics.ops import BlockOp, Kind, Parameters, is_complete, operand_dt
 from ttl.semantics.types import BlockType, Shape, element_shape
 
 
+@dataclass(slots=True, eq=False)
 class Applied:
     """What is known of an operation on operands of some types."""
 
-    __slots__ = (
-        "converts", "dtype", "extents", "is_open", "is_plain", "meaning", "numbers", "type"
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        type: BlockType,
-        meaning: Callable[..., Any],
-        dtype: DType | None,
-        converts: tuple[bool, ...],
-        is_open: bool,
-        extents: tuple[Shape | None, ...],
-        numbers: tuple[str, ...],
-        is_plain: bool,
-    ):
-        self.type = type  # of the result
-        self.meaning = meaning
-        self.dtype = dtype  # of the operands, in which the operation works
-        self.converts = converts  # which operands, numbers or fills, become values of that type
-        self.is_open = is_open  # some operand or the result has no shape yet
-        self.extents = extents  # which elements the operands must have, if it matters
-        self.numbers = numbers  # the parameters that become values of that type
-        self.is_plain = is_plain  # whole blocks of one element type, and no parameters
+    type: BlockType  # of the result
+    meaning: Callable[..., Any]
+    dtype: DType | None  # of the operands, in which the operation works
+    converts: tuple[bool, ...]  # which operands, numbers or fills, become values of that type
+    is_open: bool  # some operand or the result has no shape yet
+    extents: tuple[Shape | None, ...]  # which elements the operands must have, if it matters
+    numbers: tuple[str, ...]  # the parameters that become values of that type
+    is_plain: bool  # whole blocks of one element type, and no parameters
 
 
 class TypeTable:

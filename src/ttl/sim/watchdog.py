@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
@@ -51,35 +52,23 @@ def watchdog(
             _let_a_late_interrupt_strike()
 
 
+@dataclass(slots=True, eq=False)
 class Watch:
     """A thread that is watched, and what was seen of it since its last progress."""
 
-    __slots__ = (
-        "budget",
-        "clock",
-        "first_step",
-        "inside",
-        "looks",
-        "progress",
-        "seen",
-        "since",
-        "steps",
-        "thread_id",
-    )
+    thread_id: int
+    budget: float
+    progress: Callable[[], int]
+    steps: Callable[[], int]
+    clock: Callable[[], float] = field(init=False)
+    seen: int = -1
+    since: float = 0.0
+    first_step: int = 0
+    looks: int = 0
+    inside: int = 0
 
-    def __init__(
-        self,
-        thread_id: int,
-        budget: float,
-        progress: Callable[[], int],
-        steps: Callable[[], int],
-    ):
-        self.thread_id = thread_id
-        self.budget = budget
-        self.progress = progress
-        self.steps = steps
-        self.clock = _cpu_clock(thread_id)
-        self.seen = -1
+    def __post_init__(self) -> None:
+        self.clock = _cpu_clock(self.thread_id)
         self._start_again()
 
     def _start_again(self) -> None:

@@ -1,5 +1,5 @@
 """Run events: one schema for every engine."""
 
-from .events import CATEGORIES, Event, EventKind, Node, Recorder
+from .events import CATEGORIES, EventKind, Node, Recorder
 
-__all__ = ["CATEGORIES", "Event", "EventKind", "Node", "Recorder"]
+__all__ = ["CATEGORIES", "EventKind", "Node", "Recorder"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,20 +26,13 @@ Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of 
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs, in words, and the lines of the user's program that belong to it."""
-
-    message: str
-    lines: tuple[int, ...] = ()
-
-
 def first_difference(
     one: Sequence[Record],
     other: Sequence[Record],
     results: tuple[Sequence[Result], Sequence[Result]],
     tolerance: float = 0.0,
-) -> Difference | None:
+) -> str | None:
+    """What differs, in words that name the lines of the user's program."""
     calls = (_calls(one), _calls(other))
     for number, (events, others) in enumerate(zip(*calls, strict=False)):
         found = _events_differ(events, others) or _results_differ(
@@ -51,9 +43,9 @@ def first_difference(
         )
         if found is not None:
             name = next((r["subject"] for r in events), "")
-            return Difference(f"call {number + 1} of `{name}`: {found.message}", found.lines)
+            return f"call {number + 1} of `{name}`: {found}"
     if len(calls[0]) != len(calls[1]):
-        return Difference(f"{len(calls[0])} calls of operations in A, {len(calls[1])} in B")
+        return f"{len(calls[0])} calls of operations in A, {len(calls[1])} in B"
     return None
 
 
@@ -93,7 +85,7 @@ def _known_to_both(
     return known(one), known(other)
 
 
-def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> Difference | None:
+def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> str | None:
     streams = _known_to_both(_streams(one), _streams(other))
     found = sorted(_pairs(*streams), key=lambda pair: pair[0])
     if not found:
@@ -105,9 +97,7 @@ def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> Difference
         "nothing more" if record is None else f"{record['kind']} (line {record['line']})"
         for record in (first, second)
     ]
-    lines = tuple(record["line"] for record in (first, second) if record is not None)
-    message = f"{where}, event {number + 1} with {what}: {texts[0]} in A, {texts[1]} in B"
-    return Difference(message, lines)
+    return f"{where}, event {number + 1} with {what}: {texts[0]} in A, {texts[1]} in B"
 
 
 def _pairs(
@@ -127,7 +117,7 @@ def _pairs(
 
 def _results_differ(
     one: Sequence[Result], other: Sequence[Result], events: Sequence[Record], tolerance: float
-) -> Difference | None:
+) -> str | None:
     theirs = {result.tensor: result for result in other}
     for result in one:
         if result.tensor not in theirs:
@@ -156,7 +146,7 @@ def _element(
     others: NDArray[Any],
     differ: NDArray[np.bool_],
     events: Sequence[Record],
-) -> Difference:
+) -> str:
     element = tuple(int(index) for index in np.argwhere(differ)[0])
     tile = (*element[:-2], *[index // TILE_SIZE for index in element[-2:]])
     unit = tile if result.is_tiled else element
@@ -167,9 +157,9 @@ def _element(
     )
     writer = _writer(events, result.tensor, unit)
     if writer is None:
-        return Difference(message)
+        return message
     who = f"`{writer['kernel']}` on node {tuple(writer['node'])}"
-    return Difference(f"{message}; {who} wrote it in line {writer['line']}", (writer["line"],))
+    return f"{message}; {who} wrote it in line {writer['line']}"
 
 
 def _writer(events: Sequence[Record], tensor: str, unit: tuple[int, ...]) -> Record | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from types import CodeType
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from ttl.diagnostics.frames import is_user_file
 
@@ -67,19 +67,6 @@ CATEGORY_OF_WORD = {
 CATEGORIES = tuple(CATEGORY_OF_WORD.values())
 
 
-class Event(NamedTuple):
-    """`tick` orders the events of a run; `line` is the user's, 0 where there is none."""
-
-    tick: int
-    kind: EventKind
-    node: Node
-    kernel: str
-    subject: str = ""
-    value: int = 0
-    line: int = 0
-    part: Part | None = None  # of the tensor, where a copy of it starts and that is known
-
-
 # Kind, track, subject, value, the number of a code and the offset of an instruction in it, or 0 and
 # a line; then, where a copy of a tensor starts and that is known, its part of the tensor. Recording
 # is what a traced run pays for each event: what can be made later is made later, and once for all
@@ -91,11 +78,9 @@ NO_CODE = 0
 
 
 class Bulk(Protocol):
-    """Events of a compiled run, of which most are never looked at one by one."""
+    """Events of a compiled run, which are never looked at one by one."""
 
     def __len__(self) -> int: ...
-
-    def events(self, first_tick: int) -> Iterator[Event]: ...
 
     def write(self, out: BinaryIO, form: Form, first_tick: int) -> None: ...
 
@@ -147,16 +132,6 @@ class Recorder:
     def size(self) -> int:
         return len(self.raw) + sum(len(bulk) for _, bulk in self.bulks)
 
-    @property
-    def events(self) -> list[Event]:
-        found: list[Event] = []
-        for section in self.sections():
-            if isinstance(section, list):
-                found += [self._event(tick, raw) for tick, raw in enumerate(section, len(found))]
-            else:
-                found += section.events(len(found))
-        return found
-
     def sections(self) -> Iterator[list[RawEvent] | Bulk]:
         """All events in their order."""
         start = 0
@@ -165,11 +140,6 @@ class Recorder:
             yield bulk
             start = position
         yield self.raw[start:] if start else self.raw
-
-    def _event(self, tick: int, raw: RawEvent) -> Event:
-        kind, track, subject, value, code, at, *part = raw
-        line = Lines(self.codes).of(code, at)
-        return Event(tick, kind, *self.tracks[track], subject, value, line, *part)
 
 
 class Lines:

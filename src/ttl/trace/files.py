@@ -43,7 +43,9 @@ def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
 
 
 class JsonLines:
-    """One JSON object a line, with the fields of Event."""
+    """One JSON object a line, with tick, kind, node, kernel, subject, value and line; where a copy
+    of a tensor starts and that is known, its part of the tensor.
+    """
 
     separator = "\n"
 

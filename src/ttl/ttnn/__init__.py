@@ -14,6 +14,7 @@ from ttl.semantics.dtypes import (
     uint16,
     uint32,
 )
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE
 
 from . import (
@@ -24,7 +25,6 @@ from . import (
     device,
     distribution,
     exchange,
-    layout,
     memory_config,
     mesh,
     mesh_tensor,
@@ -41,7 +41,6 @@ from .creation import *  # noqa: F403
 from .device import *  # noqa: F403
 from .distribution import *  # noqa: F403
 from .exchange import *  # noqa: F403
-from .layout import *  # noqa: F403
 from .memory_config import *  # noqa: F403
 from .mesh import *  # noqa: F403
 from .mesh_tensor import *  # noqa: F403
@@ -53,8 +52,8 @@ from .tensor import *  # noqa: F403
 from .tensor_spec import *  # noqa: F403
 
 __all__ = [
-    "TILE_SIZE", "bfloat4_b", "bfloat8_b", "bfloat16", "float16", "float32", "int32", "uint8",
-    "uint16", "uint32",
+    "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Layout", "bfloat4_b", "bfloat8_b", "bfloat16",
+    "float16", "float32", "int32", "uint8", "uint16", "uint32",
 ]  # fmt: skip
 __all__ += collectives.__all__
 __all__ += compute_config.__all__
@@ -63,7 +62,6 @@ __all__ += creation.__all__
 __all__ += device.__all__
 __all__ += distribution.__all__
 __all__ += exchange.__all__
-__all__ += layout.__all__
 __all__ += memory_config.__all__
 __all__ += mesh.__all__
 __all__ += mesh_tensor.__all__

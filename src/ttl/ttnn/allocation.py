@@ -7,12 +7,12 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DTYPES, DType
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, Layout
 from ttl.target import TARGETS, load
 
 from .cores import CoreCoord
 from .device import Device
 from .faults import wrong, wrong_type
-from .layout import ROW_MAJOR_LAYOUT, Layout
 from .memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor

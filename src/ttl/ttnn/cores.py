@@ -20,7 +20,22 @@ class CoreCoord(NamedTuple):
     y: int
 
 
-class CoreGrid:
+class Value:
+    """Equal to another of its class that has the same parts: what its slots hold."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+
+class CoreGrid(Value):
     """The size of a grid of cores, rows first as in the real ttnn."""
 
     __slots__ = ("x", "y")
@@ -35,17 +50,11 @@ class CoreGrid:
     def num_cores(self) -> int:
         return self.x * self.y
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoreGrid) and (self.y, self.x) == (other.y, other.x)
-
-    def __hash__(self) -> int:
-        return hash((self.y, self.x))
-
     def __repr__(self) -> str:
         return f"CoreGrid(y={self.y}, x={self.x})"
 
 
-class CoreRange:
+class CoreRange(Value):
     """A rectangle of cores; both corners belong to it."""
 
     __slots__ = ("end", "start")
@@ -84,12 +93,6 @@ class CoreRange:
             and self.start.y <= other.end.y
             and other.start.y <= self.end.y
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoreRange) and (self.start, self.end) == (other.start, other.end)
-
-    def __hash__(self) -> int:
-        return hash((self.start, self.end))
 
     def __repr__(self) -> str:
         return f"CoreRange({tuple(self.start)}, {tuple(self.end)})"

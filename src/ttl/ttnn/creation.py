@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ttl.semantics.dtypes import Array, DType, bfloat16
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 
 from .allocation import new_tensor
 from .faults import wrong, wrong_type
-from .layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from .mesh_tensor import checked_tensor
 from .shape import checked_sizes
 from .tensor import Tensor
@@ -32,7 +32,7 @@ def full(
     """A tensor with the same value everywhere; bfloat16 in tiles by default."""
     if not isinstance(fill_value, (int, float, np.number)):
         raise wrong_type("fill_value", fill_value, "a number")
-    return _filled(shape, np.asarray(fill_value), dtype, layout, device, memory_config)
+    return filled(shape, np.asarray(fill_value), dtype, layout, device, memory_config)
 
 
 def zeros(
@@ -79,7 +79,7 @@ def rand(
 ) -> Tensor:
     """Numbers from `low` to `high`, all as likely; the same in every run if there is a seed."""
     values = np.random.default_rng(seed or None).uniform(low, high, checked_sizes(shape))
-    return _filled(shape, values.astype(np.float32), dtype, layout, device, memory_config)
+    return filled(shape, values.astype(np.float32), dtype, layout, device, memory_config)
 
 
 def randn(
@@ -92,7 +92,7 @@ def randn(
 ) -> Tensor:
     """Numbers of the normal distribution; the same in every run if there is a seed."""
     values = np.random.default_rng(seed or None).standard_normal(checked_sizes(shape), np.float32)
-    return _filled(shape, values, dtype, layout, device, memory_config)
+    return filled(shape, values, dtype, layout, device, memory_config)
 
 
 def arange(
@@ -112,7 +112,7 @@ def arange(
             "write ttnn.arange(start, end, step)",
         )
     values = np.arange(first, last, step)
-    return _filled(values.shape, values, dtype, layout, device, memory_config)
+    return filled(values.shape, values, dtype, layout, device, memory_config)
 
 
 def full_like(
@@ -167,7 +167,7 @@ def empty_like(
     return full_like(tensor, poison, dtype, layout, device, memory_config)
 
 
-def _filled(
+def filled(
     shape: Any, values: Array, dtype: Any, layout: Any, device: Any, memory_config: Any
 ) -> Tensor:
     kind = bfloat16 if dtype is None else dtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -23,13 +24,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
 class PlacementShard:
     """Along one axis of the mesh, each device gets a part of dimension `dim`."""
 
-    __slots__ = ("dim",)
-
-    def __init__(self, dim: int):
-        self.dim = dim
+    dim: int
 
 
 class PlacementReplicate:
@@ -38,24 +37,20 @@ class PlacementReplicate:
     __slots__ = ()
 
 
+@dataclass(eq=False, slots=True)
 class MeshMapperConfig:
-    __slots__ = ("mesh_shape_override", "placements")
-
-    def __init__(self, placements: Sequence[Any], mesh_shape_override: Any = None):
-        self.placements = list(placements)
-        self.mesh_shape_override = mesh_shape_override
+    placements: Sequence[Any]
+    mesh_shape_override: Any = None
 
 
+@dataclass(eq=False, slots=True)
 class MeshComposerConfig:
-    __slots__ = ("dims", "mesh_shape_override")
-
-    def __init__(self, dims: Sequence[int], mesh_shape_override: Any = None):
-        self.dims = list(dims)
-        self.mesh_shape_override = mesh_shape_override
+    dims: Sequence[int]
+    mesh_shape_override: Any = None
 
 
-class MeshMapper:
-    """Which dimension each axis of the mesh cuts; None: the axis has copies."""
+class _DimsOfAxes:
+    """A dimension of the tensor for each axis of a mesh."""
 
     __slots__ = ("axes", "dims", "mesh")
 
@@ -63,6 +58,12 @@ class MeshMapper:
         self.mesh = checked_mesh(mesh)
         self.axes = _axes(self.mesh, axes)
         self.dims = _one_for_each(dims, self.axes)
+
+
+class MeshMapper(_DimsOfAxes):
+    """Which dimension each axis of the mesh cuts; None: the axis has copies."""
+
+    __slots__ = ()
 
     def parts(self, values: Array) -> list[Array]:
         """A view of each device's part, in the order of the devices."""
@@ -97,15 +98,10 @@ class MeshMapper:
         return cuts
 
 
-class MeshComposer:
+class MeshComposer(_DimsOfAxes):
     """Along which dimension the parts of each axis of the mesh are joined."""
 
-    __slots__ = ("axes", "dims", "mesh")
-
-    def __init__(self, mesh: Any, axes: Sequence[int], dims: Sequence[int]):
-        self.mesh = checked_mesh(mesh)
-        self.axes = _axes(self.mesh, axes)
-        self.dims = _one_for_each(dims, self.axes)
+    __slots__ = ()
 
     def join(self, parts: Sequence[Array]) -> Array:
         """The whole: the parts of the last axis are joined first."""
@@ -150,8 +146,9 @@ def concat_mesh_to_tensor_composer(mesh_device: Any, dim: int) -> MeshComposer:
 
 
 def create_mesh_composer(mesh_device: Any, config: MeshComposerConfig) -> MeshComposer:
-    axes = config.mesh_shape_override or _default_axes(mesh_device, len(config.dims))
-    return MeshComposer(mesh_device, axes, config.dims)
+    dims = list(config.dims)
+    axes = config.mesh_shape_override or _default_axes(mesh_device, len(dims))
+    return MeshComposer(mesh_device, axes, dims)
 
 
 def ShardTensorToMesh(mesh_device: Any = None, dim: int = 0, *, mesh: Any = None) -> MeshMapper:

@@ -8,11 +8,12 @@ import ml_dtypes
 import numpy as np
 
 from ttl.semantics.dtypes import DTYPES, Array, DType, bfloat16, float32
+from ttl.semantics.layout import TILE_LAYOUT, Layout
 
 from .allocation import checked_device, new_tensor
+from .creation import filled
 from .distribution import MeshComposer, MeshMapper
 from .faults import wrong, wrong_type
-from .layout import TILE_LAYOUT, Layout
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor
 from .shape import Shape
@@ -41,10 +42,7 @@ def from_numpy(
     kind = dtype or _dtype_of(values)
     if mesh_mapper is not None:
         return _distributed(values, kind, arranged, device, memory_config, mesh_mapper)
-    tensor = new_tensor(values.shape, kind, arranged, device, memory_config)
-    for shard in tensor.shards:
-        shard.storage.fill(values)
-    return tensor
+    return filled(values.shape, values, kind, arranged, device, memory_config)
 
 
 def _distributed(

@@ -9,7 +9,7 @@ from typing import Any
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import TARGETS, load
 
-from .cores import CoreRange, CoreRangeSet, core_range_set, num_cores_to_corerangeset
+from .cores import CoreRange, CoreRangeSet, Value, core_range_set, num_cores_to_corerangeset
 from .faults import wrong, wrong_type
 from .shape import checked_sizes
 
@@ -55,7 +55,7 @@ class ShardDistributionStrategy(Enum):
     GRID_2D = 1
 
 
-class ShardSpec:
+class ShardSpec(Value):
     """Which cores hold a tensor, and the rows and columns of elements of each shard.
 
     `shard_grid`, the number of shards in each direction, is how programs for the public simulator
@@ -89,20 +89,11 @@ class ShardSpec:
     def num_cores(self) -> int:
         return self.grid.num_cores()
 
-    def _parts(self) -> tuple[Any, ...]:
-        return self.grid, self.shape, self.orientation
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShardSpec) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        return hash(self._parts())
-
     def __repr__(self) -> str:
         return f"ShardSpec({self.grid}, {self.shape}, {self.orientation.name})"
 
 
-class NdShardSpec:
+class NdShardSpec(Value):
     """Which cores hold a tensor, and the size of a shard in each of its dimensions."""
 
     __slots__ = ("grid", "orientation", "shard_distribution_strategy", "shard_shape")
@@ -133,20 +124,11 @@ class NdShardSpec:
     def num_cores(self) -> int:
         return self.grid.num_cores()
 
-    def _parts(self) -> tuple[Any, ...]:
-        return self.shard_shape, self.grid, self.orientation, self.shard_distribution_strategy
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NdShardSpec) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        return hash(self._parts())
-
     def __repr__(self) -> str:
         return f"NdShardSpec({self.shard_shape}, {self.grid}, {self.orientation.name})"
 
 
-class MemoryConfig:
+class MemoryConfig(Value):
     """DRAM or L1, and interleaved or sharded.
 
     Written `MemoryConfig(TensorMemoryLayout, BufferType, ShardSpec)`, `MemoryConfig(BufferType,
@@ -200,9 +182,7 @@ class MemoryConfig:
     def tensor_memory_layout(self) -> TensorMemoryLayout:
         return self.memory_layout
 
-    @property
-    def strategy(self) -> TensorMemoryLayout:
-        return self.memory_layout
+    strategy = tensor_memory_layout
 
     def is_sharded(self) -> bool:
         return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
@@ -210,15 +190,6 @@ class MemoryConfig:
     def __call__(self) -> MemoryConfig:
         """Itself: tensor.memory_config is a method in the real ttnn and an attribute elsewhere."""
         return self
-
-    def _parts(self) -> tuple[Any, ...]:
-        return self.memory_layout, self.buffer_type, self.shard_spec, self.nd_shard_spec
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MemoryConfig) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        return hash(self._parts())
 
     def __repr__(self) -> str:
         spec = self.shard_spec or self.nd_shard_spec

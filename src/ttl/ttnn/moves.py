@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ttl.semantics.dtypes import DType
+from ttl.semantics.layout import Layout
 
 from .allocation import checked_device, new_tensor
 from .faults import wrong, wrong_type
-from .layout import Layout
 from .memory_config import MemoryConfig
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor, per_device

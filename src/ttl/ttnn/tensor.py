@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
+from ttl.semantics.layout import Layout
 from ttl.semantics.tensors import row_page_elements
 
-from .layout import Layout
 from .memory_config import DRAM_MEMORY_CONFIG, BufferType, MemoryConfig
 from .operations.operators import Operators
 from .shape import Shape

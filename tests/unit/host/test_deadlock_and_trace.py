@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recorded_events import events_of
 from ttl.artifact import ThreadKind
 from ttl.diagnostics import KernelFault, codes
 from ttl.host import launch
@@ -98,7 +99,7 @@ tile_regs_acquire(); copy_init(0); copy_tile(0, 0, 0); tile_regs_commit();
 tile_regs_wait(); pack_tile(0, 1); tile_regs_release();
 cb_push_back(1, 1); cb_pop_front(0, 2);"""
     run_compute(body, [[1.0, 2.0]], recorder=recorder)
-    events = recorder.events
+    events = events_of(recorder)
     assert [event.tick for event in events] == list(range(len(events)))
     seen = [(event.kind, event.kernel, event.subject, event.value) for event in events]
     assert seen == [

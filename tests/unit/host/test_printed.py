@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recorded_events import events_of
 from ttl.artifact import ThreadKind
 from ttl.diagnostics import KernelFault
 from ttl.host import launch
@@ -74,6 +75,6 @@ def test_zones_of_a_foreign_kernel_keep_their_names(tiny, cache_dir, capsys):
     body = '{ DeviceZoneScopedN("outer"); { DeviceZoneScopedN("inner"); } }'
     assert printed(tiny, cache_dir, capsys, body, recorder) == ""
     kinds = (EventKind.SIGNPOST_BEGIN, EventKind.SIGNPOST_END)
-    events = [(each.kind, each.subject) for each in recorder.events if each.kind in kinds]
+    events = [(each.kind, each.subject) for each in events_of(recorder) if each.kind in kinds]
     begin, end = kinds
     assert events == [(begin, "outer"), (begin, "inner"), (end, "inner"), (end, "outer")]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ttl
+from recorded_events import events_of
 from ttl import ttnn
 from ttl.diagnostics import Severity, UsageError, render_text
 from ttl.sim.repair import recompiled, repaired
@@ -423,7 +424,7 @@ def test_trace_events_of_supplied_releases_have_the_acquires_line(simulate, tens
     operation = operation_of(read_bare, implicit_compute, implicit_write)
     simulate(operation, a, y, recorder=recorder)
     first = inspect.getsourcelines(read_bare)[1]
-    pushes = [e for e in recorder.events if e.kind is EventKind.BUFFER_PUSH]
+    pushes = [e for e in events_of(recorder) if e.kind is EventKind.BUFFER_PUSH]
     assert {e.line for e in pushes if e.subject == "a_dfb"} == {first + 2}
 
 

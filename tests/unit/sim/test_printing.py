@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import ttl
+from recorded_events import events_of
 from ttl import sim, ttnn
 from ttl.target import load
 from ttl.trace import EventKind, Recorder
@@ -100,7 +101,7 @@ def test_signposts_are_events(simulate, tensor) -> None:
     recorder = Recorder()
     simulate(kernel_operation(body), tensor(), recorder=recorder)
     kinds = (EventKind.SIGNPOST_BEGIN, EventKind.SIGNPOST_END)
-    events = [event for event in recorder.events if event.kind in kinds]
+    events = [event for event in events_of(recorder) if event.kind in kinds]
     assert [event.kind for event in events] == list(kinds)
     assert {event.subject for event in events} == {"load / first"}
 
@@ -116,7 +117,7 @@ def order_of_nodes(seed: int | None) -> list[tuple[int, ...]]:
     program = operation.program((a,), {}, TARGET.default_grid)
     recorder = Recorder()
     sim.run(program, target=TARGET, recorder=recorder, seed=seed)
-    starts = [e for e in recorder.events if e.kind is EventKind.KERNEL_START]
+    starts = [e for e in events_of(recorder) if e.kind is EventKind.KERNEL_START]
     return [event.node for event in starts]
 
 

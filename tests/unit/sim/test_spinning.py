@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 import ttl
+from recorded_events import events_of
 from ttl import sim, ttnn
 from ttl.diagnostics import KernelFault
 from ttl.sim import watchdog
@@ -278,7 +279,7 @@ def test_pipes_and_semaphores_in_the_trace(simulate, tensor) -> None:
     kinds = ("pipe", "semaphore", "kernel_blocked", "kernel_resumed")
     told = [
         (event.node[0], event.kind.value, event.subject, event.value)
-        for event in recorder.events
+        for event in events_of(recorder)
         if event.kind.value.startswith(kinds)
     ]
     pipe = "pipe (0, 0) -> (1, 0)"
@@ -297,7 +298,7 @@ def test_pipes_and_semaphores_in_the_trace(simulate, tensor) -> None:
         (1, "semaphore_inc", "done", 1),
         (1, "semaphore_set", "done", 2),
     ]
-    lines = {event.line for event in recorder.events if event.kind is EventKind.PIPE_SEND}
+    lines = {event.line for event in events_of(recorder) if event.kind is EventKind.PIPE_SEND}
     assert len(lines) == 1 and lines != {0}
 
 

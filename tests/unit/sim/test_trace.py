@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 import ttl
+from recorded_events import events_of
 from ttl import ttnn
 from ttl.trace import EventKind, Recorder
 
@@ -41,7 +42,7 @@ def events(simulate, **arguments):
     a = ttnn.zeros((32, 32 * arguments.get("blocks", 1)), device=DEVICE)
     y = ttnn.empty((32 * 12, a.shape[1]), device=DEVICE)
     simulate(copy_operation(**arguments), a, y, recorder=recorder)
-    return recorder.events
+    return events_of(recorder)
 
 
 def test_the_events_of_one_block(simulate) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import compositions
-from .meanings import in_double, unary
-from .rounding import CLAMP_INTEGERS
+from .meanings import in_double, numbers, unary
+from .rounding import CLAMP_INTEGERS, clamp
 from .table import Domain, Kind, Parameter
 from .tiles import (
     SIGNED,
@@ -31,26 +31,6 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, np.zeros_like(x, shape=()))
 
 
-def _relu_max(x: Any, upper: Any) -> Any:
-    return _relu(np.minimum(x, upper))
-
-
-def _relu_min(x: Any, lower: Any) -> Any:
-    return _relu(np.maximum(x, lower))
-
-
-def _leaky_relu(x: Any, slope: Any) -> Any:
-    return np.where(x < 0, x * slope, x)
-
-
-def _prelu(x: Any, alpha: Any) -> Any:
-    return np.where(x < 0, x * alpha, x)
-
-
-def _elu(x: Any, slope: Any) -> Any:
-    return np.where(x < 0, slope * np.expm1(x), x)
-
-
 def _gelu(x: Any) -> Any:
     # 1 + erf(z) is erfc(-z), which keeps its digits where x is far below zero.
     return 0.5 * x * np.asarray(_erfc(-x * _ROOT_OF_HALF)).astype(np.float64)
@@ -58,10 +38,6 @@ def _gelu(x: Any) -> Any:
 
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
-
-
-def _celu(x: Any, alpha: Any, alpha_recip: Any) -> Any:
-    return np.where(x < 0, alpha * np.expm1(x * alpha_recip), x)
 
 
 def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
@@ -79,27 +55,9 @@ def _softplus_bound(
     return spacing * (np.abs(beta_reciprocal) * steep + 2 * np.abs(value))
 
 
-def _hardsigmoid(x: Any) -> Any:
-    return np.clip(x / 6 + 0.5, 0, 1)
-
-
 def _hardsigmoid_bound(spacing: float, x: Any) -> Any:
     """A unit in the last place of the sum, of which little is left near 0."""
     return spacing * np.ones_like(x)
-
-
-def _hardtanh(x: Any, min: Any, max: Any) -> Any:
-    return np.minimum(np.maximum(x, min), max)
-
-
-def _selu(x: Any, scale: Any, alpha: Any) -> Any:
-    return scale * np.where(x < 0, alpha * np.expm1(x), x)
-
-
-def _numbers(**samples: float) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(name, Kind.NUMBER, sample=sample) for name, sample in samples.items()
-    )
 
 
 _RELU = "eltwise_unary/relu.h"
@@ -120,9 +78,9 @@ OPS = (
     ),
     unary(
         "relu_max",
-        _relu_max,
+        lambda x, upper: _relu(np.minimum(x, upper)),
         "relu(min(x, upper))",
-        parameters=_numbers(upper=1.7),
+        parameters=numbers(upper=1.7),
         aliases={"upper_limit": "upper"},
         domain=Domain.ALL,
         exact=True,
@@ -133,9 +91,9 @@ OPS = (
     ),
     unary(
         "relu_min",
-        _relu_min,
+        lambda x, lower: _relu(np.maximum(x, lower)),
         "relu(max(x, lower))",
-        parameters=_numbers(lower=0.7),
+        parameters=numbers(lower=0.7),
         aliases={"lower_limit": "lower"},
         domain=Domain.ALL,
         exact=True,
@@ -147,16 +105,16 @@ OPS = (
     ),
     unary(
         "leaky_relu",
-        _leaky_relu,
+        lambda x, slope: np.where(x < 0, x * slope, x),
         "x, or x * slope where x < 0",
-        parameters=_numbers(slope=0.3),
+        parameters=numbers(slope=0.3),
         tile=vector("leaky_relu", _RELU, arguments=all_bits),
     ),
     unary(
         "elu",
-        in_double(_elu),
+        in_double(lambda x, slope: np.where(x < 0, slope * np.expm1(x), x)),
         "x, or slope * (exp(x) - 1) where x < 0",
-        parameters=_numbers(slope=1.1),
+        parameters=numbers(slope=1.1),
         aliases={"alpha": "slope"},
         tile=vector("elu", "eltwise_unary/elu.h", arguments=all_bits),
     ),
@@ -170,9 +128,11 @@ OPS = (
     unary("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))", tile=vector("sigmoid")),
     unary(
         "celu",
-        in_double(_celu),
+        in_double(
+            lambda x, alpha, alpha_recip: np.where(x < 0, alpha * np.expm1(x * alpha_recip), x)
+        ),
         "x, or alpha * (exp(x * alpha_recip) - 1) where x < 0",
-        parameters=_numbers(alpha=1.1, alpha_recip=0.9),
+        parameters=numbers(alpha=1.1, alpha_recip=0.9),
         tile=vector("celu", _ACTIVATIONS, arguments=all_bits),
     ),
     unary(
@@ -180,16 +140,16 @@ OPS = (
     ),
     unary(
         "prelu",
-        _prelu,
+        lambda x, alpha: np.where(x < 0, x * alpha, x),
         "x, or x * alpha where x < 0",
-        parameters=_numbers(alpha=0.3),
+        parameters=numbers(alpha=0.3),
         tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
     ),
     unary(
         "softplus",
         in_double(_softplus),
         "beta_reciprocal * log(1 + exp(beta * x)), or x where beta * x > threshold",
-        parameters=_numbers(beta=1.5, beta_reciprocal=0.6666667, threshold=4.0),
+        parameters=numbers(beta=1.5, beta_reciprocal=0.6666667, threshold=4.0),
         bound=_softplus_bound,
         tile=composed(compositions.softplus),
     ),
@@ -201,16 +161,16 @@ OPS = (
     ),
     unary(
         "hardsigmoid",
-        in_double(_hardsigmoid),
+        in_double(lambda x: np.clip(x / 6 + 0.5, 0, 1)),
         "x / 6 + 1/2, between 0 and 1",
         bound=_hardsigmoid_bound,
         tile=vector("hardsigmoid", _ACTIVATIONS),
     ),
     unary(
         "hardtanh",
-        _hardtanh,
+        clamp,
         "x, between min and max",
-        parameters=_numbers(min=-0.3, max=1.7),
+        parameters=numbers(min=-0.3, max=1.7),
         aliases={"min_val": "min", "max_val": "max"},
         domain=Domain.ALL,
         exact=True,
@@ -221,7 +181,7 @@ OPS = (
     ),
     unary(
         "selu",
-        in_double(_selu),
+        in_double(lambda x, scale, alpha: scale * np.where(x < 0, alpha * np.expm1(x), x)),
         "scale * x, or scale * alpha * (exp(x) - 1) where x < 0",
         parameters=(
             Parameter("scale", Kind.NUMBER, 1.0507009873554805),

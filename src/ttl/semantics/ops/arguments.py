@@ -170,6 +170,16 @@ def wrong_call(op: BlockOp, problem: str) -> RuleBroken:
     return RuleBroken(codes.WRONG_ARGUMENT, f"{op.spelling} {problem}", helps=helps)
 
 
-def block_as_shape(value: Any) -> Any:
-    """`out_blk` gives its shape and nothing else; anything else is left for the checks."""
-    return value.type.shape if is_value(value) and hasattr(value, "store") else value
+def shape_of_block(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """`fill(out_blk, value)` is `fill(value, shape=<that of out_blk>)`, and so is
+    `broadcast(x, out_blk, dims)`; what is no block is left for the checks.
+    """
+    kwargs = dict(kwargs)
+    if len(args) > position and is_value(args[position]):
+        kwargs["out_blk"] = args[position]
+        args = args[:position] + args[position + 1 :]
+    if "out_blk" in kwargs:
+        given = kwargs.pop("out_blk")
+        is_block = is_value(given) and hasattr(given, "store")
+        kwargs.setdefault("shape", given.type.shape if is_block else given)
+    return args, kwargs

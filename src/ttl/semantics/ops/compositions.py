@@ -149,10 +149,6 @@ def _with_bits_of(do: Composer, x: Value, dtype: DType) -> Value:
     return x if do.dtype(x) == dtype else do(f"as_{dtype}", x)
 
 
-def whole_negative(do: Composer, x: Value) -> Value:
-    return do("sub", do.number(0, x), x)
-
-
 def whole_power(do: Composer, x: Value, n: int) -> Value:
     """By squaring."""
     result = None
@@ -162,10 +158,6 @@ def whole_power(do: Composer, x: Value, n: int) -> Value:
         n >>= 1
         x = do("mul", x, x) if n else x
     return do.number(1, x) if result is None else result
-
-
-def whole_square(do: Composer, x: Value) -> Value:
-    return do("mul", x, x)
 
 
 def whole_clamp(do: Composer, x: Value, min: int, max: int) -> Value:
@@ -194,20 +186,8 @@ def whole_sign(do: Composer, x: Value) -> Value:
     return do("sub", do("gt", x, zero), do("lt", x, zero))
 
 
-def is_not_zero(do: Composer, x: Value) -> Value:
-    return do("ne", x, do.number(0, x))
-
-
-def is_not_negative(do: Composer, x: Value) -> Value:
-    return do("ge", x, do.number(0, x))
-
-
 def whole_mask(do: Composer, x: Value, m: Value) -> Value:
     return do("select", do("eq", m, do.number(1, m)), do.number(0, x), x)
-
-
-def whole_where(do: Composer, c: Value, a: Value, b: Value) -> Value:
-    return do("select", c, a, b)
 
 
 def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:
@@ -224,16 +204,12 @@ def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:
 # Reductions and products of integers --------------------------------------------------------------
 
 
-def whole_sum(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+def whole_reduction(
+    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str
+) -> Value:
     wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
-    total = _scaled(do, _reduced(do, wide, "sum", dims), scaler)
-    return whole_typecast(do, total, do.dtype(x))
-
-
-def whole_max(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
-    wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
-    largest = _scaled(do, _reduced(do, wide, "max", dims), scaler)
-    return whole_typecast(do, largest, do.dtype(x))
+    found = _scaled(do, _reduced(do, wide, how, dims), scaler)
+    return whole_typecast(do, found, do.dtype(x))
 
 
 def _scaled(do: Composer, x: Value, scaler: Value) -> Value:

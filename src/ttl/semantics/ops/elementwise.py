@@ -41,10 +41,6 @@ from .tiles import (
 )
 
 
-def _exp_bound(spacing: float, x: Array) -> Array:
-    return spacing * np.exp(x)
-
-
 def _power_bound(spacing: float, x: Array, n: int) -> Array:
     """One rounding for each multiplication."""
     bound: Array = max(n, 1) * spacing * np.abs(_power(x, n))
@@ -257,7 +253,7 @@ _UNARY = (
                 "eltwise_unary/negative.h",
                 init="negative_tile_init",
             ),
-            whole_composed(compositions.whole_negative, NOT_NEGATIVE),
+            whole_composed(lambda do, x: do("sub", do.number(0, x), x), NOT_NEGATIVE),
         ),
     ),
     unary(
@@ -278,7 +274,6 @@ _UNARY = (
         np.exp,
         "e to the power of x",
         tile=vector("exp", "eltwise_unary/exp.h"),
-        bound=_exp_bound,
     ),
     unary("exp2", np.exp2, "2 to the power of x", tile=vector("exp2")),
     unary("expm1", np.expm1, "e to the power of x, less 1", tile=vector("expm1")),
@@ -309,7 +304,7 @@ _UNARY = (
         "x * x",
         domain=Domain.ALL,
         exact=True,
-        tile=with_integers(vector("square"), whole_composed(compositions.whole_square)),
+        tile=with_integers(vector("square"), whole_composed(lambda do, x: do("mul", x, x))),
     ),
     unary(
         "rsqrt",

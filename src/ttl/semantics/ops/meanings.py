@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import Array, DType
 from ..types import BlockType
 from .rules import same_type, unchanged
-from .table import BlockOp, Domain, Parameter
+from .table import BlockOp, Domain, Kind, Parameter
 
 Meaning = Callable[..., Any]
 MATH = ("math",)
@@ -34,6 +34,13 @@ def relative_bound(meaning: Meaning) -> Meaning:
         return spacing * np.abs(meaning(*values, **parameters))
 
     return bound
+
+
+def numbers(**samples: float) -> tuple[Parameter, ...]:
+    """Parameters that are numbers, each with what tests give it."""
+    return tuple(
+        Parameter(name, Kind.NUMBER, sample=sample) for name, sample in samples.items()
+    )
 
 
 def unary(

@@ -7,7 +7,7 @@ in element (0, 0) (both); the rest of the tile is zero. The scaler is applied on
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ..dtypes import Array
 from ..types import TILE_SIZE, BlockType, Shape
 from . import compositions
-from .meanings import MATH, is_integer_array
+from .meanings import MATH, is_integer_array, relative_bound
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
 from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
 from .tiles import API, COPY, whole_composed, with_integers
@@ -89,11 +89,6 @@ def _sum_bound(spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape 
     return bound
 
 
-def _max_bound(spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:
-    bound: Array = spacing * np.abs(_meaning(_max)(x, scaler, dims, shape))
-    return bound
-
-
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Later versions have no scaler: `reduce_sum(x, dims, shape)`."""
     if len(args) > 1 and isinstance(args[1], (list, tuple)):
@@ -123,7 +118,7 @@ def _tile(pool: str) -> dict[str, TileForms]:
         (-2,): call("REDUCE_COL"),
         (-2, -1): call("REDUCE_SCALAR"),
     }
-    composition = compositions.whole_sum if pool == "SUM" else compositions.whole_max
+    composition = partial(compositions.whole_reduction, how=pool.lower())
     return with_integers({API: TileForms(by_dims=by_dims)}, whole_composed(composition))
 
 
@@ -151,5 +146,5 @@ def _reduction(
 
 OPS = (
     _reduction("reduce_sum", "sum", _sum, _sum_bound),
-    _reduction("reduce_max", "largest element", _max, _max_bound),
+    _reduction("reduce_max", "largest element", _max, relative_bound(_meaning(_max))),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import compositions
-from .meanings import one_where, unary
+from .meanings import numbers, one_where, unary
 from .table import Domain, Kind, Parameter, TileCall
 from .tiles import (
     NOT_NEGATIVE,
@@ -56,12 +56,8 @@ CLAMP_INTEGERS = (
 )
 
 
-def _clamp(x: Any, min: Any, max: Any) -> Any:
+def clamp(x: Any, min: Any, max: Any) -> Any:
     return np.minimum(np.maximum(x, min), max)
-
-
-def _threshold(x: Any, threshold: Any, value: Any) -> Any:
-    return np.where(x > threshold, value, x)
 
 
 def _signbit(x: Any) -> Any:
@@ -101,12 +97,9 @@ OPS = (
     ),
     unary(
         "clamp",
-        _clamp,
+        clamp,
         "x, between min and max",
-        parameters=(
-            Parameter("min", Kind.NUMBER, sample=-0.3),
-            Parameter("max", Kind.NUMBER, sample=1.7),
-        ),
+        parameters=numbers(min=-0.3, max=1.7),
         domain=Domain.ALL,
         exact=True,
         tile=with_integers(
@@ -116,12 +109,9 @@ OPS = (
     ),
     unary(
         "threshold",
-        _threshold,
+        lambda x, threshold, value: np.where(x > threshold, value, x),
         "x, or value where x > threshold",
-        parameters=(
-            Parameter("threshold", Kind.NUMBER, sample=0.3),
-            Parameter("value", Kind.NUMBER, sample=1.7),
-        ),
+        parameters=numbers(threshold=0.3, value=1.7),
         domain=Domain.ALL,
         exact=True,
         tile=with_integers(
@@ -137,7 +127,7 @@ OPS = (
         tile=with_integers(
             vector("sign"),
             whole_composed(compositions.whole_sign, (SIGNED,)),
-            whole_composed(compositions.is_not_zero, NOT_NEGATIVE),
+            whole_composed(lambda do, x: do("ne", x, do.number(0, x)), NOT_NEGATIVE),
         ),
     ),
     unary(
@@ -148,7 +138,8 @@ OPS = (
         exact=True,
         # The chip's is C's; 1 less that is the language's.
         tile=with_integers(
-            vector("signbit", then=_ONE_LESS), whole_composed(compositions.is_not_negative)
+            vector("signbit", then=_ONE_LESS),
+            whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
         ),
     ),
 )

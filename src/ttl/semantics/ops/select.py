@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..types import BlockType, Shape
 from . import compositions
-from .arguments import block_as_shape, is_value
+from .arguments import shape_of_block
 from .meanings import BOTH
 from .rules import same_type
-from .table import Arguments, BlockOp, Domain, Kind, Parameter
+from .table import BlockOp, Domain, Kind, Parameter
 from .tiles import composed, whole_composed, with_integers
 
 
@@ -22,24 +23,6 @@ def _fill_type(shape: Shape | None) -> BlockType:
 
 def _fill(value: float, shape: Shape | None) -> Any:
     return np.array(value, np.float64)
-
-
-def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """`fill(out_blk, value)` is `fill(value, shape=<that of out_blk>)`."""
-    kwargs = dict(kwargs)
-    if args and is_value(args[0]):
-        kwargs["out_blk"], args = args[0], args[1:]
-    if "out_blk" in kwargs:
-        kwargs.setdefault("shape", block_as_shape(kwargs.pop("out_blk")))
-    return args, kwargs
-
-
-def _mask(x: Any, m: Any) -> Any:
-    return np.where(m == 1, np.zeros_like(x, shape=()), x)
-
-
-def _mask_posinf(x: Any, m: Any) -> Any:
-    return np.where(m == 1, np.float32(np.inf), x)
 
 
 def _where(c: Any, a: Any, b: Any) -> Any:
@@ -54,7 +37,7 @@ FILL_BLOCK = BlockOp(
     "a block full of value; without a shape it takes that of the first operand or store it meets",
     namespaces=BOTH,
     parameters=(Parameter("value", Kind.NUMBER), Parameter("shape", Kind.SHAPE, None)),
-    rearrange=_fill_arguments,
+    rearrange=partial(shape_of_block, 0),
     forms=("ttl.math.fill(value, shape=(2, 2))", "ttl.math.fill(out_blk, value)"),
 )
 
@@ -64,7 +47,7 @@ OPS = (
         "mask",
         2,
         same_type,
-        _mask,
+        lambda x, m: np.where(m == 1, np.zeros_like(x, shape=()), x),
         "x, or 0 where m is 1",
         namespaces=BOTH,
         tile=with_integers(composed(compositions.mask), whole_composed(compositions.whole_mask)),
@@ -75,7 +58,7 @@ OPS = (
         "mask_posinf",
         2,
         same_type,
-        _mask_posinf,
+        lambda x, m: np.where(m == 1, np.float32(np.inf), x),
         "x, or infinity where m is 1",
         namespaces=BOTH,
         tile=composed(compositions.mask_posinf),
@@ -91,7 +74,7 @@ OPS = (
         "a, or b where c is 0",
         namespaces=BOTH,
         tile=with_integers(
-            composed(compositions.where), whole_composed(compositions.whole_where)
+            composed(compositions.where), whole_composed(lambda do, c, a, b: do("select", c, a, b))
         ),
         operand_names=("c", "a", "b"),
         aliases={"condition": "c", "true_value": "a", "false_value": "b"},

@@ -6,8 +6,7 @@ starts inside the tile, from the column, row or element in which a reduction lea
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -15,10 +14,10 @@ from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import Array
 from ..types import BlockType, Shape
-from .arguments import block_as_shape, is_value
+from .arguments import shape_of_block
 from .meanings import BOTH
 from .rules import OPEN, meet, normal_dims, whole_shape
-from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
+from .table import BlockOp, Kind, Parameter, TileCall, TileForms
 from .tiles import COPY, for_integers_too
 
 _BROADCAST, _TRANSPOSE = "ttl.math.broadcast()", "ttl.math.transpose()"
@@ -57,16 +56,6 @@ def _broadcast(x: Array, dims: Shape, shape: Shape | None) -> Array:
 def _first(dims: Shape, rank: int) -> tuple[slice, ...]:
     expanded = normal_dims(dims, rank, _BROADCAST)
     return tuple(slice(0, 1) if dim in expanded else slice(None) for dim in range(rank))
-
-
-def _broadcast_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """`broadcast(x, out_blk, dims)` is `broadcast(x, dims, shape=<that of out_blk>)`."""
-    kwargs = dict(kwargs)
-    if len(args) > 1 and is_value(args[1]):
-        kwargs["out_blk"], args = args[1], (args[0], *args[2:])
-    if "out_blk" in kwargs:
-        kwargs.setdefault("shape", block_as_shape(kwargs.pop("out_blk")))
-    return args, kwargs
 
 
 def _transpose_type(x: BlockType) -> BlockType:
@@ -116,14 +105,6 @@ def _outer_dims(dim: Shape, rank: int, call: str) -> Shape:
     return dims
 
 
-def _squeeze(x: Array, dim: Shape) -> Array:
-    return x if x.ndim == 0 else np.squeeze(x, dim)
-
-
-def _unsqueeze(x: Array, dim: Shape) -> Array:
-    return x if x.ndim == 0 else np.expand_dims(x, dim)
-
-
 def _broadcast_call(type: str) -> TileCall:
     """The tile comes through source B; from a buffer that is unpacked to DST, through source A."""
     template = f"<BroadcastType::{type}>"
@@ -157,7 +138,7 @@ OPS = (
         tile=for_integers_too(_BROADCAST_TILES),
         parameters=(Parameter("dims", Kind.DIMS), Parameter("shape", Kind.SHAPE, None)),
         elementwise=False,
-        rearrange=_broadcast_arguments,
+        rearrange=partial(shape_of_block, 1),
         forms=(
             "ttl.math.broadcast(x, dims=[-1], shape=(2, 2))",
             "ttl.math.broadcast(x, out_blk, dims=[-1])",
@@ -177,7 +158,7 @@ OPS = (
         "squeeze",
         1,
         _squeeze_type,
-        _squeeze,
+        lambda x, dim: x if x.ndim == 0 else np.squeeze(x, dim),
         "x without a leading dimension of size 1",
         namespaces=BOTH,
         tile=_VIEW,
@@ -188,7 +169,7 @@ OPS = (
         "unsqueeze",
         1,
         _unsqueeze_type,
-        _unsqueeze,
+        lambda x, dim: x if x.ndim == 0 else np.expand_dims(x, dim),
         "x with a leading dimension of size 1 more, at `dim` of the result",
         namespaces=BOTH,
         tile=_VIEW,

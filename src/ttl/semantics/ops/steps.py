@@ -72,13 +72,13 @@ def _conversion(name: str, source: str, target: str, dtype: DType) -> BlockOp:
     tile = vector("typecast", "eltwise_unary/typecast.h", template=template)
     form = next(iter(tile.values()))
     tile = with_integers(tile, dict.fromkeys(INTEGERS, form))
-    rule: Any = partial(_converted, dtype=dtype)
+    rule: Any = partial(with_dtype, dtype=dtype)
     return _step(name, 1, tile, f"{source} as {target}", type_rule=rule)
 
 
 def _same_bits(name: str, dtype: DType) -> BlockOp:
     forms = dict.fromkeys(INTEGERS, TileForms(is_nothing=True))
-    rule: Any = partial(_converted, dtype=dtype)
+    rule: Any = partial(with_dtype, dtype=dtype)
     return _step(name, 1, with_integers({}, forms), f"the bits of x as {dtype}", type_rule=rule)
 
 
@@ -87,7 +87,7 @@ def _narrowed(name: str, dtype: DType) -> BlockOp:
     calls = one_call(
         INTEGERS, wrap.call, wrap.include, init=wrap.init, arguments=wrap.arguments
     )
-    rule: Any = partial(_converted, dtype=dtype)
+    rule: Any = partial(with_dtype, dtype=dtype)
     summary = f"x modulo 2**{8 * dtype.element_bytes}"
     return _step(name, 1, with_integers({}, calls), summary, type_rule=rule)
 
@@ -119,10 +119,6 @@ def _of_tiles_type(x: BlockType, dims: Shape) -> BlockType:
     shape = whole_shape(x, "a reduction")
     reduced = normal_dims(dims, len(shape), "a reduction")
     return BlockType(tuple(1 if d in reduced else s for d, s in enumerate(shape)), x.dtype)
-
-
-def _converted(operand: BlockType, dtype: DType) -> BlockType:
-    return with_dtype(operand, dtype)
 
 
 def _select() -> Tiles:

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     (one, ones), (other, others) = _read(options.a), _read(options.b)
     found = first_difference(one, other, (ones, others), options.tolerance)
     if found is not None:
-        print(found.message)
+        print(found)
         return 1
     compared = "events and results" if ones and others else "events; there are no results beside"
     print(f"no difference ({len(one)} and {len(other)} {compared})")

@@ -24,10 +24,8 @@ def matmul(
     activation: str | None = None,
 ) -> Any:
     """The matrix product of the innermost two dimensions; the others broadcast."""
-    product = _product(
-        _oriented(input_tensor_a, transpose_a), _oriented(input_tensor_b, transpose_b)
-    )
-    return activate(product, _names(activation))
+    operands = _oriented(input_tensor_a, transpose_a), _oriented(input_tensor_b, transpose_b)
+    return _activated(_product(*operands), activation)
 
 
 @operation()
@@ -40,14 +38,12 @@ def linear(
     activation: str | None = None,
 ) -> Any:
     """The matrix product plus a bias, and an activation of it: rounded once, at the end."""
-    product = _product(
-        _oriented(input_tensor_a, transpose_a), _oriented(input_tensor_b, transpose_b)
-    )
-    return activate(_with_bias(product, bias), _names(activation))
+    operands = _oriented(input_tensor_a, transpose_a), _oriented(input_tensor_b, transpose_b)
+    return _activated(_with_bias(_product(*operands), bias), activation)
 
 
-def _names(activation: str | None) -> tuple[str, ...]:
-    return () if activation is None else (activation,)
+def _activated(product: Any, activation: str | None) -> Any:
+    return product if activation is None else activate(product, (activation,))
 
 
 def _oriented(matrix: Array, transpose: bool) -> Array:

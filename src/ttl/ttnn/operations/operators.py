@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -9,6 +10,26 @@ from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import SCOPE
 
 from . import load
+
+Method = Callable[[Any, Any], Any]
+
+
+def _method(name: str) -> Method:
+    return lambda tensor, other: load(name)(tensor, other)
+
+
+def _methods(name: str) -> tuple[Method, Method]:
+    """Of an operator, and of the same with the tensor on its right."""
+    return _method(name), lambda tensor, other: load(name)(other, tensor)
+
+
+def _comparison(name: str) -> Method:
+    """`tensor == None` and the like stay plain Python."""
+    plain = (type(None), str)
+    compare = _method(name)
+    return lambda tensor, other: (
+        NotImplemented if isinstance(other, plain) else compare(tensor, other)
+    )
 
 
 class Operators:
@@ -18,77 +39,26 @@ class Operators:
     __array_ufunc__ = None  # numpy leaves `array + tensor` to __radd__, which says what is wrong
     __hash__ = object.__hash__  # __eq__ compares elements, which does not make tensors equal
 
-    def __add__(self, other: Any) -> Any:
-        return load("add")(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return load("add")(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return load("subtract")(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return load("subtract")(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return load("multiply")(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return load("multiply")(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return load("divide")(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return load("divide")(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return load("floor_div")(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return load("floor_div")(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return load("remainder")(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return load("remainder")(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return load("pow")(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return load("pow")(other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return load("matmul")(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return load("matmul")(other, self)
+    __add__, __radd__ = _methods("add")
+    __sub__, __rsub__ = _methods("subtract")
+    __mul__, __rmul__ = _methods("multiply")
+    __truediv__, __rtruediv__ = _methods("divide")
+    __floordiv__, __rfloordiv__ = _methods("floor_div")
+    __mod__, __rmod__ = _methods("remainder")
+    __pow__, __rpow__ = _methods("pow")
+    __matmul__, __rmatmul__ = _methods("matmul")
+    __lt__ = _method("lt")
+    __le__ = _method("le")
+    __gt__ = _method("gt")
+    __ge__ = _method("ge")
+    __eq__ = _comparison("eq")
+    __ne__ = _comparison("ne")
 
     def __neg__(self) -> Any:
         return load("neg")(self)
 
     def __abs__(self) -> Any:
         return load("abs")(self)
-
-    def __eq__(self, other: Any) -> Any:
-        return load("eq")(self, other) if _is_comparable(other) else NotImplemented
-
-    def __ne__(self, other: Any) -> Any:
-        return load("ne")(self, other) if _is_comparable(other) else NotImplemented
-
-    def __lt__(self, other: Any) -> Any:
-        return load("lt")(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return load("le")(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return load("gt")(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return load("ge")(self, other)
 
     def reshape(self, *shape: Any) -> Any:
         """As ttnn.reshape(); the sizes one by one or as one shape."""
@@ -101,11 +71,6 @@ class Operators:
         from .shape import get_item
 
         return get_item(self, index)
-
-
-def _is_comparable(other: Any) -> bool:
-    """`tensor == None` and the like stay plain Python."""
-    return other is not None and not isinstance(other, str)
 
 
 def _in_body() -> RuleBroken:

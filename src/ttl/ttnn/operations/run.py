@@ -21,10 +21,10 @@ from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, DType, float32
+from ttl.semantics.layout import Layout
 
 from ..allocation import new_tensor
 from ..faults import wrong
-from ..layout import Layout
 from ..memory_config import MemoryConfig
 from ..mesh_tensor import per_device
 from ..tensor import Tensor
