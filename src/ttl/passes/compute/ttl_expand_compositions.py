@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DictionaryAttr,
@@ -21,7 +20,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -50,26 +48,23 @@ WIDER = "write @ttl.operation(..., fp32_dest_acc_en=True)"
 TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
-class TtlExpandCompositions(ModulePass):
-    name = "ttl-expand-compositions"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
-        api = target.device_api
-        for kernel in kernels(op, "compute"):
-            decide_fp32(kernel)
-            _check_float16(kernel)
-            is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
-            for inner in list(walk(kernel)):
-                if isinstance(inner, ttl.BlockMathOp):
-                    _check_width(kernel, inner)
-                    _check_fidelity(kernel, inner)
-                    if is_wide and _is_broadcast_of_32_bits(inner):
-                        _expand_broadcast(inner, api)
-                    else:
-                        _expand(inner, api)
-                elif isinstance(inner, ttl.StoreOp):
-                    _convert_stored(inner, api)
+def apply(op: ModuleOp) -> None:
+    target = target_of(op)
+    api = target.device_api
+    for kernel in kernels(op, "compute"):
+        decide_fp32(kernel)
+        _check_float16(kernel)
+        is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
+        for inner in list(walk(kernel)):
+            if isinstance(inner, ttl.BlockMathOp):
+                _check_width(kernel, inner)
+                _check_fidelity(kernel, inner)
+                if is_wide and _is_broadcast_of_32_bits(inner):
+                    _expand_broadcast(inner, api)
+                else:
+                    _expand(inner, api)
+            elif isinstance(inner, ttl.StoreOp):
+                _convert_stored(inner, api)
 
 
 def _check_float16(kernel: func.FuncOp) -> None:

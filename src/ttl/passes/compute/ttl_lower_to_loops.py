@@ -14,7 +14,6 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -27,7 +26,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
@@ -54,14 +52,11 @@ from .dst_allocation import is_register_value, section_shape
 from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
 
-class TtlLowerToLoops(ModulePass):
-    name = "ttl-lower-to-loops"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op, "compute"):
-            _round_fills(kernel)
-            for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
-                _lower_section(section)
+def apply(op: ModuleOp) -> None:
+    for kernel in kernels(op, "compute"):
+        _round_fills(kernel)
+        for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
+            _lower_section(section)
 
 
 def _round_fills(kernel: func.FuncOp) -> None:

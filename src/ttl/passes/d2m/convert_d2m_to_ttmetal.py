@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,7 +20,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m, ttmetal
 from ttl.dialects.metal import GridAttr, MemorySpaceAttr
@@ -34,14 +32,11 @@ from .d2m_allocate import aligned, size_bytes, space_of
 from .layout_programs import KERNELS, LayoutProgram, layout_module
 
 
-class ConvertD2mToTtmetal(ModulePass):
-    name = "convert-d2m-to-ttmetal"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for host in [each for each in op.ops if isinstance(each, ModuleOp)]:
-            if host.sym_name == StringAttr(HOST):
-                for function in [each for each in host.ops if isinstance(each, func.FuncOp)]:
-                    _Host(op, function).convert()
+def apply(op: ModuleOp) -> None:
+    for host in [each for each in op.ops if isinstance(each, ModuleOp)]:
+        if host.sym_name == StringAttr(HOST):
+            for function in [each for each in host.ops if isinstance(each, func.FuncOp)]:
+                _Host(op, function).convert()
 
 
 def _on_cores(shape: Shape, most: Shape) -> tuple[Shape, Shape]:

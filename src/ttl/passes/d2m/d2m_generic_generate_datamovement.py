@@ -6,11 +6,9 @@ of the core's where an iterator is parallel, that of the step where it is a redu
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
@@ -18,13 +16,10 @@ from ..kernel.kernel_calls import add
 from ..module_pass import Maker
 
 
-class D2mGenericGenerateDatamovement(ModulePass):
-    name = "d2m-generic-generate-datamovement"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in list(d2m.generics_of(op)):
-            if generic.is_affine and len(generic.bodies) == 1:
-                _add_reader(generic)
+def apply(op: ModuleOp) -> None:
+    for generic in list(d2m.generics_of(op)):
+        if generic.is_affine and len(generic.bodies) == 1:
+            _add_reader(generic)
 
 
 def _add_reader(generic: d2m.GenericOp) -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
@@ -24,13 +22,10 @@ from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by
 Range = tuple[int, int]
 
 
-class D2mGenericLowerDmas(ModulePass):
-    name = "d2m-generic-lower-dmas"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in d2m.generics_of(op):
-            for dma in [o for o in generic.walk() if isinstance(o, d2m.DmaOp)]:
-                _lower(dma, generic.grid.shape)
+def apply(op: ModuleOp) -> None:
+    for generic in d2m.generics_of(op):
+        for dma in [o for o in generic.walk() if isinstance(o, d2m.DmaOp)]:
+            _lower(dma, generic.grid.shape)
 
 
 def _lower(dma: d2m.DmaOp, grid: Shape) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -24,7 +23,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue, Use
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m
@@ -37,12 +35,9 @@ LAYOUT = "d2m.layout"
 STREAM_BUFFERS = 2
 
 
-class OneShotBufferize(ModulePass):
-    name = "one-shot-bufferize"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
-            _function(function)
+def apply(op: ModuleOp) -> None:
+    for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
+        _function(function)
 
 
 def _function(function: func.FuncOp) -> None:

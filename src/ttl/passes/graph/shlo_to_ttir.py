@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from math import inf, prod
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -26,7 +25,6 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
@@ -47,13 +45,9 @@ _REDUCERS: dict[str, tuple[str, float]] = {
 }
 
 
-@dataclass(frozen=True)
-class ShloToTtir(ModulePass):
-    name = "shlo-to-ttir"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            _Conversion(function).run()
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        _Conversion(function).run()
 
 
 @dataclass

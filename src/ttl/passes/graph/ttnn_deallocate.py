@@ -6,13 +6,9 @@ the one that lives longer. What the function returns is not freed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttnn
@@ -20,14 +16,10 @@ from ttl.dialects import ttnn
 from ..module_pass import Maker
 
 
-@dataclass(frozen=True)
-class TtnnDeallocate(ModulePass):
-    name = "ttnn-deallocate"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            if not function.is_declaration:
-                _deallocate(function.body.block)
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        if not function.is_declaration:
+            _deallocate(function.body.block)
 
 
 def _deallocate(block: Block) -> None:

@@ -11,10 +11,8 @@ rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -29,7 +27,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
@@ -43,14 +40,10 @@ from ..module_pass import Maker, cannot_compile
 _UI32 = IntegerType(32, Signedness.UNSIGNED)
 
 
-@dataclass(frozen=True)
-class TtnnLayout(ModulePass):
-    name = "ttnn-layout"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            if not function.is_declaration:
-                _lay_out(function)
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        if not function.is_declaration:
+            _lay_out(function)
 
 
 def _lay_out(function: func.FuncOp) -> None:

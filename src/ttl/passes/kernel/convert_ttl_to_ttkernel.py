@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -17,7 +16,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
@@ -49,13 +47,10 @@ from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
 
 
-class ConvertTtlToTtkernel(ModulePass):
-    name = "convert-ttl-to-ttkernel"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        api = target_of(op).device_api
-        for kernel in kernels(op):
-            convert_kernel(KernelConverter(kernel, api))
+def apply(op: ModuleOp) -> None:
+    api = target_of(op).device_api
+    for kernel in kernels(op):
+        convert_kernel(KernelConverter(kernel, api))
 
 
 def convert_kernel(converter: KernelConverter) -> None:

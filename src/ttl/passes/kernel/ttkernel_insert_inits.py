@@ -21,11 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
@@ -71,13 +69,10 @@ class Setting:
 Needs = dict[Operation, list[Setting]]
 
 
-class TtkernelInsertInits(ModulePass):
-    name = "ttkernel-insert-inits"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = _Chip(_tile_calls(target_of(op).device_api), frozenset(_unpacked_to_dst(op)))
-        for kernel in kernels(op, "compute"):
-            _insert(kernel, chip)
+def apply(op: ModuleOp) -> None:
+    chip = _Chip(_tile_calls(target_of(op).device_api), frozenset(_unpacked_to_dst(op)))
+    for kernel in kernels(op, "compute"):
+        _insert(kernel, chip)
 
 
 def _unpacked_to_dst(module: ModuleOp) -> list[str]:

@@ -7,11 +7,9 @@ A send is through when its copy is, so nothing of it is left to carry.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
@@ -20,13 +18,10 @@ from ttl.dialects.building import walk
 from ..module_pass import Maker, compare_op, erase
 
 
-class TtlLowerPipeRoles(ModulePass):
-    name = "ttl-lower-pipe-roles"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        regions = [each for each in walk(op) if isinstance(each, ttl.ForEachPipeOp)]
-        for region in reversed(regions):  # inner ones first
-            _Lowering(region).lower()
+def apply(op: ModuleOp) -> None:
+    regions = [each for each in walk(op) if isinstance(each, ttl.ForEachPipeOp)]
+    for region in reversed(regions):  # inner ones first
+        _Lowering(region).lower()
 
 
 class _Lowering:
