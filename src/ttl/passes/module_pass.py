@@ -171,8 +171,9 @@ def index_constant(number: int) -> Operation:
 
 
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
-    """A sum, difference or product, without the checks that its constructor makes."""
-    return create(kind, (left, right), (left.type,), {"overflowFlags": MAY_OVERFLOW})
+    """A sum or the like, without the checks that its constructor makes."""
+    flags = {} if kind in (arith.DivSIOp, arith.RemSIOp) else {"overflowFlags": MAY_OVERFLOW}
+    return create(kind, (left, right), (left.type,), flags)
 
 
 def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
@@ -235,6 +236,17 @@ class Maker:
         if hint is not None:
             result.name_hint = hint
         return result
+
+    def new(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute,
+        hint: str | None = None,
+        **properties: Attribute,
+    ) -> SSAValue:
+        """The one result of a new operation."""
+        return self.value(create(kind, operands, (type,), properties), hint)
 
     def index(self, number: int) -> SSAValue:
         return self.add(index_constant(number)).results[0]

@@ -164,6 +164,4 @@ def _clone(
                 mapper[operand] = make.value(operand.owner.clone(), operand.name_hint)
         cloned = make.add(op.clone(mapper))
         values |= zip(op.results, cloned.results, strict=True)
-        for old, new in zip(op.results, cloned.results, strict=True):
-            new.name_hint = old.name_hint
     return values

@@ -210,10 +210,7 @@ class _Section:
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
             elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
-                cloned = make.add(op.clone(self.values))
-                for old, new in zip(op.results, cloned.results, strict=True):
-                    new.name_hint = old.name_hint
-                    self.values[old] = new
+                make.add(op.clone(self.values))  # which notes the results
 
     def slot(self, value: SSAValue) -> int:
         if value in self.carried:

@@ -56,7 +56,7 @@ class _Converter(Program):
         if self.is_written:
             last = movers[1] if len(movers) > 1 else self._new_kernel("write_shards", movers)
             kernel = Kernel(self, last, None)
-            make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
+            make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.function)
             self._write(kernel, make, [])
 
     def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
@@ -77,7 +77,7 @@ class _Converter(Program):
 
     def _fill(self, function: func.FuncOp, operands: list[Operand]) -> None:
         kernel = Kernel(self, function, None)
-        make = Maker(InsertPoint.before(kernel.first), kernel.origin)
+        make = Maker(InsertPoint.before(kernel.first), kernel.function)
         for operand in operands:
             block = kernel.acquire(make, ttl.ReserveOp, operand)
             kernel.copy_shard(make, operand, block, is_read=True)

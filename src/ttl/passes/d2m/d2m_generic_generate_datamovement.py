@@ -6,13 +6,12 @@ of the core's where an iterator is parallel, that of the step where it is a redu
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import d2m
 
-from ..kernel.kernel_calls import add
+from ..arithmetic import add, times
 from ..module_pass import Maker
 
 
@@ -55,7 +54,7 @@ def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
     core = make.value(d2m.CoreIndexOp.of(affine.maps[-1].index(iterator)))
     if step is None:
         return core
-    return add(make, make.value(arith.MuliOp(core, make.index(factor))), step)
+    return add(make, times(make, core, make.index(factor)), step)
 
 
 def acquire(make: Maker, kind: type[d2m.AcquireOp], cb: SSAValue) -> SSAValue:

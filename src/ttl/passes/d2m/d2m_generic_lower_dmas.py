@@ -17,6 +17,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
 from ttl.semantics.types import Shape
 
+from ..arithmetic import times
 from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by
 
 Range = tuple[int, int]
@@ -48,10 +49,8 @@ def _first_tile(
     for dim, index in enumerate(indices):
         _check(dma, end, dim, index, shape[dim], grid)
     sizes = shape[rank:]
-    return [
-        index if size == 1 else make.value(arith.MuliOp(index, make.index(size)))
-        for index, size in zip(indices, sizes, strict=True)
-    ]
+    pairs = zip(indices, sizes, strict=True)
+    return [times(make, index, make.index(size)) for index, size in pairs]
 
 
 def _check(

@@ -47,7 +47,7 @@ from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
 from ttl.semantics.types import Shape
 from ttl.target import TARGETS, load
 
-from ..kernel.kernel_calls import add
+from ..arithmetic import add, times
 from ..module_pass import D2M_MARK, Maker, cannot_compile, integers, replace_by
 from .d2m_generic_generate_datamovement import acquire, read_block
 from .ttir_arrangements import OF_HOST, arrange
@@ -324,7 +324,7 @@ def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
     if right == plan.steps:
         return [row, make.index(0)]
     number = make.value(arith.FloorDivSIOp(y, rows))
-    return [row, make.value(arith.MuliOp(number, make.index(plan.steps)))]
+    return [row, times(make, number, make.index(plan.steps))]
 
 
 def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:

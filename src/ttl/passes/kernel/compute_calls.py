@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, StringAttr, f64
 from xdsl.ir import Operation, SSAValue
 
-from ttl.dialects import ttl
+from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DTYPES, bfloat16, float32, round_to
 from ttl.semantics.ops import (
@@ -28,7 +28,7 @@ from ttl.semantics.ops import (
 from ..compute.arranged_tiles import form_of
 from ..compute.compiler_buffers import FP32
 from ..module_pass import Maker
-from .kernel_calls import KernelConverter, call, rounded_to_bfloat16
+from .kernel_calls import KernelConverter, call, value_call
 
 
 def section_step(converter: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
@@ -100,8 +100,8 @@ def _fill(
     number = op.number
     if number is not None:
         form = FILL.call if op.element_type is None else _spelled(converter, FILL_WHOLE, op)
-        if op.element_type is None and _dst_format(converter) != "Float32":
-            number = rounded_to_bfloat16(make, number)  # the chip would cut it off
+        if op.element_type is None and _dst_format(converter) != "Float32":  # it would be cut off
+            number = value_call(make, ttkernel.ROUND, number, type=f64, hint="rounded")
         call(make, form, register, number)
         return
     assert op.value is not None

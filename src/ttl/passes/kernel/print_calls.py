@@ -20,7 +20,7 @@ from ttl.semantics.printing import array_pattern, page_heading
 from ttl.semantics.types import TILE_SIZE, Shape
 
 from ..module_pass import Maker, not_yet, thread_of
-from .kernel_calls import KernelConverter, block_tiles, call
+from .kernel_calls import KernelConverter, block_tiles, call, value_call
 
 MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
 SLICE_BYTES = 64  # of elements in one
@@ -170,8 +170,7 @@ def tensor(
     pages = prod(shape if type.layout is TILE_LAYOUT else shape[:-1])
     pages = min(op.num_pages.value.data, pages)
     for number in range(pages):
-        address = call(make, "get_write_ptr", page, returns=True).results[0]
-        address.name_hint = "page_address"
+        address = value_call(make, "get_write_ptr", page, hint="page_address")
         call(make, "noc_async_read_page", make.index(number), converter.accessors[value], address)
         call(make, "noc_async_read_barrier")
         heading = op.heading.data if number == 0 else "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, SymbolRefAttr
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -13,7 +13,7 @@ from ttl.dialects import ttkernel, ttl
 from ..kernel.kernel_calls import KernelConverter
 from ..kernel.trace_marks import mark_pipe
 from ..module_pass import Maker, compare_op
-from .pipe_calls import NetCalls, PipeCalls, Receive
+from .pipe_calls import NetCalls, PipeCalls, Receive, load
 
 
 def pipe_count(converter: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
@@ -139,9 +139,8 @@ def wait_receives(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) 
 
 def _wait_all(net: NetCalls, array: SSAValue, make: Maker) -> None:
     def wait(inner: Maker, place: SSAValue) -> None:
-        load = ttkernel.ArrayLoadOp.create(operands=[array, place], result_types=[IndexType()])
         mark_pipe(inner, "await", net.name, place)
-        net.wait(inner, place, inner.value(load, "post"))
+        net.wait(inner, place, load(inner, array, place, "post"))
         mark_pipe(inner, "pipe_receive_ends", net.name, place)
 
     make.for_each(0, net.count("dst"), "place", wait)
