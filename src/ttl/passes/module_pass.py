@@ -78,11 +78,16 @@ def target_of(module: ModuleOp) -> Target:
 LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
 
 
+def terminator(block: Block) -> Operation:
+    assert block.last_op is not None
+    return block.last_op
+
+
 def branch_end(op: Operation) -> Operation:
     """The terminator of the branch, loop body or kernel that contains `op`."""
     block = op.parent_block()
-    assert block is not None and block.last_op is not None
-    return block.last_op
+    assert block is not None
+    return terminator(block)
 
 
 def at_body_end(op: Operation) -> Maker:
@@ -97,8 +102,7 @@ def at_body_end(op: Operation) -> Maker:
     then, otherwise = (inside, nothing) if is_then else (nothing, inside)
     again = scf.IfOp(branch.cond, [], Region(then), Region(otherwise))
     Maker(InsertPoint.before(branch_end(branch)), op).add(again)
-    assert inside.last_op is not None
-    return Maker(InsertPoint.before(inside.last_op), op)
+    return Maker(InsertPoint.before(terminator(inside)), op)
 
 
 def erase(op: Operation) -> None:
@@ -140,6 +144,13 @@ def constant_of(value: SSAValue) -> int | None:
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return None
+
+
+def steps_of(loop: scf.ForOp) -> range | None:
+    """The values of its variable, if they are known."""
+    bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]
+    known = [bound for bound in bounds if bound is not None]
+    return range(*known) if len(known) == 3 else None
 
 
 def _is_zero(value: SSAValue) -> bool:

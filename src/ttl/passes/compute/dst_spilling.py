@@ -155,10 +155,8 @@ def _clone(
         mapper = dict(values)
         for operand in op.operands:
             if loaded and operand in loaded:
-                copy = ttl.TileCopyOp.create(
-                    operands=[loaded[operand]], result_types=[operand.type]
-                )
-                mapper[operand] = make.value(copy, operand.name_hint)
+                source, hint = loaded[operand], operand.name_hint
+                mapper[operand] = make.new(ttl.TileCopyOp, [source], operand.type, hint)
             elif operand in remade:
                 assert isinstance(operand.owner, Operation)
                 mapper[operand] = make.value(operand.owner.clone(), operand.name_hint)

@@ -94,12 +94,9 @@ class SectionBuilder:
         return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
 
     def step(self, name: str, value: SSAValue, dtype: DType) -> SSAValue:
-        op = ttl.TILE_MATH[name].create(
-            operands=[value],
-            result_types=[value.type],
-            properties={"element_type": StringAttr(dtype.name)},
-        )
-        return self.make.value(op, value.name_hint)
+        kind, element_type = ttl.TILE_MATH[name], StringAttr(dtype.name)
+        hint = value.name_hint
+        return self.make.new(kind, [value], value.type, hint, element_type=element_type)
 
     def add(self, op: Operation, value: SSAValue) -> SSAValue:
         if isinstance(value.owner, (ttl.FillOp, ttl.BlockMathOp)):
@@ -248,11 +245,8 @@ class SectionBuilder:
         return value
 
     def zeros(self, op: ttl.BlockMathOp) -> SSAValue:
-        fill = ttl.TileFillOp.create(
-            properties={"value": FloatAttr(0.0, f32)}, result_types=[dst_type(op.result)]
-        )
         self.make.origin = op
-        return self.make.value(fill)
+        return self.make.new(ttl.TileFillOp, (), dst_type(op.result), value=FloatAttr(0.0, f32))
 
     def product_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
         """rule MATMUL: for `value + a @ b`, the product, if this is its only use."""

@@ -39,12 +39,12 @@ from ttl.semantics.types import Shape
 from ..module_pass import (
     TILE_MATMUL,
     Maker,
-    constant_of,
     erase,
     integers,
     kernel_of,
     kernels,
     numbers_in,
+    steps_of,
 )
 from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes, shape_of
@@ -395,10 +395,8 @@ def _is_start_of_product(value: SSAValue) -> bool:
     for use in value.uses:
         user = use.operation
         if isinstance(user, scf.ForOp):
-            first, last = constant_of(user.lb), constant_of(user.ub)
-            runs = first is not None and last is not None and first < last
             argument = user.body.block.args[1 + use.index - 3]
-            if not runs or not _is_start_of_product(argument):
+            if not steps_of(user) or not _is_start_of_product(argument):
                 return False
         elif not isinstance(user, ttl.TileMathOp) or user.ENTRY is not MATMUL:
             return False

@@ -23,7 +23,16 @@ from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_of
 
 from ..arithmetic import add, minus
-from ..module_pass import OVER_BLOCKS, UNREAD, Maker, around, branch_end, erase, not_yet
+from ..module_pass import (
+    OVER_BLOCKS,
+    UNREAD,
+    Maker,
+    around,
+    branch_end,
+    erase,
+    not_yet,
+    terminator,
+)
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
 
 
@@ -56,8 +65,7 @@ def _require_known(kernel: Kernel) -> None:
 def _dissolve(scope: scf.ExecuteRegionOp) -> None:
     """A thread beside others on its processor, when its blocks are released."""
     block = scope.region.block
-    assert block.last_op is not None
-    erase(block.last_op)
+    erase(terminator(block))
     Rewriter.inline_block(block, InsertPoint.before(scope))
     erase(scope)
 
@@ -148,8 +156,8 @@ def linalg(kernel: Kernel, op: LinalgOp, make: Maker) -> None:
 
 
 def full(kernel: Kernel, op: d2m.FullOp, make: Maker) -> None:
-    new = ttl.FillOp.create(properties={"value": op.value}, result_types=[op.result.type])
-    op.result.replace_all_uses_with(make.value(new, op.result.name_hint))
+    new = make.new(ttl.FillOp, (), op.result.type, op.result.name_hint, value=op.value)
+    op.result.replace_all_uses_with(new)
 
 
 def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:

@@ -18,7 +18,7 @@ from ttl.dialects import d2m
 from ttl.semantics.types import Shape
 
 from ..arithmetic import times
-from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by
+from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by, steps_of
 
 Range = tuple[int, int]
 
@@ -97,11 +97,8 @@ def _loop_range(value: SSAValue) -> Range | None:
     loop = value.owner.parent_op()
     if not isinstance(loop, scf.ForOp) or value is not loop.body.block.args[0]:
         return None
-    bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]
-    if None in bounds:
-        return None
-    numbers = range(*(bound for bound in bounds if bound is not None))
-    return (numbers[0], numbers[-1]) if numbers else None
+    steps = steps_of(loop)
+    return (steps[0], steps[-1]) if steps else None
 
 
 def _is_guarded(op: Operation) -> bool:

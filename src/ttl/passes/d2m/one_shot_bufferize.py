@@ -29,7 +29,7 @@ from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
 from ttl.dialects.ttcore import TileType
 
-from ..module_pass import Maker, erase, set_function_type
+from ..module_pass import Maker, erase, set_function_type, terminator
 
 LAYOUT = "d2m.layout"
 STREAM_BUFFERS = 2
@@ -59,9 +59,8 @@ def _function(function: func.FuncOp) -> None:
     for empty in [o for o in function.walk() if isinstance(o, d2m.EmptyOp)]:
         if isinstance(empty.result.type, MemRefType):
             _allocate(empty)
-    body = function.body.block
-    assert body.last_op is not None
-    set_function_type(function, [value.type for value in body.last_op.operands])
+    end = terminator(function.body.block)
+    set_function_type(function, [value.type for value in end.operands])
 
 
 def _read_as_value(acquire: d2m.AcquireOp) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    FunctionType,
     IntegerType,
     ModuleOp,
     Signedness,
@@ -35,7 +34,7 @@ from ttl.dialects.graph import Tensor
 from ttl.dialects.ttnn import layout_of, with_layout
 from ttl.semantics.tensor_layout import TensorLayout, interleaved
 
-from ..module_pass import Maker, cannot_compile
+from ..module_pass import Maker, cannot_compile, set_function_type, terminator
 
 _UI32 = IntegerType(32, Signedness.UNSIGNED)
 
@@ -57,11 +56,7 @@ def _lay_out(function: func.FuncOp) -> None:
             _place_results(op)
         else:
             _place(op)
-    returned = block.last_op
-    assert returned is not None
-    function.function_type = FunctionType.from_lists(
-        [argument.type for argument in block.args], [value.type for value in returned.operands]
-    )
+    set_function_type(function, [value.type for value in terminator(block).operands])
 
 
 def _place_argument(argument: SSAValue, origin: Operation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, StringAttr, f64
+from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -60,12 +60,12 @@ def tile_call(converter: KernelConverter, op: ttl.TileCallOp, make: Maker) -> No
         call(make, by_tile.call, *buffers, *tiles, registers[0])
     elif action == "matmul":
         sizes = [make.index(size) for size in _matmul_sizes(op)]
-        form = _form(converter, action, from_buffers=True)
+        form = _form(converter, action)
         call(make, form.call, *buffers, *tiles, registers[0], make.index(0), *sizes)
     elif (arranged := _arranged_form(converter, op)) is not None:
         call(make, arranged.call, *buffers, *tiles, registers[-1])
     elif len(buffers) == 2:
-        form = _form(converter, action, from_buffers=True)
+        form = _form(converter, action)
         call(make, form.call, *buffers, *tiles, registers[-1])
     elif buffers:
         forms = BLOCK_OPS[action].tile[converter.api]
@@ -84,14 +84,11 @@ def _call_in_dst(
     op: ttl.TileCallOp,
     make: Maker,
 ) -> None:
-    new = call(make, _spelled(converter, form, op), *registers)
-    if form.arguments is not None:
-        literals = form.arguments(**_parameters(converter, op))
-        new.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    literals = form.arguments(**_parameters(converter, op)) if form.arguments else ()
+    call(make, _spelled(converter, form, op), *registers, literals=literals)
     if form.then is not None:
-        following = call(make, _spelled(converter, form.then, op), registers[-1])
         literals = form.then.arguments() if form.then.arguments else ()
-        following.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+        call(make, _spelled(converter, form.then, op), registers[-1], literals=literals)
 
 
 def _fill(
@@ -108,9 +105,8 @@ def _fill(
     if op.element_type is None:
         call(make, FILL.call, register).properties["value"] = op.value
         return
-    new = call(make, _spelled(converter, FILL_WHOLE, op), register)
     literals = all_words(value=op.value.value.data)
-    new.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    call(make, _spelled(converter, FILL_WHOLE, op), register, literals=literals)
 
 
 def _spelled(converter: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
@@ -152,10 +148,9 @@ def _dst_format(converter: KernelConverter) -> str:
     return "Float32" if bool(converter.kernel.attributes[FP32]) else "Float16_b"
 
 
-def _form(converter: KernelConverter, action: str, from_buffers: bool) -> TileCall:
+def _form(converter: KernelConverter, action: str) -> TileCall:
     """The tile column of the op table for this chip."""
-    forms = BLOCK_OPS[action].tile[converter.api]
-    form = forms.from_buffers if from_buffers else forms.in_dst
+    form = BLOCK_OPS[action].tile[converter.api].from_buffers
     assert form is not None
     return form
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
+from ttl.dialects.building import create
 from ttl.semantics.types import Shape
 
 from ..arithmetic import add, times
@@ -67,13 +70,16 @@ def block_tiles(block: SSAValue) -> int:
     return buffer.type.block_tiles
 
 
-def call(make: Maker, name: str, *arguments: SSAValue) -> Operation:
-    """`name` is spelled as in C++, template arguments included."""
-    template = ttkernel.template_of(name)
-    op = ttkernel.CALLS[name.split("<")[0]].create(
-        operands=arguments, properties={"template": template} if template else {}
-    )
-    return make.add(op)
+def call(
+    make: Maker, name: str, *arguments: SSAValue, literals: Sequence[str] = ()
+) -> Operation:
+    """`name` is spelled as in C++, template arguments included; so are literals."""
+    properties: dict[str, Attribute] = {}
+    if (template := ttkernel.template_of(name)) is not None:
+        properties["template"] = template
+    if literals:
+        properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    return make.add(create(ttkernel.CALLS[name.split("<")[0]], arguments, (), properties))
 
 
 def value_call(
