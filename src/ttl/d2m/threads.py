@@ -326,15 +326,12 @@ def running(
     Its body is run for each of `iterations`, if there are any.
     """
     tree = deepcopy(thread.tree)
-    names = [argument.arg for argument in thread.parameters]
-    places = {argument.arg: argument for argument in thread.parameters}
-    body = Recompiled(frozenset(names)).visit_body(tree.body)
+    names = frozenset(argument.arg for argument in thread.parameters)
+    body = Recompiled(names).visit_body(tree.body)
     if iterations is not None:
         loop = ast.For(_name(COUNTERS, ast.Store()), _name(ITERATIONS), body, [])
         body, values = [at(loop, body[0])], values | {ITERATIONS: iterations}
-    before = [_statement(name, "fill", places[name]) for name in moves.fills]
-    after = [_statement(name, "push_shard", places[name]) for name in moves.pushes]
-    after += [_statement(name, "empty", places[name]) for name in moves.writes]
+    before, after = _moving(thread, moves)
     definition = _definition(tree.name, [*before, *body, *after], tree)
     return _bound(thread, definition, values)
 
@@ -354,11 +351,17 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
 
 def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> FunctionType:
     """A kernel that only moves; it stands where `thread` names the parameter."""
+    before, after = _moving(thread, moves)
+    return _bound(thread, _definition(name, [*before, *after], thread.tree), values)
+
+
+def _moving(thread: Thread, moves: Moves) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What is done at the start of a kernel, and at its end."""
     places = {argument.arg: argument for argument in thread.parameters}
-    calls = [(p, "fill") for p in moves.fills]
-    calls += [(p, "empty") for p in moves.writes]
-    body = [_statement(p, method, places[p]) for p, method in calls]
-    return _bound(thread, _definition(name, body, thread.tree), values)
+    before = [_statement(name, "fill", places[name]) for name in moves.fills]
+    after = [_statement(name, "push_shard", places[name]) for name in moves.pushes]
+    after += [_statement(name, "empty", places[name]) for name in moves.writes]
+    return before, after
 
 
 def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from typing import TypeVar
 
 from xdsl.dialects import affine, arith, func, scf
 from xdsl.dialects.builtin import (
@@ -28,6 +29,8 @@ from ttl.dialects import ttl
 from ttl.dialects.building import create, place
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.target import Target, load
+
+Op = TypeVar("Op", bound=Operation)
 
 
 def kernels(module: ModuleOp, thread: str | None = None) -> Iterator[func.FuncOp]:
@@ -111,10 +114,19 @@ def erase(op: Operation) -> None:
     op.erase(safe_erase=False)
 
 
+def nothing(converter: object, op: Operation, make: Maker) -> None:
+    """What operations become that leave nothing behind."""
+
+
 def set_function_type(function: func.FuncOp, results: Sequence[Attribute] = ()) -> None:
     """That of its arguments, and of what it returns."""
     types = [argument.type for argument in function.body.block.args]
     function.properties["function_type"] = FunctionType.from_lists(types, results)
+
+
+def users_of(value: SSAValue, kind: type[Op]) -> list[Op]:
+    """The operations of a kind that use a value."""
+    return [use.operation for use in value.uses if isinstance(use.operation, kind)]
 
 
 def replace_by(op: Operation, value: SSAValue) -> None:
@@ -175,10 +187,6 @@ MAY_OVERFLOW = arith.IntegerOverflowAttr("none")
 @lru_cache(maxsize=4096)
 def _index_attribute(number: int) -> IntegerAttr:
     return IntegerAttr(number, INDEX)
-
-
-def index_constant(number: int) -> Operation:
-    return create(arith.ConstantOp, (), (INDEX,), {"value": _index_attribute(number)})
 
 
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
@@ -260,7 +268,7 @@ class Maker:
         return self.value(create(kind, operands, (type,), properties), hint)
 
     def index(self, number: int) -> SSAValue:
-        return self.add(index_constant(number)).results[0]
+        return self.new(arith.ConstantOp, (), INDEX, value=_index_attribute(number))
 
     def affine(
         self,

@@ -21,7 +21,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
 
-from ..module_pass import Maker, erase, replace_by, terminator
+from ..module_pass import Maker, erase, replace_by, terminator, users_of
 from .compiler_buffers import FP32, buffer_dtypes
 from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
 from .section_builder import is_rounding
@@ -42,11 +42,7 @@ def _named_blocks(kernel: func.FuncOp) -> set[SSAValue]:
     for op in walk(kernel):
         if not isinstance(op, ttl.AcquireOp):
             continue
-        stores = [
-            use.operation
-            for use in op.block.uses
-            if isinstance(use.operation, ttl.StoreOp) and use.index == 1
-        ]
+        stores = [store for store in users_of(op.block, ttl.StoreOp) if store.view is op.block]
         is_read = any(_is_read(use.operation, use.index) for use in op.block.uses)
         is_summed = any(store.accumulate is not None for store in stores)
         is_reserved = isinstance(op, ttl.ReserveOp)
@@ -192,10 +188,8 @@ class _Namer:
 
 
 def _changes(op: Operation, block: SSAValue) -> bool:
-    return any(
-        isinstance(use.operation, ttl.StoreOp) and use.index == 1 and op.is_ancestor(use.operation)
-        for use in block.uses
-    )
+    stores = users_of(block, ttl.StoreOp)
+    return any(store.view is block and op.is_ancestor(store) for store in stores)
 
 
 def _cast(value: SSAValue, block: SSAValue, before: Operation, hint: str | None) -> SSAValue:

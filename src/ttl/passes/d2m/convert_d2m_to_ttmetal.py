@@ -26,7 +26,7 @@ from ttl.dialects.metal import GridAttr, MemorySpaceAttr
 from ttl.dialects.ttcore import TileType
 from ttl.semantics.types import TILE_SIZE, Shape
 
-from ..module_pass import Maker, erase, set_function_type, target_of
+from ..module_pass import Maker, erase, set_function_type, target_of, users_of
 from .convert_d2m_to_ttl import HOST
 from .d2m_allocate import aligned, size_bytes, space_of
 from .layout_programs import KERNELS, LayoutProgram, layout_module
@@ -71,11 +71,11 @@ class _Host:
         del self.function.attributes["d2m.moves"]
 
     def allocate(self, op: memref.AllocOp, make: Maker) -> None:
-        uses = [use.operation for use in op.memref.uses]
-        if any(isinstance(use, d2m.StreamLayoutOp) and use.output is op.memref for use in uses):
+        streams = users_of(op.memref, d2m.StreamLayoutOp)
+        if any(stream.output is op.memref for stream in streams):
             return  # rule STREAM
         assert isinstance(op.memref.type, MemRefType)
-        self.buffers[op.memref] = make.value(_create(op.memref.type, _address(op)))
+        self.buffers[op.memref] = _create(make, op.memref.type, _address(op))
 
     def deallocate(self, op: memref.DeallocOp, make: Maker) -> None:
         if op.memref in self.buffers:
@@ -115,7 +115,7 @@ class _Host:
         type = MemRefType(element.element, (rows, columns), memory_space=space)
         start = aligned(self.staged_to, target_of(self.module).dram_alignment_bytes)
         self.staged_to = start + rows * columns * element.dtype.element_bytes
-        return make.value(_create(type, start))
+        return _create(make, type, start)
 
     def _run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
         tiles = result if to_tiles else source
@@ -147,10 +147,8 @@ def _rows_of(tiles: SSAValue) -> tuple[int, int, TileType]:
     return rows, columns, element
 
 
-def _create(type: MemRefType, address: int) -> Operation:
-    return ttmetal.CreateBufferOp.create(
-        properties={"address": IntegerAttr(address, i64)}, result_types=[type]
-    )
+def _create(make: Maker, type: MemRefType, address: int) -> SSAValue:
+    return make.new(ttmetal.CreateBufferOp, (), type, address=IntegerAttr(address, i64))
 
 
 def _enqueue(buffers: list[SSAValue], kernels: list[SymbolRefAttr], grid: GridAttr) -> Operation:

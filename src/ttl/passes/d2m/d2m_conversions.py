@@ -31,7 +31,9 @@ from ..module_pass import (
     branch_end,
     erase,
     not_yet,
+    nothing,
     terminator,
+    users_of,
 )
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
 
@@ -90,8 +92,7 @@ def _until_the_end(
     value = kernel.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[kernel.buffer(operand)])
     release.attributes[UNREAD] = UnitAttr()
-    named = (use.operation for use in op.block.uses)
-    place = next((each for each in named if isinstance(each, d2m.ReleaseOp)), branch_end(op))
+    place = next(iter(users_of(op.block, d2m.ReleaseOp)), branch_end(op))
     return value, Maker(InsertPoint.before(place), op).add(release)
 
 
@@ -162,10 +163,6 @@ def full(kernel: Kernel, op: d2m.FullOp, make: Maker) -> None:
 
 def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
     op.value.replace_all_uses_with(op.block)
-
-
-def drop(kernel: Kernel, op: Operation, make: Maker) -> None:
-    pass
 
 
 def core_index(kernel: Kernel, op: d2m.CoreIndexOp, make: Maker) -> None:
@@ -242,9 +239,9 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     d2m.ToTensorOp: to_tensor,
     LinalgOp: linalg,
     d2m.FullOp: full,
-    d2m.EmptyOp: drop,
-    d2m.NullTxOp: drop,
-    d2m.ReleaseOp: drop,
+    d2m.EmptyOp: nothing,
+    d2m.NullTxOp: nothing,
+    d2m.ReleaseOp: nothing,
     d2m.CoreIndexOp: core_index,
     d2m.DmaReadOp: dma,
     d2m.DmaWriteOp: dma,

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ttl.dialects import d2m
 
 from ..arithmetic import add, times
-from ..module_pass import Maker
+from ..module_pass import Maker, users_of
 
 
 def apply(op: ModuleOp) -> None:
@@ -40,8 +40,7 @@ def _add_reader(generic: d2m.GenericOp) -> None:
 
 def _reader_of(body: Block, position: int) -> Operation | None:
     """Where the compute thread takes the block: what goes wrong with it is shown there."""
-    waits = (use.operation for use in body.args[position].uses)
-    return next((op for op in waits if isinstance(op, d2m.WaitOp)), None)
+    return next(iter(users_of(body.args[position], d2m.WaitOp)), None)
 
 
 def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:

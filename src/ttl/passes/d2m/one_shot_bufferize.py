@@ -49,7 +49,8 @@ def _function(function: func.FuncOp) -> None:
             for block in region.blocks:
                 for argument in list(block.args):
                     _retype(argument, _argument_type(argument, op is function))
-        if isinstance(op, d2m.AcquireOp) or _is_outside_threads(op):
+        is_outside_threads = isinstance(op.parent_op(), func.FuncOp)
+        if isinstance(op, d2m.AcquireOp) or is_outside_threads:
             for result in list(op.results):
                 buffers = STREAM_BUFFERS if result in storages else 1
                 _retype(result, memory_type(result.type, buffers))
@@ -77,10 +78,6 @@ def _is_read(use: Use) -> bool:
     is_stored = isinstance(use.operation, d2m.StoreOp) and use.index == 0
     is_yielded = isinstance(use.operation, scf.YieldOp)
     return is_stored or is_yielded or isinstance(use.operation, (LinalgOp, scf.ForOp))
-
-
-def _is_outside_threads(op: Any) -> bool:
-    return isinstance(op.parent_op(), func.FuncOp)
 
 
 def _retype(value: SSAValue, type: Attribute) -> None:

@@ -26,17 +26,13 @@ def _deallocate(block: Block) -> None:
     values = [*block.args, *(result for op in block.ops for result in op.results)]
     positions = {op: position for position, op in enumerate(block.ops)}
     for value in values:
-        if isinstance(value.type, TensorType) and not _is_tied(value):
+        has_buffer = not isinstance(value.owner, ttnn.TTLangOp)
+        if isinstance(value.type, TensorType) and has_buffer:
             last = max(_users(value), key=positions.__getitem__, default=None)
             if last is None and isinstance(value.owner, Operation):
                 last = value.owner
             if last is not None and not isinstance(last, func.ReturnOp):
                 Maker(InsertPoint.after(last), last).add(ttnn.DeallocateOp(operands=[value]))
-
-
-def _is_tied(value: SSAValue) -> bool:
-    """It has no buffer of its own."""
-    return isinstance(value.owner, ttnn.TTLangOp)
 
 
 def _users(value: SSAValue) -> list[Operation]:

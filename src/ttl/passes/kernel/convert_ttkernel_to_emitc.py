@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from ttl.dialects import ttkernel, ttl
 
-from ..module_pass import Maker, kernels
+from ..module_pass import Maker, kernels, nothing
 from .cpp_arguments import (
     array,
     array_load,
@@ -68,10 +68,6 @@ def _is_renamed(file: FileMaker, op: Operation) -> bool:
         return False
     file.values[op.result] = file.values[op.input]
     return True
-
-
-def nothing(file: FileMaker, op: Operation, make: Maker) -> None:
-    pass
 
 
 CONVERSIONS: Conversions = {

@@ -24,7 +24,16 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
 from ..arithmetic import add, minus
-from ..module_pass import Maker, branch_end, erase, kernels, target_of, thread_of
+from ..module_pass import (
+    Maker,
+    branch_end,
+    erase,
+    kernels,
+    nothing,
+    target_of,
+    thread_of,
+    users_of,
+)
 from ..node_to_node.node_calls import Corners, node_count
 from ..node_to_node.pipe_conversions import (
     PIPE_CONVERSIONS,
@@ -296,8 +305,7 @@ def wait_transfer(converter: KernelConverter, op: ttl.WaitTransferOp, make: Make
 
 
 def wait_group(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
-    added = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
-    transfers = [add.transfer for add in added]
+    transfers = [add.transfer for add in users_of(op.group, ttl.GroupAddOp)]
     for kind in ("read", "write"):
         _barrier(op, [transfer for transfer in transfers if _kind(transfer) == kind], make)
     wait_receives(converter, op, make)
@@ -317,10 +325,6 @@ def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
     call(make, name)
 
 
-def drop(converter: KernelConverter, op: Operation, make: Maker) -> None:
-    pass
-
-
 CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.BindBufferOp: bind_buffer,
     ttl.ReserveOp: buffer_call("cb_reserve_back"),
@@ -328,15 +332,15 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.CanAcquireOp: can_acquire,
     ttl.PushOp: buffer_call("cb_push_back"),
     ttl.PopOp: buffer_call("cb_pop_front"),
-    ttl.HandOverOp: drop,
-    ttl.HandOverTransferOp: drop,
-    ttl.ResumeTransferOp: drop,
+    ttl.HandOverOp: nothing,
+    ttl.HandOverTransferOp: nothing,
+    ttl.ResumeTransferOp: nothing,
     **COMPUTE_CONVERSIONS,
     ttl.RuntimeArgOp: runtime_arg,
     ttl.SignpostOp: signpost,
     ttl.PrintOp: print_calls,
     ttl.NodeIndexOp: node_index,
-    ttl.TensorSliceOp: drop,
+    ttl.TensorSliceOp: nothing,
     ttl.CopyOp: copy,
     ttl.MulticastOp: multicast,
     ttl.WaitTransferOp: wait_transfer,

@@ -19,7 +19,7 @@ from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.printing import array_pattern, page_heading
 from ttl.semantics.types import TILE_SIZE, Shape
 
-from ..module_pass import Maker, not_yet, thread_of
+from ..module_pass import Maker, not_yet, thread_of, users_of
 from .kernel_calls import KernelConverter, block_tiles, call, value_call
 
 MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
@@ -51,8 +51,8 @@ def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
         owner = op.values[op.position.value.data].owner
         return "PACK" if isinstance(owner, ttl.ReserveOp) else "UNPACK"
     if shows == "buffer":
-        uses = [use.operation for use in op.values[op.position.value.data].uses]
-        return "PACK" if any(isinstance(use, ttl.ReserveOp) for use in uses) else "UNPACK"
+        shown = op.values[op.position.value.data]
+        return "PACK" if users_of(shown, ttl.ReserveOp) else "UNPACK"
     return "MATH"
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -28,7 +27,7 @@ from ttl.semantics.types import Shape, row_alignment_bytes
 from ttl.target import of_all_chips
 
 from ..arithmetic import add, divided, minus, times
-from ..module_pass import Maker, constant_of
+from ..module_pass import Maker, constant_of, numbers_in
 from .kernel_calls import call, first_page, noc_address_call
 
 PAGES = "ttl.page_elements"  # of the operation's tensors whose rows are cut by shards
@@ -110,13 +109,11 @@ def rows_of(op: ttl.CopyOp, kernel: func.FuncOp) -> Rows | None:
 
 def _page_elements(kernel: func.FuncOp, tensor: SSAValue) -> int:
     """Of a row-major tensor whose rows are cut by shards, else 0."""
-    pages, positions = (kernel.attributes.get(name) for name in (PAGES, "ttl.crta_indices"))
-    if pages is None:
+    if PAGES not in kernel.attributes:
         return 0
-    assert isinstance(pages, ArrayAttr) and isinstance(positions, ArrayAttr)
     assert isinstance(tensor, BlockArgument)
-    position = positions.data[tensor.index].value.data
-    return int(pages.data[position].value.data)
+    pages, positions = (numbers_in(kernel.attributes[n]) for n in (PAGES, "ttl.crta_indices"))
+    return pages[positions[tensor.index]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -38,7 +39,7 @@ from ttl.semantics.ops import (
     TileCall,
 )
 
-from ..module_pass import Maker, kernels, target_of
+from ..module_pass import Maker, kernel_of, kernels, target_of
 from .kernel_calls import call
 
 UNPACK, SFPU, SRCA, SRCB, PACK = "unpack", "sfpu", "srca", "srcb", "pack"
@@ -294,16 +295,10 @@ def _spelled(init: str, op: Operation) -> str:
 
 def _next_pack(op: Operation) -> Operation:
     """The pack of what a reduction gives: the first after it."""
-    following: Operation | None = op
-    while following is not None:
-        after = following.next_op
-        while after is not None:
-            for inner in walk(after):
-                if inner.name == "ttkernel.pack_tile":
-                    return inner
-            after = after.next_op
-        following = following.parent_op()
-    raise AssertionError("a reduction that is not packed")
+    following = dropwhile(lambda other: other is not op, walk(kernel_of(op)))
+    pack = next((other for other in following if other.name == "ttkernel.pack_tile"), None)
+    assert pack is not None, "a reduction that is not packed"
+    return pack
 
 
 def _is_product(call: TileCall) -> bool:

@@ -12,7 +12,7 @@ from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import KernelConverter
 from ..kernel.trace_marks import mark_pipe
-from ..module_pass import Maker, compare_op
+from ..module_pass import Maker, compare_op, nothing, users_of
 from .pipe_calls import NetCalls, PipeCalls, Receive, load
 
 
@@ -97,7 +97,7 @@ def wait_send(converter: KernelConverter, transfer: SSAValue, make: Maker) -> No
 def make_group(converter: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
     """For each net a word for each pipe of the node: the last post that was added."""
     calls = pipes_of(converter)
-    adds = [use.operation for use in op.result.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    adds = users_of(op.result, ttl.GroupAddOp)
     for symbol in dict.fromkeys(_net_of(add.transfer) for add in adds):
         if symbol is not None:
             net = calls.net(symbol)
@@ -131,7 +131,7 @@ def wait_receives(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) 
     for (group, net), array in calls.groups.items():
         if group is op.group:
             _wait_all(net, array, make)
-    adds = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    adds = users_of(op.group, ttl.GroupAddOp)
     sends = [calls.sends[add.transfer] for add in adds if add.transfer in calls.sends]
     for name in dict.fromkeys(pipe.net.name for pipe in sends):
         mark_pipe(make, "pipe_send_ends", name)
@@ -150,10 +150,6 @@ def pipes_of(converter: KernelConverter) -> PipeCalls:
     if converter.pipes is None:
         converter.pipes = PipeCalls(converter.nodes())
     return converter.pipes
-
-
-def nothing(converter: KernelConverter, op: Operation, make: Maker) -> None:
-    pass
 
 
 PIPE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {

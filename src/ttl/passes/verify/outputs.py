@@ -26,6 +26,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
+from ..module_pass import users_of
 from .events import Node
 from .skeleton import Kernel
 from .statements import FAILURES, Budget, BudgetSpent
@@ -117,11 +118,8 @@ def _slices(walked: WalkedModule) -> Iterator[tuple[Node, Kernel, Any, AllStarts
 def _copy(op: Operation, end: str) -> ttl.CopyOp | None:
     """The copy of which the slice is this end."""
     result = op.results[0]
-    for use in result.uses:
-        copy = use.operation
-        if isinstance(copy, ttl.CopyOp) and getattr(copy, end) is result:
-            return copy
-    return None
+    copies = users_of(result, ttl.CopyOp)
+    return next((copy for copy in copies if getattr(copy, end) is result), None)
 
 
 def tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
