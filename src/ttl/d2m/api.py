@@ -271,14 +271,14 @@ def pykernel_gen(
         raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
     folder = _folder(kernel_source_dir, kernel_source_mode, span)
 
-    def made(function: Any) -> PykernelFunction:
+    def decorate(function: Any) -> PykernelFunction:
         return PykernelFunction(
             function, grid, block_factors, memory_space, tiled,
             folder if folder is None else f"{folder}/{function.__name__}",
             kernel_source_mode == "load", use_tile_matmul, iteration,
         )  # fmt: skip
 
-    return made
+    return decorate
 
 
 def _folder(folder: str | None, mode: str | None, span: Span | None) -> str | None:

@@ -28,10 +28,7 @@ from ttl.frontend.problems import not_yet
 from ttl.language.operation import Program
 from ttl.target import Target
 
-from .objects import (
-    CircularBuffer,
-    Semaphore,
-)
+from .objects import CircularBuffer, Semaphore
 from .products import undecided_stores
 from .program import Call
 from .scopes import with_bodies_marked
@@ -50,7 +47,7 @@ def build_module(call: Call, program: Program, target: Target) -> ModuleOp:
         d2m.GlobalOp.create(
             properties={
                 "sym_name": StringAttr(operand.name),
-                "type": stream_type(device_type(operand, call)),
+                "type": stream_type(device_type(operand)),
                 "index": IntegerAttr(position, i64),
             }
         )
@@ -121,14 +118,14 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
     for position, operand in enumerate(call.operands):
         block.args[position].name_hint = operand.name
     for position, operand in enumerate(call.operands[:-1]):
-        type = device_type(operand, call)
+        type = device_type(operand)
         value = _empty(block, type)
         value = _add(block, d2m.ToLayoutOp, [block.args[position], value], type)
         if call.is_streamed(position):
             storage = _empty(block, type)
             value = _add(block, d2m.StreamLayoutOp, [value, storage], stream_type(type))
         inputs.append(value)
-    output = _empty(block, device_type(call.output, call))
+    output = _empty(block, device_type(call.output))
     kinds = ["compute" if t.is_compute else "datamovement" for t in call.program.threads]
     _name_blocks(regions, kinds)
     generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions, _affine(call))
@@ -148,12 +145,8 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
 
 
 def _affine(call: Call) -> d2m.Affine | None:
-    if call.iteration is None:
-        return None
-    iterators, maps, factors = (
-        call.iteration.iterators, call.iteration.maps, call.iteration.factors
-    )  # fmt: skip
-    return d2m.Affine(factors, maps, iterators)
+    given = call.iteration
+    return None if given is None else d2m.Affine(given.factors, given.maps, given.iterators)
 
 
 def _moves(call: Call) -> DictionaryAttr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math as python_math
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken
 from ttl.language import math
 from ttl.language.block import Block, BlockExpression
 from ttl.language.described import described
@@ -13,6 +13,7 @@ from ttl.language.engine import engine
 from ttl.semantics.ops import is_number
 
 from .iteration import counter
+from .mistakes import refused
 from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
 
 
@@ -24,11 +25,7 @@ def core_index(dim: int) -> int:
 
 def check_dim(call: str, dim: Any) -> None:
     if isinstance(dim, bool) or dim not in (0, 1):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"{call}({dim!r})",
-            helps=(f"write {call}(0) for y, {call}(1) for x",),
-        )
+        raise refused(f"{call}({dim!r})", f"write {call}(0) for y, {call}(1) for x")
 
 
 def iter_index(dim: int) -> int:
@@ -60,10 +57,9 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
 
 
 def no_end(what: str) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return refused(
         f"dma() moves blocks, not {what}",
-        helps=("write dma(stream[y, x], block), dma(block, stream[y, x]) or dma(block, block)",),
+        "write dma(stream[y, x], block), dma(block, stream[y, x]) or dma(block, block)",
     )
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.diagnostics import Span
 from ttl.language.engine import Engine, engine
 from ttl.semantics.types import Shape
 
-from .mistakes import wrong_type, wrong_value
+from .mistakes import refused, wrong_type, wrong_value
 from .objects import CircularBuffer
 
 PARALLEL, REDUCTION = "parallel", "reduction"
@@ -200,18 +200,13 @@ def counter(dim: Any, running: Engine) -> int:
 
 def check_counter(dim: Any, count: int) -> None:
     if not count:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             "iter_index() in a thread that writes its loops itself",
-            helps=("use the variable of the loop: for k in range(K); or give @pykernel_gen "
-                   "indexing_maps, whose iterators it counts",),
-        )  # fmt: skip
-    if type(dim) is not int or not 0 <= dim < count:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"iter_index({dim!r})",
-            helps=(f"write an iterator, 0 to {count - 1}",),
+            "use the variable of the loop: for k in range(K); or give @pykernel_gen "
+            "indexing_maps, whose iterators it counts",
         )
+    if type(dim) is not int or not 0 <= dim < count:
+        raise refused(f"iter_index({dim!r})", f"write an iterator, 0 to {count - 1}")
 
 
 # Maps by name -------------------------------------------------------------------------------------

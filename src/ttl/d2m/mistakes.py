@@ -75,4 +75,9 @@ def wrong_value(
 def diagnostic(
     message: str, help_text: str, span: Span | None, code: Code = codes.WRONG_ARGUMENT
 ) -> Diagnostic:
-    return RuleBroken(code, message, helps=(help_text,)).at(span)
+    return refused(message, help_text, code).at(span)
+
+
+def refused(message: str, help_text: str, code: Code = codes.WRONG_ARGUMENT) -> RuleBroken:
+    """In a thread: whoever runs or compiles it knows the place."""
+    return RuleBroken(code, message, helps=(help_text,))

@@ -23,7 +23,7 @@ from ttl.semantics.block_protocol import State
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
-from .mistakes import NotImplementedYet, diagnostic, wrong_type, wrong_value
+from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type, wrong_value
 
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
@@ -80,26 +80,30 @@ class StreamBlock:
     def slices(self) -> tuple[slice, ...]:
         """Its tiles of the tensor."""
         assert self.stream.layout is not None
-        sizes = self.stream.layout.shard_shape(self.stream.grid)
-        pairs = zip(self.index, sizes, strict=True)
-        return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
+        return tiles_at(self.index, self.stream.layout, self.stream.grid)
+
+
+def tiles_at(index: Sequence[Any], layout: MetalLayout, grid: Shape) -> tuple[slice, ...]:
+    """Of a tensor in parts, that at a coordinate of its grid."""
+    pairs = zip(index, layout.shard_shape(grid), strict=True)
+    return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
 
 
 def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
     """A grid coordinate, each part of it in range as far as it is known."""
     items = index if isinstance(index, tuple) else (index,)
     if len(items) != len(stream.grid):
-        raise RuleBroken(
-            codes.SLICE_OUT_OF_RANGE,
+        raise refused(
             f"{len(items)} indices for the stream of `{stream.name}`",
-            helps=("write stream[y, x], a coordinate of the grid",),
+            "write stream[y, x], a coordinate of the grid",
+            codes.SLICE_OUT_OF_RANGE,
         )
     for dim, (item, size) in enumerate(zip(items, stream.grid, strict=True)):
         if item is None or isinstance(item, (slice, float, str)):
-            raise RuleBroken(
-                codes.SLICE_OUT_OF_RANGE,
+            raise refused(
                 f"index {item!r} of the stream of `{stream.name}`",
-                helps=("a block is named by integers, a coordinate of the grid: stream[y, x]",),
+                "a block is named by integers, a coordinate of the grid: stream[y, x]",
+                codes.SLICE_OUT_OF_RANGE,
             )
         if isinstance(item, int) and not 0 <= item < size:
             raise out_of_range(stream, dim, item)
@@ -130,7 +134,7 @@ def _name_of(value: Any) -> str | None:
 class CircularBuffer(Described):
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
-    __slots__ = ("buffer", "is_aliased", "is_taken", "shard", "stays")
+    __slots__ = ("buffer", "grid", "is_aliased", "is_taken", "layout", "stays", "tensor")
 
     noun = "a circular buffer"
     names = ("pop", "reserve")
@@ -141,7 +145,7 @@ class CircularBuffer(Described):
 
     def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
         self.buffer = buffer
-        self.shard = Shard(tensor, layout, grid)
+        self.tensor, self.layout, self.grid = tensor, layout, grid
         # The output: one block that is the core's shard, reserved once and held to the end.
         self.is_aliased = False
         # Or taken by another thread: then each block is pushed when it is published.
@@ -205,58 +209,33 @@ class CircularBuffer(Described):
         _publish(held)
         held.push()
 
-    def fill_from_shard(self) -> None:
-        """An input that is not streamed: its buffer is the core's shard from the start."""
-        running = engine("fill_from_shard()")
-        self.fill(running.node()[::-1])
-
-    def fill(self, index: Shape) -> None:
-        """The next block is that of the tensor at `index`."""
+    def fill(self, index: Shape | None = None) -> None:
+        """The next block is the part of the tensor at `index`, or the core's own: its shard."""
         running = engine("fill()")
         block = running.reserve(self.buffer)
-        running.copy(self.shard.part(running, index), block).wait()
+        running.copy(self._part(running, index), block).wait()
         block.push()
 
-    def write_to_shard(self) -> None:
-        """The output's buffer is the core's shard."""
-        self.empty(engine("write_to_shard()").node()[::-1])
-
-    def empty(self, index: Shape) -> None:
-        """The next block goes to that of the tensor at `index`."""
+    def empty(self, index: Shape | None = None) -> None:
+        """The next block goes to the part of the tensor at `index`, or the core's own."""
         running = engine("empty()")
         self._write(running, running.wait(self.buffer), index)
 
     def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
-        place = running.node()[::-1] if index is None else index
-        running.copy(block, self.shard.part(running, place)).wait()
+        running.copy(block, self._part(running, index)).wait()
         block.pop()
 
-
-class Shard:
-    """A tensor in parts: that of core (y, x) lies on it."""
-
-    __slots__ = ("grid", "layout", "tensor")
-
-    def __init__(self, tensor: Any, layout: MetalLayout, grid: Shape):
-        self.tensor = tensor
-        self.layout = layout
-        self.grid = grid
-
-    def part(self, running: Engine, index: Shape) -> Any:
-        sizes = self.layout.shard_shape(self.grid)
-        pairs = zip(index, sizes, strict=True)
-        return running.slice(
-            self.tensor, tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
-        )
+    def _part(self, running: Engine, index: Shape | None) -> Any:
+        place = running.node()[::-1] if index is None else index
+        return running.slice(self.tensor, tiles_at(place, self.layout, self.grid))
 
 
 def _engine(call: str, scope: Scope | None) -> Engine:
     running = engine(f"CircularBuffer.{call}")
     if scope is None:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             f"{call} of a circular buffer that is not called on a parameter of the thread",
-            helps=("call it in the thread, on the parameter itself: lhs_cb.pop()",),
+            "call it in the thread, on the parameter itself: lhs_cb.pop()",
         )
     return running
 
@@ -359,62 +338,50 @@ class Semaphore(Described):
 
 def check_set(core: Any, mcast: Any) -> None:
     if (core is None) != (mcast is None):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             "Semaphore.set() on a single other core" if mcast is None else "mcast without core",
-            helps=("set(v) is for the own core, set(v, core=(y, x), mcast=(rows, columns)) for "
-                   "several; inc(v, core=(y, x)) changes one other core",),
-        )  # fmt: skip
+            "set(v) is for the own core, set(v, core=(y, x), mcast=(rows, columns)) for "
+            "several; inc(v, core=(y, x)) changes one other core",
+        )
 
 
 def check_inc(core: Any, mcast: Any) -> None:
     if mcast is not None:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             "Semaphore.inc() has no multicast",
-            helps=("inc(v, core=(y, x)) for each core, or set(v, core, mcast)",),
+            "inc(v, core=(y, x)) for each core, or set(v, core, mcast)",
         )
     if core is None:
-        raise _local_inc()
-
-
-def _local_inc() -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        "Semaphore.inc() changes the value on another core",
-        helps=("name the core: inc(v, core=(y, x)); the own value is changed by set(v)",),
-    )
+        raise refused(
+            "Semaphore.inc() changes the value on another core",
+            "name the core: inc(v, core=(y, x)); the own value is changed by set(v)",
+        )
 
 
 def check_cores(core: Any, mcast: Any) -> None:
     if (core is None) != (mcast is None):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             f"dma() with {'core' if mcast is None else 'mcast'} alone",
-            helps=("write both: core=(y, x) of the first receiver, mcast=(rows, columns) of them",),
+            "write both: core=(y, x) of the first receiver, mcast=(rows, columns) of them",
         )
 
 
 def check_remote(from_stream: bool, to_stream: bool, core: Any) -> None:
     if from_stream and to_stream:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             "dma() from a stream to a stream",
-            helps=("read into a block of a circular buffer, then write from it",),
+            "read into a block of a circular buffer, then write from it",
         )
     if core is not None and (from_stream or to_stream):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             "dma() of a stream with core and mcast: reads and writes of streams have one end",
-            helps=("dma(stream[y, x], block).wait(), then dma(block, block, core=..., mcast=...)",),
+            "dma(stream[y, x], block).wait(), then dma(block, block, core=..., mcast=...)",
         )
 
 
 def pair(value: Any, what: str) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT, f"{what} is {value!r}", helps=(f"write {what}=(y, x)",)
-        )
+        raise refused(f"{what} is {value!r}", f"write {what}=(y, x)")
     return value[0], value[1]
 
 

@@ -191,16 +191,17 @@ class Call:
 
     def moves(self, thread: Thread) -> Moves:
         names = self.program.names("cb", thread)
-        fills: tuple[str, ...] = ()
-        pushes: tuple[str, ...] = ()
-        writes: tuple[str, ...] = ()
-        if any(thread is each[0] for each in self.movers[:1]):
-            fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
-        if thread in self.writers and self.is_written_back and self.iteration is None:
-            pushes = (names[-1],)
-        if self.is_written_back and any(thread is each[-1] for each in self.movers[1:]):
-            writes = (names[-1],)
-        return Moves(fills, pushes, writes)
+        is_first = any(thread is each[0] for each in self.movers[:1])
+        pushes = thread in self.writers and self.is_written_back and self.iteration is None
+        writes = self.is_written_back and any(thread is each[-1] for each in self.movers[1:])
+        return Moves(
+            self._prefilled(names) if is_first else (),
+            (names[-1],) if pushes else (),
+            (names[-1],) if writes else (),
+        )
+
+    def _prefilled(self, names: list[str]) -> tuple[str, ...]:
+        return tuple(name for n, name in enumerate(names) if self.is_prefilled(n))
 
     def uses(self, threads: Sequence[Thread]) -> frozenset[tuple[str, str]]:
         """What the threads and their moves do, in the words of the language."""
@@ -219,9 +220,7 @@ class Call:
     def extra(self) -> Moves | None:
         """What a further data movement kernel does, if there is room for one."""
         names = self.program.names("cb")
-        fills: tuple[str, ...] = ()
-        if not self.movers:
-            fills = tuple(n for i, n in enumerate(names) if self.is_prefilled(i))
+        fills = () if self.movers else self._prefilled(names)
         has_room = len(self.movers) < 2
         writes = (names[-1],) if self.is_written_back and has_room else ()
         return Moves(fills=fills, writes=writes) if fills or writes else None

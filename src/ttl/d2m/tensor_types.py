@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    TensorType,
-)
+from xdsl.dialects.builtin import TensorType
 
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType
 from ttl.semantics.dtypes import dtype_of
 
-from .program import Call, Operand
+from .program import Operand
 
 
-def device_type(operand: Operand, call: Call) -> TensorType[Any]:
+def device_type(operand: Operand) -> TensorType[Any]:
     shape = operand.layout.device_shape(operand.grid)
     element = TileType.of(dtype_of(operand.tensor))
     return TensorType(element, shape, MetalLayoutAttr.of(operand.layout))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation
 
-from ttl.diagnostics import RuleBroken, Span, codes
+from ttl.diagnostics import Span, codes
 from ttl.dialects import d2m
 from ttl.dialects.locations import location_of
 from ttl.dialects.ttcore import tensor_of
@@ -36,6 +37,7 @@ from ttl.target import Target
 
 from . import functions
 from .iteration import check_counter
+from .mistakes import refused
 from .objects import (
     CircularBuffer,
     Semaphore,
@@ -126,10 +128,9 @@ def _counter(builder: KernelBuilder, kind: type[Operation], dim: Any) -> Scalar:
 
 def _require_known(call: str, dim: Value) -> None:
     if isinstance(dim, RunTime):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise refused(
             f"{call}() of a dimension that is known only when the kernel runs",
-            helps=(f"write it as a number: {call}(0)",),
+            f"write it as a number: {call}(0)",
         )
 
 
@@ -172,10 +173,10 @@ def _check_shapes(*ends: Any) -> None:
         for shape in (tuple(end.type.get_shape()),)
     ]
     if shapes[0] != shapes[1]:
-        raise RuleBroken(
-            codes.SHAPE_MISMATCH,
+        raise refused(
             f"dma() connects {shapes[0]} tiles with {shapes[1]} tiles",
-            helps=("both ends have the shape of a block",),
+            "both ends have the shape of a block",
+            codes.SHAPE_MISMATCH,
         )
 
 
@@ -195,7 +196,7 @@ def _get_global(builder: ThreadBuilder, stream: Stream) -> RunTime:
         if each.argument is stream.argument and call.is_streamed(position)
     )
     name = {"global_name": SymbolRefAttr(operand.name)}
-    type = stream_type(device_type(operand, call))
+    type = stream_type(device_type(operand))
     return builder.value(d2m.GetGlobalOp, (), type, name, operand.name)
 
 
@@ -217,37 +218,17 @@ def dma_wait(builder: KernelBuilder, tx: RunTime) -> None:
     builder.emit(d2m.DmaWaitOp, [tx])
 
 
-def semaphore_set(
-    builder: KernelBuilder,
-    semaphore: Semaphore,
-    value: Value,
-    core: Value = None,
-    mcast: Value = None,
-) -> None:
-    check_set(core, mcast)
-    _change(builder, d2m.SemaphoreSetOp, "Semaphore.set()", semaphore, value, core, mcast)
-
-
-def semaphore_inc(
-    builder: KernelBuilder,
-    semaphore: Semaphore,
-    value: Value,
-    core: Value = None,
-    mcast: Value = None,
-) -> None:
-    check_inc(core, mcast)
-    _change(builder, d2m.SemaphoreIncOp, "Semaphore.inc()", semaphore, value, core, mcast)
-
-
-def _change(
-    builder: KernelBuilder,
+def change_semaphore(
     kind: type[d2m.SemaphoreChangeOp],
     call: str,
+    check: Callable[[Value, Value], None],
+    builder: KernelBuilder,
     semaphore: Semaphore,
     value: Value,
-    core: Value,
-    mcast: Value,
+    core: Value = None,
+    mcast: Value = None,
 ) -> None:
+    check(core, mcast)
     thread = _require(builder, call)
     _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
@@ -310,7 +291,11 @@ THREADS = LANGUAGE.extended(
             "pop": partial(acquire, d2m.WaitOp),
             "reserve": partial(acquire, d2m.ReserveOp),
         },
-        Semaphore: {"set": semaphore_set, "inc": semaphore_inc, "wait": semaphore_wait},
+        Semaphore: {
+            "set": partial(change_semaphore, d2m.SemaphoreSetOp, "Semaphore.set()", check_set),
+            "inc": partial(change_semaphore, d2m.SemaphoreIncOp, "Semaphore.inc()", check_inc),
+            "wait": semaphore_wait,
+        },
     },
     subscripts={Stream: stream_block},
     statements=STATEMENTS,

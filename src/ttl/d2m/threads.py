@@ -67,6 +67,11 @@ class Thread:
         return found
 
     @property
+    def nodes(self) -> list[ast.AST]:
+        """All of its body."""
+        return [node for statement in self.tree.body for node in ast.walk(statement)]
+
+    @property
     def stores(self) -> bool:
         nodes = ast.walk(self.tree)
         return any(isinstance(node, ast.Attribute) and node.attr == "store" for node in nodes)
@@ -161,11 +166,10 @@ def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
     own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
     known = own | thread.captures().keys() | function.__globals__.keys() | set(dir(builtins))
     seen: set[str] = set()
-    for statement in thread.tree.body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and node.id not in known | seen:
-                seen.add(node.id)
-                yield _unknown(thread, node)
+    for node in thread.nodes:
+        if isinstance(node, ast.Name) and node.id not in known | seen:
+            seen.add(node.id)
+            yield _unknown(thread, node)
 
 
 def _unknown(thread: Thread, node: ast.Name) -> Diagnostic:
@@ -179,9 +183,8 @@ def _unknown(thread: Thread, node: ast.Name) -> Diagnostic:
 def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
     """Who fills and empties a buffer is read from the methods that are called on it by name."""
     names = {argument.arg for argument in thread.parameters}
-    nodes = [node for statement in thread.tree.body for node in ast.walk(statement)]
-    owners = [node.value for node in nodes if isinstance(node, ast.Attribute)]
-    for node in nodes:
+    owners = [node.value for node in thread.nodes if isinstance(node, ast.Attribute)]
+    for node in thread.nodes:
         if isinstance(node, ast.Name) and node.id in names and node not in owners:
             text = f"parameter `{node.id}` of thread `{thread.name}` is handed on"
             help_text = f"call its methods where they are needed: {node.id}.pop()"
@@ -224,12 +227,11 @@ _REFUSED: dict[type[ast.AST], str] = {
 
 
 def _syntax(thread: Thread) -> Iterator[Diagnostic]:
-    for statement in thread.tree.body:
-        for node in ast.walk(statement):
-            if (keyword := _REFUSED.get(type(node))) is not None:
-                text = f"`{keyword}` in thread `{thread.name}`"
-                help_text = "threads have assignments, calls, for over range(...), if and else"
-                yield diagnostic(text, help_text, thread.span(node), codes.NOT_IN_KERNELS)
+    for node in thread.nodes:
+        if (keyword := _REFUSED.get(type(node))) is not None:
+            text = f"`{keyword}` in thread `{thread.name}`"
+            help_text = "threads have assignments, calls, for over range(...), if and else"
+            yield diagnostic(text, help_text, thread.span(node), codes.NOT_IN_KERNELS)
 
 
 def _different(threads: Sequence[Thread]) -> Iterator[Diagnostic]:
@@ -324,15 +326,12 @@ def running(
     Its body is run for each of `iterations`, if there are any.
     """
     tree = deepcopy(thread.tree)
-    names = [argument.arg for argument in thread.parameters]
-    places = {argument.arg: argument for argument in thread.parameters}
-    body = Recompiled(frozenset(names)).visit_body(tree.body)
+    names = frozenset(argument.arg for argument in thread.parameters)
+    body = Recompiled(names).visit_body(tree.body)
     if iterations is not None:
         loop = ast.For(_name(COUNTERS, ast.Store()), _name(ITERATIONS), body, [])
         body, values = [at(loop, body[0])], values | {ITERATIONS: iterations}
-    before = [_statement(name, "fill_from_shard", places[name]) for name in moves.fills]
-    after = [_statement(name, "push_shard", places[name]) for name in moves.pushes]
-    after += [_statement(name, "write_to_shard", places[name]) for name in moves.writes]
+    before, after = _moving(thread, moves)
     definition = _definition(tree.name, [*before, *body, *after], tree)
     return _bound(thread, definition, values)
 
@@ -352,11 +351,17 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
 
 def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> FunctionType:
     """A kernel that only moves; it stands where `thread` names the parameter."""
+    before, after = _moving(thread, moves)
+    return _bound(thread, _definition(name, [*before, *after], thread.tree), values)
+
+
+def _moving(thread: Thread, moves: Moves) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What is done at the start of a kernel, and at its end."""
     places = {argument.arg: argument for argument in thread.parameters}
-    calls = [(p, "fill_from_shard") for p in moves.fills]
-    calls += [(p, "write_to_shard") for p in moves.writes]
-    body = [_statement(p, method, places[p]) for p, method in calls]
-    return _bound(thread, _definition(name, body, thread.tree), values)
+    before = [_statement(name, "fill", places[name]) for name in moves.fills]
+    after = [_statement(name, "push_shard", places[name]) for name in moves.pushes]
+    after += [_statement(name, "empty", places[name]) for name in moves.writes]
+    return before, after
 
 
 def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from typing import TypeVar
 
 from xdsl.dialects import affine, arith, func, scf
 from xdsl.dialects.builtin import (
@@ -28,6 +29,8 @@ from ttl.dialects import ttl
 from ttl.dialects.building import create, place
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.target import Target, load
+
+Op = TypeVar("Op", bound=Operation)
 
 
 def kernels(module: ModuleOp, thread: str | None = None) -> Iterator[func.FuncOp]:
@@ -78,11 +81,16 @@ def target_of(module: ModuleOp) -> Target:
 LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
 
 
+def terminator(block: Block) -> Operation:
+    assert block.last_op is not None
+    return block.last_op
+
+
 def branch_end(op: Operation) -> Operation:
     """The terminator of the branch, loop body or kernel that contains `op`."""
     block = op.parent_block()
-    assert block is not None and block.last_op is not None
-    return block.last_op
+    assert block is not None
+    return terminator(block)
 
 
 def at_body_end(op: Operation) -> Maker:
@@ -97,8 +105,7 @@ def at_body_end(op: Operation) -> Maker:
     then, otherwise = (inside, nothing) if is_then else (nothing, inside)
     again = scf.IfOp(branch.cond, [], Region(then), Region(otherwise))
     Maker(InsertPoint.before(branch_end(branch)), op).add(again)
-    assert inside.last_op is not None
-    return Maker(InsertPoint.before(inside.last_op), op)
+    return Maker(InsertPoint.before(terminator(inside)), op)
 
 
 def erase(op: Operation) -> None:
@@ -107,10 +114,19 @@ def erase(op: Operation) -> None:
     op.erase(safe_erase=False)
 
 
+def nothing(converter: object, op: Operation, make: Maker) -> None:
+    """What operations become that leave nothing behind."""
+
+
 def set_function_type(function: func.FuncOp, results: Sequence[Attribute] = ()) -> None:
     """That of its arguments, and of what it returns."""
     types = [argument.type for argument in function.body.block.args]
     function.properties["function_type"] = FunctionType.from_lists(types, results)
+
+
+def users_of(value: SSAValue, kind: type[Op]) -> list[Op]:
+    """The operations of a kind that use a value."""
+    return [use.operation for use in value.uses if isinstance(use.operation, kind)]
 
 
 def replace_by(op: Operation, value: SSAValue) -> None:
@@ -142,6 +158,13 @@ def constant_of(value: SSAValue) -> int | None:
     return None
 
 
+def steps_of(loop: scf.ForOp) -> range | None:
+    """The values of its variable, if they are known."""
+    bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]
+    known = [bound for bound in bounds if bound is not None]
+    return range(*known) if len(known) == 3 else None
+
+
 def _is_zero(value: SSAValue) -> bool:
     """The variable of a loop that was left out because it runs once."""
     return constant_of(value) == 0 and isinstance(value.type, IndexType)
@@ -166,13 +189,10 @@ def _index_attribute(number: int) -> IntegerAttr:
     return IntegerAttr(number, INDEX)
 
 
-def index_constant(number: int) -> Operation:
-    return create(arith.ConstantOp, (), (INDEX,), {"value": _index_attribute(number)})
-
-
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
-    """A sum, difference or product, without the checks that its constructor makes."""
-    return create(kind, (left, right), (left.type,), {"overflowFlags": MAY_OVERFLOW})
+    """A sum or the like, without the checks that its constructor makes."""
+    flags = {} if kind in (arith.DivSIOp, arith.RemSIOp) else {"overflowFlags": MAY_OVERFLOW}
+    return create(kind, (left, right), (left.type,), flags)
 
 
 def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
@@ -236,8 +256,19 @@ class Maker:
             result.name_hint = hint
         return result
 
+    def new(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute,
+        hint: str | None = None,
+        **properties: Attribute,
+    ) -> SSAValue:
+        """The one result of a new operation."""
+        return self.value(create(kind, operands, (type,), properties), hint)
+
     def index(self, number: int) -> SSAValue:
-        return self.add(index_constant(number)).results[0]
+        return self.new(arith.ConstantOp, (), INDEX, value=_index_attribute(number))
 
     def affine(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache, partial
 from importlib import import_module
 
 from xdsl.context import Context
@@ -85,15 +86,15 @@ PIPELINES = {
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
 }
-# Passes that only look. The first four are parts of one check that the pipeline makes after
-# SYNCHRONIZE, when every release and wait stands in the IR; the last comes after COMPUTE.
-VERIFY = (
+# Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
+# when every release and wait stands in the IR: verify/ has a table of them.
+PARTS = (
     "ttl-verify-dfb-spsc",
     "ttl-verify-pipenet-guards",
     "ttl-verify-pipenet-schedule",
     "ttl-verify-tensor-slices",
-    "ttl-validate-cb-budget",
 )
+VERIFY = ("ttl-validate-cb-budget",)  # after COMPUTE
 
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
@@ -107,6 +108,7 @@ GRAPH = (
 )
 KNOWN = (
     *PIPELINE,
+    *PARTS,
     *VERIFY,
     *TTIR_TO_D2M,
     *D2M,
@@ -131,8 +133,16 @@ def find_passes(name: str) -> tuple[str, ...]:
     return PIPELINES.get(name, (name,))
 
 
+@cache
 def find_pass(name: str) -> type[ModulePass]:
-    """The pass called `name` on the command line; KeyError if there is none."""
+    """The pass called `name` on the command line; KeyError if there is none.
+
+    Its file has a function `apply`, or a class where the pass has options.
+    """
+    if name in PARTS:
+        from .verify import check_part
+
+        return _pass_of(name, partial(check_part, name))
     if name in _XDSL:
         module, class_name = _XDSL[name]
     else:
@@ -141,8 +151,18 @@ def find_pass(name: str) -> type[ModulePass]:
             raise KeyError(name)
         module = f"{__package__}.{room}.{name.replace('-', '_')}"
         class_name = "".join(part.capitalize() for part in name.split("-"))
-    found: type[ModulePass] = getattr(import_module(module), class_name)
+    file = import_module(module)
+    if (function := getattr(file, "apply", None)) is not None:
+        return _pass_of(name, function)
+    found: type[ModulePass] = getattr(file, class_name)
     return found
+
+
+def _pass_of(name: str, function: Callable[[ModuleOp], None]) -> type[ModulePass]:
+    def apply(self: ModulePass, context: Context, module: ModuleOp) -> None:
+        function(module)
+
+    return type(name, (ModulePass,), {"name": name, "apply": apply})
 
 
 def programs(module: ModuleOp) -> list[ModuleOp]:

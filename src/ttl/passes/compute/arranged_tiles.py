@@ -63,9 +63,12 @@ def is_masked(op: object) -> bool:
     return is_arranged(op) and op.ENTRY.name in COMBINING and bool(inner_dims(op))  # type: ignore[attr-defined, arg-type]
 
 
+def is_matmul(op: object) -> bool:
+    return isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and op.ENTRY is MATMUL
+
+
 def reads_by_matrix_unit(op: object) -> bool:
-    is_product = isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and op.ENTRY is MATMUL
-    return is_product or is_masked(op)
+    return is_matmul(op) or is_masked(op)
 
 
 def operands_in_buffers(op: ttl.BlockMathOp) -> list[SSAValue]:

@@ -19,7 +19,7 @@ from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 
 from ..buffer_ends import End, end_of
-from ..module_pass import constant_of, not_yet
+from ..module_pass import not_yet, steps_of
 from ..path_walker import PathWalker
 
 Places = dict[End, frozenset[int]]
@@ -171,10 +171,5 @@ def _block_count(end: End) -> int:
 
 def _iterations(loop: Operation) -> int | None:
     """How often the body runs, if that is known."""
-    if not isinstance(loop, scf.ForOp):
-        return None
-    bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]
-    lower, upper, step = bounds
-    if lower is None or upper is None or step is None:
-        return None
-    return len(range(lower, upper, step))
+    steps = steps_of(loop) if isinstance(loop, scf.ForOp) else None
+    return None if steps is None else len(steps)

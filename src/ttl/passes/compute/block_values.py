@@ -21,7 +21,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
 
-from ..module_pass import Maker, erase, replace_by
+from ..module_pass import Maker, erase, replace_by, terminator, users_of
 from .compiler_buffers import FP32, buffer_dtypes
 from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
 from .section_builder import is_rounding
@@ -42,11 +42,7 @@ def _named_blocks(kernel: func.FuncOp) -> set[SSAValue]:
     for op in walk(kernel):
         if not isinstance(op, ttl.AcquireOp):
             continue
-        stores = [
-            use.operation
-            for use in op.block.uses
-            if isinstance(use.operation, ttl.StoreOp) and use.index == 1
-        ]
+        stores = [store for store in users_of(op.block, ttl.StoreOp) if store.view is op.block]
         is_read = any(_is_read(use.operation, use.index) for use in op.block.uses)
         is_summed = any(store.accumulate is not None for store in stores)
         is_reserved = isinstance(op, ttl.ReserveOp)
@@ -114,11 +110,8 @@ class _Namer:
         if op.accumulate is not None:
             make = Maker.before(op)
             start = _zero(op.view, make) if before is None else before
-            add = ttl.BLOCK_MATH["add"].create(
-                operands=[start, value], result_types=[op.view.type]
-            )
-            value = make.value(add, op.view.name_hint)
-            contents[op.view] = value
+            add, hint = ttl.BLOCK_MATH["add"], op.view.name_hint
+            contents[op.view] = make.new(add, [start, value], op.view.type, hint)
         else:
             contents[op.view] = self.rounded(value, op.view, op)
         erase(op)
@@ -183,8 +176,7 @@ class _Namer:
             argument = body.insert_arg(block.type, len(body.args))
             argument.name_hint = block.name_hint
             inside[block] = argument
-        end = body.last_op
-        assert end is not None
+        end = terminator(body)
         if not isinstance(end, scf.ConditionOp):  # which is on scalars
             inside = self.block(body, inside)
         carry(end, [*carried_by(end), *(inside[block] for block in changed)])  # type: ignore[list-item]
@@ -196,20 +188,16 @@ class _Namer:
 
 
 def _changes(op: Operation, block: SSAValue) -> bool:
-    return any(
-        isinstance(use.operation, ttl.StoreOp) and use.index == 1 and op.is_ancestor(use.operation)
-        for use in block.uses
-    )
+    stores = users_of(block, ttl.StoreOp)
+    return any(store.view is block and op.is_ancestor(store) for store in stores)
 
 
 def _cast(value: SSAValue, block: SSAValue, before: Operation, hint: str | None) -> SSAValue:
-    cast = ttl.BLOCK_MATH["typecast"].create(operands=[value], result_types=[block.type])
-    return Maker.before(before).value(cast, hint)
+    return Maker.before(before).new(ttl.BLOCK_MATH["typecast"], [value], block.type, hint)
 
 
 def _zero(block: SSAValue, make: Maker) -> SSAValue:
-    fill = ttl.FillOp.create(properties={"value": FloatAttr(0.0, f32)}, result_types=[block.type])
-    return make.value(fill)
+    return make.new(ttl.FillOp, (), block.type, value=FloatAttr(0.0, f32))
 
 
 # Common values ------------------------------------------------------------------------------------

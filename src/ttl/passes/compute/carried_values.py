@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttl
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, erase, replace_by
+from ..module_pass import Maker, erase, replace_by, terminator
 from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
 from .rebuilt_regions import without_carried
@@ -31,8 +31,7 @@ def drop_unchanged(op: Operation) -> Operation:
 
 
 def _loop_without_unchanged(loop: scf.ForOp) -> Operation:
-    end = loop.body.block.last_op
-    assert end is not None
+    end = terminator(loop.body.block)
     dropped = []
     for position, start in enumerate(loop.iter_args):
         argument = loop.body.block.args[1 + position]
@@ -44,10 +43,10 @@ def _loop_without_unchanged(loop: scf.ForOp) -> Operation:
 
 
 def _branch_without_unchanged(op: scf.IfOp) -> Operation:
-    ends = [region.block.last_op for region in op.regions if region.blocks]
+    ends = [terminator(region.block) for region in op.regions if region.blocks]
     dropped = []
     for position, result in enumerate(op.results):
-        yielded = {end.operands[position] for end in ends if end is not None}
+        yielded = {end.operands[position] for end in ends}
         if not is_block(result):
             continue
         if len(yielded) == 1:
@@ -99,8 +98,7 @@ def find_sum(loop: scf.ForOp, position: int) -> Additions | None:
     """None if the value does not change, or is used in another way."""
     additions: Additions = {}
     argument = loop.body.block.args[1 + position]
-    end = loop.body.block.last_op
-    assert end is not None
+    end = terminator(loop.body.block)
     is_sum = _is_sum(argument, end.operands[position], end, additions)
     return additions if is_sum and additions else None
 
@@ -122,14 +120,14 @@ def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Additions)
         return False
     if isinstance(op, scf.ForOp):
         position = op.results.index(value)
-        inner = op.body.block
+        inner, end = op.body.block, terminator(op.body.block)
         return _is_sum(start, op.iter_args[position], op, found) and _is_sum(
-            inner.args[1 + position], inner.last_op.operands[position], inner.last_op, found  # type: ignore
+            inner.args[1 + position], end.operands[position], end, found
         )
     if isinstance(op, scf.IfOp):
         position = op.results.index(value)
-        ends = [region.block.last_op for region in op.regions]
-        return all(_is_sum(start, e.operands[position], e, found) for e in ends)  # type: ignore
+        ends = [terminator(region.block) for region in op.regions]
+        return all(_is_sum(start, e.operands[position], e, found) for e in ends)
     return False
 
 

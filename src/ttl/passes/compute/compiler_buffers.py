@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
-    TensorType,
     UnitAttr,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
@@ -96,13 +96,8 @@ class CompilerBuffers:
         return self._bind(name, type)
 
     def _bind(self, name: str, type: ttl.DataflowBufferType) -> SSAValue:
-        bind = ttl.BindBufferOp.create(
-            properties={"buffer": SymbolRefAttr(name)}, result_types=[type]
-        )
-        bind.location = self.kernel.location
-        bind.result.name_hint = name
-        self.kernel.body.block.insert_op_before(bind, first_after_bindings(self.kernel))
-        return bind.result
+        make = Maker(InsertPoint.before(first_after_bindings(self.kernel)), self.kernel)
+        return make.new(ttl.BindBufferOp, (), type, name, buffer=SymbolRefAttr(name))
 
 
 def buffer_dtypes(kernel: func.FuncOp) -> set[DType]:
@@ -123,17 +118,16 @@ def _unused(hint: str | None, names: set[str]) -> str:
 
 
 def reserve(buffer: SSAValue, make: Maker) -> SSAValue:
-    return make.value(_acquire(ttl.ReserveOp, buffer), buffer.name_hint)
+    return _acquire(ttl.ReserveOp, buffer, make)
 
 
 def wait(buffer: SSAValue, make: Maker) -> SSAValue:
-    return make.value(_acquire(ttl.WaitOp, buffer), buffer.name_hint)
+    return _acquire(ttl.WaitOp, buffer, make)
 
 
-def _acquire(kind: type[ttl.AcquireOp], buffer: SSAValue) -> Operation:
+def _acquire(kind: type[ttl.AcquireOp], buffer: SSAValue, make: Maker) -> SSAValue:
     assert isinstance(buffer.type, ttl.DataflowBufferType)
-    block: TensorType = buffer.type.block
-    return kind.create(operands=[buffer], result_types=[block])
+    return make.new(kind, [buffer], buffer.type.block, buffer.name_hint)
 
 
 def push(buffer: SSAValue, make: Maker) -> None:

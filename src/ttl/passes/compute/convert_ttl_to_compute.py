@@ -22,11 +22,9 @@ rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or t
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.semantics.ops import is_complete
@@ -44,19 +42,16 @@ from .section_builder import is_block
 from .ttl_set_compute_kernel_config import decide_fp32
 
 
-class ConvertTtlToCompute(ModulePass):
-    name = "convert-ttl-to-compute"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
-        for kernel in kernels(op, "compute"):
-            decide_fp32(kernel)
-            _drop_open(kernel)
-            _hoist_scalers(kernel)
-            name_block_values(kernel)
-            share_common_values(kernel.body.block)
-            _Walker(Placement(op, kernel, target)).block(kernel.body.block, [])
-            drop_block_math(kernel)
+def apply(op: ModuleOp) -> None:
+    target = target_of(op)
+    for kernel in kernels(op, "compute"):
+        decide_fp32(kernel)
+        _drop_open(kernel)
+        _hoist_scalers(kernel)
+        name_block_values(kernel)
+        share_common_values(kernel.body.block)
+        _Walker(Placement(op, kernel, target)).block(kernel.body.block, [])
+        drop_block_math(kernel)
 
 
 class _Walker:

@@ -22,7 +22,7 @@ from ttl.dialects import ttl
 from ttl.semantics.ops import MATMUL
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker
+from ..module_pass import Maker, terminator
 from .arranged_tiles import form_of
 from .compiler_buffers import shape_of
 
@@ -138,8 +138,8 @@ def _copy_starts(loop: scf.ForOp, last: LastUses) -> None:
 
 
 def _duplicate(value: SSAValue, before: Operation) -> SSAValue:
-    copy = ttl.TileDuplicateOp.create(operands=[value], result_types=[value.type])
-    return Maker.before(before).value(copy, value.name_hint)
+    make = Maker.before(before)
+    return make.new(ttl.TileDuplicateOp, [value], value.type, value.name_hint)
 
 
 def overwritten_operand(op: Operation) -> int | None:
@@ -224,8 +224,7 @@ class _Scan:
 
     def end_of_body(self, loop: scf.ForOp) -> None:
         body = loop.body.block
-        end = body.last_op
-        assert end is not None
+        end = terminator(body)
         slot = self.allocation.slot
         places = {slot[a] for a in body.args[1:] if is_register_value(a)}
         for position, value in enumerate(end.operands):

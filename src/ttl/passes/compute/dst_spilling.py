@@ -57,8 +57,11 @@ def _new_section(section: ttl.ComputeOp) -> ttl.ComputeOp:
     return made
 
 
+CHEAP = (ttl.TileCopyOp, ttl.TileFillOp)
+
+
 def _is_cheap(value: SSAValue) -> bool:
-    return isinstance(value.owner, (ttl.TileCopyOp, ttl.TileFillOp))
+    return isinstance(value.owner, CHEAP)
 
 
 def _crossing(ops: Sequence[Operation], position: int) -> list[SSAValue]:
@@ -87,7 +90,7 @@ def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:
     order = sorted(crossing, key=lambda p: (p * 3 < len(ops), crossing[p], -p))
     for position in order:
         if (
-            not _is_in_pieces(ops, position)
+            not all(isinstance(op, CHEAP) for op in ops[:position])  # which computes nothing
             and _pressure(ops, position) <= capacity
             and _slots(ops, position, api) <= capacity
         ):
@@ -121,25 +124,17 @@ def _used(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]
     return [op for op in ops if not op.results or op.results[0] in kept or is_used(op)]
 
 
-def _is_in_pieces(ops: Sequence[Operation], position: int) -> bool:
-    """A first part of copies and fills alone computes nothing."""
-    return all(isinstance(op, (ttl.TileCopyOp, ttl.TileFillOp)) for op in ops[:position])
-
-
 def _slots(ops: Sequence[Operation], position: int, api: str) -> int:
     """How many slots the first part needs, what it keeps included."""
     trial = ttl.ComputeOp.create(regions=[Region(Block())])
     values = _clone(ops[:position], trial.body.block)
+    any_block = next(op.view for op in ops if isinstance(op, ttl.TileStoreOp))
     for value in _kept_values(ops, position):
-        store = ttl.TileStoreOp.create(operands=[values[value], _any_block(ops)])
+        store = ttl.TileStoreOp.create(operands=[values[value], any_block])
         trial.body.block.add_op(store)
     size = allocate(trial, api).size
     trial.erase(safe_erase=False)
     return size
-
-
-def _any_block(ops: Sequence[Operation]) -> SSAValue:
-    return next(op.view for op in ops if isinstance(op, ttl.TileStoreOp))
 
 
 def _clone(
@@ -155,15 +150,11 @@ def _clone(
         mapper = dict(values)
         for operand in op.operands:
             if loaded and operand in loaded:
-                copy = ttl.TileCopyOp.create(
-                    operands=[loaded[operand]], result_types=[operand.type]
-                )
-                mapper[operand] = make.value(copy, operand.name_hint)
+                source, hint = loaded[operand], operand.name_hint
+                mapper[operand] = make.new(ttl.TileCopyOp, [source], operand.type, hint)
             elif operand in remade:
                 assert isinstance(operand.owner, Operation)
                 mapper[operand] = make.value(operand.owner.clone(), operand.name_hint)
         cloned = make.add(op.clone(mapper))
         values |= zip(op.results, cloned.results, strict=True)
-        for old, new in zip(op.results, cloned.results, strict=True):
-            new.name_hint = old.name_hint
     return values

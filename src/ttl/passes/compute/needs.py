@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 
+from ..module_pass import users_of
 from .arranged_tiles import is_arranged, is_masked, operands_in_buffers, reads_by_matrix_unit
 from .placement import Placement, Root
 from .section_builder import is_rounding
@@ -148,11 +149,7 @@ class Needs:
         """What computes with the buffer's blocks so far and has not been carried out."""
         placed = self.placement
         found: dict[Operation, None] = {}
-        todo = [
-            use.operation.results[0]
-            for use in pop.buffer.uses
-            if isinstance(use.operation, ttl.WaitOp)
-        ]
+        todo: list[SSAValue] = [wait.block for wait in users_of(pop.buffer, ttl.WaitOp)]
         while todo:
             for use in todo.pop().uses:
                 user = use.operation

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, terminator
 
 RegionOp = scf.ForOp | scf.WhileOp | scf.IfOp
 
@@ -58,8 +58,7 @@ def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
     count = len(op.results)
     kept = [position for position in range(count) if position not in dropped]
     for block in (block for region in op.regions for block in region.blocks):
-        end = block.last_op
-        assert end is not None
+        end = terminator(block)
         carry(end, [carried_by(end)[position] for position in kept])
         if block.args:
             arguments = block.args[-count:]

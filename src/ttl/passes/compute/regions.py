@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, terminator
 from . import compiler_buffers as buffers
 from .carried_values import drop_unchanged, find_sum, sum_by_packer
 from .compiler_buffers import shape_of
@@ -118,11 +118,9 @@ class Regions:
             if ring is not None:
                 self.placement.homes[argument, False] = buffers.wait(ring, make)
         self.walk(body, rings)
-        end = body.last_op
-        assert end is not None
         for ring in rings:
             if ring is not None:
-                buffers.pop(ring, Maker.before(end))
+                buffers.pop(ring, Maker.before(terminator(body)))
         self._settle_results(loop, rings)
 
     def _settle_results(self, op: Operation, rings: Rings) -> None:

@@ -94,12 +94,9 @@ class SectionBuilder:
         return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
 
     def step(self, name: str, value: SSAValue, dtype: DType) -> SSAValue:
-        op = ttl.TILE_MATH[name].create(
-            operands=[value],
-            result_types=[value.type],
-            properties={"element_type": StringAttr(dtype.name)},
-        )
-        return self.make.value(op, value.name_hint)
+        kind, element_type = ttl.TILE_MATH[name], StringAttr(dtype.name)
+        hint = value.name_hint
+        return self.make.new(kind, [value], value.type, hint, element_type=element_type)
 
     def add(self, op: Operation, value: SSAValue) -> SSAValue:
         if isinstance(value.owner, (ttl.FillOp, ttl.BlockMathOp)):
@@ -186,7 +183,7 @@ class SectionBuilder:
         is_free = value not in self.values and self.place(value) is None
         if not is_free or not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "broadcast":
             return None
-        return op if _has_one_use(value) else None
+        return op if value.has_one_use() else None
 
     def takes_zeros(self, form: TileCall) -> bool:
         """rule ONCE"""
@@ -248,11 +245,8 @@ class SectionBuilder:
         return value
 
     def zeros(self, op: ttl.BlockMathOp) -> SSAValue:
-        fill = ttl.TileFillOp.create(
-            properties={"value": FloatAttr(0.0, f32)}, result_types=[dst_type(op.result)]
-        )
         self.make.origin = op
-        return self.make.value(fill)
+        return self.make.new(ttl.TileFillOp, (), dst_type(op.result), value=FloatAttr(0.0, f32))
 
     def product_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
         """rule MATMUL: for `value + a @ b`, the product, if this is its only use."""
@@ -265,7 +259,7 @@ class SectionBuilder:
                 and product.ENTRY is MATMUL
                 and operand not in self.values
                 and self.places(operand, False) is None
-                and _has_one_use(operand)
+                and operand.has_one_use()
             ):
                 return product
         return None
@@ -330,19 +324,11 @@ class SectionBuilder:
                 if not self.is_left_to_its_user(op):
                     self.compute(op.result)
             elif not isinstance(op, ttl.FillOp):
-                self.clone(op)
-
-    def clone(self, op: Operation) -> None:
-        cloned = self.make.add(op.clone(self.others))
-        for before, after in zip(op.results, cloned.results, strict=True):
-            after.name_hint = before.name_hint
-            self.others[before] = after
+                self.make.add(op.clone(self.others))  # which notes the results
 
     def is_left_to_its_user(self, op: ttl.BlockMathOp) -> bool:
         """rule MATMUL: the product is computed where it is added, if its blocks last until then."""
-        if op.ENTRY is not MATMUL or not _has_one_use(op.result):
-            return False
-        user = next(iter(op.result.uses)).operation
+        user = op.result.get_user_of_unique_use() if op.ENTRY is MATMUL else None
         if not isinstance(user, ttl.BlockMathOp) or user.parent is not op.parent:
             return False
         between = op.next_op
@@ -357,11 +343,6 @@ def _element_type(op: ttl.BlockMathOp) -> StringAttr | None:
     """Of integers, which have calls of their own."""
     dtype = block_type(op.inputs[0].type).dtype
     return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
-
-
-def _has_one_use(value: SSAValue) -> bool:
-    uses = iter(value.uses)
-    return next(uses, None) is not None and next(uses, None) is None
 
 
 def is_rounding(op: Operation | Block) -> bool:

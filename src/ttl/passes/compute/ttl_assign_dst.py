@@ -25,11 +25,10 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
-from ttl.semantics.ops import MATMUL
 from ttl.target import Target
 
 from ..module_pass import integers, kernels, not_yet, target_of
-from .arranged_tiles import is_arranged, is_broadcasting
+from .arranged_tiles import is_arranged, is_broadcasting, is_matmul
 from .compiler_buffers import FP32, CompilerBuffers
 from .dst_allocation import Allocation, allocate, is_whole, section_shape
 from .dst_spilling import spill
@@ -88,11 +87,7 @@ def _assign(
 
 def is_by_place(section: ttl.ComputeOp) -> bool:
     """Does a tile depend on its row and column?"""
-    return any(
-        isinstance(op, ttl.TileMathOp)
-        and (op.ENTRY is MATMUL or is_arranged(op) or is_broadcasting(op))
-        for op in walk(section)
-    )
+    return any(is_matmul(op) or is_arranged(op) or is_broadcasting(op) for op in walk(section))
 
 
 def even_part(size: int, most: int) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DictionaryAttr,
@@ -20,8 +19,7 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Attribute, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -50,26 +48,23 @@ WIDER = "write @ttl.operation(..., fp32_dest_acc_en=True)"
 TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
-class TtlExpandCompositions(ModulePass):
-    name = "ttl-expand-compositions"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
-        api = target.device_api
-        for kernel in kernels(op, "compute"):
-            decide_fp32(kernel)
-            _check_float16(kernel)
-            is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
-            for inner in list(walk(kernel)):
-                if isinstance(inner, ttl.BlockMathOp):
-                    _check_width(kernel, inner)
-                    _check_fidelity(kernel, inner)
-                    if is_wide and _is_broadcast_of_32_bits(inner):
-                        _expand_broadcast(inner, api)
-                    else:
-                        _expand(inner, api)
-                elif isinstance(inner, ttl.StoreOp):
-                    _convert_stored(inner, api)
+def apply(op: ModuleOp) -> None:
+    target = target_of(op)
+    api = target.device_api
+    for kernel in kernels(op, "compute"):
+        decide_fp32(kernel)
+        _check_float16(kernel)
+        is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
+        for inner in list(walk(kernel)):
+            if isinstance(inner, ttl.BlockMathOp):
+                _check_width(kernel, inner)
+                _check_fidelity(kernel, inner)
+                if is_wide and _is_broadcast_of_32_bits(inner):
+                    _expand_broadcast(inner, api)
+                else:
+                    _expand(inner, api)
+            elif isinstance(inner, ttl.StoreOp):
+                _convert_stored(inner, api)
 
 
 def _check_float16(kernel: func.FuncOp) -> None:
@@ -150,13 +145,11 @@ def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
     """A tile of narrow integers is converted before it is moved in another way than by a copy."""
     type = block_type(op.result.type)
     assert type.shape is not None
-    moved = ttl.BLOCK_MATH[op.ENTRY.name].create(
-        operands=[do("as_int32", op.inputs[0]), *op.inputs[1:]],
-        result_types=[tensor_of(type.shape, int32)],
-        properties=dict(op.properties),
+    inputs, words = [do("as_int32", op.inputs[0]), *op.inputs[1:]], tensor_of(type.shape, int32)
+    moved = do.make.new(
+        ttl.BLOCK_MATH[op.ENTRY.name], inputs, words, op.result.name_hint, **op.properties
     )
-    value = do(f"as_{type.dtype}", do.make.value(moved, op.result.name_hint))
-    replace_by(op, value)
+    replace_by(op, do(f"as_{type.dtype}", moved))
 
 
 def _convert_stored(store: ttl.StoreOp, api: str) -> None:
@@ -193,12 +186,8 @@ class Expansion:
     ) -> SSAValue:
         assert result.shape is not None and result.dtype is not None
         properties = {"parameters": DictionaryAttr(parameters)} if parameters else {}
-        op: Operation = ttl.BLOCK_MATH[name].create(
-            operands=operands,
-            result_types=[tensor_of(result.shape, result.dtype)],
-            properties=properties,
-        )
-        return self.make.value(op)
+        type = tensor_of(result.shape, result.dtype)
+        return self.make.new(ttl.BLOCK_MATH[name], operands, type, None, **properties)
 
     def attributes(
         self, name: str, operand: SSAValue, parameters: dict[str, Any]
@@ -222,11 +211,8 @@ class Expansion:
         return self.filled(value, self.shape(like), self.dtype(like))
 
     def filled(self, value: float, shape: Shape, dtype: DType) -> SSAValue:
-        fill = ttl.FillOp.create(
-            properties={"value": self.float_attribute(value, dtype)},
-            result_types=[tensor_of(shape, dtype)],
-        )
-        return self.make.value(fill)
+        number = self.float_attribute(value, dtype)
+        return self.make.new(ttl.FillOp, (), tensor_of(shape, dtype), value=number)
 
     def at_start(self) -> Expansion:
         make = Maker.before(first_after_bindings(kernel_of(self.make.origin)))

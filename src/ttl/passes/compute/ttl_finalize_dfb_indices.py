@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -22,30 +20,27 @@ from ..kernel.row_copies import rows_of
 from ..module_pass import erase, kernels
 
 
-class TtlFinalizeDfbIndices(ModulePass):
-    name = "ttl-finalize-dfb-indices"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _share_compiler_buffers(op)
-        declarations = [o for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
-        declarations.sort(key=lambda declaration: declaration.compiler_allocated is not None)
-        indices: dict[str, IntegerAttr] = {}
-        for declaration in declarations:
-            index = IntegerAttr(len(indices), i64)
-            declaration.properties["index"] = indices[declaration.sym_name.data] = index
-        roomy = _buffers_with_room(op)
-        for declaration in declarations:
-            if declaration.sym_name.data in roomy:
-                declaration.properties["row_room"] = UnitAttr()
-        for bind in walk(op):
-            if isinstance(bind, ttl.BindBufferOp):
-                name = bind.buffer.root_reference.data
-                bind.properties["index"] = indices[name]
-                if name in roomy:
-                    bind.properties["row_room"] = UnitAttr()
-        compiler = [d for d in declarations if d.compiler_allocated is not None]
-        if compiler:
-            _move_accessor_arguments(op, len(declarations))
+def apply(op: ModuleOp) -> None:
+    _share_compiler_buffers(op)
+    declarations = [o for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
+    declarations.sort(key=lambda declaration: declaration.compiler_allocated is not None)
+    indices: dict[str, IntegerAttr] = {}
+    for declaration in declarations:
+        index = IntegerAttr(len(indices), i64)
+        declaration.properties["index"] = indices[declaration.sym_name.data] = index
+    roomy = _buffers_with_room(op)
+    for declaration in declarations:
+        if declaration.sym_name.data in roomy:
+            declaration.properties["row_room"] = UnitAttr()
+    for bind in walk(op):
+        if isinstance(bind, ttl.BindBufferOp):
+            name = bind.buffer.root_reference.data
+            bind.properties["index"] = indices[name]
+            if name in roomy:
+                bind.properties["row_room"] = UnitAttr()
+    compiler = [d for d in declarations if d.compiler_allocated is not None]
+    if compiler:
+        _move_accessor_arguments(op, len(declarations))
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:

@@ -14,7 +14,6 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -27,7 +26,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
@@ -41,12 +39,12 @@ from ttl.semantics.types import Shape
 from ..module_pass import (
     TILE_MATMUL,
     Maker,
-    constant_of,
     erase,
     integers,
     kernel_of,
     kernels,
     numbers_in,
+    steps_of,
 )
 from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes, shape_of
@@ -54,14 +52,11 @@ from .dst_allocation import is_register_value, section_shape
 from .ttl_assign_dst import DST_SLOT, SUBBLOCK
 
 
-class TtlLowerToLoops(ModulePass):
-    name = "ttl-lower-to-loops"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op, "compute"):
-            _round_fills(kernel)
-            for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
-                _lower_section(section)
+def apply(op: ModuleOp) -> None:
+    for kernel in kernels(op, "compute"):
+        _round_fills(kernel)
+        for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
+            _lower_section(section)
 
 
 def _round_fills(kernel: func.FuncOp) -> None:
@@ -215,10 +210,7 @@ class _Section:
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
             elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
-                cloned = make.add(op.clone(self.values))
-                for old, new in zip(op.results, cloned.results, strict=True):
-                    new.name_hint = old.name_hint
-                    self.values[old] = new
+                make.add(op.clone(self.values))  # which notes the results
 
     def slot(self, value: SSAValue) -> int:
         if value in self.carried:
@@ -403,10 +395,8 @@ def _is_start_of_product(value: SSAValue) -> bool:
     for use in value.uses:
         user = use.operation
         if isinstance(user, scf.ForOp):
-            first, last = constant_of(user.lb), constant_of(user.ub)
-            runs = first is not None and last is not None and first < last
             argument = user.body.block.args[1 + use.index - 3]
-            if not runs or not _is_start_of_product(argument):
+            if not steps_of(user) or not _is_start_of_product(argument):
                 return False
         elif not isinstance(user, ttl.TileMathOp) or user.ENTRY is not MATMUL:
             return False

@@ -21,11 +21,10 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import needs_fp32_dest
-from ttl.semantics.ops import MATMUL
 
 from ..buffer_ends import buffer_name_of
 from ..module_pass import kernels, not_yet, target_of
-from .arranged_tiles import is_arranged, is_masked
+from .arranged_tiles import is_arranged, is_masked, is_matmul
 from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
 from .dst_allocation import allocate, is_whole, section_shape
 
@@ -54,7 +53,7 @@ def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
     """How wide the registers are: sections are formed for that width."""
     fp32 = needs_fp32_dest(
         _explicit(option, kernel, FP32),
-        any(_is_matmul(o) for o in walk(kernel)),
+        any(is_matmul(o) for o in walk(kernel)),
         (*buffer_dtypes(kernel), *_cast_integers(kernel)),
     )
     kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
@@ -72,10 +71,6 @@ def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | Non
     if option is not None or name not in kernel.attributes:
         return option
     return bool(kernel.attributes[name])
-
-
-def _is_matmul(op: object) -> bool:
-    return isinstance(op, (ttl.TileMathOp, ttl.BlockMathOp)) and op.ENTRY is MATMUL
 
 
 def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:

@@ -7,7 +7,6 @@ set apart.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -17,7 +16,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import d2m, ttl
@@ -30,12 +28,9 @@ from .d2m_kernels import Kernel, Operand, Program, new_kernel
 HOST = "host"  # the module of what the host does
 
 
-class ConvertD2mToTtl(ModulePass):
-    name = "convert-d2m-to-ttl"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in list(d2m.generics_of(op)):
-            _Converter(op, generic).convert()
+def apply(op: ModuleOp) -> None:
+    for generic in list(d2m.generics_of(op)):
+        _Converter(op, generic).convert()
 
 
 class _Converter(Program):
@@ -61,7 +56,7 @@ class _Converter(Program):
         if self.is_written:
             last = movers[1] if len(movers) > 1 else self._new_kernel("write_shards", movers)
             kernel = Kernel(self, last, None)
-            make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.origin)
+            make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.function)
             self._write(kernel, make, [])
 
     def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
@@ -82,7 +77,7 @@ class _Converter(Program):
 
     def _fill(self, function: func.FuncOp, operands: list[Operand]) -> None:
         kernel = Kernel(self, function, None)
-        make = Maker(InsertPoint.before(kernel.first), kernel.origin)
+        make = Maker(InsertPoint.before(kernel.first), kernel.function)
         for operand in operands:
             block = kernel.acquire(make, ttl.ReserveOp, operand)
             kernel.copy_shard(make, operand, block, is_read=True)

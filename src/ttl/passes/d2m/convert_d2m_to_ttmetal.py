@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,27 +20,23 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m, ttmetal
 from ttl.dialects.metal import GridAttr, MemorySpaceAttr
 from ttl.dialects.ttcore import TileType
 from ttl.semantics.types import TILE_SIZE, Shape
 
-from ..module_pass import Maker, erase, set_function_type, target_of
+from ..module_pass import Maker, erase, set_function_type, target_of, users_of
 from .convert_d2m_to_ttl import HOST
 from .d2m_allocate import aligned, size_bytes, space_of
 from .layout_programs import KERNELS, LayoutProgram, layout_module
 
 
-class ConvertD2mToTtmetal(ModulePass):
-    name = "convert-d2m-to-ttmetal"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for host in [each for each in op.ops if isinstance(each, ModuleOp)]:
-            if host.sym_name == StringAttr(HOST):
-                for function in [each for each in host.ops if isinstance(each, func.FuncOp)]:
-                    _Host(op, function).convert()
+def apply(op: ModuleOp) -> None:
+    for host in [each for each in op.ops if isinstance(each, ModuleOp)]:
+        if host.sym_name == StringAttr(HOST):
+            for function in [each for each in host.ops if isinstance(each, func.FuncOp)]:
+                _Host(op, function).convert()
 
 
 def _on_cores(shape: Shape, most: Shape) -> tuple[Shape, Shape]:
@@ -76,11 +71,11 @@ class _Host:
         del self.function.attributes["d2m.moves"]
 
     def allocate(self, op: memref.AllocOp, make: Maker) -> None:
-        uses = [use.operation for use in op.memref.uses]
-        if any(isinstance(use, d2m.StreamLayoutOp) and use.output is op.memref for use in uses):
+        streams = users_of(op.memref, d2m.StreamLayoutOp)
+        if any(stream.output is op.memref for stream in streams):
             return  # rule STREAM
         assert isinstance(op.memref.type, MemRefType)
-        self.buffers[op.memref] = make.value(_create(op.memref.type, _address(op)))
+        self.buffers[op.memref] = _create(make, op.memref.type, _address(op))
 
     def deallocate(self, op: memref.DeallocOp, make: Maker) -> None:
         if op.memref in self.buffers:
@@ -120,7 +115,7 @@ class _Host:
         type = MemRefType(element.element, (rows, columns), memory_space=space)
         start = aligned(self.staged_to, target_of(self.module).dram_alignment_bytes)
         self.staged_to = start + rows * columns * element.dtype.element_bytes
-        return make.value(_create(type, start))
+        return _create(make, type, start)
 
     def _run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
         tiles = result if to_tiles else source
@@ -152,10 +147,8 @@ def _rows_of(tiles: SSAValue) -> tuple[int, int, TileType]:
     return rows, columns, element
 
 
-def _create(type: MemRefType, address: int) -> Operation:
-    return ttmetal.CreateBufferOp.create(
-        properties={"address": IntegerAttr(address, i64)}, result_types=[type]
-    )
+def _create(make: Maker, type: MemRefType, address: int) -> SSAValue:
+    return make.new(ttmetal.CreateBufferOp, (), type, address=IntegerAttr(address, i64))
 
 
 def _enqueue(buffers: list[SSAValue], kernels: list[SymbolRefAttr], grid: GridAttr) -> Operation:

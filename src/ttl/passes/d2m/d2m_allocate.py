@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import RuleBroken, codes
@@ -43,13 +41,10 @@ class Life:
         return is_together and self.space == other.space
 
 
-class D2mAllocate(ModulePass):
-    name = "d2m-allocate"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
-        for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
-            _function(function, target)
+def apply(op: ModuleOp) -> None:
+    target = target_of(op)
+    for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
+        _function(function, target)
 
 
 def _function(function: func.FuncOp, target: Target) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ttl.dialects.metal import MetalLayoutAttr
@@ -14,13 +12,10 @@ from ..module_pass import set_function_type
 from .one_shot_bufferize import LAYOUT, device_memory
 
 
-class D2mBufferizeFunctionArgs(ModulePass):
-    name = "d2m-bufferize-function-args"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
-            if isinstance(given := function.properties.get("arg_attrs"), ArrayAttr):
-                _restore(function, given)
+def apply(op: ModuleOp) -> None:
+    for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
+        if isinstance(given := function.properties.get("arg_attrs"), ArrayAttr):
+            _restore(function, given)
 
 
 def _restore(function: func.FuncOp, given: ArrayAttr) -> None:

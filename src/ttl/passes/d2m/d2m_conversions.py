@@ -22,9 +22,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ttl.dialects import d2m, ttl
 from ttl.dialects.linalg_math import block_math_of
 
-from ..kernel.kernel_calls import add
-from ..module_pass import OVER_BLOCKS, UNREAD, Maker, around, branch_end, erase, not_yet
-from ..node_to_node.node_calls import minus
+from ..arithmetic import add, minus
+from ..module_pass import (
+    OVER_BLOCKS,
+    UNREAD,
+    Maker,
+    around,
+    branch_end,
+    erase,
+    not_yet,
+    nothing,
+    terminator,
+    users_of,
+)
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
 
 
@@ -40,7 +50,7 @@ def convert_ops(kernel: Kernel) -> None:
         _dissolve(scope)
     if kernel.held is not None and not kernel.program.is_taken:
         assert isinstance(kernel.held.owner, Operation)
-        make = Maker(InsertPoint.before(branch_end(kernel.held.owner)), kernel.origin)
+        make = Maker(InsertPoint.before(branch_end(kernel.held.owner)), kernel.function)
         output = kernel.program.operands[-1]
         push = make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
         push.location = kernel.body.args[output.position].location
@@ -57,8 +67,7 @@ def _require_known(kernel: Kernel) -> None:
 def _dissolve(scope: scf.ExecuteRegionOp) -> None:
     """A thread beside others on its processor, when its blocks are released."""
     block = scope.region.block
-    assert block.last_op is not None
-    erase(block.last_op)
+    erase(terminator(block))
     Rewriter.inline_block(block, InsertPoint.before(scope))
     erase(scope)
 
@@ -83,8 +92,7 @@ def _until_the_end(
     value = kernel.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[kernel.buffer(operand)])
     release.attributes[UNREAD] = UnitAttr()
-    named = (use.operation for use in op.block.uses)
-    place = next((each for each in named if isinstance(each, d2m.ReleaseOp)), branch_end(op))
+    place = next(iter(users_of(op.block, d2m.ReleaseOp)), branch_end(op))
     return value, Maker(InsertPoint.before(place), op).add(release)
 
 
@@ -144,40 +152,36 @@ def store(kernel: Kernel, op: d2m.StoreOp, make: Maker) -> None:
 def linalg(kernel: Kernel, op: LinalgOp, make: Maker) -> None:
     name, inputs, properties = block_math_of(op)
     result = op.results[0]
-    new = ttl.BLOCK_MATH[name].create(
-        operands=inputs, result_types=[result.type], properties=properties
-    )
-    result.replace_all_uses_with(make.value(new, result.name_hint))
+    new = make.new(ttl.BLOCK_MATH[name], inputs, result.type, result.name_hint, **properties)
+    result.replace_all_uses_with(new)
 
 
 def full(kernel: Kernel, op: d2m.FullOp, make: Maker) -> None:
-    new = ttl.FillOp.create(properties={"value": op.value}, result_types=[op.result.type])
-    op.result.replace_all_uses_with(make.value(new, op.result.name_hint))
+    new = make.new(ttl.FillOp, (), op.result.type, op.result.name_hint, value=op.value)
+    op.result.replace_all_uses_with(new)
 
 
 def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
     op.value.replace_all_uses_with(op.block)
 
 
-def drop(kernel: Kernel, op: Operation, make: Maker) -> None:
-    pass
-
-
 def core_index(kernel: Kernel, op: d2m.CoreIndexOp, make: Maker) -> None:
-    value = make.value(node_index(1 - op.dim.value.data), op.result.name_hint)
+    value = node_index(make, 1 - op.dim.value.data, op.result.name_hint)
     op.result.replace_all_uses_with(value)
 
 
 def dma(kernel: Kernel, op: d2m.TransferOp, make: Maker) -> None:
     if op.is_multicast:
-        value = make.value(_multicast(op, make))
+        place = _corners(list(op.core), list(op.mcast), make)
+        type = ttl.TransferType(StringAttr("write"))
+        value = make.new(ttl.MulticastOp, [op.src, op.dst, *place], type)
     else:
         ends = [
             _dma_end(kernel, end, list(index), make)
             for end, index in ((op.src, op.src_index), (op.dst, op.dst_index))
         ]
         is_write = d2m.is_remote(op.dst.type)
-        value = make.value(copy(ends, "write" if is_write else "read"))
+        value = copy(make, ends, "write" if is_write else "read")
     op.tx.replace_all_uses_with(value)
 
 
@@ -186,14 +190,6 @@ def _dma_end(kernel: Kernel, end: SSAValue, index: list[SSAValue], make: Maker) 
         return end
     operand = kernel.program.operands[kernel.remote[end]]
     return tensor_slice(make, end, index, operand)
-
-
-def _multicast(op: d2m.TransferOp, make: Maker) -> Operation:
-    place = _corners(list(op.core), list(op.mcast), make)
-    return ttl.MulticastOp.create(
-        operands=[op.src, op.dst, *place],
-        result_types=[ttl.TransferType(StringAttr("write"))],
-    )
 
 
 def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[SSAValue]:
@@ -243,9 +239,9 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     d2m.ToTensorOp: to_tensor,
     LinalgOp: linalg,
     d2m.FullOp: full,
-    d2m.EmptyOp: drop,
-    d2m.NullTxOp: drop,
-    d2m.ReleaseOp: drop,
+    d2m.EmptyOp: nothing,
+    d2m.NullTxOp: nothing,
+    d2m.ReleaseOp: nothing,
     d2m.CoreIndexOp: core_index,
     d2m.DmaReadOp: dma,
     d2m.DmaWriteOp: dma,

@@ -6,25 +6,19 @@ of the core's where an iterator is parallel, that of the step where it is a redu
 
 from __future__ import annotations
 
-from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
-from ..kernel.kernel_calls import add
-from ..module_pass import Maker
+from ..arithmetic import add, times
+from ..module_pass import Maker, users_of
 
 
-class D2mGenericGenerateDatamovement(ModulePass):
-    name = "d2m-generic-generate-datamovement"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in list(d2m.generics_of(op)):
-            if generic.is_affine and len(generic.bodies) == 1:
-                _add_reader(generic)
+def apply(op: ModuleOp) -> None:
+    for generic in list(d2m.generics_of(op)):
+        if generic.is_affine and len(generic.bodies) == 1:
+            _add_reader(generic)
 
 
 def _add_reader(generic: d2m.GenericOp) -> None:
@@ -46,8 +40,7 @@ def _add_reader(generic: d2m.GenericOp) -> None:
 
 def _reader_of(body: Block, position: int) -> Operation | None:
     """Where the compute thread takes the block: what goes wrong with it is shown there."""
-    waits = (use.operation for use in body.args[position].uses)
-    return next((op for op in waits if isinstance(op, d2m.WaitOp)), None)
+    return next(iter(users_of(body.args[position], d2m.WaitOp)), None)
 
 
 def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
@@ -60,7 +53,7 @@ def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
     core = make.value(d2m.CoreIndexOp.of(affine.maps[-1].index(iterator)))
     if step is None:
         return core
-    return add(make, make.value(arith.MuliOp(core, make.index(factor))), step)
+    return add(make, times(make, core, make.index(factor)), step)
 
 
 def acquire(make: Maker, kind: type[d2m.AcquireOp], cb: SSAValue) -> SSAValue:

@@ -7,26 +7,21 @@ empty, and `d2m.iter_index` is the variable of a loop.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
 from ..module_pass import OVER_BLOCKS, Maker, erase, replace_by
 
 
-class D2mGenericGenerateLoops(ModulePass):
-    name = "d2m-generic-generate-loops"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in list(d2m.generics_of(op)):
-            if generic.is_affine:
-                for body in generic.bodies:
-                    _loops(body.block, generic)
-                generic.set_explicit()
+def apply(op: ModuleOp) -> None:
+    for generic in list(d2m.generics_of(op)):
+        if generic.is_affine:
+            for body in generic.bodies:
+                _loops(body.block, generic)
+            generic.set_explicit()
 
 
 def _loops(body: Block, generic: d2m.GenericOp) -> None:

@@ -6,23 +6,18 @@ a region, at whose end its blocks are released.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Region
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
 MOVERS = 2
 
 
-class D2mGenericHwThreadSelection(ModulePass):
-    name = "d2m-generic-hw-thread-selection"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in d2m.generics_of(op):
-            _select(generic)
+def apply(op: ModuleOp) -> None:
+    for generic in d2m.generics_of(op):
+        _select(generic)
 
 
 def _select(generic: d2m.GenericOp) -> None:

@@ -9,28 +9,24 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by
+from ..arithmetic import times
+from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by, steps_of
 
 Range = tuple[int, int]
 
 
-class D2mGenericLowerDmas(ModulePass):
-    name = "d2m-generic-lower-dmas"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in d2m.generics_of(op):
-            for dma in [o for o in generic.walk() if isinstance(o, d2m.DmaOp)]:
-                _lower(dma, generic.grid.shape)
+def apply(op: ModuleOp) -> None:
+    for generic in d2m.generics_of(op):
+        for dma in [o for o in generic.walk() if isinstance(o, d2m.DmaOp)]:
+            _lower(dma, generic.grid.shape)
 
 
 def _lower(dma: d2m.DmaOp, grid: Shape) -> None:
@@ -53,10 +49,8 @@ def _first_tile(
     for dim, index in enumerate(indices):
         _check(dma, end, dim, index, shape[dim], grid)
     sizes = shape[rank:]
-    return [
-        index if size == 1 else make.value(arith.MuliOp(index, make.index(size)))
-        for index, size in zip(indices, sizes, strict=True)
-    ]
+    pairs = zip(indices, sizes, strict=True)
+    return [times(make, index, make.index(size)) for index, size in pairs]
 
 
 def _check(
@@ -103,11 +97,8 @@ def _loop_range(value: SSAValue) -> Range | None:
     loop = value.owner.parent_op()
     if not isinstance(loop, scf.ForOp) or value is not loop.body.block.args[0]:
         return None
-    bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]
-    if None in bounds:
-        return None
-    numbers = range(*(bound for bound in bounds if bound is not None))
-    return (numbers[0], numbers[-1]) if numbers else None
+    steps = steps_of(loop)
+    return (steps[0], steps[-1]) if steps else None
 
 
 def _is_guarded(op: Operation) -> bool:

@@ -6,11 +6,9 @@ Its arguments are the circular buffers and semaphores of the region, then the te
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Region
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
@@ -21,12 +19,9 @@ THREAD = "ttkernel.thread"
 THREADS = {"datamovement": "noc", "compute": "compute"}
 
 
-class D2mGenericRegionsToFuncs(ModulePass):
-    name = "d2m-generic-regions-to-funcs"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for generic in list(d2m.generics_of(op)):
-            _outline(generic, op)
+def apply(op: ModuleOp) -> None:
+    for generic in list(d2m.generics_of(op)):
+        _outline(generic, op)
 
 
 def _outline(generic: d2m.GenericOp, module: ModuleOp) -> None:

@@ -6,10 +6,8 @@ the generic that is.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
@@ -17,18 +15,15 @@ from ttl.dialects import d2m
 from ..module_pass import cannot_compile, erase, replace_by
 
 
-class D2mGenericReplaceGlobals(ModulePass):
-    name = "d2m-generic-replace-globals"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        declared = {each.sym_name.data: each for each in op.ops if isinstance(each, d2m.GlobalOp)}
-        for generic in list(d2m.generics_of(op)):
-            for get in [o for o in generic.walk() if isinstance(o, d2m.GetGlobalOp)]:
-                _replace(get, generic, declared)
-            for by_number in [o for o in generic.walk() if isinstance(o, d2m.GetGlobalOperandOp)]:
-                _use_operand(by_number, by_number.index.value.data, generic)
-        for each in declared.values():
-            erase(each)
+def apply(op: ModuleOp) -> None:
+    declared = {each.sym_name.data: each for each in op.ops if isinstance(each, d2m.GlobalOp)}
+    for generic in list(d2m.generics_of(op)):
+        for get in [o for o in generic.walk() if isinstance(o, d2m.GetGlobalOp)]:
+            _replace(get, generic, declared)
+        for by_number in [o for o in generic.walk() if isinstance(o, d2m.GetGlobalOperandOp)]:
+            _use_operand(by_number, by_number.index.value.data, generic)
+    for each in declared.values():
+        erase(each)
 
 
 def _replace(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -29,10 +28,11 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
+from ..arithmetic import add, times
 from ..buffer_ends import buffer_name
-from ..kernel.kernel_calls import add
 from ..module_pass import (
     D2M_MARK,
+    INDEX,
     TILE_MATMUL,
     Maker,
     first_after_bindings,
@@ -144,10 +144,6 @@ class Kernel:
     def first(self) -> Operation:
         return first_after_bindings(self.function)
 
-    @property
-    def origin(self) -> Operation:
-        return self.function
-
     def bind(self) -> list[int]:
         """What the arguments stand for; the positions of the tensors among the operands."""
         count = len(self.program.operands)
@@ -188,11 +184,9 @@ class Kernel:
         for op in self.body.ops:
             if isinstance(op, ttl.BindBufferOp) and buffer_name(op.result) == operand.name:
                 return op.result
-        bind = ttl.BindBufferOp.create(
-            properties={"buffer": SymbolRefAttr(operand.name)}, result_types=[operand.buffer_type]
-        )
-        make = Maker(InsertPoint.before(self.first), self.origin)
-        return make.value(bind, operand.name)
+        make, name = Maker(InsertPoint.before(self.first), self.function), operand.name
+        symbol = SymbolRefAttr(name)
+        return make.new(ttl.BindBufferOp, (), operand.buffer_type, name, buffer=symbol)
 
     def tensor(self, operand: Operand) -> SSAValue:
         """After the conversion: an argument of the kernel."""
@@ -207,9 +201,8 @@ class Kernel:
         return argument
 
     def acquire(self, make: Maker, kind: type[ttl.AcquireOp], operand: Operand) -> SSAValue:
-        buffer = self.buffer(operand)
-        op = kind.create(operands=[buffer], result_types=[operand.block_type])
-        return make.value(op, f"{operand.name}_block")
+        buffer, hint = self.buffer(operand), f"{operand.name}_block"
+        return make.new(kind, [buffer], operand.block_type, hint)
 
     def copy_shard(
         self,
@@ -222,33 +215,26 @@ class Kernel:
         """Between a block and the core's part of a tensor; `steps` if it has several blocks."""
         starts = []
         for dim, size in enumerate(operand.shard):
-            index = make.value(node_index(1 - dim))
+            index = node_index(make, 1 - dim)
             if (step := steps[dim]) is not None:
                 count = make.index(self.program.blocks[dim])
-                index = add(make, make.value(arith.MuliOp(index, count)), step)
-            starts.append(
-                index if size == 1 else make.value(arith.MuliOp(index, make.index(size)))
-            )
+                index = add(make, times(make, index, count), step)
+            starts.append(times(make, index, make.index(size)))
         part = tensor_slice(make, self.tensor(operand), starts, operand)
         ends = [part, block] if is_read else [block, part]
-        transfer = make.value(copy(ends, "read" if is_read else "write"))
+        transfer = copy(make, ends, "read" if is_read else "write")
         make.add(ttl.WaitTransferOp.create(operands=[transfer]))
 
 
-def node_index(dimension: int) -> Operation:
-    return ttl.NodeIndexOp.create(
-        properties={"dimension": IntegerAttr(dimension, i64)}, result_types=[IndexType()]
-    )
+def node_index(make: Maker, dimension: int, hint: str | None = None) -> SSAValue:
+    return make.new(ttl.NodeIndexOp, (), INDEX, hint, dimension=IntegerAttr(dimension, i64))
 
 
 def tensor_slice(
     make: Maker, tensor: SSAValue, starts: list[SSAValue], operand: Operand
 ) -> SSAValue:
-    op = ttl.TensorSliceOp.create(
-        operands=[tensor, *starts], result_types=[operand.block_type]
-    )
-    return make.value(op)
+    return make.new(ttl.TensorSliceOp, [tensor, *starts], operand.block_type)
 
 
-def copy(ends: list[SSAValue], kind: str) -> Operation:
-    return ttl.CopyOp.create(operands=ends, result_types=[ttl.TransferType(StringAttr(kind))])
+def copy(make: Maker, ends: list[SSAValue], kind: str) -> SSAValue:
+    return make.new(ttl.CopyOp, ends, ttl.TransferType(StringAttr(kind)))

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ttl.dialects import d2m
 
 from ..module_pass import Maker, replace_by
 
 
-class D2mLowerToLayout(ModulePass):
-    name = "d2m-lower-to-layout"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for to_layout in [o for o in op.walk() if isinstance(o, d2m.ToLayoutOp)]:
-            goes_in = d2m.layout_of(to_layout.result.type) is not None
-            kind = d2m.TilizeOp if goes_in else d2m.UntilizeOp
-            new = kind.create(
-                operands=list(to_layout.operands), result_types=[to_layout.result.type]
-            )
-            value = Maker.before(to_layout).value(new, to_layout.result.name_hint)
-            replace_by(to_layout, value)
+def apply(op: ModuleOp) -> None:
+    for to_layout in [o for o in op.walk() if isinstance(o, d2m.ToLayoutOp)]:
+        goes_in = d2m.layout_of(to_layout.result.type) is not None
+        kind = d2m.TilizeOp if goes_in else d2m.UntilizeOp
+        operands, result, make = to_layout.operands, to_layout.result, Maker.before(to_layout)
+        replace_by(to_layout, make.new(kind, operands, result.type, result.name_hint))

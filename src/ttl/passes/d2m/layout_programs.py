@@ -25,7 +25,7 @@ from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.types import TILE_SIZE, Shape
 from ttl.target import of_all_chips
 
-from ..kernel.kernel_calls import call
+from ..kernel.kernel_calls import call, noc_address_call, value_call
 from ..module_pass import Maker, integers
 from .d2m_kernels import kernel_attributes, new_kernel
 
@@ -106,10 +106,7 @@ def _kernel(program: LayoutProgram, name: str, thread: str, body: Body) -> func.
 def _buffer(program: LayoutProgram, make: Maker, index: int) -> SSAValue:
     name = f"{program.ends[index]}_cb"
     type = ttkernel.CBType(StringAttr(name), StringAttr(program.dtype.data_format))
-    argument = ttkernel.CompileTimeArgOp.create(
-        properties={"index": IntegerAttr(index, i64)}, result_types=[type]
-    )
-    return make.value(argument, name)
+    return make.new(ttkernel.CompileTimeArgOp, (), type, name, index=IntegerAttr(index, i64))
 
 
 # Data movement ------------------------------------------------------------------------------------
@@ -119,14 +116,11 @@ def _move(program: LayoutProgram, make: Maker, is_read: bool) -> None:
     """Between the tensor and the circular buffer, a row of tiles at a time."""
     position = 0 if is_read else 1
     end = program.ends[position]
-    accessor = make.value(
-        ttkernel.TensorAccessorOp.create(
-            properties={"tensor": IntegerAttr(position, i64), "argument": IntegerAttr(0, i64)},
-            result_types=[ttkernel.AccessorType(StringAttr(end))],
-        )
-    )
+    properties = {"tensor": IntegerAttr(position, i64), "argument": IntegerAttr(0, i64)}
+    type = ttkernel.AccessorType(StringAttr(end))
+    accessor = make.new(ttkernel.TensorAccessorOp, (), type, None, **properties)
     buffer, pages = _buffer(program, make, position), make.index(program.width)
-    y, x = (_coordinate(make, axis) for axis in "yx")
+    y, x = (value_call(make, f"get_absolute_logical_{axis}", hint=axis) for axis in "yx")
     acquire, pointer, barrier, release = (
         ("cb_reserve_back", "get_write_ptr", "noc_async_read_barrier", "cb_push_back")
         if is_read
@@ -136,7 +130,7 @@ def _move(program: LayoutProgram, make: Maker, is_read: bool) -> None:
 
     def row_of_tiles(inner: Maker, row: SSAValue) -> None:
         call(inner, acquire, buffer, pages)
-        address = _named(call(inner, pointer, buffer, returns=True), f"{end}_address")
+        address = value_call(inner, pointer, buffer, hint=f"{end}_address")
         first = inner.affine([(y, program.shard[0]), (row, 1)], hint="tile_row")
         move(program, inner, accessor, first, x, address, is_read)
         call(inner, barrier)
@@ -155,10 +149,8 @@ def _move_rows(
 
     def row(inner: Maker, number: SSAValue) -> None:
         page = inner.affine([(tile_row, TILE_SIZE), (number, 1)], hint="page")
-        noc_address = ttkernel.CALLS[ttkernel.PAGE_ADDRESS].create(
-            operands=[accessor, page, byte], result_types=[ttkernel.NocAddressType()]
-        )
-        there = inner.value(noc_address, "row_on_noc")
+        place = accessor, page, byte
+        there = noc_address_call(inner, ttkernel.PAGE_ADDRESS, *place, hint="row_on_noc")
         here = inner.affine([(address, 1), (number, program.width_bytes)], hint="row_address")
         if is_read:
             call(inner, "noc_async_read", there, here, size)
@@ -183,15 +175,6 @@ def _move_tiles(
         call(inner, function, page, accessor, here)
 
     make.loop(program.width, "column", tile)
-
-
-def _coordinate(make: Maker, axis: str) -> SSAValue:
-    return _named(call(make, f"get_absolute_logical_{axis}", returns=True), axis)
-
-
-def _named(op: Operation, name: str) -> SSAValue:
-    op.results[0].name_hint = name
-    return op.results[0]
 
 
 # Compute ------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -24,25 +23,21 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue, Use
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
 from ttl.dialects.ttcore import TileType
 
-from ..module_pass import Maker, erase, set_function_type
+from ..module_pass import Maker, erase, set_function_type, terminator
 
 LAYOUT = "d2m.layout"
 STREAM_BUFFERS = 2
 
 
-class OneShotBufferize(ModulePass):
-    name = "one-shot-bufferize"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
-            _function(function)
+def apply(op: ModuleOp) -> None:
+    for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
+        _function(function)
 
 
 def _function(function: func.FuncOp) -> None:
@@ -54,7 +49,8 @@ def _function(function: func.FuncOp) -> None:
             for block in region.blocks:
                 for argument in list(block.args):
                     _retype(argument, _argument_type(argument, op is function))
-        if isinstance(op, d2m.AcquireOp) or _is_outside_threads(op):
+        is_outside_threads = isinstance(op.parent_op(), func.FuncOp)
+        if isinstance(op, d2m.AcquireOp) or is_outside_threads:
             for result in list(op.results):
                 buffers = STREAM_BUFFERS if result in storages else 1
                 _retype(result, memory_type(result.type, buffers))
@@ -64,9 +60,8 @@ def _function(function: func.FuncOp) -> None:
     for empty in [o for o in function.walk() if isinstance(o, d2m.EmptyOp)]:
         if isinstance(empty.result.type, MemRefType):
             _allocate(empty)
-    body = function.body.block
-    assert body.last_op is not None
-    set_function_type(function, [value.type for value in body.last_op.operands])
+    end = terminator(function.body.block)
+    set_function_type(function, [value.type for value in end.operands])
 
 
 def _read_as_value(acquire: d2m.AcquireOp) -> None:
@@ -83,10 +78,6 @@ def _is_read(use: Use) -> bool:
     is_stored = isinstance(use.operation, d2m.StoreOp) and use.index == 0
     is_yielded = isinstance(use.operation, scf.YieldOp)
     return is_stored or is_yielded or isinstance(use.operation, (LinalgOp, scf.ForOp))
-
-
-def _is_outside_threads(op: Any) -> bool:
-    return isinstance(op.parent_op(), func.FuncOp)
 
 
 def _retype(value: SSAValue, type: Attribute) -> None:

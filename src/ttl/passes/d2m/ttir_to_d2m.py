@@ -47,7 +47,7 @@ from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
 from ttl.semantics.types import Shape
 from ttl.target import TARGETS, load
 
-from ..kernel.kernel_calls import add
+from ..arithmetic import add, times
 from ..module_pass import D2M_MARK, Maker, cannot_compile, integers, replace_by
 from .d2m_generic_generate_datamovement import acquire, read_block
 from .ttir_arrangements import OF_HOST, arrange
@@ -89,21 +89,14 @@ class TtirToD2m(ModulePass):
         program = ModuleOp([_function(plan, name)], attributes, StringAttr(name))
         module.body.block.add_op(program)
         make = Maker.before(op)
-        empty = make.value(d2m.EmptyOp.create(result_types=[plan.types[-1]]))
-        call = d2m.CallOp.create(
-            operands=[*op.inputs, empty],
-            properties={"program": SymbolRefAttr(name)},
-            result_types=[plan.types[-1]],
-        )
-        result = make.value(call, op.result.name_hint)
+        operands, type = [*op.inputs, make.new(d2m.EmptyOp, (), plan.types[-1])], plan.types[-1]
+        symbol = SymbolRefAttr(name)
+        result = make.new(d2m.CallOp, operands, type, op.result.name_hint, program=symbol)
         if result.type != op.result.type:
-            result = make.value(_reshape(result, op.result.type))  # rule KEEP
+            kept = op.result.type  # rule KEEP
+            shape = list(shape_of(op.result))
+            result = make.value(ttir.MATH["reshape"].of([result], kept, shape=shape))
         replace_by(op, result)
-
-
-def _reshape(value: SSAValue, type: Any) -> Operation:
-    op: Operation = ttir.MATH["reshape"].of([value], type, shape=list(type.get_shape()))
-    return op
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,17 +248,15 @@ def _function(plan: _Plan, name: str) -> func.FuncOp:
         value = _layout(make, d2m.ToLayoutOp, block.args[position], type, type)
         view = plan.device_type(position, is_view=True)
         inputs.append(_layout(make, d2m.StreamLayoutOp, value, type, view))
-    output = make.value(d2m.EmptyOp.create(result_types=[plan.device_type(plan.count - 1)]))
+    output = make.new(d2m.EmptyOp, (), plan.device_type(plan.count - 1))
     regions = [_region(plan, inputs, _read), _region(plan, inputs, _calculate)]
     kinds = ["datamovement", "compute"]
     for region, kind in zip(regions, kinds, strict=True):
         region.block.name_hint = f"{kind}0"
     generic = d2m.GenericOp.of(inputs, output, plan.grid, kinds, regions)
     make.add(generic)
-    back = d2m.ToLayoutOp.create(
-        operands=[generic.ends[0], block.args[-1]], result_types=[types[-1]]
-    )
-    make.add(func.ReturnOp(make.value(back)))
+    back = make.new(d2m.ToLayoutOp, [generic.ends[0], block.args[-1]], types[-1])
+    make.add(func.ReturnOp(back))
     function = func.FuncOp(name, FunctionType.from_lists(types, [types[-1]]), Region(block))
     function.attributes["d2m.moves"] = DictionaryAttr(
         {"filled": ArrayAttr([]), "written": BoolAttr.from_bool(True)}
@@ -276,8 +267,7 @@ def _function(plan: _Plan, name: str) -> func.FuncOp:
 def _layout(
     make: Maker, kind: type[Operation], value: SSAValue, room: Any, result: Any
 ) -> SSAValue:
-    empty = make.value(d2m.EmptyOp.create(result_types=[room]))
-    return make.value(kind.create(operands=[value, empty], result_types=[result]))
+    return make.new(kind, [value, make.new(d2m.EmptyOp, (), room)], result)
 
 
 Thread = Callable[[_Plan, Maker, list[SSAValue], list[SSAValue]], None]
@@ -305,7 +295,7 @@ def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue])
             read(inner, 0, [starts[0], k])
             read(inner, 1, [add(inner, starts[1], k), core[1]])
 
-        _steps(plan, make, read_step)
+        make.for_each(0, plan.steps, "k", read_step)
         return
     for position, part in enumerate(plan.parts[:-1]):
         repeated = [dim - 2 in part.repeated for dim in range(2)]
@@ -324,7 +314,7 @@ def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
     if right == plan.steps:
         return [row, make.index(0)]
     number = make.value(arith.FloorDivSIOp(y, rows))
-    return [row, make.value(arith.MuliOp(number, make.index(plan.steps)))]
+    return [row, times(make, number, make.index(plan.steps))]
 
 
 def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
@@ -335,18 +325,15 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
         operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
         properties: dict[str, Any] = {}
         if plan.name in REDUCTIONS:
-            scaler = d2m.FullOp.create(
-                properties={"value": FloatAttr(1.0, f32)},
-                result_types=[tensor_of((1, 1), plan.dtype)],
-            )
-            operands.append(inner.value(scaler))
+            type, one = tensor_of((1, 1), plan.dtype), FloatAttr(1.0, f32)
+            operands.append(inner.new(d2m.FullOp, (), type, value=one))
             properties["parameters"] = DictionaryAttr({"dims": integers(plan.dims)})
-        empty = inner.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
+        empty = inner.new(d2m.EmptyOp, (), plan.block_type(plan.count - 1))
         value = inner.value(linalg_generic(plan.name, operands, empty, properties))
         inner.add(d2m.StoreOp.create(operands=[value, output]))
 
     if plan.name == "matmul":
-        _steps(plan, make, lambda inner, k: calculate(inner))
+        make.for_each(0, plan.steps, "k", lambda inner, k: calculate(inner))
     else:
         calculate(make)
     acquire(make, d2m.WaitOp, cbs[-1])
@@ -357,11 +344,6 @@ def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValu
     dims = plan.parts[position].repeated
     if not dims:
         return block
-    empty = make.value(d2m.EmptyOp.create(result_types=[plan.block_type(plan.count - 1)]))
+    empty = make.new(d2m.EmptyOp, (), plan.block_type(plan.count - 1))
     properties = {"parameters": DictionaryAttr({"dims": integers(dims)})}
     return make.value(linalg_generic("broadcast", [block], empty, properties))
-
-
-def _steps(plan: _Plan, make: Maker, body: Callable[[Maker, SSAValue], None]) -> None:
-    """The blocks along the inner dimension of a product."""
-    make.for_each(0, plan.steps, "k", body)

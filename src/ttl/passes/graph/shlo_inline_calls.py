@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.diagnostics import RuleBroken, codes
@@ -15,18 +11,14 @@ from ttl.diagnostics import RuleBroken, codes
 from ..module_pass import cannot_compile, erase
 
 
-@dataclass(frozen=True)
-class ShloInlineCalls(ModulePass):
-    name = "shlo-inline-calls"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
-        for function in functions.values():
-            if not _is_private(function):
-                _inline_all(function, functions)
-        for function in functions.values():
-            if _is_private(function):
-                erase(function)
+def apply(op: ModuleOp) -> None:
+    functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
+    for function in functions.values():
+        if not _is_private(function):
+            _inline_all(function, functions)
+    for function in functions.values():
+        if _is_private(function):
+            erase(function)
 
 
 def _is_private(function: func.FuncOp) -> bool:

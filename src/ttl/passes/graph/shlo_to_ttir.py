@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from math import inf, prod
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -25,8 +24,7 @@ from xdsl.dialects.builtin import (
     TupleType,
     i1,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
@@ -47,13 +45,9 @@ _REDUCERS: dict[str, tuple[str, float]] = {
 }
 
 
-@dataclass(frozen=True)
-class ShloToTtir(ModulePass):
-    name = "shlo-to-ttir"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            _Conversion(function).run()
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        _Conversion(function).run()
 
 
 @dataclass
@@ -328,7 +322,8 @@ def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
         raise _wrong_call(op, f"{outs} operands are `out`, and it has {len(types)} results")
     inputs = list(op.inputs)
     if len(inputs) == ins:  # without the outputs: they are made here
-        inputs += [_empty(op, type) for type in types]
+        graph = _Graph(Maker.before(op))
+        inputs += [graph.add("empty", [], t, shape=list(t.get_shape())) for t in types]
     elif len(inputs) != ins + outs:
         raise _wrong_call(
             op, f"it has {len(inputs)} operands, and its roles are {', '.join(roles)}"
@@ -350,17 +345,13 @@ def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
     return {**{name: found[name] for name in _REQUIRED}, "shard_spec": spec}
 
 
-def _result_types(op: stablehlo.CustomCallOp) -> list[Attribute]:
-    types: list[Attribute] = [result.type for result in op.outputs]
+def _result_types(op: stablehlo.CustomCallOp) -> list[Any]:
+    types: list[Any] = [result.type for result in op.outputs]
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = list(types[0].types)
     if not all(isinstance(type, TensorType) for type in types):
         raise _wrong_call(op, "its results are not tensors")
     return types
-
-
-def _empty(op: Operation, type: Any) -> SSAValue:
-    return _Graph(Maker.before(op)).add("empty", [], type, shape=list(type.get_shape()))
 
 
 def _wrong_call(op: Operation, problem: str) -> CompileError:

@@ -6,13 +6,9 @@ what is given twice, must not be written: such an operand is replaced by a tenso
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttir, ttnn
 from ttl.dialects.graph import MathOp, shape_of
@@ -20,17 +16,13 @@ from ttl.dialects.graph import MathOp, shape_of
 from ..module_pass import Maker, erase
 
 
-@dataclass(frozen=True)
-class TtirToTtnn(ModulePass):
-    name = "ttir-to-ttnn"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            for found in list(function.body.walk()):
-                if isinstance(found, ttir.TTLangOp):
-                    _separate(found)
-                if found.dialect_name() == "ttir":
-                    _convert(found)
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        for found in list(function.body.walk()):
+            if isinstance(found, ttir.TTLangOp):
+                _separate(found)
+            if found.dialect_name() == "ttir":
+                _convert(found)
 
 
 def _convert(op: Operation) -> None:

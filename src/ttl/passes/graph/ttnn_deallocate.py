@@ -6,13 +6,9 @@ the one that lives longer. What the function returns is not freed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttnn
@@ -20,31 +16,23 @@ from ttl.dialects import ttnn
 from ..module_pass import Maker
 
 
-@dataclass(frozen=True)
-class TtnnDeallocate(ModulePass):
-    name = "ttnn-deallocate"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            if not function.is_declaration:
-                _deallocate(function.body.block)
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        if not function.is_declaration:
+            _deallocate(function.body.block)
 
 
 def _deallocate(block: Block) -> None:
     values = [*block.args, *(result for op in block.ops for result in op.results)]
     positions = {op: position for position, op in enumerate(block.ops)}
     for value in values:
-        if isinstance(value.type, TensorType) and not _is_tied(value):
+        has_buffer = not isinstance(value.owner, ttnn.TTLangOp)
+        if isinstance(value.type, TensorType) and has_buffer:
             last = max(_users(value), key=positions.__getitem__, default=None)
             if last is None and isinstance(value.owner, Operation):
                 last = value.owner
             if last is not None and not isinstance(last, func.ReturnOp):
                 Maker(InsertPoint.after(last), last).add(ttnn.DeallocateOp(operands=[value]))
-
-
-def _is_tied(value: SSAValue) -> bool:
-    """It has no buffer of its own."""
-    return isinstance(value.owner, ttnn.TTLangOp)
 
 
 def _users(value: SSAValue) -> list[Operation]:

@@ -11,13 +11,10 @@ rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    FunctionType,
     IntegerType,
     ModuleOp,
     Signedness,
@@ -29,7 +26,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
@@ -38,19 +34,15 @@ from ttl.dialects.graph import Tensor
 from ttl.dialects.ttnn import layout_of, with_layout
 from ttl.semantics.tensor_layout import TensorLayout, interleaved
 
-from ..module_pass import Maker, cannot_compile
+from ..module_pass import Maker, cannot_compile, set_function_type, terminator
 
 _UI32 = IntegerType(32, Signedness.UNSIGNED)
 
 
-@dataclass(frozen=True)
-class TtnnLayout(ModulePass):
-    name = "ttnn-layout"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-            if not function.is_declaration:
-                _lay_out(function)
+def apply(op: ModuleOp) -> None:
+    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        if not function.is_declaration:
+            _lay_out(function)
 
 
 def _lay_out(function: func.FuncOp) -> None:
@@ -64,11 +56,7 @@ def _lay_out(function: func.FuncOp) -> None:
             _place_results(op)
         else:
             _place(op)
-    returned = block.last_op
-    assert returned is not None
-    function.function_type = FunctionType.from_lists(
-        [argument.type for argument in block.args], [value.type for value in returned.operands]
-    )
+    set_function_type(function, [value.type for value in terminator(block).operands])
 
 
 def _place_argument(argument: SSAValue, origin: Operation) -> None:

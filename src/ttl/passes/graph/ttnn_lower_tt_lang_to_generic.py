@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import prod
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.artifact import (
@@ -42,13 +40,9 @@ from ..module_pass import Maker, cannot_compile, erase
 SCRATCH_ALIGNMENT = 32
 
 
-@dataclass(frozen=True)
-class TtnnLowerTtLangToGeneric(ModulePass):
-    name = "ttnn-lower-tt-lang-to-generic"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each in [each for each in op.walk() if isinstance(each, ttnn.TTLangOp)]:
-            _lower(each)
+def apply(op: ModuleOp) -> None:
+    for each in [each for each in op.walk() if isinstance(each, ttnn.TTLangOp)]:
+        _lower(each)
 
 
 def _lower(op: ttnn.TTLangOp) -> None:

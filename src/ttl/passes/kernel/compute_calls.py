@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, StringAttr
+from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Operation, SSAValue
 
-from ttl.dialects import ttl
+from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DTYPES, bfloat16, float32, round_to
 from ttl.semantics.ops import (
@@ -28,7 +28,7 @@ from ttl.semantics.ops import (
 from ..compute.arranged_tiles import form_of
 from ..compute.compiler_buffers import FP32
 from ..module_pass import Maker
-from .kernel_calls import KernelConverter, call, rounded_to_bfloat16
+from .kernel_calls import KernelConverter, call, value_call
 
 
 def section_step(converter: KernelConverter, op: ttl.SectionOp, make: Maker) -> None:
@@ -60,12 +60,12 @@ def tile_call(converter: KernelConverter, op: ttl.TileCallOp, make: Maker) -> No
         call(make, by_tile.call, *buffers, *tiles, registers[0])
     elif action == "matmul":
         sizes = [make.index(size) for size in _matmul_sizes(op)]
-        form = _form(converter, action, from_buffers=True)
+        form = _form(converter, action)
         call(make, form.call, *buffers, *tiles, registers[0], make.index(0), *sizes)
     elif (arranged := _arranged_form(converter, op)) is not None:
         call(make, arranged.call, *buffers, *tiles, registers[-1])
     elif len(buffers) == 2:
-        form = _form(converter, action, from_buffers=True)
+        form = _form(converter, action)
         call(make, form.call, *buffers, *tiles, registers[-1])
     elif buffers:
         forms = BLOCK_OPS[action].tile[converter.api]
@@ -84,14 +84,11 @@ def _call_in_dst(
     op: ttl.TileCallOp,
     make: Maker,
 ) -> None:
-    new = call(make, _spelled(converter, form, op), *registers)
-    if form.arguments is not None:
-        literals = form.arguments(**_parameters(converter, op))
-        new.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    literals = form.arguments(**_parameters(converter, op)) if form.arguments else ()
+    call(make, _spelled(converter, form, op), *registers, literals=literals)
     if form.then is not None:
-        following = call(make, _spelled(converter, form.then, op), registers[-1])
         literals = form.then.arguments() if form.then.arguments else ()
-        following.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+        call(make, _spelled(converter, form.then, op), registers[-1], literals=literals)
 
 
 def _fill(
@@ -100,17 +97,16 @@ def _fill(
     number = op.number
     if number is not None:
         form = FILL.call if op.element_type is None else _spelled(converter, FILL_WHOLE, op)
-        if op.element_type is None and _dst_format(converter) != "Float32":
-            number = rounded_to_bfloat16(make, number)  # the chip would cut it off
+        if op.element_type is None and _dst_format(converter) != "Float32":  # it would be cut off
+            number = value_call(make, ttkernel.ROUND, number, type=f64, hint="rounded")
         call(make, form, register, number)
         return
     assert op.value is not None
     if op.element_type is None:
         call(make, FILL.call, register).properties["value"] = op.value
         return
-    new = call(make, _spelled(converter, FILL_WHOLE, op), register)
     literals = all_words(value=op.value.value.data)
-    new.properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    call(make, _spelled(converter, FILL_WHOLE, op), register, literals=literals)
 
 
 def _spelled(converter: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
@@ -152,10 +148,9 @@ def _dst_format(converter: KernelConverter) -> str:
     return "Float32" if bool(converter.kernel.attributes[FP32]) else "Float16_b"
 
 
-def _form(converter: KernelConverter, action: str, from_buffers: bool) -> TileCall:
+def _form(converter: KernelConverter, action: str) -> TileCall:
     """The tile column of the op table for this chip."""
-    forms = BLOCK_OPS[action].tile[converter.api]
-    form = forms.from_buffers if from_buffers else forms.in_dst
+    form = BLOCK_OPS[action].tile[converter.api].from_buffers
     assert form is not None
     return form
 

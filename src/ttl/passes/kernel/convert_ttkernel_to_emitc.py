@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttkernel, ttl
 
-from ..module_pass import Maker, kernels
+from ..module_pass import Maker, kernels, nothing
 from .cpp_arguments import (
     array,
     array_load,
@@ -38,16 +36,13 @@ from .cpp_reports import check, dprint, mark, signpost
 GRID = "ttl.launch_grid"  # of a module with kernels
 
 
-class ConvertTtkernelToEmitc(ModulePass):
-    name = "convert-ttkernel-to-emitc"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        modules = [each for each in op.ops if isinstance(each, ModuleOp)]
-        for module in (op, *(each for each in modules if GRID in each.attributes)):
-            for kernel in list(kernels(module)):
-                file = FileMaker(kernel, CONVERSIONS).make()
-                kernel.detach()
-                module.body.block.add_op(file)
+def apply(op: ModuleOp) -> None:
+    modules = [each for each in op.ops if isinstance(each, ModuleOp)]
+    for module in (op, *(each for each in modules if GRID in each.attributes)):
+        for kernel in list(kernels(module)):
+            file = FileMaker(kernel, CONVERSIONS).make()
+            kernel.detach()
+            module.body.block.add_op(file)
 
 
 def constant(file: FileMaker, op: arith.ConstantOp, make: Maker) -> None:
@@ -73,10 +68,6 @@ def _is_renamed(file: FileMaker, op: Operation) -> bool:
         return False
     file.values[op.result] = file.values[op.input]
     return True
-
-
-def nothing(file: FileMaker, op: Operation, make: Maker) -> None:
-    pass
 
 
 CONVERSIONS: Conversions = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -17,7 +16,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
@@ -25,16 +23,18 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
+from ..arithmetic import add, minus
 from ..module_pass import (
     Maker,
     branch_end,
     erase,
-    integer_op,
     kernels,
+    nothing,
     target_of,
     thread_of,
+    users_of,
 )
-from ..node_to_node.node_calls import Corners, minus, node_count
+from ..node_to_node.node_calls import Corners, node_count
 from ..node_to_node.pipe_conversions import (
     PIPE_CONVERSIONS,
     copy_pipe,
@@ -44,18 +44,22 @@ from ..node_to_node.pipe_conversions import (
 )
 from ..node_to_node.semaphore_calls import SEMAPHORE_CONVERSIONS
 from .compute_calls import COMPUTE_CONVERSIONS
-from .kernel_calls import KernelConverter, add, block_tiles, call, first_page
+from .kernel_calls import (
+    KernelConverter,
+    block_tiles,
+    call,
+    first_page,
+    noc_address_call,
+    value_call,
+)
 from .print_calls import print_calls
 from .row_copies import RowCopy, copy_rows, rows_of
 
 
-class ConvertTtlToTtkernel(ModulePass):
-    name = "convert-ttl-to-ttkernel"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        api = target_of(op).device_api
-        for kernel in kernels(op):
-            convert_kernel(KernelConverter(kernel, api))
+def apply(op: ModuleOp) -> None:
+    api = target_of(op).device_api
+    for kernel in kernels(op):
+        convert_kernel(KernelConverter(kernel, api))
 
 
 def convert_kernel(converter: KernelConverter) -> None:
@@ -92,11 +96,11 @@ def _make_accessors(converter: KernelConverter) -> None:
     assert isinstance(positions, ArrayAttr)
     for number, (argument, position) in enumerate(zip(body.args, positions, strict=True)):
         name = argument.name_hint or f"tensor_{number}"
-        accessor = ttkernel.TensorAccessorOp.create(
-            properties={"tensor": position, "argument": IntegerAttr(number, i64)},
-            result_types=[ttkernel.AccessorType(StringAttr(name))],
+        type, index = ttkernel.AccessorType(StringAttr(name)), IntegerAttr(number, i64)
+        accessor = make.new(
+            ttkernel.TensorAccessorOp, (), type, name, tensor=position, argument=index
         )
-        converter.accessors[argument] = make.value(accessor, name)
+        converter.accessors[argument] = accessor
 
 
 def _drop_arguments(kernel: func.FuncOp) -> None:
@@ -112,11 +116,9 @@ def _drop_arguments(kernel: func.FuncOp) -> None:
 def bind_buffer(converter: KernelConverter, op: ttl.BindBufferOp, make: Maker) -> None:
     name, data_format = op.buffer.root_reference, op.result.type.tile.dtype.data_format
     assert op.index is not None
-    argument = ttkernel.CompileTimeArgOp.create(
-        properties={"index": op.index},
-        result_types=[ttkernel.CBType(name, StringAttr(data_format))],
-    )
-    converter.circular_buffers[op.result] = make.value(argument, op.result.name_hint)
+    type, hint = ttkernel.CBType(name, StringAttr(data_format)), op.result.name_hint
+    argument = make.new(ttkernel.CompileTimeArgOp, (), type, hint, index=op.index)
+    converter.circular_buffers[op.result] = argument
 
 
 def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None]:
@@ -146,10 +148,8 @@ def can_acquire(converter: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -
         is_wait, is_compute = op.is_wait is not None, thread_of(converter.kernel) == "compute"
         calls = COMPUTE_POLLS if is_compute else POLLS
         tiles = make.index(op.buffer.type.block_tiles * blocks)
-        asked = ttkernel.CALLS[calls[is_wait]].create(
-            operands=[converter.circular_buffers[op.buffer], tiles], result_types=[i1]
-        )
-        answer = make.value(asked, op.result.name_hint)
+        buffer, hint = converter.circular_buffers[op.buffer], op.result.name_hint
+        answer = value_call(make, calls[is_wait], buffer, tiles, type=i1, hint=hint)
     op.result.replace_all_uses_with(answer)
 
 
@@ -157,10 +157,9 @@ def can_acquire(converter: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -
 
 
 def runtime_arg(converter: KernelConverter, op: ttl.RuntimeArgOp, make: Maker) -> None:
-    argument = ttkernel.RuntimeArgOp.create(
-        properties={"index": op.index}, result_types=[op.result.type]
-    )
-    op.result.replace_all_uses_with(make.value(argument, op.result.name_hint))
+    type, hint = op.result.type, op.result.name_hint
+    argument = make.new(ttkernel.RuntimeArgOp, (), type, hint, index=op.index)
+    op.result.replace_all_uses_with(argument)
 
 
 def signpost(converter: KernelConverter, op: ttl.SignpostOp, make: Maker) -> None:
@@ -171,10 +170,8 @@ def signpost(converter: KernelConverter, op: ttl.SignpostOp, make: Maker) -> Non
 
 
 def node_index(converter: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> None:
-    axis = "xy"[op.dimension.value.data]
-    coordinate = call(make, f"get_absolute_logical_{axis}", returns=True).results[0]
-    coordinate.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(coordinate)
+    name = f"get_absolute_logical_{'xy'[op.dimension.value.data]}"
+    op.result.replace_all_uses_with(value_call(make, name, hint=op.result.name_hint))
 
 
 def copy(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
@@ -206,10 +203,7 @@ def _copy_block(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None
     """Between blocks of a node the destination reads."""
     source = block_address(converter, op, op.source, make)
     destination = block_address(converter, op, op.destination, make)
-    noc_address = ttkernel.CALLS["get_noc_addr"].create(
-        operands=[source], result_types=[ttkernel.NocAddressType()]
-    )
-    address = make.value(noc_address, f"{source.name_hint}_on_noc")
+    address = noc_address_call(make, "get_noc_addr", source, hint=f"{source.name_hint}_on_noc")
     call(make, "noc_async_read", address, destination, make.index(_block_bytes(op.source)))
 
 
@@ -241,20 +235,20 @@ def block_address(
     buffer = ttl.buffer_of(block)
     name = buffer.name_hint or "buffer"
     function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
-    pointer = call(make, function, converter.circular_buffers[buffer], returns=True).results[0]
-    pointer.name_hint = f"{name}_address"
+    circular_buffer, hint = converter.circular_buffers[buffer], f"{name}_address"
+    pointer = value_call(make, function, circular_buffer, hint=hint)
     distance = converter.held.distance(op, block)
     if not distance:
         return pointer
     offset = make.index(distance * _block_bytes(block))
     if not converter.held.goes_over_edge(op, block):
-        return make.value(integer_op(arith.AddiOp, pointer, offset), f"{name}_address")
+        return add(make, pointer, offset, hint)
     start = _buffer_start(converter, buffer, function)
-    way = make.value(arith.AddiOp(make.value(arith.SubiOp(pointer, start)), offset))
+    way = add(make, minus(make, pointer, start), offset)
     assert isinstance(buffer.type, ttl.DataflowBufferType)
     size = make.index(_block_bytes(block) * buffer.type.block_count.value.data)
     around = make.value(arith.RemSIOp(way, size))
-    return make.value(arith.AddiOp(start, around), f"{name}_address")
+    return add(make, start, around, hint)
 
 
 def _buffer_start(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
@@ -263,9 +257,8 @@ def _buffer_start(converter: KernelConverter, buffer: SSAValue, function: str) -
         circular_buffer = converter.circular_buffers[buffer]
         assert isinstance(circular_buffer.owner, Operation)
         make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
-        start = call(make, function, circular_buffer, returns=True).results[0]
-        start.name_hint = f"{buffer.name_hint}_start"
-        converter.starts[buffer] = start
+        hint = f"{buffer.name_hint}_start"
+        converter.starts[buffer] = value_call(make, function, circular_buffer, hint=hint)
     return converter.starts[buffer]
 
 
@@ -312,8 +305,7 @@ def wait_transfer(converter: KernelConverter, op: ttl.WaitTransferOp, make: Make
 
 
 def wait_group(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> None:
-    added = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
-    transfers = [add.transfer for add in added]
+    transfers = [add.transfer for add in users_of(op.group, ttl.GroupAddOp)]
     for kind in ("read", "write"):
         _barrier(op, [transfer for transfer in transfers if _kind(transfer) == kind], make)
     wait_receives(converter, op, make)
@@ -333,10 +325,6 @@ def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
     call(make, name)
 
 
-def drop(converter: KernelConverter, op: Operation, make: Maker) -> None:
-    pass
-
-
 CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.BindBufferOp: bind_buffer,
     ttl.ReserveOp: buffer_call("cb_reserve_back"),
@@ -344,15 +332,15 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.CanAcquireOp: can_acquire,
     ttl.PushOp: buffer_call("cb_push_back"),
     ttl.PopOp: buffer_call("cb_pop_front"),
-    ttl.HandOverOp: drop,
-    ttl.HandOverTransferOp: drop,
-    ttl.ResumeTransferOp: drop,
+    ttl.HandOverOp: nothing,
+    ttl.HandOverTransferOp: nothing,
+    ttl.ResumeTransferOp: nothing,
     **COMPUTE_CONVERSIONS,
     ttl.RuntimeArgOp: runtime_arg,
     ttl.SignpostOp: signpost,
     ttl.PrintOp: print_calls,
     ttl.NodeIndexOp: node_index,
-    ttl.TensorSliceOp: drop,
+    ttl.TensorSliceOp: nothing,
     ttl.CopyOp: copy,
     ttl.MulticastOp: multicast,
     ttl.WaitTransferOp: wait_transfer,

@@ -9,7 +9,7 @@ from ttl.dialects import emitc, ttkernel
 
 from ..module_pass import Maker
 from .cpp_control_flow import copied
-from .cpp_expressions import scalar_type
+from .cpp_expressions import opaque_call, scalar_type
 from .cpp_file import ACCESSOR, ITEM, UINT32, FileMaker, verbatim
 
 
@@ -65,15 +65,9 @@ def _read_argument(
     make: Maker,
 ) -> None:
     file.includes.add(ttkernel.arguments_include(file.thread))
-    call = emitc.CallOpaqueOp.create(
-        operands=[file.literal(str(op.index.value.data), make)],
-        properties={
-            "callee": StringAttr(function),
-            "template_args": ArrayAttr([emitc.OpaqueAttr(StringAttr(word))]),
-        },
-        result_types=[type],
-    )
-    file.name(op.result, make.value(call))
+    index = file.literal(str(op.index.value.data), make)
+    call = opaque_call(make, function, [index], [type], StringAttr(word))
+    file.name(op.result, call.results[0])
 
 
 # Arrays -------------------------------------------------------------------------------------------
@@ -98,18 +92,13 @@ def array(file: FileMaker, op: ttkernel.ArrayOp, make: Maker) -> None:
 
 
 def _item(file: FileMaker, array: SSAValue, number: SSAValue, make: Maker) -> SSAValue:
-    subscript = emitc.SubscriptOp.create(
-        operands=[file.values[array], file.values[number]],
-        result_types=[ITEM],
-    )
-    return make.value(subscript)
+    return make.new(emitc.SubscriptOp, [file.values[array], file.values[number]], ITEM)
 
 
 def array_load(file: FileMaker, op: ttkernel.ArrayLoadOp, make: Maker) -> None:
     """In a variable: the array may change."""
     item = _item(file, op.array, op.number, make)
-    loaded = make.value(emitc.LoadOp.create(operands=[item], result_types=[i32]))
-    file.name(op.result, copied(loaded, make))
+    file.name(op.result, copied(make.new(emitc.LoadOp, [item], i32), make))
 
 
 def array_store(file: FileMaker, op: ttkernel.ArrayStoreOp, make: Maker) -> None:
@@ -123,8 +112,5 @@ def virtual_coordinate(
     file.includes.add(ttkernel.DATAFLOW)
     kind = "col" if op.axis.data == "x" else "row"
     array = file.literal(f"worker_logical_{kind}_to_virtual_{kind}", make, ACCESSOR)
-    subscript = emitc.SubscriptOp.create(
-        operands=[array, file.values[op.number]], result_types=[ITEM]
-    )
-    load = emitc.LoadOp.create(operands=[make.value(subscript)], result_types=[i32])
-    file.values[op.result] = make.value(load)
+    item = make.new(emitc.SubscriptOp, [array, file.values[op.number]], ITEM)
+    file.values[op.result] = make.new(emitc.LoadOp, [item], i32)

@@ -10,11 +10,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import emitc
 
-from ..module_pass import Maker
+from ..module_pass import Maker, terminator
 from .cpp_expressions import scalar_type
 from .cpp_file import NOT_INLINED, FileMaker
 
-NO_VALUE = {"value": emitc.OpaqueAttr(StringAttr(""))}  # of a variable
+NO_VALUE = emitc.OpaqueAttr(StringAttr(""))  # of a variable
 
 
 def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
@@ -25,8 +25,7 @@ def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
     inner = Maker.at_end(body, op)
     load_all(file, old.args[1:], variables, inner)
     file.convert_block(old, inner)
-    assert old.last_op is not None
-    assign_all(file, variables, old.last_op.operands, inner)
+    assign_all(file, variables, terminator(old).operands, inner)
     inner.add(emitc.YieldOp.create())
     bounds = [file.values[value] for value in (op.lb, op.ub, op.step)]
     make.origin = op
@@ -51,8 +50,7 @@ def _branch_region(
     new = Block()
     inner = Maker.at_end(new, op)
     file.convert_block(region.block, inner)
-    assert region.block.last_op is not None
-    assign_all(file, variables, region.block.last_op.operands, inner)
+    assign_all(file, variables, terminator(region.block).operands, inner)
     inner.add(emitc.YieldOp.create())
     return Region(new)
 
@@ -71,8 +69,7 @@ def while_loop(file: FileMaker, op: scf.WhileOp, make: Maker) -> None:
     inner = Maker.at_end(new_body, op)
     load_all(file, body.args, variables, inner)
     file.convert_block(body, inner)
-    assert body.last_op is not None
-    assign_all(file, variables, body.last_op.operands, inner)
+    assign_all(file, variables, terminator(body).operands, inner)
     inner.add(emitc.YieldOp.create())
     make.origin = op
     make.add(emitc.WhileOp.create(regions=[Region(new_test), Region(new_body)]))
@@ -88,12 +85,8 @@ def declare_variables(
     """C++ variables for what a branch or loop changes."""
     variables = []
     for position, result in enumerate(results):
-        type = scalar_type(result.type)
-        op = emitc.VariableOp.create(
-            properties=NO_VALUE,
-            result_types=[emitc.LValueType(type)],
-        )
-        variable = make.value(op, result.name_hint)
+        type = emitc.LValueType(scalar_type(result.type))
+        variable = make.new(emitc.VariableOp, (), type, result.name_hint, value=NO_VALUE)
         if starts:
             make.add(emitc.AssignOp.create(operands=[variable, file.values[starts[position]]]))
         variables.append(variable)

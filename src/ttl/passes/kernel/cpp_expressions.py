@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf, isnan
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, StringAttr, i1, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import emitc, ttkernel, ttl
+from ttl.dialects.building import create
 
 from ..module_pass import Maker
 
@@ -29,7 +38,7 @@ def scalar_type(type: Attribute) -> Attribute:
 
 def constant_text(op: arith.ConstantOp) -> str:
     if isinstance(op.value, FloatAttr):
-        return double_text(op.value.value.data)
+        return number_text(op.value.value.data)
     assert isinstance(op.value, IntegerAttr)
     number = op.value.value.data
     if op.result.type == i1:
@@ -37,12 +46,26 @@ def constant_text(op: arith.ConstantOp) -> str:
     return str(number) if number != -(2**31) else "(-2147483647 - 1)"
 
 
-def double_text(value: float) -> str:
+def number_text(value: float, suffix: str = "") -> str:
+    """A double, or a float with the suffix `f`."""
     if isnan(value):
-        return '__builtin_nan("")'
+        return f'__builtin_nan{suffix}("")'
     if isinf(value):
-        return "__builtin_inf()" if value > 0 else "-__builtin_inf()"
-    return repr(value)
+        return f"{'' if value > 0 else '-'}__builtin_inf{suffix}()"
+    return f"{value!r}{suffix}"
+
+
+def opaque_call(
+    make: Maker,
+    callee: str,
+    operands: Sequence[SSAValue],
+    types: Sequence[Attribute] = (),
+    template: StringAttr | None = None,
+) -> Operation:
+    properties: dict[str, Attribute] = {"callee": StringAttr(callee)}
+    if template is not None:
+        properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(template)])
+    return make.add(create(emitc.CallOpaqueOp, operands, types, properties))
 
 
 # Which operations stand inside the expression of another ------------------------------------------
@@ -118,7 +141,7 @@ Rebuild = Callable[[Operation, list[SSAValue], Maker], SSAValue]
 def _binary(name: str, op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     kind = PLAIN.get(name) or emitc.OPERATORS[name]
     type = scalar_type(op.results[0].type)
-    return make.value(kind.create(operands=operands, result_types=[type]))
+    return make.new(kind, operands, type)
 
 
 PLAIN = {"add": emitc.AddOp, "sub": emitc.SubOp, "mul": emitc.MulOp}
@@ -146,13 +169,7 @@ def _is_true(value: SSAValue) -> bool:
 
 
 def _compared(sign: str, operands: list[SSAValue], make: Maker) -> SSAValue:
-    return make.value(
-        emitc.CmpOp.create(
-            operands=operands,
-            properties={"predicate": emitc.CmpOp.predicate_of(sign)},
-            result_types=[i1],
-        )
-    )
+    return make.new(emitc.CmpOp, operands, i1, predicate=emitc.CmpOp.predicate_of(sign))
 
 
 INTEGER_SIGNS = ("==", "!=", "<", "<=", ">", ">=")
@@ -170,8 +187,7 @@ def _compare_floats(op: Operation, operands: list[SSAValue], make: Maker) -> SSA
 
 
 def _select(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    type = scalar_type(op.results[0].type)
-    return make.value(emitc.ConditionalOp.create(operands=operands, result_types=[type]))
+    return make.new(emitc.ConditionalOp, operands, scalar_type(op.results[0].type))
 
 
 def _extreme(sign: str) -> Rebuild:
@@ -183,12 +199,8 @@ def _extreme(sign: str) -> Rebuild:
 
 
 def _helper(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    call = emitc.CallOpaqueOp.create(
-        operands=operands,
-        properties={"callee": StringAttr(HELPERS[type(op)][0])},
-        result_types=[scalar_type(op.results[0].type)],
-    )
-    return make.value(call)
+    types = [scalar_type(op.results[0].type)]
+    return opaque_call(make, HELPERS[type(op)][0], operands, types).results[0]
 
 
 # Functions of the kernel's own, which convert-ttkernel-to-emitc writes, and those they call.
@@ -200,8 +212,7 @@ HELPERS: dict[type[Operation], tuple[str, ...]] = {
 
 
 def _cast(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    type = scalar_type(op.results[0].type)
-    return make.value(emitc.CastOp.create(operands=operands, result_types=[type]))
+    return make.new(emitc.CastOp, operands, scalar_type(op.results[0].type))
 
 
 def _same(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:

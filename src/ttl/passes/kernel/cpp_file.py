@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isinf, isnan
 from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DictionaryAttr,
     FunctionType,
     StringAttr,
@@ -21,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import emitc, ttkernel
 
 from ..module_pass import Maker, thread_of
-from .cpp_expressions import scalar_type
+from .cpp_expressions import number_text, opaque_call, scalar_type
 from .cpp_helpers import HELPER_TEXTS
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
@@ -106,18 +104,12 @@ class FileMaker:
         if name in HELPER_TEXTS:
             self.helpers.add(name)
         callee = "get_noc_addr" if name == ttkernel.NODE_ADDRESS else name
-        properties: dict[str, Attribute] = {"callee": StringAttr(callee)}
-        if op.template is not None:
-            properties["template_args"] = ArrayAttr([emitc.OpaqueAttr(op.template)])
         operands = [self.values[value] for value in op.operands]
         if op.value is not None:
-            operands.append(self.literal(_float_text(op.value.value.data), make))
+            operands.append(self.literal(number_text(op.value.value.data, "f"), make))
         operands += [self.literal(text.data, make) for text in op.literals or ()]
         types = [scalar_type(result.type) for result in op.results]
-        call = emitc.CallOpaqueOp.create(
-            operands=operands, properties=properties, result_types=types
-        )
-        make.add(call)
+        call = opaque_call(make, callee, operands, types, op.template)
         for old, new in zip(op.results, call.results, strict=True):
             self.name(old, new)
 
@@ -125,13 +117,10 @@ class FileMaker:
         """A method of the accessor."""
         accessor = self.values[op.arguments[0]].owner
         assert isinstance(accessor, emitc.LiteralOp)
-        callee = StringAttr(f"{accessor.value.data}.get_noc_addr")
-        call = emitc.CallOpaqueOp.create(
-            operands=[self.values[value] for value in op.arguments[1:]],
-            properties={"callee": callee},
-            result_types=[scalar_type(op.results[0].type)],
-        )
-        self.name(op.results[0], make.value(call))
+        callee = f"{accessor.value.data}.get_noc_addr"
+        operands = [self.values[value] for value in op.arguments[1:]]
+        call = opaque_call(make, callee, operands, [scalar_type(op.results[0].type)])
+        self.name(op.results[0], call.results[0])
 
     def _convert_results(self, op: Operation, make: Maker) -> None:
         """Values that leave a scope go through a variable."""
@@ -143,13 +132,12 @@ class FileMaker:
     # Values and names ----------------------------------------------------------------------------
 
     def literal(self, text: str, make: Maker, type: Attribute = i32) -> SSAValue:
-        op = emitc.LiteralOp.create(properties={"value": StringAttr(text)}, result_types=[type])
-        return make.value(op)
+        return make.new(emitc.LiteralOp, (), type, value=StringAttr(text))
 
     def load(self, value: SSAValue, variable: SSAValue, make: Maker) -> None:
         """Let `value` be what the variable holds."""
-        load = emitc.LoadOp.create(operands=[variable], result_types=[scalar_type(value.type)])
-        self.values[value] = make.value(load, value.name_hint)
+        type = scalar_type(value.type)
+        self.values[value] = make.new(emitc.LoadOp, [variable], type, value.name_hint)
 
     def name(self, old: SSAValue, new: SSAValue) -> None:
         if old.name_hint is not None:
@@ -176,11 +164,3 @@ def verbatim(make: Maker, text: str) -> None:
 
 def _zone_name(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
-
-
-def _float_text(value: float) -> str:
-    if isnan(value):
-        return '__builtin_nanf("")'
-    if isinf(value):
-        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
-    return f"{value!r}f"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import emitc, ttkernel, ttl
 
 from ..module_pass import Maker
 from .cpp_control_flow import declare_variables
+from .cpp_expressions import opaque_call
 from .cpp_file import FileMaker, verbatim
 
 
@@ -46,25 +46,13 @@ def dprint(file: FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
         ]
     text = file.literal(_cpp_string(op.format.data), make)
     callee = f"DPRINT_{thread}" if thread else "DPRINT"
-    make.add(
-        emitc.CallOpaqueOp.create(
-            operands=[text, *arguments],
-            properties={"callee": StringAttr(callee)},
-            result_types=[],
-        )
-    )
+    opaque_call(make, callee, [text, *arguments])
 
 
 def check(file: FileMaker, op: ttl.AssertOp, make: Maker) -> None:
     """On the chip it costs nothing unless the watcher is on."""
     file.includes.add(ttkernel.ASSERT)
-    make.add(
-        emitc.CallOpaqueOp.create(
-            operands=[file.values[op.condition]],
-            properties={"callee": StringAttr("ASSERT")},
-            result_types=[],
-        )
-    )
+    opaque_call(make, "ASSERT", [file.values[op.condition]])
 
 
 def _cpp_string(text: str) -> str:

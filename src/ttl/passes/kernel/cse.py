@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, Arith, CmpiOp, ConstantOp, MaxSIOp, MinSIOp, MuliOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..module_pass import erase
@@ -24,12 +22,9 @@ _ARITHMETIC = frozenset(Arith.operations)
 _COMMUTATIVE = (AddiOp, MuliOp)
 
 
-class Cse(ModulePass):
-    name = "cse"
-
-    def apply(self, context: Context, module: ModuleOp) -> None:
-        for function in module.ops:
-            _simplify_regions(function, {})
+def apply(module: ModuleOp) -> None:
+    for function in module.ops:
+        _simplify_regions(function, {})
 
 
 def _simplify(block: Block, known: Known) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import f64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
+from ttl.dialects.building import create
 from ttl.semantics.types import Shape
 
+from ..arithmetic import add, times
 from ..compute.block_offsets import BlockOffsets
-from ..module_pass import INDEX, Maker, constant_of, integer_op, not_yet
+from ..module_pass import INDEX, Maker, not_yet
 
 if TYPE_CHECKING:
     from ..node_to_node.node_calls import NodeCalls
@@ -67,43 +70,32 @@ def block_tiles(block: SSAValue) -> int:
     return buffer.type.block_tiles
 
 
-def call(make: Maker, name: str, *arguments: SSAValue, returns: bool = False) -> Operation:
-    """`name` is spelled as in C++, template arguments included."""
-    template = ttkernel.template_of(name)
-    op = ttkernel.CALLS[name.split("<")[0]].create(
-        operands=arguments,
-        properties={"template": template} if template else {},
-        result_types=[INDEX] if returns else [],
-    )
-    return make.add(op)
+def call(
+    make: Maker, name: str, *arguments: SSAValue, literals: Sequence[str] = ()
+) -> Operation:
+    """`name` is spelled as in C++, template arguments included; so are literals."""
+    properties: dict[str, Attribute] = {}
+    if (template := ttkernel.template_of(name)) is not None:
+        properties["template"] = template
+    if literals:
+        properties["literals"] = ArrayAttr([StringAttr(text) for text in literals])
+    return make.add(create(ttkernel.CALLS[name.split("<")[0]], arguments, (), properties))
 
 
-def rounded_to_bfloat16(make: Maker, number: SSAValue) -> SSAValue:
-    rounded = ttkernel.CALLS[ttkernel.ROUND].create(operands=[number], result_types=[f64])
-    return make.value(rounded, "rounded")
+def value_call(
+    make: Maker, name: str, *arguments: SSAValue, type: Attribute = INDEX, hint: str | None = None
+) -> SSAValue:
+    """What a call returns."""
+    return make.new(ttkernel.CALLS[name], arguments, type, hint)
+
+
+def noc_address_call(make: Maker, name: str, *arguments: SSAValue, hint: str) -> SSAValue:
+    return value_call(make, name, *arguments, type=ttkernel.NocAddressType(), hint=hint)
 
 
 def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     """Tiles are numbered row by row over all dimensions."""
     page = starts[0]
     for start, size in zip(starts[1:], shape[1:], strict=True):
-        number = constant_of(page)
-        if number is not None:
-            row = make.index(number * size)
-        else:
-            row = make.value(integer_op(arith.MuliOp, page, make.index(size)))
-        page = add(make, row, start, "first_page")
+        page = add(make, times(make, page, make.index(size)), start, "first_page")
     return page
-
-
-def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
-    """The sum; what is known now is not calculated later."""
-    numbers = constant_of(left), constant_of(right)
-    if numbers[0] is not None and numbers[1] is not None:
-        return make.index(numbers[0] + numbers[1])
-    for number, other in ((numbers[0], right), (numbers[1], left)):
-        if number == 0:
-            return other
-    return make.value(integer_op(arith.AddiOp, left, right), hint)
-
-

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.context import Context
 from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.lower_affine import affine_expr_ops
 
@@ -22,15 +20,12 @@ from ttl.dialects.building import create, walk
 Replacement = tuple[list[Operation], Sequence[SSAValue]]
 
 
-class LowerAffine(ModulePass):
-    name = "lower-affine"
-
-    def apply(self, context: Context, module: ModuleOp) -> None:
-        for op in [op for op in walk(module) if type(op) in _REPLACEMENTS]:
-            made, results = _REPLACEMENTS[type(op)](op)
-            for each in made:
-                each.location = op.location
-            Rewriter.replace_op(op, made, results)
+def apply(module: ModuleOp) -> None:
+    for op in [op for op in walk(module) if type(op) in _REPLACEMENTS]:
+        made, results = _REPLACEMENTS[type(op)](op)
+        for each in made:
+            each.location = op.location
+        Rewriter.replace_op(op, made, results)
 
 
 def _apply(op: Operation) -> Replacement:

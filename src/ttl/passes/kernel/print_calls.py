@@ -19,8 +19,8 @@ from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.printing import array_pattern, page_heading
 from ttl.semantics.types import TILE_SIZE, Shape
 
-from ..module_pass import Maker, not_yet, thread_of
-from .kernel_calls import KernelConverter, block_tiles, call
+from ..module_pass import Maker, not_yet, thread_of, users_of
+from .kernel_calls import KernelConverter, block_tiles, call, value_call
 
 MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
 SLICE_BYTES = 64  # of elements in one
@@ -51,8 +51,8 @@ def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
         owner = op.values[op.position.value.data].owner
         return "PACK" if isinstance(owner, ttl.ReserveOp) else "UNPACK"
     if shows == "buffer":
-        uses = [use.operation for use in op.values[op.position.value.data].uses]
-        return "PACK" if any(isinstance(use, ttl.ReserveOp) for use in uses) else "UNPACK"
+        shown = op.values[op.position.value.data]
+        return "PACK" if users_of(shown, ttl.ReserveOp) else "UNPACK"
     return "MATH"
 
 
@@ -170,8 +170,7 @@ def tensor(
     pages = prod(shape if type.layout is TILE_LAYOUT else shape[:-1])
     pages = min(op.num_pages.value.data, pages)
     for number in range(pages):
-        address = call(make, "get_write_ptr", page, returns=True).results[0]
-        address.name_hint = "page_address"
+        address = value_call(make, "get_write_ptr", page, hint="page_address")
         call(make, "noc_async_read_page", make.index(number), converter.accessors[value], address)
         call(make, "noc_async_read_barrier")
         heading = op.heading.data if number == 0 else "\n"

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -27,8 +26,9 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.semantics.types import Shape, row_alignment_bytes
 from ttl.target import of_all_chips
 
-from ..module_pass import Maker, constant_of
-from .kernel_calls import add, call, first_page
+from ..arithmetic import add, divided, minus, times
+from ..module_pass import Maker, constant_of, numbers_in
+from .kernel_calls import call, first_page, noc_address_call
 
 PAGES = "ttl.page_elements"  # of the operation's tensors whose rows are cut by shards
 
@@ -109,13 +109,11 @@ def rows_of(op: ttl.CopyOp, kernel: func.FuncOp) -> Rows | None:
 
 def _page_elements(kernel: func.FuncOp, tensor: SSAValue) -> int:
     """Of a row-major tensor whose rows are cut by shards, else 0."""
-    pages, positions = (kernel.attributes.get(name) for name in (PAGES, "ttl.crta_indices"))
-    if pages is None:
+    if PAGES not in kernel.attributes:
         return 0
-    assert isinstance(pages, ArrayAttr) and isinstance(positions, ArrayAttr)
     assert isinstance(tensor, BlockArgument)
-    position = positions.data[tensor.index].value.data
-    return int(pages.data[position].value.data)
+    pages, positions = (numbers_in(kernel.attributes[n]) for n in (PAGES, "ttl.crta_indices"))
+    return pages[positions[tensor.index]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +154,7 @@ class _Place:
     shift: SSAValue
 
     def aligned(self, make: Maker) -> SSAValue:
-        numbers = constant_of(self.offset), constant_of(self.shift)
-        if numbers[1] == 0:
-            return self.offset
-        if numbers[0] is not None and numbers[1] is not None:
-            return make.index(numbers[0] - numbers[1])
-        return make.value(arith.SubiOp(self.offset, self.shift), "offset")
+        return minus(make, self.offset, self.shift, "offset")
 
 
 def _place(copy: RowCopy, make: Maker, start: SSAValue) -> _Place:
@@ -169,33 +162,14 @@ def _place(copy: RowCopy, make: Maker, start: SSAValue) -> _Place:
     outer = [*copy.rows.starts[:-1]]
     row = first_page(make, outer, copy.rows.tensor[:-1]) if outer else make.index(0)
     column, rows = start, copy.rows
-    page = _times(make, row, rows.row_pages, "page")
+    page = times(make, row, make.index(rows.row_pages), "page")
     if rows.row_pages > 1:
-        page = add(make, page, _divided(make, start, rows.page, arith.DivSIOp), "page")
-        column = _divided(make, start, rows.page, arith.RemSIOp)
-    offset = _times(make, column, rows.dtype.element_bytes, "offset")
+        before, column = divided(make, start, rows.page)
+        page = add(make, page, before, "page")
+    offset = times(make, column, make.index(rows.dtype.element_bytes), "offset")
     if not rows.need_room:
         return _Place(page, offset, make.index(0))
-    return _Place(page, offset, _divided(make, offset, rows.alignment, arith.RemSIOp))
-
-
-def _times(make: Maker, value: SSAValue, factor: int, hint: str) -> SSAValue:
-    number = constant_of(value)
-    if factor == 1:
-        return value
-    if number is not None:
-        return make.index(number * factor)
-    return make.value(arith.MuliOp(value, make.index(factor)), hint)
-
-
-def _divided(
-    make: Maker, value: SSAValue, by: int, op: type[arith.DivSIOp] | type[arith.RemSIOp]
-) -> SSAValue:
-    """Quotient or remainder of what is not negative."""
-    number = constant_of(value)
-    if number is not None:
-        return make.index(number // by if op is arith.DivSIOp else number % by)
-    return make.value(op(value, make.index(by)))
+    return _Place(page, offset, divided(make, offset, rows.alignment)[1])
 
 
 def divisor_of(value: SSAValue) -> int:
@@ -319,10 +293,8 @@ def _element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> tuple[SSAVa
 
 
 def _noc_address(copy: RowCopy, make: Maker, page: SSAValue, offset: SSAValue) -> SSAValue:
-    op = ttkernel.CALLS[ttkernel.PAGE_ADDRESS].create(
-        operands=[copy.accessor, page, offset], result_types=[ttkernel.NocAddressType()]
-    )
-    return make.value(op, "noc_address")
+    place = copy.accessor, page, offset
+    return noc_address_call(make, ttkernel.PAGE_ADDRESS, *place, hint="noc_address")
 
 
 def _read(

@@ -21,15 +21,11 @@ def mark_pipe(
 ) -> None:
     known = None if place is None else constant_of(place)
     operands: list[SSAValue] = [place] if isinstance(place, BlockArgument) else []
-    _mark(make, kind, net, operands, UNKNOWN if known is None else known, size)
+    mark(make, kind, net, *operands, place=UNKNOWN if known is None else known, size=size)
 
 
-def mark_semaphore(make: Maker, kind: str, name: str, *value: SSAValue) -> None:
-    _mark(make, kind, name, list(value), 0, 0)
-
-
-def _mark(
-    make: Maker, kind: str, subject: str, operands: list[SSAValue], place: int, size: int
+def mark(
+    make: Maker, kind: str, subject: str, *operands: SSAValue, place: int = 0, size: int = 0
 ) -> None:
     properties = {
         "kind": StringAttr(kind),

@@ -20,12 +20,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile
 
-from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
@@ -40,7 +39,8 @@ from ttl.semantics.ops import (
     TileCall,
 )
 
-from ..module_pass import Maker, kernels, target_of
+from ..module_pass import Maker, kernel_of, kernels, target_of
+from .kernel_calls import call
 
 UNPACK, SFPU, SRCA, SRCB, PACK = "unpack", "sfpu", "srca", "srcb", "pack"
 SUM = "sum"  # whether the packer adds to what is in L1
@@ -71,13 +71,10 @@ class Setting:
 Needs = dict[Operation, list[Setting]]
 
 
-class TtkernelInsertInits(ModulePass):
-    name = "ttkernel-insert-inits"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = _Chip(_tile_calls(target_of(op).device_api), frozenset(_unpacked_to_dst(op)))
-        for kernel in kernels(op, "compute"):
-            _insert(kernel, chip)
+def apply(op: ModuleOp) -> None:
+    chip = _Chip(_tile_calls(target_of(op).device_api), frozenset(_unpacked_to_dst(op)))
+    for kernel in kernels(op, "compute"):
+        _insert(kernel, chip)
 
 
 def _unpacked_to_dst(module: ModuleOp) -> list[str]:
@@ -106,12 +103,11 @@ def _tile_calls(api: str) -> dict[str, TileCall]:
     """The table's tile calls by their name in the dialect, and by their template if it matters."""
     forms = [op.tile[api] for op in TILE_OPS.values() if api in op.tile]
     others = [COPY, FILL, FILL_WHOLE, DUPLICATE]
-    calls = [*others, *(call for form in forms for call in form.calls)]
     found: dict[str, TileCall] = {}
-    for call in calls:
-        name = f"ttkernel.{call.call}"
-        found[name] = call
-        found.setdefault(name.partition("<")[0], call)
+    for tile_call in (*others, *(each for form in forms for each in form.calls)):
+        name = f"ttkernel.{tile_call.call}"
+        found[name] = tile_call
+        found.setdefault(name.partition("<")[0], tile_call)
     return found
 
 
@@ -158,11 +154,8 @@ def _startup(body: Block, needed: list[Setting], chip: _Chip) -> dict[str, objec
     if reverse:  # the product's left operand feeds the second source
         sources.reverse()
     make = Maker(InsertPoint.before(_first_call(body)), needed[0].origin)
-    startup = ttkernel.CALLS["compute_kernel_hw_startup"].create(
-        operands=[*sources, pack.arguments[0]],
-        properties={"template": StringAttr("SrcOrder::Reverse")} if reverse else {},
-    )
-    make.add(startup)
+    order = "<SrcOrder::Reverse>" if reverse else ""
+    call(make, f"compute_kernel_hw_startup{order}", *sources, pack.arguments[0])
     holds = {unit: by_unit[unit].key for unit in (SRCA, SRCB, PACK) if unit in by_unit}
     return holds | ({SRCB: second.key} if SRCB in holds else {})
 
@@ -230,13 +223,7 @@ def _ensure(setting: Setting, holds: dict[str, object], before: Operation) -> No
         return
     make = Maker(InsertPoint.before(before), setting.origin)
     arguments = [_available(value, before) for value in setting.arguments]
-    template = ttkernel.template_of(setting.function)
-    init = ttkernel.CALLS[setting.function.partition("<")[0]].create(
-        operands=arguments, properties={"template": template} if template else {}
-    )
-    if setting.literals:
-        init.properties["literals"] = ArrayAttr([StringAttr(t) for t in setting.literals])
-    make.add(init)
+    call(make, setting.function, *arguments, literals=setting.literals)
 
 
 def _available(value: SSAValue, before: Operation) -> SSAValue:
@@ -269,29 +256,31 @@ def _needs(op: Operation, chip: _Chip) -> Iterator[Setting]:
     if op.name == UNMASK:
         yield Setting(UNPACK, UNMASK, "", (), op)
         return
-    call = _call_of(op, chip)
-    if call is None:
+    tile_call = _call_of(op, chip)
+    if tile_call is None:
         return
     buffers = [v for v in op.operands if isinstance(v.type, ttkernel.CBType)]
     formats = tuple(chip.format_of(buffer) for buffer in buffers)
-    is_matmul = _is_product(call)
-    positions = [position for position in call.sources if position < len(buffers)]
+    is_matmul = _is_product(tile_call)
+    positions = [position for position in tile_call.sources if position < len(buffers)]
     sources = buffers[::-1] if is_matmul else [buffers[position] for position in positions]
-    if "_reuse_dest_" in call.call:
+    if "_reuse_dest_" in tile_call.call:
         sources = [*buffers, *buffers]  # what comes from DST is taken for the buffer's format
     for unit, buffer in zip((SRCA, SRCB), sources, strict=False):
         yield _format(unit, buffer, op, chip)
     if not buffers:
-        init = _spelled(call.init, op)
+        init = _spelled(tile_call.init, op)
         yield Setting(SFPU, init, init, (), op)
     elif is_matmul:
         arguments = (*buffers, *op.operands[5:])
-        yield Setting(UNPACK, (call.init, formats, *_sizes(op)), call.init, arguments, op)
+        key = (tile_call.init, formats, *_sizes(op))
+        yield Setting(UNPACK, key, tile_call.init, arguments, op)
     elif op.name == REDUCE:
-        output = _next_pack(op).operands[1]
-        yield Setting(UNPACK, (call.init, formats), call.init, (*buffers, output), op)
+        arguments = (*buffers, _next_pack(op).operands[1])
+        yield Setting(UNPACK, (tile_call.init, formats), tile_call.init, arguments, op)
     else:
-        yield Setting(UNPACK, (call.init, formats), call.init, tuple(buffers), op)
+        key = (tile_call.init, formats)
+        yield Setting(UNPACK, key, tile_call.init, tuple(buffers), op)
 
 
 def _spelled(init: str, op: Operation) -> str:
@@ -306,16 +295,10 @@ def _spelled(init: str, op: Operation) -> str:
 
 def _next_pack(op: Operation) -> Operation:
     """The pack of what a reduction gives: the first after it."""
-    following: Operation | None = op
-    while following is not None:
-        after = following.next_op
-        while after is not None:
-            for inner in walk(after):
-                if inner.name == "ttkernel.pack_tile":
-                    return inner
-            after = after.next_op
-        following = following.parent_op()
-    raise AssertionError("a reduction that is not packed")
+    following = dropwhile(lambda other: other is not op, walk(kernel_of(op)))
+    pack = next((other for other in following if other.name == "ttkernel.pack_tile"), None)
+    assert pack is not None, "a reduction that is not packed"
+    return pack
 
 
 def _is_product(call: TileCall) -> bool:

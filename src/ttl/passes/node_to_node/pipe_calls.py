@@ -24,18 +24,10 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
 
-from ..kernel.kernel_calls import add, call
+from ..arithmetic import add, divided, minus, times
+from ..kernel.kernel_calls import call, value_call
 from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
-from .node_calls import (
-    Corners,
-    NodeCalls,
-    branch,
-    divided,
-    minus,
-    module_of,
-    times,
-    value_call,
-)
+from .node_calls import Corners, NodeCalls, branch, module_of
 from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
 
 
@@ -89,6 +81,10 @@ class PipeCalls:
         return self.nets[symbol]
 
 
+def load(make: Maker, array: SSAValue, place: SSAValue, hint: str) -> SSAValue:
+    return make.new(ttkernel.ArrayLoadOp, [array, place], INDEX, hint)
+
+
 class NetCalls:
     """A net in one kernel."""
 
@@ -112,22 +108,18 @@ class NetCalls:
         known = constant_of(pipe)
         if len(set(values)) == 1 or known is not None:
             return make.index(values[known or 0])
-        load = ttkernel.ArrayLoadOp.create(
-            operands=[self._table(tuple(values), name), pipe], result_types=[INDEX]
-        )
-        return make.value(load, name)
+        return load(make, self._table(tuple(values), name), pipe, name)
 
     def _table(self, values: tuple[int, ...], name: str) -> SSAValue:
         tables = self.calls.tables
         if values not in tables:
-            op = ttkernel.TableOp.create(
-                properties={
-                    "table_name": StringAttr(f"{self.name}_{name}"),
-                    "values": DenseArrayBase.from_list(i64, list(values)),
-                },
-                result_types=[ttkernel.ArrayType()],
+            tables[values] = self.start.new(
+                ttkernel.TableOp,
+                (),
+                ttkernel.ArrayType(),
+                table_name=StringAttr(f"{self.name}_{name}"),
+                values=DenseArrayBase.from_list(i64, list(values)),
             )
-            tables[values] = self.start.value(op)
         return tables[values]
 
     def source(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
@@ -161,10 +153,8 @@ class NetCalls:
         self.count(role)
         if len(self.pipes) == 1:
             return LocalPipe(self, place, make.index(0), make)
-        load = ttkernel.ArrayLoadOp.create(
-            operands=[self._places[role], place], result_types=[INDEX]
-        )
-        return LocalPipe(self, place, make.value(load, f"{self.name}_pipe"), make)
+        number = load(make, self._places[role], place, f"{self.name}_pipe")
+        return LocalPipe(self, place, number, make)
 
     def _find(self, role: str) -> None:
         """At the start of the kernel: which pipes are the node's?"""
@@ -220,11 +210,8 @@ class NetCalls:
     # Counters -------------------------------------------------------------------------------------
 
     def array(self, make: Maker, name: str, size: int) -> SSAValue:
-        op = ttkernel.ArrayOp.create(
-            properties={"array_name": StringAttr(name), "size": IntegerAttr(size, i64)},
-            result_types=[ttkernel.ArrayType()],
-        )
-        return make.value(op)
+        properties = {"array_name": StringAttr(name), "size": IntegerAttr(size, i64)}
+        return make.new(ttkernel.ArrayOp, (), ttkernel.ArrayType(), None, **properties)
 
     def next_number(self, make: Maker, role: str, place: SSAValue) -> SSAValue:
         """How many transfers of the pipe have been begun before this one."""
@@ -236,10 +223,7 @@ class NetCalls:
             most = self.declaration.most_on_a_node(role)
             self._counters[role] = self.array(self.start, name, most)
         counter = self._counters[role]
-        load = ttkernel.ArrayLoadOp.create(
-            operands=[counter, place], result_types=[INDEX]
-        )
-        number = make.value(load, "number")
+        number = load(make, counter, place, "number")
         following = add(make, number, make.index(1))
         make.add(ttkernel.ArrayStoreOp.create(operands=[counter, place, following]))
         return number
@@ -307,8 +291,7 @@ class NetCalls:
     ) -> None:
         entry = self.table_entry(make, pipe, slot, self._own_place(make, pipe))
         there = self.nodes.on_node(make, source, entry, "entry_on_source")
-        relative = minus(make, address, self.nodes.scratch())
-        relative.name_hint = "block"
+        relative = minus(make, address, self.nodes.scratch(), "block")
         call(make, "noc_inline_dw_write<InlineWriteDst::L1>", there, relative)
 
     def _own_place(self, make: Maker, pipe: LocalPipe) -> SSAValue:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, SymbolRefAttr
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import KernelConverter
 from ..kernel.trace_marks import mark_pipe
-from ..module_pass import Maker, compare_op
-from .pipe_calls import NetCalls, PipeCalls, Receive
+from ..module_pass import Maker, compare_op, nothing, users_of
+from .pipe_calls import NetCalls, PipeCalls, Receive, load
 
 
 def pipe_count(converter: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:
@@ -97,7 +97,7 @@ def wait_send(converter: KernelConverter, transfer: SSAValue, make: Maker) -> No
 def make_group(converter: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
     """For each net a word for each pipe of the node: the last post that was added."""
     calls = pipes_of(converter)
-    adds = [use.operation for use in op.result.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    adds = users_of(op.result, ttl.GroupAddOp)
     for symbol in dict.fromkeys(_net_of(add.transfer) for add in adds):
         if symbol is not None:
             net = calls.net(symbol)
@@ -131,7 +131,7 @@ def wait_receives(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) 
     for (group, net), array in calls.groups.items():
         if group is op.group:
             _wait_all(net, array, make)
-    adds = [use.operation for use in op.group.uses if isinstance(use.operation, ttl.GroupAddOp)]
+    adds = users_of(op.group, ttl.GroupAddOp)
     sends = [calls.sends[add.transfer] for add in adds if add.transfer in calls.sends]
     for name in dict.fromkeys(pipe.net.name for pipe in sends):
         mark_pipe(make, "pipe_send_ends", name)
@@ -139,9 +139,8 @@ def wait_receives(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) 
 
 def _wait_all(net: NetCalls, array: SSAValue, make: Maker) -> None:
     def wait(inner: Maker, place: SSAValue) -> None:
-        load = ttkernel.ArrayLoadOp.create(operands=[array, place], result_types=[IndexType()])
         mark_pipe(inner, "await", net.name, place)
-        net.wait(inner, place, inner.value(load, "post"))
+        net.wait(inner, place, load(inner, array, place, "post"))
         mark_pipe(inner, "pipe_receive_ends", net.name, place)
 
     make.for_each(0, net.count("dst"), "place", wait)
@@ -151,10 +150,6 @@ def pipes_of(converter: KernelConverter) -> PipeCalls:
     if converter.pipes is None:
         converter.pipes = PipeCalls(converter.nodes())
     return converter.pipes
-
-
-def nothing(converter: KernelConverter, op: Operation, make: Maker) -> None:
-    pass
 
 
 PIPE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {

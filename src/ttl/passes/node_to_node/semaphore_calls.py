@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttl
 
 from ..kernel.kernel_calls import KernelConverter, call
-from ..kernel.trace_marks import mark_semaphore
+from ..kernel.trace_marks import mark
 from ..module_pass import Maker
 from .node_calls import Corners, node_count
 
@@ -31,27 +31,27 @@ def _name(op: ttl.SemaphoreOp) -> str:
 def wait(converter: KernelConverter, op: ttl.SemaphoreWaitOp, make: Maker) -> None:
     word = converter.nodes().word(make, _address(converter, op, make))
     name = "noc_semaphore_wait" if op.at_least is None else "noc_semaphore_wait_min"
-    mark_semaphore(make, "await", _name(op))
+    mark(make, "await", _name(op))
     call(make, name, word, op.value)
-    mark_semaphore(make, "semaphore_wait", _name(op), op.value)
+    mark(make, "semaphore_wait", _name(op), op.value)
 
 
 def set_own(converter: KernelConverter, op: ttl.SemaphoreSetOp, make: Maker) -> None:
     word = converter.nodes().word(make, _address(converter, op, make))
     call(make, "noc_semaphore_set", word, op.value)
-    mark_semaphore(make, "semaphore_set", _name(op), op.value)
+    mark(make, "semaphore_set", _name(op), op.value)
 
 
 def set_remote(converter: KernelConverter, op: ttl.SemaphoreSetRemoteOp, make: Maker) -> None:
     call(make, "noc_inline_dw_write<InlineWriteDst::L1>", _there(converter, op, make), op.value)
     call(make, "noc_async_write_barrier")
-    mark_semaphore(make, "semaphore_set", _name(op), op.value)
+    mark(make, "semaphore_set", _name(op), op.value)
 
 
 def inc_remote(converter: KernelConverter, op: ttl.SemaphoreIncRemoteOp, make: Maker) -> None:
     call(make, "noc_semaphore_inc", _there(converter, op, make), op.value)
     call(make, "noc_async_atomic_barrier")
-    mark_semaphore(make, "semaphore_inc", _name(op), op.value)
+    mark(make, "semaphore_inc", _name(op), op.value)
 
 
 def _there(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAValue:
@@ -72,7 +72,7 @@ def set_multicast(
     count = node_count(make, corners)
     call(make, "noc_semaphore_set_multicast_loopback_src", staging, there, count)
     call(make, "noc_async_write_barrier")
-    mark_semaphore(make, "semaphore_set", _name(op), op.value)
+    mark(make, "semaphore_set", _name(op), op.value)
 
 
 SEMAPHORE_CONVERSIONS: dict[type[Operation], Callable[..., None]] = {

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, i64
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -23,27 +21,24 @@ from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
 SEMAPHORE_COUNT = "ttl.semaphore_count"
 
 
-class TtlAssignPipeResources(ModulePass):
-    name = "ttl-assign-pipe-resources"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        semaphores, nets = list(ttl.semaphores_of(op)), list(ttl.nets_of(op))
-        if not semaphores and not nets:
-            return
-        for index, semaphore in enumerate(semaphores):
-            semaphore.properties["index"] = IntegerAttr(index, i64)
-        allocation = Allocation(len(semaphores), target_of(op).semaphores)
-        depths = _depths(op)
-        users = _users(op)
-        for net in nets:
-            name = net.sym_name.data
-            shared = [role for role in ("src", "dst") if len(users.get((name, role), ())) > 1]
-            allocation.add(net, depths.get(name, 1), shared)
-        allocation.finish()
-        op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
-        scratch = allocation.scratch_bytes if nets else _staging_bytes(op)
-        if scratch:
-            op.attributes[SCRATCH_BYTES] = IntegerAttr(scratch, i64)
+def apply(op: ModuleOp) -> None:
+    semaphores, nets = list(ttl.semaphores_of(op)), list(ttl.nets_of(op))
+    if not semaphores and not nets:
+        return
+    for index, semaphore in enumerate(semaphores):
+        semaphore.properties["index"] = IntegerAttr(index, i64)
+    allocation = Allocation(len(semaphores), target_of(op).semaphores)
+    depths = _depths(op)
+    users = _users(op)
+    for net in nets:
+        name = net.sym_name.data
+        shared = [role for role in ("src", "dst") if len(users.get((name, role), ())) > 1]
+        allocation.add(net, depths.get(name, 1), shared)
+    allocation.finish()
+    op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
+    scratch = allocation.scratch_bytes if nets else _staging_bytes(op)
+    if scratch:
+        op.attributes[SCRATCH_BYTES] = IntegerAttr(scratch, i64)
 
 
 def _staging_bytes(module: ModuleOp) -> int:

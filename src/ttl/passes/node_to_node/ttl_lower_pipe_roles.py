@@ -7,26 +7,21 @@ A send is through when its copy is, so nothing of it is left to carry.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
-from ..module_pass import Maker, compare_op, erase
+from ..module_pass import INDEX, Maker, compare_op, erase
 
 
-class TtlLowerPipeRoles(ModulePass):
-    name = "ttl-lower-pipe-roles"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        regions = [each for each in walk(op) if isinstance(each, ttl.ForEachPipeOp)]
-        for region in reversed(regions):  # inner ones first
-            _Lowering(region).lower()
+def apply(op: ModuleOp) -> None:
+    regions = [each for each in walk(op) if isinstance(each, ttl.ForEachPipeOp)]
+    for region in reversed(regions):  # inner ones first
+        _Lowering(region).lower()
 
 
 class _Lowering:
@@ -41,12 +36,8 @@ class _Lowering:
 
     def lower(self) -> None:
         op = self.op
-        count = self.make.value(
-            ttl.PipeCountOp.create(
-                properties={"net": op.net, "role": StringAttr(op.ROLE)},
-                result_types=[IndexType()],
-            )
-        )
+        role = StringAttr(op.ROLE)
+        count = self.make.new(ttl.PipeCountOp, (), INDEX, net=op.net, role=role)
         starts = [part for p, value in enumerate(op.start) for part in self._parts(p, value)]
         is_single = op.declaration.most_on_a_node(op.ROLE) == 1
         loop = self._branch(count, starts) if is_single else self._loop(count, starts)
@@ -64,9 +55,7 @@ class _Lowering:
             return [make.index(0), make.index(0)]
         if isinstance(value.owner, ttl.TransferOfOp):
             return [value.owner.place, value.owner.number]
-        parts = ttl.TransferPartsOp.create(
-            operands=[value], result_types=[IndexType(), IndexType()]
-        )
+        parts = ttl.TransferPartsOp.create(operands=[value], result_types=[INDEX, INDEX])
         return list(make.add(parts).results)
 
     def _whole(self, values: list[SSAValue], make: Maker) -> list[SSAValue]:
@@ -76,27 +65,17 @@ class _Lowering:
             if not isinstance(start.type, ttl.TransferType):
                 whole.append(rest.pop(0))
             elif position not in self.receives:
-                whole.append(make.value(ttl.NoTransferOp.create(result_types=[start.type])))
+                whole.append(make.new(ttl.NoTransferOp, (), start.type))
             else:
-                transfer = ttl.TransferOfOp.create(
-                    operands=[rest.pop(0), rest.pop(0)],
-                    properties={"net": self.receives[position]},
-                    result_types=[start.type],
-                )
-                whole.append(make.value(transfer))
+                parts, net = [rest.pop(0), rest.pop(0)], self.receives[position]
+                whole.append(make.new(ttl.TransferOfOp, parts, start.type, net=net))
         return whole
 
     def _enter(self, place: SSAValue, carried: list[SSAValue], inner: Maker) -> None:
         """Bind the arguments of the body, whose operations then follow."""
         body = self.op.body.block
-        pipe = inner.value(
-            ttl.LocalPipeOp.create(
-                operands=[place],
-                properties={"net": self.op.net},
-                result_types=[body.args[0].type],
-            ),
-            "pipe",
-        )
+        type = body.args[0].type
+        pipe = inner.new(ttl.LocalPipeOp, [place], type, "pipe", net=self.op.net)
         for argument, value in zip(body.args, [pipe, *self._whole(carried, inner)], strict=True):
             if value.name_hint is None:
                 value.name_hint = argument.name_hint
@@ -117,7 +96,7 @@ class _Lowering:
 
     def _loop(self, count: SSAValue, starts: list[SSAValue]) -> scf.ForOp:
         types: list[Attribute] = [value.type for value in starts]
-        block = Block(arg_types=[IndexType(), *types])
+        block = Block(arg_types=[INDEX, *types])
         block.args[0].name_hint = "place"
         inner = Maker(InsertPoint.at_end(block), self.op)
         self._enter(block.args[0], list(block.args[1:]), inner)

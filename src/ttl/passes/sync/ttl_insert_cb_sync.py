@@ -5,9 +5,7 @@ Which releases are left out the frontend says (`implicit_release`, by source/imp
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -15,15 +13,12 @@ from ttl.dialects.building import walk
 from ..module_pass import Maker, at_body_end, erase
 
 
-class TtlInsertCbSync(ModulePass):
-    name = "ttl-insert-cb-sync"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for scope_end in [o for o in walk(op) if isinstance(o, ttl.ScopeEndOp)]:
-            _release_blocks(scope_end)
-        for acquire in [o for o in walk(op) if isinstance(o, ttl.AcquireOp)]:
-            if acquire.attributes.pop("implicit_release", None) is not None:
-                _release(acquire, at_body_end(acquire))
+def apply(op: ModuleOp) -> None:
+    for scope_end in [o for o in walk(op) if isinstance(o, ttl.ScopeEndOp)]:
+        _release_blocks(scope_end)
+    for acquire in [o for o in walk(op) if isinstance(o, ttl.AcquireOp)]:
+        if acquire.attributes.pop("implicit_release", None) is not None:
+            _release(acquire, at_body_end(acquire))
 
 
 def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:

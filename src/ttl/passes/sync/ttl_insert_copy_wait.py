@@ -8,10 +8,8 @@ waits: ttl-insert-cb-sync runs later.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import RuleBroken, codes
@@ -21,17 +19,14 @@ from ttl.dialects.building import walk
 from ..module_pass import Maker, branch_end, cannot_compile
 
 
-class TtlInsertCopyWait(ModulePass):
-    name = "ttl-insert-copy-wait"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for copy in [o for o in walk(op) if isinstance(o, ttl.CopyOp)]:
-            when = copy.attributes.pop("implicit_wait", None)
-            if when == StringAttr("at once"):
-                _wait(copy, Maker(InsertPoint.after(copy), copy))
-            elif when is not None:
-                _check_block_is_held(copy)
-                _wait(copy, Maker(InsertPoint.before(branch_end(copy)), copy))
+def apply(op: ModuleOp) -> None:
+    for copy in [o for o in walk(op) if isinstance(o, ttl.CopyOp)]:
+        when = copy.attributes.pop("implicit_wait", None)
+        if when == StringAttr("at once"):
+            _wait(copy, Maker(InsertPoint.after(copy), copy))
+        elif when is not None:
+            _check_block_is_held(copy)
+            _wait(copy, Maker(InsertPoint.before(branch_end(copy)), copy))
 
 
 def _wait(copy: ttl.CopyOp, make: Maker) -> None:

@@ -8,25 +8,20 @@ wait for both do not wait for each other.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
 
-class TtlPostBeforeSend(ModulePass):
-    name = "ttl-post-before-send"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not any(True for _ in ttl.nets_of(op)):
-            return
-        blocks = [block for each in walk(op) for region in each.regions for block in region.blocks]
-        for block in blocks:
-            _sink_sends(block)
+def apply(op: ModuleOp) -> None:
+    if not any(True for _ in ttl.nets_of(op)):
+        return
+    blocks = [block for each in walk(op) for region in each.regions for block in region.blocks]
+    for block in blocks:
+        _sink_sends(block)
 
 
 def _sink_sends(block: Block) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -19,7 +19,21 @@ from .schedule import MOST_EVENTS, check_schedule, not_proven
 from .slices import check_slices
 from .walk import MOST_STEPS, WalkedModule, walk_module
 
-__all__ = ["check_synchronization", "raise_errors"]
+__all__ = ["check_part", "check_synchronization", "raise_errors"]
+
+# The parts that are passes by themselves: one producer and one consumer of each buffer; pipes only
+# in the roles of a node; all kernels come to their ends; slices lie in their tensors.
+PARTS: dict[str, tuple[Callable[[WalkedModule], list[Diagnostic]], ...]] = {
+    "ttl-verify-dfb-spsc": (check_ends,),
+    "ttl-verify-pipenet-guards": (check_guards,),
+    "ttl-verify-pipenet-schedule": (check_pipe_types, check_schedule),
+    "ttl-verify-tensor-slices": (check_slices,),
+}
+
+
+def check_part(name: str, module: ModuleOp) -> None:
+    walked = walk_module(module)
+    raise_errors([found for check in PARTS[name] for found in check(walked)])
 
 
 PATIENCE = 10  # `ttl check` may take so many times as long as the check of a compilation

@@ -20,7 +20,7 @@ from ttl.semantics.block_protocol import Event, Life, State, wrong_release
 from ttl.semantics.printing import check_printed_block
 
 from ..buffer_ends import End, end_of
-from ..module_pass import UNREAD
+from ..module_pass import UNREAD, users_of
 
 
 @dataclass(slots=True)
@@ -335,18 +335,16 @@ def _acquires(queues: Queues) -> Hashable:
 
 def _is_multicast_to(buffer: SSAValue) -> bool:
     """Do multicasts write blocks of this buffer on other nodes?"""
-    reserves = [use.operation for use in buffer.uses if isinstance(use.operation, ttl.ReserveOp)]
-    users = [(op.block, use.operation) for op in reserves for use in op.block.uses]
-    return any(isinstance(op, ttl.MulticastOp) and op.destination is block for block, op in users)
+    blocks = [op.block for op in users_of(buffer, ttl.ReserveOp)]
+    return any(op.destination is b for b in blocks for op in users_of(b, ttl.MulticastOp))
 
 
 def _guard(block: _Held) -> tuple[str, ...]:
     """Of a block that was not written: who gets it from a pipe?"""
     if block.life.state is not State.MUST_WRITE:
         return ()
-    for use in block.acquire.block.uses:
-        op = use.operation
-        if isinstance(op, ttl.CopyOp) and isinstance(op.source.type, ttl.PipeType):
+    for op in users_of(block.acquire.block, ttl.CopyOp):
+        if isinstance(op.source.type, ttl.PipeType):
             net = op.source.type.net.root_reference.data
             return (f"if only receivers of `{net}` get it, write `if {net}.is_dst():` around it",)
     return ()

@@ -20,6 +20,7 @@ from ttl.dialects.locations import span_of
 from ttl.semantics.nodes import NodePlace, nodes_at
 
 from ..buffer_ends import buffer_name
+from ..module_pass import terminator
 from .skeleton import Builder, MakeStatement
 from .statements import Items, Repeat, Statement, Walk, giving, known, run_body
 
@@ -149,8 +150,7 @@ def _pipe_effects(names: Names) -> Effects:
     def each_pipe(builder: Builder, op: ttl.ForEachPipeOp) -> Statement:
         block, net = op.body.block, op.net.root_reference.data
         pipe, *arguments = block.args
-        assert block.last_op is not None
-        carried = builder.carried(op.start, arguments, block.last_op.operands, op.results)
+        carried = builder.carried(op.start, arguments, terminator(block).operands, op.results)
         number, body = builder.register(pipe), builder.body(block)
 
         def run(walk: Walk) -> None:

@@ -144,7 +144,9 @@ class Machine:
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
         self.random = None if start.seed is None else Random(start.seed)
         self.ready = deque(self.tasks)
-        self.anchors = {_longest(self.tasks)} if self.tasks and start.seed is None else None
+        self.anchors: set[Task] | None = None
+        if self.tasks and start.seed is None:
+            self.anchors = {max(self.tasks, key=lambda task: _iterations(task.items))}
         self.stopped: list[Task] = []  # those of them that let others run
         self.iterations: dict[Task, int] = {}  # of others since then
         self.seen: dict[Hashable, list[list[list[int]]]] = {}
@@ -432,10 +434,6 @@ def _periods(before: list[list[int]], now: list[list[int]]) -> int:
     return most
 
 
-def _longest(tasks: Sequence[Task]) -> Task:
-    return max(tasks, key=lambda task: _iterations(task.items))
-
-
 def _iterations(items: Items) -> int:
     return max(
         (item.times * (1 + _iterations(item.items)) for item in items if isinstance(item, Repeat)),
@@ -443,18 +441,5 @@ def _iterations(items: Items) -> int:
     )
 
 
-HANDLERS = {
-    Kind.RESERVE: Machine.reserve,
-    Kind.PUSH: Machine.push,
-    Kind.WAIT: Machine.wait,
-    Kind.POP: Machine.pop,
-    Kind.POST: Machine.post,
-    Kind.SEND: Machine.send,
-    Kind.FINISH: Machine.finish,
-    Kind.NEW_GROUP: Machine.new_group,
-    Kind.ADD: Machine.add,
-    Kind.FINISH_GROUP: Machine.finish_group,
-    Kind.SEMAPHORE_WAIT: Machine.semaphore_wait,
-    Kind.SEMAPHORE_SET: Machine.semaphore_set,
-    Kind.SEMAPHORE_INC: Machine.semaphore_inc,
-}
+# Each kind of event has a method of its name.
+HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}

@@ -10,7 +10,7 @@ rule PRODUCT    where the starts in different dimensions depend on different loo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -18,7 +18,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from ttl.diagnostics import Diagnostic, Label, Span
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span
 from ttl.diagnostics.accesses import Access, not_covered, race, written_twice
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
@@ -26,6 +26,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
+from ..module_pass import users_of
 from .events import Node
 from .skeleton import Kernel
 from .statements import FAILURES, Budget, BudgetSpent
@@ -117,11 +118,8 @@ def _slices(walked: WalkedModule) -> Iterator[tuple[Node, Kernel, Any, AllStarts
 def _copy(op: Operation, end: str) -> ttl.CopyOp | None:
     """The copy of which the slice is this end."""
     result = op.results[0]
-    for use in result.uses:
-        copy = use.operation
-        if isinstance(copy, ttl.CopyOp) and getattr(copy, end) is result:
-            return copy
-    return None
+    copies = users_of(result, ttl.CopyOp)
+    return next((copy for copy in copies if getattr(copy, end) is result), None)
 
 
 def tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
@@ -190,7 +188,7 @@ def check_races(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnos
     if _may_be_ordered(walked):
         return []
     clashes = [(_clash(output, [*output.writes, *output.reads]), output) for output in outputs]
-    return [_race(output, *clash) for clash, output in clashes if clash is not None]
+    return [_reported(race, output, *clash) for clash, output in clashes if clash is not None]
 
 
 def check_written_twice(
@@ -207,7 +205,9 @@ def check_written_twice(
          output)
         for output in outputs
     ]  # fmt: skip
-    return [_twice(output, *clash) for clash, output in clashes if clash is not None]
+    return [
+        _reported(written_twice, output, *clash) for clash, output in clashes if clash is not None
+    ]
 
 
 def _may_be_ordered(walked: WalkedModule) -> bool:
@@ -234,17 +234,15 @@ def _clash(output: Output, touches: Sequence[Touch]) -> Clash | None:
     return None
 
 
-def _race(output: Output, touch: Touch, writer: Touch, tile: tuple[int, ...]) -> Diagnostic:
-    broken = race(touch.access, writer.access, tile, output.name, secondary=_label(writer))
-    return broken.at(touch.span, touch.access.label)
-
-
-def _label(touch: Touch) -> tuple[Label, ...]:
-    return () if touch.span is None else (Label(touch.span, touch.access.label),)
-
-
-def _twice(output: Output, touch: Touch, writer: Touch, tile: tuple[int, ...]) -> Diagnostic:
-    broken = written_twice(touch.access, writer.access, tile, output.name, secondary=_label(writer))
+def _reported(
+    fault: Callable[..., RuleBroken],
+    output: Output,
+    touch: Touch,
+    writer: Touch,
+    tile: tuple[int, ...],
+) -> Diagnostic:
+    place = () if writer.span is None else (Label(writer.span, writer.access.label),)
+    broken = fault(touch.access, writer.access, tile, output.name, secondary=place)
     return broken.at(touch.span, touch.access.label)
 
 

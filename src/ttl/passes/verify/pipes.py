@@ -17,6 +17,7 @@ from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
 from ..buffer_ends import buffer_name, buffer_name_of
+from ..module_pass import users_of
 from .events import Event, Kind, Node, Pipe, events_of
 from .statements import Items, Repeat
 from .walk import WalkedModule
@@ -139,7 +140,7 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
 
 def _is_read_by_copies(block: SSAValue) -> bool:
     """Those to tensors and blocks are no events: when they happen is not known here."""
-    copies = (use.operation for use in block.uses if isinstance(use.operation, ttl.CopyOp))
+    copies = users_of(block, ttl.CopyOp)
     return any(copy.source is block and copy.pipe is None for copy in copies)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation
 
 
@@ -69,11 +68,3 @@ def function_of(op: Operation) -> Callable[..., Any] | None:
     if isinstance(op, arith.CmpfOp):
         return FLOAT_COMPARISONS.get(op.predicate.value.data)
     return FUNCTIONS.get(type(op))
-
-
-def constant_of(op: arith.ConstantOp) -> int | float | None:
-    value = op.value
-    if isinstance(value, (IntegerAttr, FloatAttr)):
-        number: int | float = value.value.data
-        return number
-    return None

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i1
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.core import BlockArgument, OpResult
 
 from ttl.dialects import ttl
 
-from .scalars import constant_of, function_of
+from ..module_pass import constant_of, terminator
+from .scalars import function_of
 from .statements import (
     DIVISIONS,
     Body,
@@ -113,7 +114,7 @@ class Builder:
                 if type(op) in self.effects or _may_fail(op):
                     self._need_all(op.operands)
                     for region in op.regions:
-                        self._need_all(_terminator(region).operands)
+                        self._need_all(terminator(region.block).operands)
             found = found or is_kept
         return found
 
@@ -138,7 +139,7 @@ class Builder:
         if isinstance(owner, (scf.IfOp, scf.ForOp, scf.WhileOp)):
             self.kept.add(owner)
             position = value.index
-            ends = [_terminator(region).operands for region in owner.regions if region.blocks]
+            ends = [terminator(region.block).operands for region in owner.regions if region.blocks]
             found = [*_control_operands(owner)]
             if isinstance(owner, scf.ForOp):
                 found += [owner.iter_args[position], ends[0][position]]
@@ -221,7 +222,7 @@ class Builder:
         arguments = op.body.block.args
         chosen = [i for i in range(len(op.iter_args)) if arguments[i + 1] in self.needed
                   or op.results[i] in self.needed]  # fmt: skip
-        yields = _terminator(op.body).operands
+        yields = terminator(op.body.block).operands
         return Loop(
             op,
             (self.register(op.lb), self.register(op.ub), self.register(op.step)),
@@ -283,7 +284,7 @@ class Builder:
         bodies, yields = [], []
         for region in (op.true_region, op.false_region):
             bodies.append(self.body(region.block) if region.blocks else [])
-            ends = _terminator(region).operands if region.blocks else ()
+            ends = terminator(region.block).operands if region.blocks else ()
             yields.append(self.all_registers(ends[i] for i in chosen))
         results = self.all_registers(op.results[i] for i in chosen)
         return Branch(op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1],
@@ -291,7 +292,7 @@ class Builder:
 
     def _while(self, op: scf.WhileOp) -> Statement:
         before, after = op.before_region.block, op.after_region.block
-        condition, *passed = _terminator(op.before_region).operands
+        condition, *passed = terminator(before).operands
         return While(
             op,
             self.all_registers(op.arguments),
@@ -301,7 +302,7 @@ class Builder:
             self.all_registers(passed),
             self.all_registers(after.args),
             self.body(after),
-            self.all_registers(_terminator(op.after_region).operands),
+            self.all_registers(terminator(after).operands),
             self.all_registers(op.results),
         )
 
@@ -312,8 +313,7 @@ def _may_fail(op: Operation) -> bool:
         return True
     if not isinstance(op, DIVISIONS):
         return False
-    divisor = op.rhs.owner
-    return not (isinstance(divisor, arith.ConstantOp) and constant_of(divisor))
+    return not constant_of(op.rhs)
 
 
 def _decisive(op: Operation) -> Sequence[SSAValue]:
@@ -330,12 +330,6 @@ def _ends_changing(block: Block, changing: set[SSAValue]) -> bool:
     return end is not None and any(operand in changing for operand in end.operands)
 
 
-def _terminator(region: Region) -> Operation:
-    last = region.block.last_op
-    assert last is not None
-    return last
-
-
 def _control_operands(op: Operation) -> list[SSAValue]:
     """What decides which way control flow goes."""
     if isinstance(op, scf.ForOp):
@@ -343,7 +337,7 @@ def _control_operands(op: Operation) -> list[SSAValue]:
     if isinstance(op, scf.IfOp):
         return [op.cond]
     if isinstance(op, scf.WhileOp):  # all that it carries: the condition may need it
-        ends = [_terminator(region).operands for region in op.regions]
+        ends = [terminator(region.block).operands for region in op.regions]
         return [*op.arguments, *ends[0], *ends[1]]
     return []
 
@@ -351,15 +345,14 @@ def _control_operands(op: Operation) -> list[SSAValue]:
 def _sources_of_argument(op: scf.ForOp | scf.WhileOp, value: BlockArgument) -> list[SSAValue]:
     if isinstance(op, scf.WhileOp) or value.index == 0:
         return []
-    return [op.iter_args[value.index - 1], _terminator(op.body).operands[value.index - 1]]
+    return [op.iter_args[value.index - 1], terminator(op.body.block).operands[value.index - 1]]
 
 
 def _constant(op: arith.ConstantOp) -> Number:
-    number = constant_of(op)
-    if number is None:
+    if not isinstance(op.value, (IntegerAttr, FloatAttr)):
         return UNKNOWN
-    is_bool = isinstance(op.result.type, IntegerType) and op.result.type.width.data == 1
-    return bool(number) if is_bool else number
+    number = op.value.value.data
+    return bool(number) if op.result.type == i1 else number
 
 
 def _words(op: ttl.RuntimeArgOp, function: func.FuncOp) -> tuple[Number, ...]:

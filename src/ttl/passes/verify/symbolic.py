@@ -103,7 +103,12 @@ def lifted(function: Callable[..., Number], operands: tuple[Number, ...]) -> Num
         factors, constant = summed
         if not factors:
             return constant
-        return Expression(frozenset(factors), _sum_function(factors, constant), factors, constant)
+        return Expression(
+            frozenset(factors),
+            lambda assigned: constant + sum(f * assigned[v] for v, f in factors.items()),
+            factors,
+            constant,
+        )
     variables = frozenset().union(*(variables_of(operand) for operand in operands))
     return Expression(
         variables,
@@ -142,9 +147,3 @@ def _terms(operand: Number) -> Sum | None:
     if isinstance(operand, Expression):
         return None if operand.factors is None else (dict(operand.factors), operand.constant)
     return ({}, operand) if isinstance(operand, int) else None
-
-
-def _sum_function(
-    factors: Mapping[Variable, int], constant: int
-) -> Callable[[Mapping[Variable, int]], int]:
-    return lambda assigned: constant + sum(f * assigned[v] for v, f in factors.items())

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Span
 from ttl.dialects import ttl
@@ -24,19 +22,16 @@ from ..node_to_node.pipe_resources import SCRATCH_BYTES
 L1_BUDGET = "ttl.l1_budget"
 
 
-class TtlValidateCbBudget(ModulePass):
-    name = "ttl-validate-cb-budget"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        declared = [_declared(o) for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
-        declared.sort(key=lambda buffer: buffer.is_compilers)
-        budget = op.attributes.get(L1_BUDGET)
-        check_limits(
-            declared,
-            target_of(op),
-            budget.value.data if isinstance(budget, IntegerAttr) else None,
-            _pipe_scratch(op),
-        )
+def apply(op: ModuleOp) -> None:
+    declared = [_declared(o) for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
+    declared.sort(key=lambda buffer: buffer.is_compilers)
+    budget = op.attributes.get(L1_BUDGET)
+    check_limits(
+        declared,
+        target_of(op),
+        budget.value.data if isinstance(budget, IntegerAttr) else None,
+        _pipe_scratch(op),
+    )
 
 
 class Declared(NamedTuple):

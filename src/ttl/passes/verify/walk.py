@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 
-from ..module_pass import kernels, thread_of
+from ..module_pass import kernels, numbers_in, thread_of
 from .events import Event, Kind, Names, Node, counted, effects_of
 from .skeleton import Builder, Kernel
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
@@ -142,8 +141,5 @@ def names_of(module: ModuleOp) -> Names:
 
 
 def _grid(module: ModuleOp) -> tuple[int, int]:
-    grid: Any = module.attributes.get("ttl.launch_grid")
-    if not isinstance(grid, ArrayAttr):
-        return (1, 1)
-    columns, rows = (size.value.data for size in grid if isinstance(size, IntegerAttr))
+    columns, rows = numbers_in(module.attributes.get("ttl.launch_grid")) or (1, 1)
     return columns, rows

@@ -1,0 +1,57 @@
+"""Arithmetic on indices in kernels: what is known now is not calculated later."""
+
+from __future__ import annotations
+
+import operator
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from .module_pass import Maker, constant_of, integer_op
+
+_FUNCTIONS = {
+    arith.AddiOp: operator.add,
+    arith.SubiOp: operator.sub,
+    arith.MuliOp: operator.mul,
+    arith.DivSIOp: operator.floordiv,  # of what is not negative
+    arith.RemSIOp: operator.mod,
+}
+Kind = type[arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.DivSIOp | arith.RemSIOp]
+
+
+def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
+    for value, other in ((left, right), (right, left)):
+        if constant_of(value) == 0:
+            return other
+    return _calculated(make, arith.AddiOp, left, right, hint)
+
+
+def minus(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
+    return left if constant_of(right) == 0 else _calculated(make, arith.SubiOp, left, right, hint)
+
+
+def times(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
+    for value, other in ((left, right), (right, left)):
+        if (number := constant_of(value)) in (0, 1):
+            return other if number else value
+    return _calculated(make, arith.MuliOp, left, right, hint)
+
+
+def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
+    """The quotient of what is not negative, and what is left."""
+    if by == 1:
+        return value, make.index(0)
+    divisor = make.index(by)
+    return (
+        _calculated(make, arith.DivSIOp, value, divisor),
+        _calculated(make, arith.RemSIOp, value, divisor),
+    )
+
+
+def _calculated(
+    make: Maker, kind: Kind, left: SSAValue, right: SSAValue, hint: str | None = None
+) -> SSAValue:
+    numbers = constant_of(left), constant_of(right)
+    if numbers[0] is not None and numbers[1] is not None:
+        return make.index(_FUNCTIONS[kind](*numbers))
+    return make.value(integer_op(kind, left, right), hint)
