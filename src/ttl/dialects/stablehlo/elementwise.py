@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import I1, FunctionType, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics import graph_ops
 from ttl.semantics.graph_ops import BY_STABLEHLO, GRAPH_OPS
 
-from ..graph import Op, op_class
+from ..definitions import define_operation
 from .text import (
     PlainOp,
     element_of,
@@ -36,6 +36,8 @@ from .text import (
     read_op,
     shape_of,
 )
+
+Op = TypeVar("Op", bound=IRDLOperation)
 
 
 class UnaryOp(PlainOp, ABC):
@@ -61,7 +63,7 @@ def _classes(base: type[Op], dialect: str, rows: Sequence[str]) -> dict[str, typ
     """Operations by name, of those rows of the table that are one operation of the dialect."""
     names = (GRAPH_OPS[row].stablehlo for row in rows)
     own = [name for name in names if name.startswith(f"{dialect}.") and " " not in name]
-    return {name.removeprefix(f"{dialect}."): op_class(name, base) for name in own}
+    return {name.removeprefix(f"{dialect}."): define_operation(name, base) for name in own}
 
 
 UNARY = _classes(UnaryOp, "stablehlo", graph_ops.UNARY)
