@@ -17,12 +17,10 @@ ALWI void mask_tile(
     uint32_t idst2_mask,
     DataFormat data_format = DataFormat::Float16_b,
     int line = __builtin_LINE()) {
-  (void)idst2_mask;
   detail::mask_tile(idst_data, data_format, line);
 }
 
 ALWI void mask_posinf_tile(uint32_t idst_data, uint32_t idst2_mask, int line = __builtin_LINE()) {
-  (void)idst2_mask;
   detail::mask_posinf_tile(idst_data, line);
 }
 

@@ -6,7 +6,6 @@ namespace ckernel {
 
 // The divisor and its reciprocal, as the bits of floats.
 ALWI void remainder_tile_init(uint32_t param0, uint32_t param1) {
-  (void)param1;
   detail::begin_vector(detail::VectorInit::remainder_tile_init, param0);
 }
 TTL_OF_SLOT(remainder_tile)
