@@ -40,13 +40,17 @@ from .text import (
 Op = TypeVar("Op", bound=IRDLOperation)
 
 
-class UnaryOp(PlainOp, ABC):
+class KeepsTypeOp(IRDLOperation, ABC):
     operand = operand_def(TensorType)
     result = result_def(TensorType)
 
     def verify_(self) -> None:
         if self.operand.type != self.result.type:
             raise VerifyException(f"{self.name} keeps the type of its operand")
+
+
+class UnaryOp(KeepsTypeOp, PlainOp, ABC):
+    """`stablehlo.abs %0 : type`."""
 
 
 class BinaryOp(PlainOp, ABC):
@@ -194,24 +198,11 @@ class SelectOp(IRDLOperation):
 # chlo ---------------------------------------------------------------------------------------------
 
 
-class ChloUnaryOp(UnaryOp, ABC):
+class ChloUnaryOp(KeepsTypeOp, ABC):
     """`chlo.erf %0 : type -> type`."""
 
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self)
-        print_type(printer, self, self.operand.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        name = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(name, parser.parse_type())
-        parser.parse_punctuation("->")
-        result = parser.parse_type()
-        return cls.create(operands=[operand], result_types=[result], attributes=attributes)
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+    traits = traits_def(Pure())
 
 
 CHLO = _classes(ChloUnaryOp, "chlo", graph_ops.UNARY)
