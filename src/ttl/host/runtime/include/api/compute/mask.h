@@ -2,14 +2,14 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_PLAIN_INIT(mask_tile_init)
+
 namespace ckernel {
 
 namespace detail {
 void mask_tile(uint32_t slot, DataFormat format, int line);
 void mask_posinf_tile(uint32_t slot, int line);
 }  // namespace detail
-
-TTL_PLAIN_INIT(mask_tile_init)
 
 // The mask stands in the slot after the data; the second argument is ignored, as on the chip.
 ALWI void mask_tile(

@@ -8,6 +8,7 @@ namespace ckernel {
 ALWI void fmod_tile_init(uint32_t param0, uint32_t param1) {
   detail::begin_vector(detail::VectorInit::fmod_tile_init, param0);
 }
-TTL_OF_SLOT(fmod_tile)
 
 }  // namespace ckernel
+
+TTL_OF_SLOT(fmod_tile)
