@@ -225,8 +225,7 @@ class NetUserOp(QuickOperation, ABC):
 
 
 def find_net(module: ModuleOp, net: SymbolRefAttr) -> DeclarePipeNetOp | None:
-    nets = (op for op in module.ops if isinstance(op, DeclarePipeNetOp))
-    return next((op for op in nets if op.sym_name == net.root_reference), None)
+    return next((op for op in nets_of(module) if op.sym_name == net.root_reference), None)
 
 
 class ForEachPipeOp(NetUserOp, ABC):
