@@ -80,6 +80,19 @@ def tt_lang_op_dispatch(
     return results
 
 
+def call_entry(
+    entry: OperationEntry, tensors: list[Tensor], shard_spec: str, outs: Sequence[int]
+) -> list[Tensor]:
+    return tt_lang_op_dispatch(
+        tensors,
+        kernel_id=entry.operation_id,
+        arg_roles=",".join(entry.arg_roles),
+        version_tag=entry.version_tag,
+        shard_spec=shard_spec,
+        out_indices=outs,
+    )
+
+
 # Gradients ----------------------------------------------------------------------------------------
 
 
@@ -137,14 +150,7 @@ def _gradients(
             f"{len(results)} results between them, if it wants them) as 'in', and {len(ins)} 'out'"
         )
     tensors = [*operands, *(torch.empty_like(each) for each in ins)]
-    return tt_lang_op_dispatch(
-        tensors,
-        kernel_id=entry.operation_id,
-        arg_roles=",".join(entry.arg_roles),
-        version_tag=entry.version_tag,
-        shard_spec=shard_spec,
-        out_indices=list(range(wanted, len(tensors))),
-    )
+    return call_entry(entry, tensors, shard_spec, list(range(wanted, len(tensors))))
 
 
 tt_lang_op.register_autograd(_backward, setup_context=_setup_context)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .custom_ops import tt_lang_op_dispatch
+from .custom_ops import call_entry
 from .registry import (
     OperationEntry,
     derive_version_tag,
@@ -64,14 +64,7 @@ def _check_id(operation_id: object) -> None:
 
 def _call(entry: OperationEntry, shard_spec: str, tensors: tuple[torch.Tensor, ...]) -> Result:
     outs = _check_call(entry, tensors)
-    results = tt_lang_op_dispatch(
-        list(tensors),
-        kernel_id=entry.operation_id,
-        arg_roles=",".join(entry.arg_roles),
-        version_tag=entry.version_tag,
-        shard_spec=shard_spec,
-        out_indices=outs,
-    )
+    results = call_entry(entry, list(tensors), shard_spec, outs)
     for index, result in zip(outs, results, strict=True):
         if tensors[index] is not result:
             tensors[index].copy_(result)

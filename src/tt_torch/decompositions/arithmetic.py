@@ -19,6 +19,18 @@ def wide(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
 
 
+def lowest(dtype: torch.dtype) -> Any:
+    if dtype is torch.bool:
+        return False
+    return -math.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def highest(dtype: torch.dtype) -> Any:
+    if dtype is torch.bool:
+        return True
+    return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
 def sign(x: Tensor) -> Tensor:
     """That of what is no number is 0 for torch."""
     if x.dtype is torch.bool:

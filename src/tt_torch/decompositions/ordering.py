@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .arithmetic import wide
+from .arithmetic import highest, lowest, wide
 from .indexing import MOST_STEPS, padded, positions
 
 aten = torch.ops.aten
@@ -23,21 +23,13 @@ def _extreme(
 
     What is no number comes before all others.
     """
-    given = x if left is None else torch.where(left, x, _last(x.dtype, largest))
+    last = lowest(x.dtype) if largest else highest(x.dtype)
+    given = x if left is None else torch.where(left, x, last)
     found = given.amax(dim, True) if largest else given.amin(dim, True)
     is_here = x == found
     if x.is_floating_point():
         is_here = is_here | (x.isnan() & found.isnan())
     return found, _first(is_here if left is None else is_here & left, dim)
-
-
-def _last(dtype: torch.dtype, largest: bool) -> Any:
-    """What comes after all others."""
-    if dtype is torch.bool:
-        return not largest
-    if dtype.is_floating_point:
-        return -math.inf if largest else math.inf
-    return torch.iinfo(dtype).min if largest else torch.iinfo(dtype).max
 
 
 def _first(is_here: Tensor, dim: int) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .arithmetic import wide
+from .arithmetic import lowest, wide
 from .indexing import MOST_STEPS, padded
 
 aten = torch.ops.aten
@@ -113,10 +113,10 @@ def max_pool2d_with_indices(
     if prod(sizes) > MOST_STEPS:
         return NotImplemented
     window = Window.of(sizes, stride or sizes, padding, dilation, ceil_mode=ceil_mode)
-    least = -float("inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
     plane = x.shape[-2:]
     counted = torch.arange(prod(plane), device=x.device).reshape(plane)
-    (best, place), *others = zip(window.slices(x, least), window.slices(counted), strict=True)
+    values = window.slices(x, lowest(x.dtype))
+    (best, place), *others = zip(values, window.slices(counted), strict=True)
     place = place.expand(best.shape)
     for value, where in others:
         is_more = value > best

@@ -10,7 +10,7 @@ from torch import fx
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from tt_torch.decompositions.arithmetic import wide
+from tt_torch.decompositions.arithmetic import highest, lowest, wide
 from ttl.dialects import stablehlo
 
 from .elementwise import result_dtype
@@ -30,18 +30,6 @@ def matrix_product(emitter: Emitter, node: fx.Node, x: SSAValue, y: SSAValue) ->
 
 
 # Reductions ---------------------------------------------------------------------------------------
-
-
-def lowest(dtype: torch.dtype) -> Any:
-    if dtype is torch.bool:
-        return False
-    return -float("inf") if dtype.is_floating_point else torch.iinfo(dtype).min
-
-
-def highest(dtype: torch.dtype) -> Any:
-    if dtype is torch.bool:
-        return True
-    return float("inf") if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
 def _reduction(reducer: str, start: Callable[[torch.dtype], Any]) -> Lowering:

@@ -43,13 +43,14 @@ def leftover(
     node: tuple[int, ...],
     holding_nodes: int,
     node_count: int,
+    pages: int = 0,
 ) -> Diagnostic:
-    """Blocks were pushed and never popped."""
-    filled = producer.released - consumer.released
-    blocks = "1 block is" if filled == 1 else f"{filled} blocks are"
+    """Blocks were pushed and never popped, or so many `pages`, if they are no whole blocks."""
+    noun, left = "page" if pages else "block", pages or producer.released - consumer.released
+    amount = f"1 {noun} is" if left == 1 else f"{left} {noun}s are"
     broken = RuleBroken(
         codes.BUFFER_LEFTOVER,
-        f"{blocks} left in `{buffer}` at the end of the operation",
+        f"{amount} left in `{buffer}` at the end of the operation",
         helps=("let the consumer wait for as many blocks as the producer pushes",),
         notes=(
             f"on node {node} {producer}, {consumer}",

@@ -147,9 +147,7 @@ class LayoutOp(IRDLOperation, ABC):
     )
 
 
-@irdl_op_definition
-class ToLayoutOp(LayoutOp):
-    name = "d2m.to_layout"
+ToLayoutOp = define_operation("d2m.to_layout", LayoutOp)
 
 
 @irdl_op_definition
@@ -252,16 +250,9 @@ class AcquireOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name} gives a block of its buffer")
 
 
-@irdl_op_definition
-class WaitOp(AcquireOp):
-    """The next block to read; of the output: what was stored is ready."""
-
-    name = "d2m.wait"
-
-
-@irdl_op_definition
-class ReserveOp(AcquireOp):
-    name = "d2m.reserve"
+# The next block to read; of the output: what was stored is ready.
+WaitOp = define_operation("d2m.wait", AcquireOp)
+ReserveOp: type[AcquireOp] = define_operation("d2m.reserve", AcquireOp)
 
 
 @irdl_op_definition
@@ -371,7 +362,7 @@ class TileOp(IRDLOperation, ABC):
 
 def _define_tile(name: str) -> Any:
     mnemonic = f"d2m.tile_{GUIDE_NAMES.get(name, name)}"
-    return define_operation(f"Tile_{name}", TileOp, mnemonic, ENTRY=TILE_OPS[name])
+    return define_operation(mnemonic, TileOp, ENTRY=TILE_OPS[name])
 
 
 TILES = OperationTable((name for name, op in TILE_OPS.items() if op.tile), _define_tile)

@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics.types import Shape
 
 from .d2m_types import MemTxType, SemaphoreType, is_remote, shape_of
+from .definitions import define_operation
 
 
 class TransferOp(IRDLOperation, ABC):
@@ -84,16 +85,9 @@ class DmaOp(TransferOp):
     name = "d2m.dma"
 
 
-@irdl_op_definition
-class DmaReadOp(TransferOp):
-    """From the tensor's tile at the indices on, to a block."""
-
-    name = "d2m.dma_read"
-
-
-@irdl_op_definition
-class DmaWriteOp(TransferOp):
-    name = "d2m.dma_write"
+# From the tensor's tile at the indices on, to a block.
+DmaReadOp = define_operation("d2m.dma_read", TransferOp)
+DmaWriteOp = define_operation("d2m.dma_write", TransferOp)
 
 
 @irdl_op_definition
@@ -103,14 +97,13 @@ class DmaWaitOp(IRDLOperation):
     assembly_format = "$tx attr-dict"
 
 
-@irdl_op_definition
-class NullTxOp(IRDLOperation):
-    """A transfer of nothing: waiting for it is at once over."""
-
-    name = "d2m.null_tx"
-    tx = result_def(MemTxType)
-    assembly_format = "attr-dict `:` type($tx)"
-    traits = traits_def(Pure())
+# A transfer of nothing: waiting for it is at once over.
+NullTxOp = define_operation(
+    "d2m.null_tx",
+    tx=result_def(MemTxType),
+    assembly_format="attr-dict `:` type($tx)",
+    traits=traits_def(Pure()),
+)
 
 
 class SemaphoreChangeOp(IRDLOperation, ABC):

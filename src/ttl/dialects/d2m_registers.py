@@ -13,6 +13,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from .d2m_types import element_type, shape_of
+from .definitions import define_operation
 from .metal import MemorySpaceAttr
 from .ttcore import TileType
 
@@ -32,22 +33,15 @@ class AcquireDstOp(IRDLOperation):
             raise VerifyException("d2m.acquire_dst gives memory in #ttcore.memory_space<dst>")
 
 
-@irdl_op_definition
-class DstReinterpretCastOp(IRDLOperation):
-    """A register, taken for one of another element type."""
-
-    name = "d2m.dst_reinterpret_cast"
-    input = operand_def(TileType)
-    result = result_def(TileType)
-    assembly_format = "$input attr-dict `:` type($input) `->` type($result)"
-
-
-@irdl_op_definition
-class PackerMaskResetOp(IRDLOperation):
-    """Behind a reduction: the packer writes whole tiles again."""
-
-    name = "d2m.packer_mask_reset"
-    assembly_format = "attr-dict"
+# A register, taken for one of another element type.
+DstReinterpretCastOp = define_operation(
+    "d2m.dst_reinterpret_cast",
+    input=operand_def(TileType),
+    result=result_def(TileType),
+    assembly_format="$input attr-dict `:` type($input) `->` type($result)",
+)
+# Behind a reduction: the packer writes whole tiles again.
+PackerMaskResetOp = define_operation("d2m.packer_mask_reset", assembly_format="attr-dict")
 
 
 class BlockOp(IRDLOperation, ABC):
@@ -81,11 +75,5 @@ class BetweenRowsAndTilesOp(BlockOp, ABC):
             raise VerifyException(f"{self.name} is between rows of elements and tiles")
 
 
-@irdl_op_definition
-class TileTilizeBlockOp(BetweenRowsAndTilesOp):
-    name = "d2m.tile_tilize_block"
-
-
-@irdl_op_definition
-class TileUntilizeBlockOp(BetweenRowsAndTilesOp):
-    name = "d2m.tile_untilize_block"
+TileTilizeBlockOp = define_operation("d2m.tile_tilize_block", BetweenRowsAndTilesOp)
+TileUntilizeBlockOp = define_operation("d2m.tile_untilize_block", BetweenRowsAndTilesOp)

@@ -12,14 +12,21 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import RuleBroken
 
+from .building import QuickOperation
+
 
 def define_operation(
-    class_name: str, base: type[IRDLOperation], name: str, **constants: Any
+    name: str, base: type[IRDLOperation] = QuickOperation, /, **members: Any
 ) -> Any:
-    """An operation that differs from others by its name and its constants only."""
-    defined: Any = irdl_op_definition(type(class_name, (base,), {"name": name}))
-    for constant, value in constants.items():
-        setattr(defined, constant, value)
+    """An operation of which nothing but the name and these members is its own.
+
+    Members in capitals are constants of the class; the others are what xDSL reads of a class.
+    """
+    title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
+    read = {member: value for member, value in members.items() if not member.isupper()}
+    defined: Any = irdl_op_definition(type(f"{title}Op", (base,), {"name": name, **read}))
+    for constant in members.keys() - read.keys():
+        setattr(defined, constant, members[constant])
     return defined
 
 

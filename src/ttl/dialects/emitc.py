@@ -67,9 +67,7 @@ class CallOpaqueOp(QuickOperation):
     call_args = var_operand_def()
     res = var_result_def()
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$callee `(` $call_args `)` attr-dict `:` functional-type(operands, results)"
-    )
+    assembly_format = "$callee `(` $call_args `)` attr-dict `:` functional-type(operands, results)"
 
 
 @irdl_op_definition
@@ -130,9 +128,7 @@ class UnaryOp(QuickOperation, ABC):
 
 
 def _operator(name: str) -> Any:
-    class_name = "".join(part.capitalize() for part in name.split("_")) + "Op"
-    base = UnaryOp if name in UNARY_SIGNS else BinaryOp
-    return define_operation(class_name, base, f"emitc.{name}")
+    return define_operation(f"emitc.{name}", UnaryOp if name in UNARY_SIGNS else BinaryOp)
 
 
 # By name: sign, and how tightly it binds.
@@ -183,11 +179,7 @@ class ConditionalOp(QuickOperation):
     result = result_def()
 
 
-@irdl_op_definition
-class CastOp(QuickOperation):
-    name = "emitc.cast"
-    source = operand_def()
-    dest = result_def()
+CastOp = define_operation("emitc.cast", source=operand_def(), dest=result_def())
 
 
 @irdl_op_definition

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -28,7 +28,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     attr_def,
-    irdl_op_definition,
     opt_attr_def,
     result_def,
     traits_def,
@@ -43,8 +42,9 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics.graph_ops import GRAPH_OPS, GraphOp
 from ttl.semantics.types import Shape
 
+from .definitions import define_operation
+
 Tensor = TensorType[Any]
-Op = TypeVar("Op", bound=IRDLOperation)
 _NONE: Mapping[str, Attribute] = {}
 
 
@@ -59,13 +59,6 @@ def as_text(attribute: Attribute) -> Attribute:
 def shape_of(value: SSAValue) -> Shape:
     assert isinstance(value.type, TensorType)
     return tuple(value.type.get_shape())
-
-
-def op_class(name: str, base: type[Op], **members: Any) -> type[Op]:
-    """An operation of which nothing but the name and these members is its own."""
-    title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
-    found: type[Op] = irdl_op_definition(type(f"{title}Op", (base,), {"name": name, **members}))
-    return found
 
 
 class CallOp(IRDLOperation, ABC):
@@ -216,8 +209,7 @@ def math_classes(dialect: str) -> dict[str, type[MathOp]]:
     def math_class(op: GraphOp) -> type[MathOp]:
         name = op.ttir if dialect == "ttir" else op.name
         members = {} if op.name in _NOT_PURE else {"traits": traits_def(Pure())}
-        found = op_class(f"{dialect}.{name}", MathOp, **members)
-        found.ENTRY = op
+        found: type[MathOp] = define_operation(f"{dialect}.{name}", MathOp, ENTRY=op, **members)
         return found
 
     return {op.name: math_class(op) for op in GRAPH_OPS.values()}

@@ -6,6 +6,7 @@ that only index others and of those that have memory.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
@@ -171,18 +172,24 @@ class ShardAttr(ParametrizedAttribute, MemRefLayoutAttr):
         return [sizes_attr(strides), IntAttr(buffers)]
 
 
-@irdl_attr_definition
-class MemorySpaceAttr(ParametrizedAttribute):
-    name = "ttcore.memory_space"
-    space: StringAttr = param_def()
+class WordAttr(ParametrizedAttribute, ABC):
+    """Whose only parameter is text, printed without quotes: `<dram>`."""
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.space.data}>")
+        (word,) = self.parameters
+        assert isinstance(word, StringAttr)
+        printer.print_string(f"<{word.data}>")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
         with parser.in_angle_brackets():
             return [StringAttr(parser.parse_identifier())]
+
+
+@irdl_attr_definition
+class MemorySpaceAttr(WordAttr):
+    name = "ttcore.memory_space"
+    space: StringAttr = param_def()
 
 
 @irdl_attr_definition
@@ -214,7 +221,7 @@ ITERATOR_TYPES = ("parallel", "reduction")
 
 
 @irdl_attr_definition
-class IteratorTypeAttr(ParametrizedAttribute):
+class IteratorTypeAttr(WordAttr):
     """What an iterator of a generic goes over: cores, or steps on each of them."""
 
     name = "ttcore.iterator_type"
@@ -223,12 +230,3 @@ class IteratorTypeAttr(ParametrizedAttribute):
     def verify(self) -> None:
         if self.kind.data not in ITERATOR_TYPES:
             raise VerifyException(f"an iterator is {' or '.join(ITERATOR_TYPES)}")
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.kind.data)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        with parser.in_angle_brackets():
-            return [StringAttr(parser.parse_identifier())]

@@ -330,9 +330,7 @@ _KNOWN = _FIXED | _table_calls() | {name: (arity, DATAFLOW) for name, arity in _
 
 def _define_call(name: str) -> Any:
     arity, include = _KNOWN[name]
-    return define_operation(
-        f"Call_{name}", CallOp, f"ttkernel.{name}", ARITY=arity, INCLUDE=include
-    )
+    return define_operation(f"ttkernel.{name}", CallOp, ARITY=arity, INCLUDE=include)
 
 
 CALLS = OperationTable(_KNOWN, _define_call)

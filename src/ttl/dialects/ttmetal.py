@@ -13,7 +13,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from .definitions import dialect_of
+from .definitions import define_operation, dialect_of
 from .metal import GridAttr
 
 
@@ -65,12 +65,8 @@ class EnqueueProgramOp(IRDLOperation):
     assembly_format = "`(` $buffers `)` $kernels `on` $grid attr-dict `:` type($buffers)"
 
 
-@irdl_op_definition
-class FinishOp(IRDLOperation):
-    """Until everything that was enqueued is done."""
-
-    name = "ttmetal.finish"
-    assembly_format = "attr-dict"
+# Until everything that was enqueued is done.
+FinishOp = define_operation("ttmetal.finish", assembly_format="attr-dict")
 
 
 def make_dialect() -> Dialect:

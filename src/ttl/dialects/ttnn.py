@@ -31,6 +31,7 @@ from xdsl.printer import Printer
 
 from ttl.semantics.tensor_layout import TensorLayout, parse_layout
 
+from .definitions import define_operation
 from .graph import CallOp, ConstantBase, Tensor, TTLangBase, math_classes, to_attribute
 
 MATH = math_classes("ttnn")
@@ -85,10 +86,7 @@ class TTLangOp(TTLangBase):
     kernel_artifact = opt_attr_def(StringAttr)
 
 
-@irdl_op_definition
-class DeallocateOp(CallOp):
-    name = "ttnn.deallocate"
-    input = operand_def(TensorType)
+DeallocateOp = define_operation("ttnn.deallocate", CallOp, input=operand_def(TensorType))
 
 
 @irdl_op_definition

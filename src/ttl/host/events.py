@@ -12,30 +12,9 @@ from ttl.trace.events import Recorder
 from ttl.trace.texts import Form, Slot, Template, channel
 
 from .marks import BY_MARK, Subjects
-from .program import EventStruct, ReportStruct, nodes_of
+from .program import EventStruct, ReportStruct, nodes_of, words
 
-# The order of TtlEventKind in runtime/program.h.
-_EVENT_KINDS = (
-    EventKind.KERNEL_START,
-    EventKind.KERNEL_END,
-    EventKind.KERNEL_BLOCKED,
-    EventKind.KERNEL_RESUMED,
-    EventKind.BUFFER_RESERVE,
-    EventKind.BUFFER_PUSH,
-    EventKind.BUFFER_WAIT,
-    EventKind.BUFFER_POP,
-    EventKind.COPY_START,
-    EventKind.COPY_END,
-    EventKind.SIGNPOST_BEGIN,
-    EventKind.SIGNPOST_END,
-    EventKind.PIPE_SEND,
-    EventKind.PIPE_SEND_END,
-    EventKind.PIPE_RECEIVE,
-    EventKind.PIPE_RECEIVE_END,
-    EventKind.SEMAPHORE_SET,
-    EventKind.SEMAPHORE_INC,
-    EventKind.SEMAPHORE_WAIT,
-)
+_EVENT_KINDS = tuple(EventKind)  # TtlEventKind (runtime/program.h) begins in this order
 _COPY_EVENTS = (EventKind.COPY_START, EventKind.COPY_END)
 _SIGNPOST_EVENTS = (EventKind.SIGNPOST_BEGIN, EventKind.SIGNPOST_END)
 _KERNEL_EVENTS = (EventKind.KERNEL_START, EventKind.KERNEL_END)
@@ -44,18 +23,11 @@ _NO_MEMORY = 2**32 - 1
 
 
 class PieceStruct(ctypes.Structure):
-    _fields_ = [("text", c_char_p), ("bytes", c_uint32), ("slot", c_uint32)]
+    _fields_ = [("text", c_char_p), *words("bytes slot")]
 
 
 class TemplateStruct(ctypes.Structure):
-    _fields_ = [
-        ("first_piece", c_uint32),
-        ("piece_count", c_uint32),
-        ("bytes", c_uint32),
-        ("transfer", c_uint32),
-        ("channel", c_uint32),
-        ("has_value", c_uint32),
-    ]
+    _fields_ = words("first_piece piece_count bytes transfer channel has_value")
 
 
 class TextsStruct(ctypes.Structure):
@@ -64,10 +36,7 @@ class TextsStruct(ctypes.Structure):
         ("pieces", POINTER(PieceStruct)),
         ("tracks", POINTER(PieceStruct)),
         ("processes", POINTER(PieceStruct)),
-        ("kernel_count", c_uint32),
-        ("track_count", c_uint32),
-        ("channel_count", c_uint32),
-        ("track_bytes", c_uint32),
+        *words("kernel_count track_count channel_count track_bytes"),
     ]
 
 

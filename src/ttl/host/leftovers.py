@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ttl.artifact import Buffer, CompiledOperation
-from ttl.diagnostics import Diagnostic, Label, codes
+from typing import Literal
+
+from ttl.artifact import CompiledOperation
+from ttl.diagnostics import Diagnostic
+from ttl.diagnostics.buffer_ends import End, leftover
 
 from .program import NOBODY, LeftoverStruct, ReportStruct, nodes_of
 
@@ -17,40 +20,21 @@ def leftover_diagnostics(compiled: CompiledOperation, report: ReportStruct) -> l
 
 
 def _leftover(compiled: CompiledOperation, holding: list[LeftoverStruct]) -> Diagnostic:
-    first = holding[0]
+    first, nodes = holding[0], nodes_of(compiled)
     buffer = compiled.buffers[first.buffer]
-    nodes = nodes_of(compiled)
-    label = f"`{buffer.name}` declared here"
-    pushed = _count(compiled, first.producer, "push", _blocks(buffer, first.pushed_pages))
-    popped = _count(compiled, first.consumer, "pop", _blocks(buffer, first.popped_pages))
-    return Diagnostic(
-        codes.BUFFER_LEFTOVER,
-        f"{_amount(buffer, first.pages)} left in `{buffer.name}` at the end of the operation",
-        primary=Label(buffer.span, label) if buffer.span is not None else None,
-        notes=(
-            f"on node {nodes[first.node]} {pushed}, {popped}",
-            f"seen on {len(holding)} of {len(nodes)} nodes",
-        ),
-        helps=("let the consumer wait for as many blocks as the producer pushes",),
-        facts={
-            "pushed": _blocks(buffer, first.pushed_pages),
-            "popped": _blocks(buffer, first.popped_pages),
-        },
+
+    def end(call: Literal["push", "pop"], kernel: int, pages: int) -> End:
+        name = None if kernel == NOBODY else compiled.kernels[kernel].name
+        return End(call, name, pages // buffer.block_tiles)
+
+    return leftover(
+        buffer.name,
+        buffer.span,
+        end("push", first.producer, first.pushed_pages),
+        end("pop", first.consumer, first.popped_pages),
+        node=nodes[first.node],
+        holding_nodes=len(holding),
+        node_count=len(nodes),
+        # Kernels that were not compiled from blocks may leave a part of one.
+        pages=first.pages if first.pages % buffer.block_tiles else 0,
     )
-
-
-def _blocks(buffer: Buffer, pages: int) -> int:
-    return pages // buffer.block_tiles
-
-
-def _amount(buffer: Buffer, pages: int) -> str:
-    """In blocks; kernels that were not compiled from blocks may leave a part of one."""
-    blocks, rest = divmod(pages, buffer.block_tiles)
-    noun, number = ("page", pages) if rest else ("block", blocks)
-    return f"1 {noun} is" if number == 1 else f"{number} {noun}s are"
-
-
-def _count(compiled: CompiledOperation, kernel: int, call: str, times: int) -> str:
-    if kernel == NOBODY:
-        return f"no kernel calls {call}()"
-    return f"`{compiled.kernels[kernel].name}` calls {call}() {times} times"

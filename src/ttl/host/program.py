@@ -21,15 +21,16 @@ AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
 
+def words(names: str) -> list[tuple[str, Any]]:
+    """Fields of 32 bits, by their names."""
+    return [(name, c_uint32) for name in names.split()]
+
+
 class BufferStruct(ctypes.Structure):
     _fields_ = [
         ("name", c_char_p),
         ("format", c_char_p),
-        ("index", c_uint32),
-        ("page_bytes", c_uint32),
-        ("block_pages", c_uint32),
-        ("pages", c_uint32),
-        ("unpack_to_dest_fp32", c_uint32),
+        *words("index page_bytes block_pages pages unpack_to_dest_fp32"),
     ]
 
 
@@ -37,51 +38,28 @@ class TensorStruct(ctypes.Structure):
     _fields_ = [
         ("bytes", POINTER(c_uint8)),
         ("pages", c_uint64),
-        ("page_bytes", c_uint32),
-        ("aligned_page_bytes", c_uint32),
-        ("address", c_uint32),
-        ("in_dram", c_uint32),
-        ("written", c_uint32),
-        ("row_bytes", c_uint32),
-        ("element_bytes", c_uint32),
+        *words("page_bytes aligned_page_bytes address in_dram written row_bytes element_bytes"),
     ]
 
 
 class KernelStruct(ctypes.Structure):
     _fields_ = [
         ("entry", c_void_p),
-        ("thread", c_uint32),
-        ("common_argument_count", c_uint32),
+        *words("thread common_argument_count"),
         ("common_arguments", POINTER(c_uint32)),
         ("arguments", POINTER(c_uint32)),
         ("argument_offsets", POINTER(c_uint32)),
-        ("scratch_argument", c_uint32),
-        ("unused", c_uint32),
+        *words("scratch_argument unused"),
     ]
 
 
 class ProgramStruct(ctypes.Structure):
     _fields_ = [
-        ("first_x", c_uint32),
-        ("first_y", c_uint32),
-        ("last_x", c_uint32),
-        ("last_y", c_uint32),
-        ("buffer_count", c_uint32),
-        ("tensor_count", c_uint32),
-        ("kernel_count", c_uint32),
-        ("buffer_alignment", c_uint32),
-        ("dram_read_alignment", c_uint32),
-        ("dst_slots", c_uint32),
-        ("fp32_dest_acc_en", c_uint32),
-        ("semaphore_count", c_uint32),
-        ("scratch_bytes", c_uint32),
-        ("grid_columns", c_uint32),
-        ("grid_rows", c_uint32),
-        ("trace", c_uint32),
-        ("is_seeded", c_uint32),
-        ("seed", c_uint32),
-        ("stop", c_uint32),
-        ("unused", c_uint32),
+        *words("first_x first_y last_x last_y"),
+        *words("buffer_count tensor_count kernel_count"),
+        *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
+        *words("semaphore_count scratch_bytes grid_columns grid_rows"),
+        *words("trace is_seeded seed stop unused"),
         ("step_budget", c_uint64),
         ("calls", c_uint64),
         ("thread", c_uint64),
@@ -96,54 +74,27 @@ class ProgramStruct(ctypes.Structure):
 
 class EventStruct(ctypes.Structure):
     _fields_ = [
-        ("kind", c_uint32),
-        ("node", c_uint32),
-        ("kernel", c_uint32),
-        ("subject", c_uint32),
+        *words("kind node kernel subject"),
         ("value", c_uint64),
-        ("line", c_uint32),
-        ("unused", c_uint32),
+        *words("line unused"),
     ]
 
 
 class WaitingStruct(ctypes.Structure):
-    _fields_ = [
-        ("node", c_uint32),
-        ("kernel", c_uint32),
-        ("line", c_uint32),
-        ("awaits", c_uint32),
-        ("subject", c_uint32),
-        ("value", c_uint32),
-        ("wanted", c_uint32),
-    ]
+    _fields_ = words("node kernel line awaits subject value wanted")
 
 
 class LeftoverStruct(ctypes.Structure):
-    _fields_ = [
-        ("node", c_uint32),
-        ("buffer", c_uint32),
-        ("pages", c_uint32),
-        ("pushed_pages", c_uint32),
-        ("popped_pages", c_uint32),
-        ("producer", c_uint32),
-        ("consumer", c_uint32),
-    ]
+    _fields_ = words("node buffer pages pushed_pages popped_pages producer consumer")
 
 
 class ReportStruct(ctypes.Structure):
     _fields_ = [
-        ("status", c_uint32),
-        ("node", c_uint32),
-        ("kernel", c_uint32),
-        ("line", c_uint32),
-        ("event_count", c_uint32),
-        ("waiting_count", c_uint32),
-        ("leftover_count", c_uint32),
+        *words("status node kernel line event_count waiting_count leftover_count"),
         ("events", POINTER(EventStruct)),
         ("waiting", POINTER(WaitingStruct)),
         ("leftovers", POINTER(LeftoverStruct)),
-        ("printed_bytes", c_uint32),
-        ("unused", c_uint32),
+        *words("printed_bytes unused"),
         ("printed", POINTER(c_uint8)),
         ("message", c_char * 512),
     ]

@@ -8,20 +8,16 @@ from typing import Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ttl import host, ttnn
-from ttl.artifact import CompiledOperation, Operand
-from ttl.codegen import assemble
-from ttl.config import Config
 from ttl.dialects import d2m
 from ttl.dialects.graph import MathOp
-from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes import find_pass, run_pipeline
-from ttl.semantics.dtypes import Array, DType
-from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.dtypes import Array
+
+from .metal_program import run_metal
 
 
 def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
@@ -63,48 +59,8 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 
 def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
     """From the host and back, as the program has it: what tensors are padded with stays zero."""
-    (function,) = (op for op in program.ops if isinstance(op, func.FuncOp))
-    types = [argument.type for argument in function.body.block.args]
-    room = np.zeros(result.get_shape(), np.float32)
-    pairs = zip([*inputs, room], types, strict=True)
-    tensors = [_to_device(array, type) for array, type in pairs]
-    compiled = compile_program(program)
-    storages = [tensor.storage for tensor in tensors]
-    host.launch(compiled, storages, cache_dir=Config.current().cache_dir)
-    return _to_host(tensors[-1], result)
-
-
-def compile_program(program: ModuleOp) -> CompiledOperation:
-    """The artifact of one of the programs that ttir-to-d2m has made."""
-    assert program.sym_name is not None
     copy = program.clone()
-    (function,) = (op for op in copy.ops if isinstance(op, func.FuncOp))
-    generic = next(op for op in function.body.block.ops if isinstance(op, d2m.GenericOp))
-    pairs = zip(function.body.block.args, _device(generic), strict=True)
-    operands = tuple(_operand(*pair) for pair in pairs)
     run_pipeline(copy)
-    return assemble(program.sym_name.data, copy, operands)
-
-
-def _device(generic: d2m.GenericOp) -> list[MetalLayoutAttr]:
-    found = [d2m.layout_of(value.type) for value in generic.operands]
-    return [layout for layout in found if layout is not None]
-
-
-def _operand(argument: SSAValue, layout: MetalLayoutAttr) -> Operand:
-    name = argument.name_hint or ""
-    return Operand(name, layout.layout.collapsed_shape, _dtype(argument.type).name, "TILE")
-
-
-def _dtype(type: Any) -> DType:
-    assert isinstance(type, TensorType)
-    return dtype_of_element(type.element_type)
-
-
-def _to_device(array: Array, type: Any) -> Any:
-    rows = MetalLayout(tuple(type.get_shape())).collapse(array)
-    return ttnn.from_numpy(rows, dtype=_dtype(type), device=ttnn.open_device(device_id=0))
-
-
-def _to_host(tensor: Any, type: Any) -> Array:
-    return MetalLayout(tuple(type.get_shape())).restore(ttnn.to_numpy(tensor))
+    room = np.zeros(result.get_shape(), dtype_of_element(result.element_type).storage)
+    run_metal(copy, [*inputs, room])
+    return room

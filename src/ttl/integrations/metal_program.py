@@ -55,9 +55,10 @@ class _Queue:
 
     def program(self, op: ttmetal.EnqueueProgramOp) -> None:
         kernel = op.kernels.data[0]
-        is_nested = bool(len(kernel.nested_references))
         name = kernel.root_reference.data
-        module = self.modules[name] if is_nested else self.module
+        module = self.modules[name] if len(kernel.nested_references) else self.module
+        if module.sym_name is not None:
+            name = module.sym_name.data
         operands = tuple(_operand(value, str(n)) for n, value in enumerate(op.buffers))
         compiled = assemble(name, module, operands)
         for value in op.buffers:

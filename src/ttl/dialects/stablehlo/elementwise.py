@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import I1, FunctionType, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics import graph_ops
 from ttl.semantics.graph_ops import BY_STABLEHLO, GRAPH_OPS
 
-from ..graph import Op, op_class
+from ..definitions import define_operation
 from .text import (
     PlainOp,
     element_of,
@@ -37,14 +37,20 @@ from .text import (
     shape_of,
 )
 
+Op = TypeVar("Op", bound=IRDLOperation)
 
-class UnaryOp(PlainOp, ABC):
+
+class KeepsTypeOp(IRDLOperation, ABC):
     operand = operand_def(TensorType)
     result = result_def(TensorType)
 
     def verify_(self) -> None:
         if self.operand.type != self.result.type:
             raise VerifyException(f"{self.name} keeps the type of its operand")
+
+
+class UnaryOp(KeepsTypeOp, PlainOp, ABC):
+    """`stablehlo.abs %0 : type`."""
 
 
 class BinaryOp(PlainOp, ABC):
@@ -61,7 +67,7 @@ def _classes(base: type[Op], dialect: str, rows: Sequence[str]) -> dict[str, typ
     """Operations by name, of those rows of the table that are one operation of the dialect."""
     names = (GRAPH_OPS[row].stablehlo for row in rows)
     own = [name for name in names if name.startswith(f"{dialect}.") and " " not in name]
-    return {name.removeprefix(f"{dialect}."): op_class(name, base) for name in own}
+    return {name.removeprefix(f"{dialect}."): define_operation(name, base) for name in own}
 
 
 UNARY = _classes(UnaryOp, "stablehlo", graph_ops.UNARY)
@@ -192,24 +198,11 @@ class SelectOp(IRDLOperation):
 # chlo ---------------------------------------------------------------------------------------------
 
 
-class ChloUnaryOp(UnaryOp, ABC):
+class ChloUnaryOp(KeepsTypeOp, ABC):
     """`chlo.erf %0 : type -> type`."""
 
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self)
-        print_type(printer, self, self.operand.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        name = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(name, parser.parse_type())
-        parser.parse_punctuation("->")
-        result = parser.parse_type()
-        return cls.create(operands=[operand], result_types=[result], attributes=attributes)
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+    traits = traits_def(Pure())
 
 
 CHLO = _classes(ChloUnaryOp, "chlo", graph_ops.UNARY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType
@@ -136,12 +136,6 @@ class SliceOp(RowOp):
         return read_op(cls, parser, names, cls.properties_of(ranges))
 
 
-_GATHER_LISTS = (
-    "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
-    "start_index_map",
-)  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class GatherNumbers:
     offset_dims: tuple[int, ...] = ()
@@ -150,6 +144,9 @@ class GatherNumbers:
     start_indices_batching_dims: tuple[int, ...] = ()
     start_index_map: tuple[int, ...] = ()
     index_vector_dim: int = 0
+
+
+*_GATHER_LISTS, _ = (field.name for field in fields(GatherNumbers))
 
 
 @irdl_attr_definition

@@ -119,11 +119,8 @@ class TileMathOp(QuickOperation, ABC):
 
 
 def _math_table(base: type[QuickOperation], prefix: str) -> OperationTable:
-    kind = base.__name__.removesuffix("Op")
-
     def define(name: str) -> Any:
-        mnemonic = f"ttl.{prefix}{name}"
-        return define_operation(f"{kind}_{name}", base, mnemonic, ENTRY=TILE_OPS[name])
+        return define_operation(f"ttl.{prefix}{name}", base, ENTRY=TILE_OPS[name])
 
     return OperationTable((name for name, op in TILE_OPS.items() if op.tile), define)
 
@@ -143,22 +140,14 @@ class TileFillOp(QuickOperation):
         _one_number(self)
 
 
-@irdl_op_definition
-class TileCopyOp(QuickOperation):
-    """Buffer to registers."""
-
-    name = "ttl.tile_copy"
-    source = operand_def(TensorType)
-    result = result_def(DstType)
-
-
-@irdl_op_definition
-class TileDuplicateOp(QuickOperation):
-    """Registers to other registers: of a value that is needed again after a change in place."""
-
-    name = "ttl.tile_duplicate"
-    source = operand_def(DstType)
-    result = result_def(DstType)
+# Buffer to registers.
+TileCopyOp = define_operation(
+    "ttl.tile_copy", source=operand_def(TensorType), result=result_def(DstType)
+)
+# Registers to other registers: of a value that is needed again after a change in place.
+TileDuplicateOp: type[QuickOperation] = define_operation(
+    "ttl.tile_duplicate", source=operand_def(DstType), result=result_def(DstType)
+)
 
 
 @irdl_op_definition

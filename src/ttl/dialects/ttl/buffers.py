@@ -36,7 +36,7 @@ from ttl.semantics.ops import store_type
 from ttl.semantics.types import Shape, row_page_bytes, tile_count
 
 from ..building import QuickOperation
-from ..definitions import rules_of_the_language
+from ..definitions import define_operation, rules_of_the_language
 from ..ttcore import TileType, block_type, tensor_of
 
 __all__ = [
@@ -120,14 +120,8 @@ class ReleaseOp(QuickOperation, ABC):
     buffer = operand_def(DataflowBufferType)
 
 
-@irdl_op_definition
-class ReserveOp(AcquireOp):
-    name = "ttl.dfb_reserve"
-
-
-@irdl_op_definition
-class WaitOp(AcquireOp):
-    name = "ttl.dfb_wait"
+ReserveOp: type[AcquireOp] = define_operation("ttl.dfb_reserve", AcquireOp)
+WaitOp = define_operation("ttl.dfb_wait", AcquireOp)
 
 
 @irdl_op_definition
@@ -145,9 +139,7 @@ class CanAcquireOp(QuickOperation):
         return cls.create(operands=[buffer], properties=properties, result_types=[i1])
 
 
-@irdl_op_definition
-class PushOp(ReleaseOp):
-    name = "ttl.dfb_push"
+PushOp = define_operation("ttl.dfb_push", ReleaseOp)
 
 
 @irdl_op_definition

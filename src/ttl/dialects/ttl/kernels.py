@@ -18,6 +18,7 @@ from xdsl.irdl import (
 )
 
 from ..building import QuickOperation
+from ..definitions import define_operation
 
 __all__ = [
     "AssertOp", "FloatDivisionOp", "FloorDivideOp", "NodeIndexOp", "PrintOp", "RemainderOp",
@@ -98,16 +99,9 @@ class FloatDivisionOp(QuickOperation, ABC):
         return cls.create(operands=[one, other], result_types=[one.type])
 
 
-@irdl_op_definition
-class FloorDivideOp(FloatDivisionOp):
-    name = "ttl.floor_divide"
-
-
-@irdl_op_definition
-class RemainderOp(FloatDivisionOp):
-    """What the rounded quotient leaves; it has the sign of the divisor."""
-
-    name = "ttl.remainder"
+FloorDivideOp = define_operation("ttl.floor_divide", FloatDivisionOp)
+# What the rounded quotient leaves; it has the sign of the divisor.
+RemainderOp = define_operation("ttl.remainder", FloatDivisionOp)
 
 
 def is_scalar_math(op: Operation) -> bool:

@@ -50,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.diagnostics import Span
 
 from ..building import QuickOperation
+from ..definitions import define_operation
 from ..locations import span_of
 
 __all__ = [
@@ -224,8 +225,7 @@ class NetUserOp(QuickOperation, ABC):
 
 
 def find_net(module: ModuleOp, net: SymbolRefAttr) -> DeclarePipeNetOp | None:
-    nets = (op for op in module.ops if isinstance(op, DeclarePipeNetOp))
-    return next((op for op in nets if op.sym_name == net.root_reference), None)
+    return next((op for op in nets_of(module) if op.sym_name == net.root_reference), None)
 
 
 class ForEachPipeOp(NetUserOp, ABC):
@@ -253,16 +253,8 @@ class ForEachPipeOp(NetUserOp, ABC):
             raise VerifyException(f"{self.name} gives what its body yields")
 
 
-@irdl_op_definition
-class IfSrcOp(ForEachPipeOp):
-    name = "ttl.if_src"
-    ROLE: ClassVar[str] = "src"
-
-
-@irdl_op_definition
-class IfDstOp(ForEachPipeOp):
-    name = "ttl.if_dst"
-    ROLE: ClassVar[str] = "dst"
+IfSrcOp = define_operation("ttl.if_src", ForEachPipeOp, ROLE="src")
+IfDstOp = define_operation("ttl.if_dst", ForEachPipeOp, ROLE="dst")
 
 
 @irdl_op_definition
@@ -285,22 +277,9 @@ class RoleOp(NetUserOp, ABC):
         assert self.declaration
 
 
-@irdl_op_definition
-class IsSrcOp(RoleOp):
-    name = "ttl.is_src"
-    ROLES: ClassVar[tuple[str, ...]] = ("src",)
-
-
-@irdl_op_definition
-class IsDstOp(RoleOp):
-    name = "ttl.is_dst"
-    ROLES: ClassVar[tuple[str, ...]] = ("dst",)
-
-
-@irdl_op_definition
-class IsActiveOp(RoleOp):
-    name = "ttl.is_active"
-    ROLES: ClassVar[tuple[str, ...]] = ("src", "dst")
+IsSrcOp = define_operation("ttl.is_src", RoleOp, ROLES=("src",))
+IsDstOp = define_operation("ttl.is_dst", RoleOp, ROLES=("dst",))
+IsActiveOp = define_operation("ttl.is_active", RoleOp, ROLES=("src", "dst"))
 
 
 @irdl_op_definition

@@ -59,8 +59,7 @@ class SemaphoreOp(QuickOperation, ABC):
 
     @property
     def declaration(self) -> DeclareSemaphoreOp:
-        semaphores = (op for op in module_of(self).ops if isinstance(op, DeclareSemaphoreOp))
-        for op in semaphores:
+        for op in semaphores_of(module_of(self)):
             if op.sym_name == self.semaphore.root_reference:
                 return op
         raise VerifyException(f"{self.name}: there is no semaphore {self.semaphore}")

@@ -1,6 +1,13 @@
-#include "arguments.h"
+// What a kernel knows about itself.
+#include "machine.h"
 
-namespace ttl_host {
+#include "hostdevcommon/kernel_calls.h"
+
+namespace ttl_kernel {
+
+using namespace ttl_host;
+
+namespace {
 
 const uint32_t* runtime_arguments(Fiber& fiber, uint32_t& count) {
   const TtlKernel& kernel = *fiber.kernel;
@@ -11,7 +18,9 @@ const uint32_t* runtime_arguments(Fiber& fiber, uint32_t& count) {
   return kernel.arguments + offsets[0];
 }
 
-uint32_t runtime_argument(int index, int line) {
+}  // namespace
+
+uint32_t argument(int index, int line) {
   uint32_t count;
   const uint32_t* arguments = runtime_arguments(self(line), count);
   if (!count) fault(line, "runtime argument %d is read, but the kernel has none", index);
@@ -20,7 +29,7 @@ uint32_t runtime_argument(int index, int line) {
   return arguments[index];
 }
 
-uint32_t common_runtime_argument(int index, int line) {
+uint32_t common_argument(int index, int line) {
   const Fiber& fiber = self(line);
   const TtlKernel& kernel = *fiber.kernel;
   if (index < 0 || static_cast<uint32_t>(index) >= kernel.common_argument_count)
@@ -31,4 +40,9 @@ uint32_t common_runtime_argument(int index, int line) {
   return kernel.common_arguments[index];
 }
 
-}  // namespace ttl_host
+uint8_t get_absolute_logical_x() { return static_cast<uint8_t>(self().node->x); }
+uint8_t get_absolute_logical_y() { return static_cast<uint8_t>(self().node->y); }
+uint8_t get_relative_logical_x() { return get_absolute_logical_x(); }
+uint8_t get_relative_logical_y() { return get_absolute_logical_y(); }
+
+}  // namespace ttl_kernel

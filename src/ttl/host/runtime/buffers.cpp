@@ -1,5 +1,7 @@
 #include "buffers.h"
 
+#include "hostdevcommon/kernel_calls.h"
+
 namespace ttl_host {
 
 namespace {
@@ -37,73 +39,6 @@ uint8_t* page_bytes(const CircularBuffer& buffer, uint32_t page) {
 
 }  // namespace
 
-// A second wait counts from the same front as the first.
-void wait_front(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_capacity(buffer, pages, "cb_wait_front", line);
-  while (buffer.filled < pages) block(fiber, buffer, pages, TTL_AWAIT_DATA, line);
-  if (pages > buffer.waited) buffer.waited = pages;
-  trace(fiber, TTL_BUFFER_WAIT, buffer, line);
-}
-
-void pop_front(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  claim(buffer.consumer, fiber, buffer, "pops", line);
-  if (pages > buffer.waited)
-    fault(line, "cb_pop_front pops %d pages of `%s`, of which %u were waited for",
-          static_cast<int>(pages), buffer.plan->name, buffer.waited);
-  buffer.read_page = advance(buffer.read_page, pages, buffer, "cb_pop_front", line);
-  buffer.waited -= pages;
-  buffer.filled -= pages;
-  buffer.popped += pages;
-  trace(fiber, TTL_BUFFER_POP, buffer, line);
-  wake(fiber, buffer);
-}
-
-void reserve_back(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_capacity(buffer, pages, "cb_reserve_back", line);
-  while (buffer.plan->pages - buffer.filled < pages)
-    block(fiber, buffer, pages, TTL_AWAIT_SPACE, line);
-  if (pages > buffer.reserved) buffer.reserved = pages;
-  trace(fiber, TTL_BUFFER_RESERVE, buffer, line);
-}
-
-void push_back(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  claim(buffer.producer, fiber, buffer, "pushes to", line);
-  if (pages > buffer.reserved)
-    fault(line, "cb_push_back pushes %d pages to `%s`, of which %u were reserved",
-          static_cast<int>(pages), buffer.plan->name, buffer.reserved);
-  buffer.write_page = advance(buffer.write_page, pages, buffer, "cb_push_back", line);
-  buffer.reserved -= pages;
-  buffer.filled += pages;
-  buffer.pushed += pages;
-  buffer.pack_offset = 0;
-  trace(fiber, TTL_BUFFER_PUSH, buffer, line);
-  wake(fiber, buffer);
-}
-
-bool has_front(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_capacity(buffer, pages, "cb_pages_available_at_front", line);
-  if (buffer.filled < pages) let_others_run(fiber, line);
-  return buffer.filled >= pages;
-}
-
-bool has_back(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_capacity(buffer, pages, "cb_pages_reservable_at_back", line);
-  if (buffer.plan->pages - buffer.filled < pages) let_others_run(fiber, line);
-  return buffer.plan->pages - buffer.filled >= pages;
-}
-
 const uint8_t* front_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) {
   if (tile >= buffer.waited)
     fault(line, "tile %d of `%s` is read, but %u tiles were waited for", static_cast<int>(tile),
@@ -127,3 +62,76 @@ uint8_t* reserved_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) 
 }
 
 }  // namespace ttl_host
+
+namespace ttl_kernel {
+
+using namespace ttl_host;
+
+// A second wait counts from the same front as the first.
+void cb_wait_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_wait_front", line);
+  while (buffer.filled < pages) block(fiber, buffer, pages, TTL_AWAIT_DATA, line);
+  if (pages > buffer.waited) buffer.waited = pages;
+  trace(fiber, TTL_BUFFER_WAIT, buffer, line);
+}
+
+void cb_pop_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  claim(buffer.consumer, fiber, buffer, "pops", line);
+  if (pages > buffer.waited)
+    fault(line, "cb_pop_front pops %d pages of `%s`, of which %u were waited for",
+          static_cast<int>(pages), buffer.plan->name, buffer.waited);
+  buffer.read_page = advance(buffer.read_page, pages, buffer, "cb_pop_front", line);
+  buffer.waited -= pages;
+  buffer.filled -= pages;
+  buffer.popped += pages;
+  trace(fiber, TTL_BUFFER_POP, buffer, line);
+  wake(fiber, buffer);
+}
+
+void cb_reserve_back(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_reserve_back", line);
+  while (buffer.plan->pages - buffer.filled < pages)
+    block(fiber, buffer, pages, TTL_AWAIT_SPACE, line);
+  if (pages > buffer.reserved) buffer.reserved = pages;
+  trace(fiber, TTL_BUFFER_RESERVE, buffer, line);
+}
+
+void cb_push_back(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  claim(buffer.producer, fiber, buffer, "pushes to", line);
+  if (pages > buffer.reserved)
+    fault(line, "cb_push_back pushes %d pages to `%s`, of which %u were reserved",
+          static_cast<int>(pages), buffer.plan->name, buffer.reserved);
+  buffer.write_page = advance(buffer.write_page, pages, buffer, "cb_push_back", line);
+  buffer.reserved -= pages;
+  buffer.filled += pages;
+  buffer.pushed += pages;
+  buffer.pack_offset = 0;
+  trace(fiber, TTL_BUFFER_PUSH, buffer, line);
+  wake(fiber, buffer);
+}
+
+bool cb_pages_available_at_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_pages_available_at_front", line);
+  if (buffer.filled < pages) let_others_run(fiber, line);
+  return buffer.filled >= pages;
+}
+
+bool cb_pages_reservable_at_back(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_pages_reservable_at_back", line);
+  if (buffer.plan->pages - buffer.filled < pages) let_others_run(fiber, line);
+  return buffer.plan->pages - buffer.filled >= pages;
+}
+
+}  // namespace ttl_kernel

@@ -8,6 +8,8 @@
 #define TTL_SYMBOL(name) name
 #endif
 
+extern "C" void ttl_switch_stack(void** saved, void* next);
+
 #if defined(__x86_64__)
 
 asm(".text\n"
@@ -28,8 +30,6 @@ asm(".text\n"
     "  popq %rbp\n"
     "  ret\n");
 
-extern "C" void ttl_switch_stack(void** saved, void* next);
-
 namespace ttl_host {
 
 void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
@@ -39,10 +39,6 @@ void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
   *--slot = reinterpret_cast<uintptr_t>(entry);
   for (int saved = 0; saved < 6; ++saved) *--slot = 0;
   context.stack_pointer = slot;
-}
-
-void switch_context(Context& from, Context& to) {
-  ttl_switch_stack(&from.stack_pointer, to.stack_pointer);
 }
 
 }  // namespace ttl_host
@@ -78,8 +74,6 @@ asm(".text\n"
     "  add sp, sp, #160\n"
     "  ret\n");
 
-extern "C" void ttl_switch_stack(void** saved, void* next);
-
 namespace ttl_host {
 
 void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
@@ -88,10 +82,6 @@ void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
   for (int saved = 0; saved < 20; ++saved) slot[saved] = 0;
   slot[11] = reinterpret_cast<uintptr_t>(entry);  // x30, where `ret` goes
   context.stack_pointer = slot;
-}
-
-void switch_context(Context& from, Context& to) {
-  ttl_switch_stack(&from.stack_pointer, to.stack_pointer);
 }
 
 }  // namespace ttl_host
@@ -108,8 +98,18 @@ void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
   makecontext(&context.machine, entry, 0);
 }
 
-void switch_context(Context& from, Context& to) { swapcontext(&from.machine, &to.machine); }
-
 }  // namespace ttl_host
 
 #endif
+
+namespace ttl_host {
+
+void switch_context(Context& from, Context& to) {
+#if defined(__x86_64__) || defined(__aarch64__)
+  ttl_switch_stack(&from.stack_pointer, to.stack_pointer);
+#else
+  swapcontext(&from.machine, &to.machine);
+#endif
+}
+
+}  // namespace ttl_host

@@ -20,22 +20,16 @@ void pack_bfloat16(const float* values, uint8_t* tile) {
 void unpack_words(const uint8_t* tile, float* values) { memcpy(values, tile, 4096); }
 void pack_words(const float* values, uint8_t* tile) { memcpy(tile, values, 4096); }
 
-void unpack_uint16(const uint8_t* tile, float* values) {
-  const uint16_t* halves = reinterpret_cast<const uint16_t*>(tile);
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(halves[i]);
+template <typename Integer>
+void unpack_integers(const uint8_t* tile, float* values) {
+  const Integer* integers = reinterpret_cast<const Integer*>(tile);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(integers[i]);
 }
 
-void pack_uint16(const float* values, uint8_t* tile) {
-  uint16_t* halves = reinterpret_cast<uint16_t*>(tile);
-  for (uint32_t i = 0; i < tile_values; ++i) halves[i] = static_cast<uint16_t>(bits_of(values[i]));
-}
-
-void unpack_uint8(const uint8_t* tile, float* values) {
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(tile[i]);
-}
-
-void pack_uint8(const float* values, uint8_t* tile) {
-  for (uint32_t i = 0; i < tile_values; ++i) tile[i] = static_cast<uint8_t>(bits_of(values[i]));
+template <typename Integer>
+void pack_integers(const float* values, uint8_t* tile) {
+  Integer* integers = reinterpret_cast<Integer*>(tile);
+  for (uint32_t i = 0; i < tile_values; ++i) integers[i] = static_cast<Integer>(bits_of(values[i]));
 }
 
 // The exponent of a half has a bias of 15, that of a float one of 127.
@@ -144,8 +138,8 @@ const TileFormat tile_formats[] = {
     {"BFP_BFloat4", 576, false, true, false, false, unpack_bfloat4, pack_bfloat4},
     {"Int32", 4096, true, false, true, false, unpack_words, pack_words},
     {"UInt32", 4096, true, false, false, false, unpack_words, pack_words},
-    {"UInt16", 2048, true, true, false, true, unpack_uint16, pack_uint16},
-    {"UInt8", 1024, true, true, true, false, unpack_uint8, pack_uint8},
+    {"UInt16", 2048, true, true, false, true, unpack_integers<uint16_t>, pack_integers<uint16_t>},
+    {"UInt8", 1024, true, true, true, false, unpack_integers<uint8_t>, pack_integers<uint8_t>},
     {"Float16", 2048, false, false, false, false, unpack_float16, pack_float16},
 };
 

@@ -21,12 +21,6 @@ void check_idle(const Compute& compute, const char* call, int line) {
   if (compute.state != DstState::Free) fault(line, "%s between tile_regs_acquire and release", call);
 }
 
-void check_packer(const Compute& compute, const CircularBuffer& out, int line) {
-  if (compute.packer != out.format)
-    fault(line, "the packer is configured for %s but `%s` holds %s: pack_reconfig_data_format is "
-          "missing", compute.packer->name, out.plan->name, out.format->name);
-}
-
 void begin(FpuKind kind, uint32_t buffer, uint32_t tiles, uint32_t row_tiles, int line) {
   Compute& compute = compute_of(self(line));
   begin_move({kind, 0}, buffer);
@@ -82,7 +76,7 @@ void tilize(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_t in_t
         memcpy(tile + place_of(row, column) * bytes,
                element(page, (row * tiles + t) * 32 + column, bytes), bytes);
     in.format->unpack(tile, compute.slots[0]);
-    round_copied(fiber, *in.format, compute.slots[0]);
+    round_moved(fiber, *in.format, compute.slots[0]);
     out.format->pack(compute.slots[0], reserved_tile(fiber, out, out_tile + t, line));
   }
 }
@@ -111,7 +105,7 @@ void untilize(uint32_t in_index, uint32_t out_index, uint32_t tiles, uint32_t ro
   const auto page = [&](uint32_t n) { return reserved_tile(fiber, out, n, line); };
   for (uint32_t t = 0; t < tiles; ++t) {
     in.format->unpack(front_tile(fiber, in, t, line), compute.slots[t]);
-    round_copied(fiber, *in.format, compute.slots[t]);
+    round_moved(fiber, *in.format, compute.slots[t]);
     out.format->pack(compute.slots[t], tile);
     for (uint32_t row = 0; row < 32; ++row)
       for (uint32_t column = 0; column < 32; ++column)

@@ -21,8 +21,8 @@ void multiply_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, 
   Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   float* out = slot_values(fiber, slot, line);
-  const float* right = load_matrix_a(fiber, in1, tile1, line);
-  const float* left = load_matrix_b(fiber, in0, tile0, line);
+  const float* right = load_matrix(fiber, Side::A, in1, tile1, line);
+  const float* left = load_matrix(fiber, Side::B, in0, tile0, line);
   if (compute.matmul_transpose) transpose_values(compute.source_a_values);
   tile_math().matmul_accumulate(left, right, out, matrix_rounding(fiber));
 }

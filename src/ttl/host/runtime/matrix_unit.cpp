@@ -62,11 +62,6 @@ void check_move(Fiber& fiber, const CircularBuffer& buffer, int line) {
     fault(line, "a buffer marked UnpackToDestFp32 is copied to a 16-bit DST");
 }
 
-void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
-  if (dst_is_16_bit(fiber) && !format.fits_16_bit_dst && !format.is_integer)
-    tile_math().copy(values, values, Rounding::NearestEven);
-}
-
 // The value of row `row`, column 0, or row 0 and column 0, everywhere.
 void broadcast(float* values, ckernel::BroadcastType type, uint32_t row) {
   float kept[32];
@@ -129,30 +124,20 @@ void begin_mode(FpuMode mode) {
   compute.accumulates = false;
 }
 
-float* load_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
+float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_format(compute, compute.source_a, buffer, "source A", line);
-  buffer.format->unpack(front_tile(fiber, buffer, tile, line), compute.source_a_values);
-  return compute.source_a_values;
+  const bool is_a = side == Side::A;
+  check_format(compute, is_a ? compute.source_a : compute.source_b, buffer,
+               is_a ? "source A" : "source B", line);
+  float* values = is_a ? compute.source_a_values : compute.source_b_values;
+  buffer.format->unpack(front_tile(fiber, buffer, tile, line), values);
+  return values;
 }
 
-float* load_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
-  Compute& compute = compute_of(fiber);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_format(compute, compute.source_b, buffer, "source B", line);
-  buffer.format->unpack(front_tile(fiber, buffer, tile, line), compute.source_b_values);
-  return compute.source_b_values;
-}
-
-float* load_matrix_a(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
+float* load_matrix(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   check_matrix_operand(buffer_at(fiber, index, line), line);
-  return load_a(fiber, index, tile, line);
-}
-
-float* load_matrix_b(Fiber& fiber, uint32_t index, uint32_t tile, int line) {
-  check_matrix_operand(buffer_at(fiber, index, line), line);
-  return load_b(fiber, index, tile, line);
+  return load(fiber, side, index, tile, line);
 }
 
 void begin_move(FpuMode mode, uint32_t buffer) {
@@ -166,8 +151,15 @@ void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line) {
   check_format(compute, compute.source_a, buffer, "source A", line);
 }
 
-void round_copied(Fiber& fiber, const TileFormat& format, float* values) {
-  round_moved(fiber, format, values);
+void check_packer(const Compute& compute, const CircularBuffer& buffer, int line) {
+  if (compute.packer != buffer.format)
+    fault(line, "the packer is configured for %s but `%s` holds %s: pack_reconfig_data_format is "
+          "missing", compute.packer->name, buffer.plan->name, buffer.format->name);
+}
+
+void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
+  if (dst_is_16_bit(fiber) && !format.fits_16_bit_dst && !format.is_integer)
+    tile_math().copy(values, values, Rounding::NearestEven);
 }
 
 void transpose_values(float* values) {
@@ -210,7 +202,7 @@ void transpose_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   check_mode(compute_of(fiber), {FpuKind::Transpose, 0}, "transpose_tile", line);
   check_move(fiber, buffer_at(fiber, index, line), line);
   float* out = overwritten_slot(fiber, slot, line);
-  memcpy(out, load_a(fiber, index, tile, line), tile_values * sizeof(float));
+  memcpy(out, load(fiber, Side::A, index, tile, line), tile_values * sizeof(float));
   transpose_values(out);
   round_moved(fiber, *buffer_at(fiber, index, line).format, out);
 }
@@ -245,7 +237,7 @@ void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_move(fiber, buffer, line);
   const bool through_a = type == BroadcastType::NONE || is_unpacked_to_dst(buffer);
-  float* values = through_a ? load_a(fiber, index, tile, line) : load_b(fiber, index, tile, line);
+  float* values = load(fiber, through_a ? Side::A : Side::B, index, tile, line);
   if (type != BroadcastType::NONE) broadcast(values, type, 0);
   float* out = overwritten_slot(fiber, slot, line);
   memcpy(out, values, tile_values * sizeof(float));
@@ -271,8 +263,8 @@ void binary_tiles(EltwiseBinaryType type, BroadcastType type_of_b, const BinaryT
   const bool adds_up = type == EltwiseBinaryType::ELWMUL || compute.accumulates;
   float* out = adds_up ? slot_values(fiber, call.idst, line)
                        : overwritten_slot(fiber, call.idst, line);
-  float* a = load_matrix_a(fiber, call.icb0, call.itile0, line);
-  float* b = load_matrix_b(fiber, call.icb1, call.itile1, line);
+  float* a = load_matrix(fiber, Side::A, call.icb0, call.itile0, line);
+  float* b = load_matrix(fiber, Side::B, call.icb1, call.itile1, line);
   if (type_of_b != BroadcastType::NONE) broadcast(b, type_of_b, call.row);
   const TileMath& math = tile_math();
   const Rounding rounding = matrix_rounding(fiber);
@@ -298,8 +290,7 @@ void reuse_tiles(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse, uint3
   check_mode(compute, {kind_of(type), static_cast<uint8_t>(reuse_form + static_cast<int>(reuse))},
              name_of(type), line);
   float* out = slot_values(fiber, slot, line);
-  float* from_buffer = dst_is_a ? load_matrix_b(fiber, index, tile, line)
-                                : load_matrix_a(fiber, index, tile, line);
+  float* from_buffer = load_matrix(fiber, dst_is_a ? Side::B : Side::A, index, tile, line);
   float* from_dst = dst_is_a ? compute.source_a_values : compute.source_b_values;
   const bool is_narrow = buffer_at(fiber, index, line).format->fits_16_bit_dst;
   tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::None);

@@ -11,18 +11,19 @@ namespace ttl_host {
 void check_mode(const Compute& compute, FpuMode mode, const char* call, int line);
 void begin_mode(FpuMode mode);
 
-// A tile that was waited for, as source A or source B. These may feed DST only; the matrix forms
-// refuse integers and buffers marked UnpackToDestFp32.
-float* load_a(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
-float* load_b(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
-float* load_matrix_a(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
-float* load_matrix_b(Fiber& fiber, uint32_t buffer, uint32_t tile, int line);
+// A tile that was waited for, as one of the sources. This may feed DST only; the matrix form refuses
+// integers and buffers marked UnpackToDestFp32.
+enum class Side { A, B };
+float* load(Fiber& fiber, Side side, uint32_t buffer, uint32_t tile, int line);
+float* load_matrix(Fiber& fiber, Side side, uint32_t buffer, uint32_t tile, int line);
 
 // Faults unless tiles of the buffer can be copied to DST; what they are there.
 // The init of what moves tiles to DST counts for buffers of one format.
 void begin_move(FpuMode mode, uint32_t buffer);
 void check_copied(Fiber& fiber, const CircularBuffer& buffer, int line);
-void round_copied(Fiber& fiber, const TileFormat& format, float* values);
+// Faults unless the packer is configured for the buffer.
+void check_packer(const Compute& compute, const CircularBuffer& buffer, int line);
+void round_moved(Fiber& fiber, const TileFormat& format, float* values);
 
 // Where row and column stand in a tile.
 constexpr uint32_t place_of(uint32_t row, uint32_t column) {

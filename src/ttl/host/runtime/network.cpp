@@ -1,7 +1,7 @@
-// Data movement kernels: reads, writes and multicasts over the NoC, barriers, buffers, position.
+// api/dataflow/dataflow_api.h, and what it includes: reads, writes and multicasts over the NoC,
+// barriers and addresses.
 #include <cstdio>
 
-#include "arguments.h"
 #include "buffers.h"
 #include "transfers.h"
 
@@ -104,13 +104,7 @@ uint64_t page_address(uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t
 
 namespace detail {
 
-// api/dataflow/dataflow_api.h: get_arg_val
-uint32_t argument(int index, int line) { return runtime_argument(index, line); }
-
-// api/dataflow/dataflow_api.h: get_common_arg_val
-uint32_t common_argument(int index, int line) { return common_runtime_argument(index, line); }
-
-// api/dataflow/dataflow_api.h: noc_async_read and its like
+// noc_async_read and its like
 void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, int line) {
   Fiber& fiber = on_own_noc(noc, line);
   const Place from = place(fiber, source, bytes, line);
@@ -120,7 +114,7 @@ void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, in
   begin_transfer(fiber, from, to, bytes, TransferKind::Read, unicast, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_async_write and its like
+// noc_async_write and its like
 void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, int line) {
   Fiber& fiber = on_own_noc(noc, line);
   const Place from = place_in_own_l1(fiber, source, bytes, line);
@@ -130,12 +124,12 @@ void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, i
   begin_transfer(fiber, from, to, bytes, TransferKind::Write, unicast, line);
 }
 
-// api/dataflow/dataflow_api.h: the forms for one packet
+// the forms for one packet
 void check_packet(uint32_t bytes, uint32_t most, int line) {
   if (bytes > most) fault(line, "one packet takes %u bytes, not %u", most, bytes);
 }
 
-// api/dataflow/dataflow_api.h: noc_async_read_one_packet_set_state, noc_async_read_set_state
+// noc_async_read_one_packet_set_state, noc_async_read_set_state
 void set_read_state(uint64_t source, uint32_t bytes, uint8_t noc, int line) {
   Fiber& fiber = on_own_noc(noc, line);
   fiber.read_state = source;
@@ -150,7 +144,7 @@ void read_with_state(uint32_t source, uint32_t destination, uint32_t bytes, uint
   read(high | source, destination, bytes ? bytes : fiber.read_state_bytes, noc, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_async_write_one_packet_set_state, noc_async_write_set_state
+// noc_async_write_one_packet_set_state, noc_async_write_set_state
 void set_write_state(uint64_t destination, uint32_t bytes, uint8_t noc, int line) {
   Fiber& fiber = on_own_noc(noc, line);
   fiber.write_state = destination;
@@ -164,7 +158,7 @@ void write_with_state(uint32_t source, uint32_t destination, uint32_t bytes, uin
   write(source, high | destination, bytes ? bytes : fiber.write_state_bytes, noc, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_async_write_one_packet_with_trid
+// noc_async_write_one_packet_with_trid
 void write_with_transaction(uint32_t source, uint64_t destination, uint32_t bytes,
                             uint32_t transaction, uint8_t noc, int line) {
   Fiber& fiber = self(line);
@@ -172,7 +166,7 @@ void write_with_transaction(uint32_t source, uint64_t destination, uint32_t byte
   write(source, destination, bytes, noc, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_async_write_multicast, noc_semaphore_set_multicast and those
+// noc_async_write_multicast, noc_semaphore_set_multicast and those
 // with _loopback_src, which reach the sender too
 void write_multicast(uint32_t source, uint64_t destination, uint32_t bytes, uint32_t receivers,
                      bool with_sender, uint8_t noc, int line) {
@@ -188,14 +182,14 @@ void write_multicast(uint32_t source, uint64_t destination, uint32_t bytes, uint
   check_receivers(found, receivers, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_semaphore_inc
+// noc_semaphore_inc
 void increment(uint64_t destination, uint32_t value, uint8_t noc, int line) {
   Fiber& fiber = on_own_noc(noc, line);
   begin_word(fiber, place(fiber, destination, 4, line), value, TransferKind::Increment, unicast,
              line);
 }
 
-// api/dataflow/dataflow_api.h: noc_semaphore_inc_multicast. The sender is left out.
+// noc_semaphore_inc_multicast. The sender is left out.
 void increment_multicast(uint64_t destination, uint32_t value, uint32_t receivers, uint8_t noc,
                          int line) {
   Fiber& fiber = on_own_noc(noc, line);
@@ -207,7 +201,7 @@ void increment_multicast(uint64_t destination, uint32_t value, uint32_t receiver
   check_receivers(found, receivers, line);
 }
 
-// api/dataflow/dataflow_api.h: noc_inline_dw_write
+// noc_inline_dw_write
 void write_word(uint64_t destination, uint32_t value, uint8_t noc, int line) {
   Fiber& fiber = on_own_noc(noc, line);
   const Place to = place(fiber, destination, 4, line);
@@ -231,61 +225,55 @@ uint8_t virtual_row(uint32_t y) {
   return program.virtual_rows[y];
 }
 
+// firmware_common.h: my_x and my_y, of any NoC
+uint8_t own_column(uint32_t) { return virtual_column(self().node->x); }
+uint8_t own_row(uint32_t) { return virtual_row(self().node->y); }
+
 }  // namespace detail
 
-// api/dataflow/dataflow_api.h
 void noc_async_read_barrier(uint8_t noc, int line) {
   finish(on_own_noc(noc, line), TransferKind::Read, any_transaction, line);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_write_barrier(uint8_t noc, int line) {
   finish(on_own_noc(noc, line), TransferKind::Write, any_transaction, line);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_atomic_barrier(uint8_t noc, int line) {
   finish(on_own_noc(noc, line), TransferKind::Increment, any_transaction, line);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_full_barrier(uint8_t noc, int line) {
   noc_async_read_barrier(noc, line);
   noc_async_write_barrier(noc, line);
   noc_async_atomic_barrier(noc, line);
 }
 
-// api/dataflow/dataflow_api.h: the data has left the node but is not acknowledged.
+// the data has left the node but is not acknowledged.
 void noc_async_writes_flushed(uint8_t noc, int line) {
   flush(on_own_noc(noc, line), any_transaction);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_read_set_trid(uint32_t trid, uint8_t noc, int line) {
   on_own_noc(noc, line).read_transaction = static_cast<uint8_t>(checked_transaction(trid, line));
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_write_set_trid(uint32_t trid, uint8_t noc, int line) {
   on_own_noc(noc, line).write_transaction = static_cast<uint8_t>(checked_transaction(trid, line));
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_read_barrier_with_trid(uint32_t trid, uint8_t noc, int line) {
   finish(on_own_noc(noc, line), TransferKind::Read, checked_transaction(trid, line), line);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_write_barrier_with_trid(uint32_t trid, uint8_t noc, int line) {
   finish(on_own_noc(noc, line), TransferKind::Write, checked_transaction(trid, line), line);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_async_write_flushed_with_trid(uint32_t trid, uint8_t noc, int line) {
   flush(on_own_noc(noc, line), checked_transaction(trid, line));
 }
 
-// internal/dataflow/dataflow_api_addrgen.h
 uint64_t get_noc_addr(uint32_t addr, uint8_t) {
   const Fiber& fiber = self();
   const TtlProgram& program = *fiber.run->program;
@@ -293,71 +281,25 @@ uint64_t get_noc_addr(uint32_t addr, uint8_t) {
                       addr);
 }
 
-// internal/dataflow/dataflow_api_addrgen.h
 uint64_t get_noc_addr(uint32_t noc_x, uint32_t noc_y, uint32_t addr, uint8_t) {
   self();
   return node_address(noc_x, noc_y, addr);
 }
 
-// internal/dataflow/dataflow_api_addrgen.h
 uint64_t get_noc_multicast_addr(uint32_t x_start, uint32_t y_start, uint32_t x_end,
                                 uint32_t y_end, uint32_t addr, uint8_t) {
   self();
   return multicast_address({x_start, y_start, x_end, y_end, addr});
 }
 
-// api/dataflow/dataflow_api.h
-void cb_push_back(const int32_t operand, const int32_t num_pages, int line) {
-  push_back(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
-}
-
-// api/dataflow/dataflow_api.h
-void cb_pop_front(int32_t operand, int32_t num_pages, int line) {
-  pop_front(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
-}
-
-// api/dataflow/dataflow_api.h
-void cb_reserve_back(int32_t operand, int32_t num_pages, int line) {
-  reserve_back(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
-}
-
-// api/dataflow/dataflow_api.h
-void cb_wait_front(int32_t operand, int32_t num_pages, int line) {
-  wait_front(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
-}
-
-// api/dataflow/dataflow_api.h
-bool cb_pages_available_at_front(int32_t operand, int32_t num_pages, int line) {
-  return has_front(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
-}
-
-// api/dataflow/dataflow_api.h
-bool cb_pages_reservable_at_back(int32_t operand, int32_t num_pages, int line) {
-  return has_back(static_cast<uint32_t>(operand), static_cast<uint32_t>(num_pages), line);
-}
-
-// api/dataflow/dataflow_api.h
 uint32_t get_write_ptr(uint32_t operand, int line) {
   const CircularBuffer& buffer = buffer_at(self(line), operand, line);
   return buffer.address + buffer.write_page * buffer.plan->page_bytes;
 }
 
-// api/dataflow/dataflow_api.h
 uint32_t get_read_ptr(uint32_t operand, int line) {
   const CircularBuffer& buffer = buffer_at(self(line), operand, line);
   return buffer.address + buffer.read_page * buffer.plan->page_bytes;
 }
-
-// api/dataflow/dataflow_api.h
-uint8_t get_absolute_logical_x() { return static_cast<uint8_t>(self().node->x); }
-
-// api/dataflow/dataflow_api.h
-uint8_t get_absolute_logical_y() { return static_cast<uint8_t>(self().node->y); }
-
-// api/dataflow/dataflow_api.h
-uint8_t get_relative_logical_x() { return get_absolute_logical_x(); }
-
-// api/dataflow/dataflow_api.h
-uint8_t get_relative_logical_y() { return get_absolute_logical_y(); }
 
 }  // namespace ttl_dataflow

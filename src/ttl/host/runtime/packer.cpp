@@ -70,9 +70,7 @@ void pack_at(uint32_t slot, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   const float* values = packed_slot(fiber, slot, line);
-  if (compute.packer != buffer.format)
-    fault(line, "the packer is configured for %s but `%s` holds %s: pack_reconfig_data_format is "
-          "missing", compute.packer->name, buffer.plan->name, buffer.format->name);
+  check_packer(compute, buffer, line);
   uint8_t* place = reserved_tile(fiber, buffer, tile, line);
   const bool from_upper_half = buffer.format->is_half_word && !dst_is_16_bit(fiber);
   if (!is_plain(compute, from_upper_half))

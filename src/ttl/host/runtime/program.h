@@ -63,7 +63,7 @@ struct TtlProgram {
   const TtlKernel* kernels;
 };
 
-// The order of _EVENT_KINDS in report.py.
+// The order of EventKind (ttl.trace.events).
 enum TtlEventKind : uint32_t {
   TTL_KERNEL_START,
   TTL_KERNEL_END,

@@ -93,10 +93,9 @@ void reduce_tile(PoolType pool, ReduceDim dim, uint32_t index, uint32_t scaler_i
   check_mode(compute, reduce_mode(pool, dim), "reduce_tile", line);
   const bool is_sum = pool == PoolType::SUM || pool == PoolType::AVG;
   const bool swapped = is_sum && dim == ReduceDim::REDUCE_ROW;
-  const float* values = swapped ? load_matrix_b(fiber, index, tile, line)
-                                : load_matrix_a(fiber, index, tile, line);
-  const float* scaler_values = swapped ? load_matrix_a(fiber, scaler_index, scaler_tile, line)
-                                       : load_matrix_b(fiber, scaler_index, scaler_tile, line);
+  const float* values = load_matrix(fiber, swapped ? Side::B : Side::A, index, tile, line);
+  const float* scaler_values =
+      load_matrix(fiber, swapped ? Side::A : Side::B, scaler_index, scaler_tile, line);
   const float scaler = scaler_of(scaler_values, line);
   if (!is_sum && scaler != 1.0f) fault(line, "a maximum needs the scaler 1");
   const bool is_fresh = slot < max_dst_slots && !compute.slot_is_live[slot];

@@ -137,17 +137,11 @@ void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int l
 }
 
 // api/compute/reconfig_data_format.h
-void configure_source_a(uint32_t buffer) {
+void configure_source(bool is_a, uint32_t buffer) {
   Compute& compute = compute_of(self());
-  compute.source_a = source_of(buffer_at(self(), buffer, 0));
-  compute.adds_integers = compute.source_a.format->adds_integers;
-}
-
-// api/compute/reconfig_data_format.h
-void configure_source_b(uint32_t buffer) {
-  Compute& compute = compute_of(self());
-  compute.source_b = source_of(buffer_at(self(), buffer, 0));
-  compute.adds_integers = compute.source_b.format->adds_integers;
+  Source& source = is_a ? compute.source_a : compute.source_b;
+  source = source_of(buffer_at(self(), buffer, 0));
+  compute.adds_integers = source.format->adds_integers;
 }
 
 // api/compute/reconfig_data_format.h: pack_reconfig_data_format

@@ -243,7 +243,6 @@ void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted,
   fiber.awaited_word = word;
   fiber.wanted = wanted;
   fiber.awaits = awaits;
-  (void)line;
   if (can_go_on(fiber)) return;
   fiber.next = fiber.run->word_waiters;
   fiber.run->word_waiters = &fiber;

@@ -1,4 +1,5 @@
-// Semaphores: words at the start of every node's L1, changed by stores, writes and increments.
+// api/dataflow/dataflow_api.h: semaphores, words at the start of every node's L1 that are changed by
+// stores, writes and increments.
 #include "addresses.h"
 
 #include "api/dataflow/dataflow_api.h"
@@ -9,7 +10,7 @@ using namespace ttl_host;
 
 namespace detail {
 
-// api/dataflow/dataflow_api.h: get_semaphore
+// get_semaphore
 uintptr_t semaphore_address(uint32_t id, int line) {
   const Fiber& fiber = self(line);
   const uint32_t count = fiber.run->program->semaphore_count;
@@ -19,19 +20,17 @@ uintptr_t semaphore_address(uint32_t id, int line) {
 
 }  // namespace detail
 
-// api/dataflow/dataflow_api.h
 void noc_semaphore_wait(volatile uint32_t* sem_addr, uint32_t val, int line) {
   Fiber& fiber = self(line);
   block_on_word(fiber, word_at(fiber, sem_addr, line), val, TTL_AWAIT_EQUAL, line);
 }
 
-// api/dataflow/dataflow_api.h
 void noc_semaphore_wait_min(volatile uint32_t* sem_addr, uint32_t val, int line) {
   Fiber& fiber = self(line);
   block_on_word(fiber, word_at(fiber, sem_addr, line), val, TTL_AWAIT_AT_LEAST, line);
 }
 
-// api/dataflow/dataflow_api.h: a store, which is seen at once
+// a store, which is seen at once
 void noc_semaphore_set(volatile uint32_t* sem_addr, uint32_t val, int line) {
   Fiber& fiber = self(line);
   *word_at(fiber, sem_addr, line) = val;

@@ -48,29 +48,19 @@ void move_tile(uint8_t* rows, size_t row_bytes, uint8_t* page) {
   }
 }
 
-void land_from_rows(const Transfer& transfer) {
-  auto* rows = const_cast<uint8_t*>(transfer.source);
+template <bool to_rows>
+void land_tile(const Transfer& transfer, uint8_t* rows, uint8_t* page) {
   const TileOfRows& tile = transfer.tile;
   if (transfer.bytes == 2048 && tile.element_bytes == 2)
-    return move_tile<32, false>(rows, tile.row_bytes, transfer.destination);
+    return move_tile<32, to_rows>(rows, tile.row_bytes, page);
   if (transfer.bytes == 4096 && tile.element_bytes == 4)
-    return move_tile<64, false>(rows, tile.row_bytes, transfer.destination);
+    return move_tile<64, to_rows>(rows, tile.row_bytes, page);
   for_each_face_row(rows, tile, transfer.bytes, [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
-    memcpy(transfer.destination + at, in_rows, n);
+    if (to_rows)
+      memcpy(in_rows, page + at, n);
+    else
+      memcpy(page + at, in_rows, n);
   });
-}
-
-void land_in_rows(const Transfer& transfer, const void* data) {
-  auto* page = static_cast<uint8_t*>(const_cast<void*>(data));
-  const TileOfRows& tile = transfer.tile;
-  if (transfer.bytes == 2048 && tile.element_bytes == 2)
-    return move_tile<32, true>(transfer.destination, tile.row_bytes, page);
-  if (transfer.bytes == 4096 && tile.element_bytes == 4)
-    return move_tile<64, true>(transfer.destination, tile.row_bytes, page);
-  for_each_face_row(transfer.destination, tile, transfer.bytes,
-                    [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
-                      memcpy(in_rows, page + at, n);
-                    });
 }
 
 void land(Run& run, const Transfer& transfer) {
@@ -85,9 +75,10 @@ void land(Run& run, const Transfer& transfer) {
   } else if (!transfer.tile.row_bytes) {
     memmove(transfer.destination, data, transfer.bytes);
   } else if (transfer.kind == TransferKind::Read) {
-    land_from_rows(transfer);
+    land_tile<false>(transfer, const_cast<uint8_t*>(transfer.source), transfer.destination);
   } else {
-    land_in_rows(transfer, data);
+    land_tile<true>(transfer, transfer.destination,
+                    static_cast<uint8_t*>(const_cast<void*>(data)));
   }
   if (transfer.payload) free(transfer.payload);
   run.pending -= 1;
@@ -209,10 +200,6 @@ bool any(const uint32_t (&open)[transaction_ids]) {
   for (uint32_t count : open) all |= count;
   return all != 0;
 }
-
-}  // namespace
-
-namespace {
 
 // The rows of a tile lie far apart: their way to the processor begins now, not when they are
 // copied.

@@ -2,10 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(add_int_tile_init)
 
 TTL_OF_INTEGERS(add_int_tile)
-
-}  // namespace ckernel

@@ -23,12 +23,10 @@ ALWI void unary_bcast(
 
 template <BroadcastType bcast_type>
 ALWI void unary_bcast_uninit(uint32_t icb) {
-  (void)icb;
 }
 
 template <EltwiseBinaryType tBcastOp, BroadcastType tBcastDim>
 ALWI void bcast_init(uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
-  (void)icb0, (void)icb1, (void)call_line;
   detail::begin_binary(tBcastOp, tBcastDim, false);
 }
 

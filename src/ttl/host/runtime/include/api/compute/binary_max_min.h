@@ -2,6 +2,18 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_VECTOR_INIT(binary_max_tile_init)
+TTL_VECTOR_INIT(binary_max_int32_tile_init)
+TTL_VECTOR_INIT(binary_max_uint32_tile_init)
+TTL_OF_SLOTS(binary_max_int32_tile)
+TTL_OF_SLOTS(binary_max_uint32_tile)
+
+TTL_VECTOR_INIT(binary_min_tile_init)
+TTL_VECTOR_INIT(binary_min_int32_tile_init)
+TTL_VECTOR_INIT(binary_min_uint32_tile_init)
+TTL_OF_SLOTS(binary_min_int32_tile)
+TTL_OF_SLOTS(binary_min_uint32_tile)
+
 namespace ckernel {
 
 #define TTL_LARGER_OR_SMALLER(name)                                                      \
@@ -15,18 +27,8 @@ namespace ckernel {
     detail::name(idst0, idst1, odst, vector_mode, line);                                 \
   }
 
-TTL_VECTOR_INIT(binary_max_tile_init)
-TTL_VECTOR_INIT(binary_max_int32_tile_init)
-TTL_VECTOR_INIT(binary_max_uint32_tile_init)
 TTL_LARGER_OR_SMALLER(binary_max_tile)
-TTL_OF_SLOTS(binary_max_int32_tile)
-TTL_OF_SLOTS(binary_max_uint32_tile)
 
-TTL_VECTOR_INIT(binary_min_tile_init)
-TTL_VECTOR_INIT(binary_min_int32_tile_init)
-TTL_VECTOR_INIT(binary_min_uint32_tile_init)
 TTL_LARGER_OR_SMALLER(binary_min_tile)
-TTL_OF_SLOTS(binary_min_int32_tile)
-TTL_OF_SLOTS(binary_min_uint32_tile)
 
 }  // namespace ckernel

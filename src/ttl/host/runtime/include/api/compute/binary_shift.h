@@ -2,10 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(binary_shift_tile_init)
 
 TTL_OF_INTEGERS(binary_logical_right_shift_tile)
-
-}  // namespace ckernel

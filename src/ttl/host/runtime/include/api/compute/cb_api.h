@@ -2,6 +2,7 @@
 
 #include "api/compute/common_globals.h"
 #include "api/debug/dprint.h"  // LocalCBInterface
+#include "hostdevcommon/kernel_calls.h"
 
 // What a circular buffer's ends count, and what the three processors tell each other: as one fiber
 // does the work of all three, a word for all of them is enough.
@@ -17,9 +18,9 @@ uint32_t reg_read(uintptr_t address, int line = __builtin_LINE());
 void mailbox_write(ThreadId to, uint32_t word);
 uint32_t mailbox_read(ThreadId from);
 
-void cb_wait_front(uint32_t cbid, uint32_t ntiles, int line = __builtin_LINE());
-void cb_pop_front(uint32_t cbid, uint32_t ntiles, int line = __builtin_LINE());
-void cb_reserve_back(uint32_t cbid, uint32_t ntiles, int line = __builtin_LINE());
-void cb_push_back(uint32_t cbid, uint32_t ntiles, int line = __builtin_LINE());
+using ttl_kernel::cb_pop_front;
+using ttl_kernel::cb_push_back;
+using ttl_kernel::cb_reserve_back;
+using ttl_kernel::cb_wait_front;
 
 }  // namespace ckernel

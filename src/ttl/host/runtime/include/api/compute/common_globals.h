@@ -138,39 +138,49 @@ void reuse_tiles(
   template <bool fast_and_approx = preset, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 #define TTL_BY_FORMAT template <DataFormat data_format>
 #define TTL_OF_SLOT(name, ...)                                             \
+  namespace ckernel {                                                      \
   namespace detail { OfSlot name; }                                        \
   __VA_ARGS__ ALWI void name(uint32_t idst, int line = __builtin_LINE()) { \
     detail::name(idst, VectorMode::RC, line);                              \
+  }                                                                        \
   }
 #define TTL_OF_SLOT1(name, ...)                                                             \
+  namespace ckernel {                                                                       \
   namespace detail { OfSlot1 name; }                                                        \
   __VA_ARGS__ ALWI void name(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) { \
     detail::name(idst, param0, VectorMode::RC, line);                                       \
+  }                                                                                         \
   }
 #define TTL_OF_SLOT2(name, ...)                                                       \
+  namespace ckernel {                                                                 \
   namespace detail { OfSlot2 name; }                                                  \
   __VA_ARGS__ ALWI void name(                                                         \
       uint32_t idst, uint32_t param0, uint32_t param1, int line = __builtin_LINE()) { \
     detail::name(idst, param0, param1, VectorMode::RC, line);                         \
+  }                                                                                   \
   }
 #define TTL_OF_SLOTS(name, ...)                                                     \
+  namespace ckernel {                                                               \
   namespace detail { OfSlots name; }                                                \
   __VA_ARGS__ ALWI void name(                                                       \
       uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) { \
     detail::name(idst0, idst1, odst, VectorMode::RC, line);                         \
+  }                                                                                 \
   }
-#define TTL_OF_INTEGERS(name)                                                         \
-  namespace detail { IntegerSlots name; }                                             \
-  TTL_BY_FORMAT ALWI void name(                                                       \
-      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {   \
-    static_assert(                                                                    \
-        ::detail::is_integer_format(data_format),                                               \
+#define TTL_OF_INTEGERS(name)                                                          \
+  namespace ckernel {                                                                  \
+  namespace detail { IntegerSlots name; }                                              \
+  TTL_BY_FORMAT ALWI void name(                                                        \
+      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {    \
+    static_assert(                                                                     \
+        ::detail::is_integer_format(data_format),                                      \
         "Unsupported data format. Supported data formats are: Int32, UInt32, UInt16"); \
-    detail::name(idst0, idst1, odst, data_format, line);                              \
+    detail::name(idst0, idst1, odst, data_format, line);                               \
+  }                                                                                    \
   }
-#define TTL_PLAIN_INIT(name) \
-  ALWI void name() { detail::begin_vector(detail::VectorInit::none); }
-#define TTL_VECTOR_INIT(name) \
-  ALWI void name() { detail::begin_vector(detail::VectorInit::name); }
-#define TTL_SHARED_INIT(name, shared) \
-  ALWI void name() { detail::begin_vector(detail::VectorInit::shared); }
+#define TTL_SHARED_INIT(name, shared, ...)                                             \
+  namespace ckernel {                                                                  \
+  __VA_ARGS__ ALWI void name() { detail::begin_vector(detail::VectorInit::shared); }   \
+  }
+#define TTL_PLAIN_INIT(name, ...) TTL_SHARED_INIT(name, none, __VA_ARGS__)
+#define TTL_VECTOR_INIT(name, ...) TTL_SHARED_INIT(name, name, __VA_ARGS__)

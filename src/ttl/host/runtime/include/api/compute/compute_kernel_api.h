@@ -2,38 +2,22 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
-namespace detail {
-OfSlot sigmoid_tile;
-void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line);
-}  // namespace detail
-
 // Approximation is not modelled: every mode computes the function.
-template <bool fast_and_approx = false>
-TTL_VECTOR_INIT(sigmoid_tile_init)
-
-template <
-    VectorMode vec_mode = VectorMode::RC,
-    bool fast_and_approx = false,
-    bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void sigmoid_tile(uint32_t idst, int line = __builtin_LINE()) {
-  detail::sigmoid_tile(idst, vec_mode, line);
-}
+TTL_VECTOR_INIT(sigmoid_tile_init, template <bool fast_and_approx = false>)
 
 TTL_VECTOR_INIT(silu_tile_init)
 TTL_OF_SLOT(silu_tile, TTL_WIDE)
 
-TTL_APPROXIMATE(false) TTL_VECTOR_INIT(tanh_tile_init)
+TTL_VECTOR_INIT(tanh_tile_init, TTL_APPROXIMATE(false))
 TTL_OF_SLOT(tanh_tile, TTL_APPROXIMATE(false))
 
 TTL_VECTOR_INIT(square_tile_init)
 TTL_OF_SLOT(square_tile, TTL_WIDE)
 
-TTL_APPROXIMATE(false) TTL_VECTOR_INIT(log_tile_init)
+TTL_VECTOR_INIT(log_tile_init, TTL_APPROXIMATE(false))
 TTL_OF_SLOT(log_tile, TTL_APPROXIMATE(false))
 
-TTL_APPROXIMATE(false) TTL_SHARED_INIT(log_with_base_tile_init, log_tile_init)
+TTL_SHARED_INIT(log_with_base_tile_init, log_tile_init, TTL_APPROXIMATE(false))
 TTL_OF_SLOT1(
     log_with_base_tile,
     template <
@@ -54,12 +38,12 @@ TTL_VECTOR_INIT(power_tile_init)
 TTL_OF_SLOT1(power_tile, TTL_WIDE)
 TTL_PLAIN_INIT(power_iterative_tile_init)
 TTL_OF_SLOT1(power_iterative_tile)
-TTL_WIDE TTL_VECTOR_INIT(exp2_tile_init)
+TTL_VECTOR_INIT(exp2_tile_init, TTL_WIDE)
 TTL_OF_SLOT(exp2_tile, TTL_WIDE)
 TTL_PLAIN_INIT(heaviside_tile_init)
 TTL_OF_SLOT1(heaviside_tile)
 
-TTL_APPROXIMATE(false) TTL_VECTOR_INIT(expm1_tile_init)
+TTL_VECTOR_INIT(expm1_tile_init, TTL_APPROXIMATE(false))
 TTL_OF_SLOT(expm1_tile, TTL_APPROXIMATE(false))
 
 TTL_VECTOR_INIT(unary_max_tile_init)
@@ -74,6 +58,21 @@ TTL_VECTOR_INIT(unary_min_int32_tile_init)
 TTL_OF_SLOT1(unary_min_int32_tile)
 TTL_VECTOR_INIT(unary_min_uint32_tile_init)
 TTL_OF_SLOT1(unary_min_uint32_tile)
+
+namespace ckernel {
+
+namespace detail {
+OfSlot sigmoid_tile;
+void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line);
+}  // namespace detail
+
+template <
+    VectorMode vec_mode = VectorMode::RC,
+    bool fast_and_approx = false,
+    bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
+ALWI void sigmoid_tile(uint32_t idst, int line = __builtin_LINE()) {
+  detail::sigmoid_tile(idst, vec_mode, line);
+}
 
 // Of the formats that the chip has, the executor has the 32-bit integers.
 constexpr bool sfpu_reduce_format_supported(DataFormat format) {

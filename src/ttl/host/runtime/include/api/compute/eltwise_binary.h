@@ -10,7 +10,6 @@ ALWI void binary_tiles_init(
     uint32_t icb1,
     bool acc_to_dest = false,
     uint32_t call_line = __builtin_LINE()) {
-  (void)icb0, (void)icb1, (void)call_line;
   detail::begin_binary(eltwise_binary_type, BroadcastType::NONE, acc_to_dest);
 }
 
@@ -52,7 +51,6 @@ ALWI void binary_tiles_init(
     static_assert(                                                                            \
         reuse_dest != EltwiseBinaryReuseDestType::NONE,                                       \
         "reuse_dest must be DEST_TO_SRCA or DEST_TO_SRCB");                                   \
-    (void)icb, (void)call_line;                                                               \
     detail::begin_reuse(EltwiseBinaryType::type, reuse_dest);                                 \
   }                                                                                           \
   template <EltwiseBinaryReuseDestType reuse_dest, bool is_fp32_dest_acc_en = DST_ACCUM_MODE> \

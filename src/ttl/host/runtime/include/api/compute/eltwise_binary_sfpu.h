@@ -2,22 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
-// A 16-bit DST gets the result as the first parameter of the template says.
-#define TTL_ROUNDED(name)                                                              \
-  namespace detail {                                                                   \
-  void name(                                                                           \
-      uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode rounding, int line);   \
-  }                                                                                    \
-  template <                                                                           \
-      DstRoundingMode dst_rounding_mode = DstRoundingMode::Default,                    \
-      bool is_fp32_dest_acc_en = DST_ACCUM_MODE>                                       \
-  ALWI void name(                                                                      \
-      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {    \
-    detail::name(idst0, idst1, odst, dst_rounding_mode, line);                         \
-  }
-
 TTL_PLAIN_INIT(add_binary_tile_init)
 TTL_PLAIN_INIT(sub_binary_tile_init)
 TTL_PLAIN_INIT(rsub_binary_tile_init)
@@ -25,9 +9,6 @@ TTL_PLAIN_INIT(mul_binary_tile_init)
 TTL_VECTOR_INIT(div_binary_tile_init)
 TTL_VECTOR_INIT(power_binary_tile_init)
 
-TTL_ROUNDED(add_binary_tile)
-TTL_ROUNDED(sub_binary_tile)
-TTL_ROUNDED(rsub_binary_tile)
 TTL_OF_SLOTS(mul_binary_tile, TTL_WIDE)
 TTL_OF_SLOTS(div_binary_tile, TTL_WIDE)
 TTL_OF_SLOTS(power_binary_tile, TTL_WIDE)
@@ -44,5 +25,25 @@ TTL_PLAIN_INIT(gt_binary_tile_init)
 TTL_OF_SLOTS(gt_binary_tile)
 TTL_PLAIN_INIT(ge_binary_tile_init)
 TTL_OF_SLOTS(ge_binary_tile)
+
+namespace ckernel {
+
+// A 16-bit DST gets the result as the first parameter of the template says.
+#define TTL_ROUNDED(name)                                                              \
+  namespace detail {                                                                   \
+  void name(                                                                           \
+      uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode rounding, int line);   \
+  }                                                                                    \
+  template <                                                                           \
+      DstRoundingMode dst_rounding_mode = DstRoundingMode::Default,                    \
+      bool is_fp32_dest_acc_en = DST_ACCUM_MODE>                                       \
+  ALWI void name(                                                                      \
+      uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {    \
+    detail::name(idst0, idst1, odst, dst_rounding_mode, line);                         \
+  }
+
+TTL_ROUNDED(add_binary_tile)
+TTL_ROUNDED(sub_binary_tile)
+TTL_ROUNDED(rsub_binary_tile)
 
 }  // namespace ckernel

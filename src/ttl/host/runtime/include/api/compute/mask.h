@@ -2,6 +2,8 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_PLAIN_INIT(mask_tile_init)
+
 namespace ckernel {
 
 namespace detail {
@@ -9,20 +11,16 @@ void mask_tile(uint32_t slot, DataFormat format, int line);
 void mask_posinf_tile(uint32_t slot, int line);
 }  // namespace detail
 
-TTL_PLAIN_INIT(mask_tile_init)
-
 // The mask stands in the slot after the data; the second argument is ignored, as on the chip.
 ALWI void mask_tile(
     uint32_t idst_data,
     uint32_t idst2_mask,
     DataFormat data_format = DataFormat::Float16_b,
     int line = __builtin_LINE()) {
-  (void)idst2_mask;
   detail::mask_tile(idst_data, data_format, line);
 }
 
 ALWI void mask_posinf_tile(uint32_t idst_data, uint32_t idst2_mask, int line = __builtin_LINE()) {
-  (void)idst2_mask;
   detail::mask_posinf_tile(idst_data, line);
 }
 

@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
-TTL_BY_FORMAT TTL_VECTOR_INIT(mul_int_tile_init)
+TTL_VECTOR_INIT(mul_int_tile_init, TTL_BY_FORMAT)
 TTL_OF_INTEGERS(mul_int_tile)
-
-}  // namespace ckernel

@@ -42,7 +42,6 @@ struct ReluConfig {
 };
 
 ALWI void pack_init(std::uint32_t ocb, std::uint32_t call_line = __builtin_LINE()) {
-  (void)ocb, (void)call_line;
 }
 
 ALWI void pack_reconfig_l1_acc(const std::uint32_t l1_acc_en) {

@@ -13,7 +13,6 @@ void untilize(uint32_t in, uint32_t out, uint32_t tiles, uint32_t row_tiles, uin
 
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim>
 ALWI void pack_untilize_init(uint32_t icb, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
-  (void)ocb;
   detail::begin_untilize(icb, block_ct_dim, full_ct_dim, static_cast<int>(call_line));
 }
 
@@ -30,7 +29,6 @@ ALWI void pack_untilize_block(
 }
 
 ALWI void pack_untilize_uninit(uint32_t ocb) {
-  (void)ocb;
   detail::end_untilize();
 }
 

@@ -21,12 +21,10 @@ void reduce_tile(
 template <PoolType reduce_type, ReduceDim reduce_dim, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void reduce_init(
     uint32_t icb, uint32_t icb_scaler, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
-  (void)icb, (void)icb_scaler, (void)ocb, (void)call_line;
   detail::begin_reduce(reduce_type, reduce_dim);
 }
 
 ALWI void reduce_uninit(uint32_t icb = 0) {
-  (void)icb;
   detail::end_reduce();
 }
 

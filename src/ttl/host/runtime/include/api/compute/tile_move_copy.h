@@ -18,7 +18,6 @@ ALWI void copy_init(
     std::uint32_t transpose = 0,
     std::uint32_t transpose_within_16x16_face = false,
     std::uint32_t call_line = __builtin_LINE()) {
-  (void)call_line;
   detail::begin_copy(cbid, transpose, transpose_within_16x16_face);
 }
 

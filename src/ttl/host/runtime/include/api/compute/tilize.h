@@ -13,7 +13,6 @@ void tilize(uint32_t in, uint32_t tiles, uint32_t out, uint32_t in_tile, uint32_
 
 ALWI void tilize_init(
     uint32_t icb, uint32_t block, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
-  (void)ocb;
   detail::begin_tilize(icb, block, static_cast<int>(call_line));
 }
 
@@ -28,7 +27,6 @@ ALWI void tilize_block(
 }
 
 ALWI void tilize_uninit(uint32_t icb, uint32_t ocb) {
-  (void)icb, (void)ocb;
   detail::end_tilize();
 }
 

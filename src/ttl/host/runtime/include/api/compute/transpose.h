@@ -11,7 +11,6 @@ void transpose_to_slot(uint32_t buffer, uint32_t tile, uint32_t slot, int line);
 
 template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void transpose_init(uint32_t icb, uint32_t call_line = __builtin_LINE()) {
-  (void)call_line;
   detail::begin_transpose(icb);
 }
 

@@ -12,7 +12,6 @@ void transpose_slot(uint32_t slot, bool of_faces, int line);
 template <bool is_32bit = false, bool transpose_of_faces = true>
 ALWI void transpose_dest_init(uint32_t operand = 0) {
   static_assert(is_32bit == DST_ACCUM_MODE, "is_32bit must say how wide DST is");
-  (void)operand;
   detail::begin_transpose_dest(transpose_of_faces);
 }
 

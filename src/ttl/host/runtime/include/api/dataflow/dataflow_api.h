@@ -6,6 +6,7 @@
 
 #include "api/compile_time_args.h"
 #include "api/tensor/tensor_accessor.h"
+#include "hostdevcommon/kernel_calls.h"
 #include "hostdevcommon/kernel_structs.h"
 
 #define FORCE_INLINE inline __attribute__((always_inline))
@@ -24,8 +25,6 @@ constexpr uint32_t L1_ALIGNMENT = ttl_unit::l1_alignment;
 constexpr uint32_t DRAM_ALIGNMENT = ttl_unit::dram_alignment;
 
 namespace detail {
-uint32_t argument(int index, int line);
-uint32_t common_argument(int index, int line);
 void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, int line);
 void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, int line);
 void check_packet(uint32_t bytes, uint32_t most, int line);
@@ -52,30 +51,32 @@ void write_word(uint64_t destination, uint32_t value, uint8_t noc, int line);
 uintptr_t semaphore_address(uint32_t id, int line);
 uint8_t virtual_column(uint32_t x);
 uint8_t virtual_row(uint32_t y);
+uint8_t own_column(uint32_t noc);
+uint8_t own_row(uint32_t noc);
 }  // namespace detail
 
-uint8_t get_absolute_logical_x();
-uint8_t get_absolute_logical_y();
-uint8_t get_relative_logical_x();
-uint8_t get_relative_logical_y();
+using ttl_kernel::cb_pages_available_at_front;
+using ttl_kernel::cb_pages_reservable_at_back;
+using ttl_kernel::cb_pop_front;
+using ttl_kernel::cb_push_back;
+using ttl_kernel::cb_reserve_back;
+using ttl_kernel::cb_wait_front;
+using ttl_kernel::get_absolute_logical_x;
+using ttl_kernel::get_absolute_logical_y;
+using ttl_kernel::get_arg_val;
+using ttl_kernel::get_common_arg_val;
+using ttl_kernel::get_relative_logical_x;
+using ttl_kernel::get_relative_logical_y;
 
 // firmware_common.h: arrays on the chip
-struct VirtualColumns {
-  uint8_t operator[](uint32_t x) const { return detail::virtual_column(x); }
+template <uint8_t (*coordinate)(uint32_t)>
+struct Coordinates {
+  uint8_t operator[](uint32_t number) const { return coordinate(number); }
 };
-struct VirtualRows {
-  uint8_t operator[](uint32_t y) const { return detail::virtual_row(y); }
-};
-struct OwnColumn {
-  uint8_t operator[](uint32_t) const { return detail::virtual_column(get_absolute_logical_x()); }
-};
-struct OwnRow {
-  uint8_t operator[](uint32_t) const { return detail::virtual_row(get_absolute_logical_y()); }
-};
-constexpr VirtualColumns worker_logical_col_to_virtual_col{};
-constexpr VirtualRows worker_logical_row_to_virtual_row{};
-constexpr OwnColumn my_x{};
-constexpr OwnRow my_y{};
+constexpr Coordinates<detail::virtual_column> worker_logical_col_to_virtual_col{};
+constexpr Coordinates<detail::virtual_row> worker_logical_row_to_virtual_row{};
+constexpr Coordinates<detail::own_column> my_x{};
+constexpr Coordinates<detail::own_row> my_y{};
 
 struct coord_t {
   uint8_t x, y;
@@ -86,32 +87,6 @@ get_virtual_coord_from_worker_logical_coord(uint8_t worker_x, uint8_t worker_y) 
   return {detail::virtual_column(worker_x), detail::virtual_row(worker_y)};
 }
 
-template <typename T>
-FORCE_INLINE T get_arg_val(int arg_idx, int line = __builtin_LINE()) {
-  static_assert(sizeof(T) == 4, "only 4 byte arguments are supported");
-  uint32_t word = detail::argument(arg_idx, line);
-  T value;
-  __builtin_memcpy(&value, &word, 4);
-  return value;
-}
-
-template <typename T>
-FORCE_INLINE T get_common_arg_val(int arg_idx, int line = __builtin_LINE()) {
-  static_assert(sizeof(T) == 4, "only 4 byte arguments are supported");
-  uint32_t word = detail::common_argument(arg_idx, line);
-  T value;
-  __builtin_memcpy(&value, &word, 4);
-  return value;
-}
-
-void cb_push_back(const int32_t operand, const int32_t num_pages, int line = __builtin_LINE());
-void cb_pop_front(int32_t operand, int32_t num_pages, int line = __builtin_LINE());
-void cb_reserve_back(int32_t operand, int32_t num_pages, int line = __builtin_LINE());
-void cb_wait_front(int32_t operand, int32_t num_pages, int line = __builtin_LINE());
-bool cb_pages_available_at_front(
-    int32_t operand, int32_t num_pages, int line = __builtin_LINE());
-bool cb_pages_reservable_at_back(
-    int32_t operand, int32_t num_pages, int line = __builtin_LINE());
 uint32_t get_write_ptr(uint32_t operand, int line = __builtin_LINE());
 uint32_t get_read_ptr(uint32_t operand, int line = __builtin_LINE());
 
@@ -121,7 +96,6 @@ constexpr inline std::int32_t get_tile_size(const std::int32_t operand) {
 }
 
 constexpr inline uint32_t get_tile_hw(const std::int32_t operand) {
-  (void)operand;
   return 1024;
 }
 
@@ -154,7 +128,6 @@ inline void noc_async_read(
     uint8_t noc = own_noc,
     uint32_t read_req_vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
-  (void)read_req_vc;
   detail::read(src_noc_addr, dst_local_l1_addr, size, noc, line);
 }
 
@@ -166,7 +139,6 @@ FORCE_INLINE void noc_async_read_one_packet(
     uint8_t noc = own_noc,
     uint32_t read_req_vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
-  (void)read_req_vc;
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::read(src_noc_addr, dst_local_l1_addr, size, noc, line);
 }
@@ -178,7 +150,6 @@ FORCE_INLINE void noc_async_read_one_packet_set_state(
     const uint32_t vc = 0,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
-  (void)vc;
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::set_read_state(src_noc_addr, size, noc, line);
 }
@@ -190,7 +161,6 @@ FORCE_INLINE void noc_async_read_one_packet_with_state(
     const uint32_t vc = 0,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
-  (void)vc;
   detail::read_with_state(src_local_l1_addr, dst_local_l1_addr, 0, noc, line);
 }
 
@@ -221,7 +191,6 @@ inline void noc_async_write(
     uint32_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted writes");
-  (void)vc;
   detail::write(src_local_l1_addr, dst_noc_addr, size, noc, line);
 }
 
@@ -234,7 +203,6 @@ FORCE_INLINE void noc_async_write_one_packet(
     uint32_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted writes");
-  (void)vc;
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::write(src_local_l1_addr, dst_noc_addr, size, noc, line);
 }
@@ -247,7 +215,6 @@ FORCE_INLINE void noc_async_write_one_packet_set_state(
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted writes");
-  (void)vc;
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::set_write_state(dst_noc_addr, size, noc, line);
 }
@@ -273,7 +240,6 @@ FORCE_INLINE void noc_async_write_one_packet_with_trid(
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted writes");
-  (void)cmd_buf, (void)vc;
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::write_with_transaction(src_local_l1_addr, dst_noc_addr, size, trid, noc, line);
 }
@@ -288,7 +254,6 @@ inline void noc_async_write_multicast(
     uint8_t noc = own_noc,
     uint8_t vc = NOC_MULTICAST_WRITE_VC,
     int line = __builtin_LINE()) {
-  (void)linked, (void)vc;
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, size, num_dests, false, noc, line);
 }
@@ -302,7 +267,6 @@ FORCE_INLINE void noc_async_write_multicast_one_packet(
     bool linked = false,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
-  (void)linked;
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, size, num_dests, false, noc, line);
@@ -316,7 +280,6 @@ inline void noc_async_write_multicast_loopback_src(
     bool linked = false,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
-  (void)linked;
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, size, num_dests, true, noc, line);
 }
@@ -410,7 +373,6 @@ FORCE_INLINE void noc_semaphore_inc(
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted increments");
-  (void)vc;
   detail::increment(addr, incr, noc_id, line);
 }
 
@@ -423,7 +385,6 @@ FORCE_INLINE void noc_semaphore_inc_multicast(
     uint8_t vc = NOC_MULTICAST_WRITE_VC,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted increments");
-  (void)vc;
   detail::increment_multicast(addr, incr, num_dests, noc_id, line);
 }
 
@@ -443,7 +404,6 @@ inline void noc_semaphore_set_multicast(
     uint8_t noc = own_noc,
     uint8_t vc = NOC_MULTICAST_WRITE_VC,
     int line = __builtin_LINE()) {
-  (void)linked, (void)vc;
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, 4, num_dests, false, noc, line);
 }
@@ -455,7 +415,6 @@ inline void noc_semaphore_set_multicast_loopback_src(
     bool linked = false,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
-  (void)linked;
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, 4, num_dests, true, noc, line);
 }
@@ -473,7 +432,6 @@ FORCE_INLINE void noc_inline_dw_write(
     uint32_t customized_src_addr = 0,
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted writes");
-  (void)be, (void)vc, (void)customized_src_addr;
   detail::write_word(addr, val, noc, line);
 }
 

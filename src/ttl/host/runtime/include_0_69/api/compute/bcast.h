@@ -14,7 +14,6 @@ ALWI void init_bcast(
 
 template <BroadcastType bcast_type>
 ALWI void unary_bcast_init(uint32_t icb, uint32_t ocb) {
-  (void)ocb;
   detail::begin_unary_broadcast(bcast_type, icb);
 }
 

@@ -24,7 +24,6 @@ ALWI void mul_tiles_init(uint32_t icb0, uint32_t icb1) {
 
 template <EltwiseBinaryType eltwise_binary_type, EltwiseBinaryReuseDestType binary_reuse_dest>
 ALWI void binary_dest_reuse_tiles_init(uint32_t icb0) {
-  (void)icb0;
   detail::begin_reuse(eltwise_binary_type, binary_reuse_dest);
 }
 

@@ -2,8 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_VECTOR_INIT(hardsigmoid_tile_init)
 TTL_VECTOR_INIT(softsign_tile_init)
 TTL_PLAIN_INIT(celu_tile_init)
@@ -15,5 +13,3 @@ TTL_OF_SLOT(softsign_tile)
 TTL_OF_SLOT2(celu_tile, TTL_WIDE)
 TTL_OF_SLOT1(softshrink_tile)
 TTL_OF_SLOT1(hardshrink_tile)
-
-}  // namespace ckernel

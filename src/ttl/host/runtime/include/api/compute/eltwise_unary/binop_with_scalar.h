@@ -2,8 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(binop_with_scalar_tile_init)
 TTL_OF_SLOT1(add_unary_tile, TTL_WIDE)
 TTL_OF_SLOT1(sub_unary_tile, TTL_WIDE)
@@ -12,5 +10,3 @@ TTL_OF_SLOT1(div_unary_tile, TTL_WIDE)
 TTL_OF_SLOT1(rsub_unary_tile, TTL_WIDE)
 TTL_OF_SLOT1(add_unary_tile_int32)
 TTL_OF_SLOT1(sub_unary_tile_int32)
-
-}  // namespace ckernel

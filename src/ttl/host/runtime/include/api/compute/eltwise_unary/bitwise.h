@@ -2,6 +2,10 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_PLAIN_INIT(bitwise_and_tile_init)
+TTL_PLAIN_INIT(bitwise_or_tile_init)
+TTL_PLAIN_INIT(bitwise_xor_tile_init)
+
 namespace ckernel {
 
 #define TTL_WITH_WORD(name)                                                              \
@@ -13,9 +17,6 @@ namespace ckernel {
     detail::name(idst, data_format, param0, line);                                       \
   }
 
-TTL_PLAIN_INIT(bitwise_and_tile_init)
-TTL_PLAIN_INIT(bitwise_or_tile_init)
-TTL_PLAIN_INIT(bitwise_xor_tile_init)
 TTL_WITH_WORD(bitwise_and_tile)
 TTL_WITH_WORD(bitwise_or_tile)
 TTL_WITH_WORD(bitwise_xor_tile)

@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(bitwise_not_tile_init)
 TTL_OF_SLOT(bitwise_not_tile)
-
-}  // namespace ckernel

@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_VECTOR_INIT(cbrt_tile_init)
 TTL_OF_SLOT(cbrt_tile, TTL_WIDE)
-
-}  // namespace ckernel

@@ -2,8 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(eqz_tile_init)
 TTL_OF_SLOT(eqz_tile)
 TTL_OF_SLOT(eqz_tile_int32)
@@ -45,5 +43,3 @@ TTL_OF_SLOT1(unary_gt_tile_int32)
 TTL_PLAIN_INIT(unary_ge_tile_init)
 TTL_OF_SLOT1(unary_ge_tile)
 TTL_OF_SLOT1(unary_ge_tile_int32)
-
-}  // namespace ckernel

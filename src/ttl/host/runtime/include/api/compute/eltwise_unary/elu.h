@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(elu_tile_init)
 TTL_OF_SLOT1(elu_tile, TTL_WIDE)
-
-}  // namespace ckernel

@@ -2,14 +2,14 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_PLAIN_INIT(fill_tile_init)
+TTL_OF_SLOT1(fill_tile_bitcast)
+
 namespace ckernel {
 
 namespace detail {
 void fill_tile_int(uint32_t slot, DataFormat format, uint32_t value, int line);
 }
-
-TTL_PLAIN_INIT(fill_tile_init)
-TTL_OF_SLOT1(fill_tile_bitcast)
 
 ALWI void fill_tile(uint32_t idst, float param0, int line = __builtin_LINE()) {
   uint32_t bits;

@@ -6,9 +6,9 @@ namespace ckernel {
 
 // The divisor and its reciprocal, as the bits of floats.
 ALWI void fmod_tile_init(uint32_t param0, uint32_t param1) {
-  (void)param1;
   detail::begin_vector(detail::VectorInit::fmod_tile_init, param0);
 }
-TTL_OF_SLOT(fmod_tile)
 
 }  // namespace ckernel
+
+TTL_OF_SLOT(fmod_tile)

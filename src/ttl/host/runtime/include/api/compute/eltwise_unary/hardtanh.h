@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(hardtanh_tile_init)
 TTL_OF_SLOT2(hardtanh_tile)
-
-}  // namespace ckernel

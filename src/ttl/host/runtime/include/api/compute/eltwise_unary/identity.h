@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(identity_tile_init)
 TTL_OF_SLOT(identity_tile)
-
-}  // namespace ckernel

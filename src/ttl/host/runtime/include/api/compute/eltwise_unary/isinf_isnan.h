@@ -2,8 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(isinf_tile_init)
 TTL_OF_SLOT(isinf_tile)
 TTL_PLAIN_INIT(isposinf_tile_init)
@@ -14,5 +12,3 @@ TTL_PLAIN_INIT(isnan_tile_init)
 TTL_OF_SLOT(isnan_tile)
 TTL_PLAIN_INIT(isfinite_tile_init)
 TTL_OF_SLOT(isfinite_tile)
-
-}  // namespace ckernel

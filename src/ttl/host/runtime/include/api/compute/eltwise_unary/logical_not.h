@@ -2,13 +2,13 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_PLAIN_INIT(logical_not_tile_init)
+
 namespace ckernel {
 
 namespace detail {
 void logical_not_tile(uint32_t slot, DataFormat format, int line);
 }
-
-TTL_PLAIN_INIT(logical_not_tile_init)
 
 template <DataFormat DATA_FORMAT>
 ALWI void logical_not_tile(uint32_t idst, int line = __builtin_LINE()) {

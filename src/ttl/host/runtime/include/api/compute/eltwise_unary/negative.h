@@ -2,10 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(negative_tile_init)
 TTL_OF_SLOT(negative_tile)
 TTL_OF_SLOT(negative_tile_int32)
-
-}  // namespace ckernel

@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(prelu_tile_init)
 TTL_OF_SLOT1(prelu_tile)
-
-}  // namespace ckernel

@@ -2,13 +2,13 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_VECTOR_INIT(rdiv_tile_init)
+
 namespace ckernel {
 
 namespace detail {
 OfSlot2 rdiv_tile;
 }
-
-TTL_VECTOR_INIT(rdiv_tile_init)
 
 template <
     RoundingMode rounding_mode = RoundingMode::None,

@@ -2,13 +2,13 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_VECTOR_INIT(rpow_tile_init)
+
 namespace ckernel {
 
 namespace detail {
 OfSlot1 rpow_tile;
 }
-
-TTL_VECTOR_INIT(rpow_tile_init)
 
 TTL_WIDE ALWI void rpow_tile(
     uint32_t idst,

@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(selu_tile_init)
 TTL_OF_SLOT2(selu_tile, TTL_WIDE)
-
-}  // namespace ckernel

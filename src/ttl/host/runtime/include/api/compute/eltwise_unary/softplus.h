@@ -2,13 +2,13 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_PLAIN_INIT(softplus_tile_init)
+
 namespace ckernel {
 
 namespace detail {
 OfSlot3 softplus_tile;
 }
-
-TTL_PLAIN_INIT(softplus_tile_init)
 
 TTL_WIDE ALWI void softplus_tile(
     uint32_t idst,

@@ -2,10 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_VECTOR_INIT(sqrt_tile_init)
 
 TTL_OF_SLOT(sqrt_tile, TTL_APPROXIMATE(false))
-
-}  // namespace ckernel

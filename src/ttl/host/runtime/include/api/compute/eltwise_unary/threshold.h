@@ -2,9 +2,5 @@
 
 #include "api/compute/common_globals.h"
 
-namespace ckernel {
-
 TTL_PLAIN_INIT(threshold_tile_init)
 TTL_OF_SLOT2(threshold_tile)
-
-}  // namespace ckernel

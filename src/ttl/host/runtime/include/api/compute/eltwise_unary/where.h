@@ -2,14 +2,14 @@
 
 #include "api/compute/common_globals.h"
 
+TTL_VECTOR_INIT(where_tile_init)
+
 namespace ckernel {
 
 namespace detail {
 void where_tile(
     uint32_t condition, uint32_t yes, uint32_t no, uint32_t out, DataFormat format, int line);
 }  // namespace detail
-
-TTL_VECTOR_INIT(where_tile_init)
 
 template <DataFormat data_format>
 ALWI void where_tile(
