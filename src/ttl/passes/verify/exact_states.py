@@ -34,8 +34,9 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
     budgets = Budget(patience * MOST_STEPS), Budget(patience * MOST_STEPS)
     try:
         skeleton = Builder(kernel, effects, every_iteration=True).build(thread_of(kernel))
+        right: set[tuple[bool, ...]] = set()  # the ways that have been followed to their ends
         for number, node in enumerate(names.nodes):
-            found = _on_node(skeleton, node, number, *budgets)
+            found = _on_node(skeleton, node, number, right, *budgets)
             if found is not None:
                 return replace(found, notes=(*found.notes, f"on node {node}"))
     except BudgetSpent:
@@ -66,7 +67,12 @@ def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
 
 
 def _on_node(
-    skeleton: Kernel, node: tuple[int, ...], number: int, for_ways: Budget, for_steps: Budget
+    skeleton: Kernel,
+    node: tuple[int, ...],
+    number: int,
+    right: set[tuple[bool, ...]],
+    for_ways: Budget,
+    for_steps: Budget,
 ) -> Diagnostic | None:
     """The first mistake on the way that the node takes, as far as that is known."""
     ways: list[bool] = []
@@ -75,6 +81,8 @@ def _on_node(
         skeleton.walk(node, number, for_ways, ways)
     except (BudgetSpent, CannotEvaluate) as error:
         unknown = error
+    if tuple(ways) in right:  # most nodes go the way of another
+        return None
     walker = _Walker(iter(ways), for_steps)
     try:
         (path,) = walker.block(skeleton.function.body.block, [BlockWalk()])
@@ -83,7 +91,10 @@ def _on_node(
     except _WayUnknown:
         assert unknown is not None
         raise unknown from None
-    return path.left_over(skeleton.name)
+    found = path.left_over(skeleton.name)
+    if found is None and unknown is None:
+        right.add(tuple(ways))
+    return found
 
 
 class _WayUnknown(Exception):
