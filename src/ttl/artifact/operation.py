@@ -26,8 +26,6 @@ class ThreadKind(Enum):
     WRITER = "writer"
 
 
-MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
-
 
 @dataclass(frozen=True, slots=True)
 class ComputeConfig:

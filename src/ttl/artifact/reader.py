@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from ttl.target import TARGETS, Target, load
+from ttl.target.data_formats import MATH_FIDELITIES
 
 from .operation import (
-    MATH_FIDELITIES,
     PAGE_BYTES,
     Buffer,
     CompiledOperation,

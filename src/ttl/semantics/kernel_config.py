@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .dtypes import DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
+from ttl.target.data_formats import MATH_FIDELITIES as MATH_FIDELITIES
 
-MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
+from .dtypes import DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
 
 # An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
 # registers of the chip's own functions, which are bfloat16, would lose.

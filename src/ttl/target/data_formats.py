@@ -1,4 +1,7 @@
-"""The chips' data formats: how many bytes a tile of each takes. The one list of them."""
+"""The chips' data formats: how many bytes a tile of each takes. The one list of them.
+
+And how exactly the matrix unit multiplies.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Final
 
 TILE_SIZE: Final = 32  # elements along a side
 TILE_ELEMENTS = TILE_SIZE * TILE_SIZE
+MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 
 # A block float has one byte of exponent for 16 elements, in front of the mantissas of the tile.
 PAGE_BYTES = {

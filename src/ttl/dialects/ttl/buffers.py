@@ -133,11 +133,6 @@ class CanAcquireOp(QuickOperation):
     is_wait = opt_prop_def(UnitAttr)
     result = result_def(i1)
 
-    @classmethod
-    def of(cls, buffer: SSAValue, is_wait: bool) -> CanAcquireOp:
-        properties = {"is_wait": UnitAttr()} if is_wait else {}
-        return cls.create(operands=[buffer], properties=properties, result_types=[i1])
-
 
 PushOp = define_operation("ttl.dfb_push", ReleaseOp)
 
@@ -157,11 +152,6 @@ class HandOverOp(ReleaseOp):
 
     name = "ttl.dfb_hand_over"
     is_wait = opt_prop_def(UnitAttr)
-
-    @classmethod
-    def of(cls, acquire: AcquireOp) -> HandOverOp:
-        properties = {"is_wait": UnitAttr()} if isinstance(acquire, WaitOp) else {}
-        return cls.create(operands=[acquire.buffer], properties=properties)
 
 
 @irdl_op_definition

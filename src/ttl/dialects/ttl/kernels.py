@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerAttr, StringAttr, UnitAttr, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -53,11 +53,6 @@ class SignpostOp(QuickOperation):
     region_name = prop_def(StringAttr)
     is_end = opt_prop_def(UnitAttr)
 
-    @classmethod
-    def of(cls, name: str, is_end: bool) -> SignpostOp:
-        end = {"is_end": UnitAttr()} if is_end else {}
-        return cls.create(properties={"region_name": StringAttr(name), **end})
-
 
 @irdl_op_definition
 class PrintOp(QuickOperation):
@@ -93,10 +88,6 @@ class FloatDivisionOp(QuickOperation, ABC):
     lhs = operand_def(Float64Type)
     rhs = operand_def(Float64Type)
     result = result_def(Float64Type)
-
-    @classmethod
-    def of(cls, one: SSAValue, other: SSAValue) -> FloatDivisionOp:
-        return cls.create(operands=[one, other], result_types=[one.type])
 
 
 FloorDivideOp = define_operation("ttl.floor_divide", FloatDivisionOp)
