@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import interpreters
+from device import core_ranges
 from device.real_ttnn import NO_INTERPRETER, find_environment, run_in_environment
 from device.standins import SCRATCH_ADDRESS, Tensor, TensorAccessorArgs
 from golden.example_programs import EXAMPLES, ON_NODES_ALONE, OPERATIONS, compile_example
+from ttl import ttnn
 from ttl.artifact import (
     Buffer,
     CompiledOperation,
@@ -193,6 +195,11 @@ def test_real_tensors_are_tensors() -> None:
         " ".join(TTNN_DTYPES.values()),
         "argument `a` of nothing is a host tensor",
     ]
+
+
+def test_work_is_cut_into_the_same_rectangles() -> None:
+    found = json.loads(run_in_environment(Path(core_ranges.__file__)))
+    assert found == core_ranges.divided(ttnn)
 
 
 def test_an_interpreter_that_does_not_run_is_not_found(

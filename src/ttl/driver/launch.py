@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ttl.diagnostics import InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
 from ttl.language.operation import Program
+from ttl.semantics.current_engine import TRACE
 from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES
@@ -37,6 +39,8 @@ class Driver:
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()
         call = Call(self, operation, config)
+        if (trace := TRACE.get()) is not None:
+            trace.append(partial(self.launch, operation, args, kwargs))
         try:
             call.launch(args, kwargs)
         except InternalError:

@@ -5,10 +5,13 @@ Tensors of ttnn, which may not know the language, ask too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
 # Holds a ttl.language.engine.Engine in kernels.
 ENGINE: Final[ContextVar[Any]] = ContextVar("ttl_engine")
+# Holds the calls of a trace of ttnn while it is being captured, each to be made again.
+TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_trace", default=None)
 # Holds a ttl.language.operation.OperationScope while the body of an operation is being run.
 SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")

@@ -23,6 +23,7 @@ class Target:
     dram_alignment_bytes: int  # of DRAM reads and of dataflow buffers
     dram_bank_bytes: int
     dram_banks: int
+    worker_l1_bytes: int  # what ttnn leaves of L1 to programs
     dataflow_buffer_budget_bytes: int
     dataflow_buffers: int
     semaphores: int

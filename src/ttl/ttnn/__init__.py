@@ -1,5 +1,6 @@
 """The embedded stand-in for ttnn: tensors and devices, as much of them as programs use."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics.names import unknown_name
@@ -33,6 +34,7 @@ from . import (
     sharding,
     tensor,
     tensor_spec,
+    traces,
 )
 from .collectives import *  # noqa: F403
 from .compute_config import *  # noqa: F403
@@ -50,6 +52,9 @@ from .shape import *  # noqa: F403
 from .sharding import *  # noqa: F403
 from .tensor import *  # noqa: F403
 from .tensor_spec import *  # noqa: F403
+from .traces import *  # noqa: F403
+
+MODULES = ("transformer",)
 
 __all__ = [
     "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Layout", "bfloat4_b", "bfloat8_b", "bfloat16",
@@ -70,6 +75,8 @@ __all__ += shape.__all__
 __all__ += sharding.__all__
 __all__ += tensor.__all__
 __all__ += tensor_spec.__all__
+__all__ += traces.__all__
+__all__ += MODULES
 __all__ += NAMES
 
 if TYPE_CHECKING:  # these load when a program first uses one
@@ -78,11 +85,14 @@ if TYPE_CHECKING:  # these load when a program first uses one
     from .operations.elementwise import *  # noqa: F403
     from .operations.matmul import *  # noqa: F403
     from .operations.normalization import *  # noqa: F403
+    from .operations.ordering import *  # noqa: F403
     from .operations.reduction import *  # noqa: F403
     from .operations.shape import *  # noqa: F403
 else:
 
     def __getattr__(name: str) -> Any:
+        if name in MODULES:
+            return import_module(f"{__name__}.{name}")
         if name in NAMES:
             return load(name)
         raise unknown_name("the embedded ttnn", name, __all__)

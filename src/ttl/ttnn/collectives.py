@@ -15,6 +15,7 @@ from .faults import wrong
 from .mesh_tensor import MeshTensor, checked_tensor
 from .shape import checked_dim
 from .tensor import Tensor
+from .traces import traced
 
 __all__ = ["Topology", "all_gather", "all_reduce"]
 
@@ -79,6 +80,7 @@ def _of_mesh(tensor: object, function: str) -> MeshTensor:
     return source
 
 
+@traced
 def _collective(
     source: MeshTensor, cluster_axis: int | None, memory_config: Any, dtype: Any,
     combine: Callable[[Sequence[Array]], Array],

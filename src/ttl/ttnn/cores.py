@@ -110,8 +110,9 @@ class CoreRangeSet:
         found = list(given)
         if not all(isinstance(found_range, CoreRange) for found_range in found):
             raise _no_ranges(found)
-        # A set of ranges is given in any order; ours is the same in every run.
-        self._ranges = sorted(found, key=lambda r: (r.start.y, r.start.x))
+        if isinstance(given, (set, frozenset)):  # in any order; ours is the same in every run
+            found.sort(key=lambda r: (r.start.y, r.start.x))
+        self._ranges = found
         for position, first in enumerate(self._ranges):
             for second in self._ranges[position + 1 :]:
                 if first.overlaps(second):
@@ -164,7 +165,7 @@ def num_cores_to_corerangeset(
             f"target_num_cores={target_num_cores!r}: a grid of {tuple(grid)} has {total} cores",
             f"use 1 to {total}",
         )
-    return _first_cores(target_num_cores, grid, row_wise)
+    return _run(_given_ranges(grid), 0, target_num_cores, row_wise)
 
 
 def split_work_to_cores(
@@ -176,16 +177,17 @@ def split_work_to_cores(
     """
     if not isinstance(units_to_divide, int) or units_to_divide < 0:
         raise wrong_type("units_to_divide", units_to_divide, "a number of units")
-    cores = _ordered_cores(grid_size, row_wise)
-    used = cores[: min(len(cores), units_to_divide)]
+    ranges = _given_ranges(grid_size)
+    used = min(sum(found.num_cores() for found in ranges), units_to_divide)
     none = CoreRangeSet()
     if not used:
         return 0, none, none, none, 0, 0
-    units, more = divmod(units_to_divide, len(used))
-    everybody = _as_ranges(used)
+    units, more = divmod(units_to_divide, used)
+    everybody = _run(ranges, 0, used, row_wise)
     if more == 0:
-        return len(used), everybody, everybody, none, units, 0
-    return len(used), everybody, _as_ranges(used[:more]), _as_ranges(used[more:]), units + 1, units
+        return used, everybody, everybody, none, units, 0
+    busier = _run(ranges, 0, more, row_wise)
+    return used, everybody, busier, _run(ranges, more, used - more, row_wise), units + 1, units
 
 
 def core_range_set(cores: Any, name: str = "core_ranges") -> CoreRangeSet:
@@ -201,54 +203,48 @@ def core_range_set(cores: Any, name: str = "core_ranges") -> CoreRangeSet:
     raise wrong_type(name, cores, "a set of cores", "use ttnn.CoreRangeSet or ttnn.CoreGrid")
 
 
-def _ordered_cores(grid_size: Any, row_wise: bool) -> list[CoreCoord]:
+def _given_ranges(grid_size: Any) -> list[CoreRange]:
     if isinstance(grid_size, CoreRangeSet):
-        return grid_size.cores(row_wise)
+        return grid_size.ranges()
     grid = _coordinate("grid_size", grid_size)
-    return list(CoreRange((0, 0), (grid.x - 1, grid.y - 1)).cores(row_wise))
+    return [CoreRange((0, 0), (grid.x - 1, grid.y - 1))]
 
 
-def _first_cores(count: int, grid: CoreCoord, row_wise: bool) -> CoreRangeSet:
-    """Full lines as one rectangle, and what is left of the next line as another."""
-    length = grid.x if row_wise else grid.y
-    lines, rest = divmod(count, length)
-    corners = []
-    if lines:
-        corners.append(((0, 0), (length - 1, lines - 1)))
-    if rest:
-        corners.append(((0, lines), (rest - 1, lines)))
-    if not row_wise:
-        corners = [((start[1], start[0]), (end[1], end[0])) for start, end in corners]
-    return CoreRangeSet([CoreRange(start, end) for start, end in corners])
-
-
-def _as_ranges(cores: list[CoreCoord]) -> CoreRangeSet:
-    """Cores as rectangles: runs along a row, equal runs of rows that touch joined."""
-    rows: dict[int, list[int]] = {}
-    for core in sorted(cores, key=lambda core: (core.y, core.x)):
-        rows.setdefault(core.y, []).append(core.x)
+def _run(ranges: list[CoreRange], first: int, count: int, row_wise: bool) -> CoreRangeSet:
+    """`count` cores from the one at position `first` on, cut into rectangles as the real ttnn does:
+    lines that touch and are equally long are one, if only a part of the cores is wanted."""
+    if first == 0 and count == sum(found.num_cores() for found in ranges):
+        return CoreRangeSet(ranges)
     joined: list[CoreRange] = []
-    for y, columns in rows.items():
-        for first, last in _runs(columns):
-            above = CoreCoord(last, y - 1)
-            for position, found in enumerate(joined):
-                if found.end == above and found.start.x == first:
-                    joined[position] = CoreRange(found.start, (last, y))
-                    break
-            else:
-                joined.append(CoreRange((first, y), (last, y)))
+    for line in _lines(ranges, row_wise):
+        cores = list(line.cores(row_wise))[first : first + count]
+        first, count = max(first - line.num_cores(), 0), count - len(cores)
+        if not cores:
+            continue
+        found = CoreRange(cores[0], cores[-1])
+        if joined and _continues(found, joined[-1], row_wise):
+            joined[-1] = CoreRange(joined[-1].start, found.end)
+        else:
+            joined.append(found)
     return CoreRangeSet(joined)
 
 
-def _runs(columns: list[int]) -> Iterator[tuple[int, int]]:
-    """(first, last) of each run of neighbours in sorted numbers."""
-    first = last = columns[0]
-    for column in columns[1:]:
-        if column != last + 1:
-            yield first, last
-            first = column
-        last = column
-    yield first, last
+def _lines(ranges: list[CoreRange], row_wise: bool) -> Iterator[CoreRange]:
+    """The rows of all ranges, or their columns."""
+    for whole in ranges:
+        (left, top), (right, bottom) = whole.start, whole.end
+        if row_wise:
+            yield from (CoreRange((left, y), (right, y)) for y in range(top, bottom + 1))
+        else:
+            yield from (CoreRange((x, top), (x, bottom)) for x in range(left, right + 1))
+
+
+def _continues(line: CoreRange, above: CoreRange, row_wise: bool) -> bool:
+    if row_wise:
+        extent = line.start.x == above.start.x and line.end.x == above.end.x
+        return extent and line.start.y == above.end.y + 1
+    extent = line.start.y == above.start.y and line.end.y == above.end.y
+    return extent and line.start.x == above.end.x + 1
 
 
 def _coordinate(name: str, value: Any) -> CoreCoord:

@@ -12,8 +12,9 @@ from .cores import CoreCoord, CoreGrid
 from .faults import wrong, wrong_type
 
 __all__ = [
-    "Device", "GetNumAvailableDevices", "close_device", "get_device_ids", "get_num_devices",
-    "manage_device", "open_device", "synchronize_device",
+    "CloseDevice", "Device", "GetNumAvailableDevices", "close_device", "get_device_ids",
+    "get_max_worker_l1_unreserved_size", "get_num_devices", "manage_device", "open_device",
+    "synchronize_device",
 ]  # fmt: skip
 
 
@@ -72,11 +73,22 @@ def open_device(
 def new_device(device_id: int, target: str | None = None) -> Device:
     from ttl.config import Config  # not with `import ttnn`: it loads pathlib
 
-    config = Config.current()
-    chip = target or config.target
+    return Device(device_id, _chip(target), Config.current().grid)
+
+
+def _chip(name: str | None = None) -> Target:
+    """The chip of that name, or the configured one."""
+    from ttl.config import Config
+
+    chip = name or Config.current().target
     if chip not in TARGETS:
         raise wrong(f"{chip} is not a chip pyttl knows", f"use one of {', '.join(TARGETS)}")
-    return Device(device_id, load(chip), config.grid)
+    return load(chip)
+
+
+def get_max_worker_l1_unreserved_size() -> int:
+    """The bytes of L1 that a core has for programs."""
+    return _chip().worker_l1_bytes
 
 
 def close_device(device: Any) -> None:
@@ -84,6 +96,9 @@ def close_device(device: Any) -> None:
     if not hasattr(device, "is_open"):
         raise wrong_type("device", device, "a device", "give what ttnn.open_device() returned")
     device.is_open = False
+
+
+CloseDevice = close_device
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ttl.semantics.current_engine import TRACE
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import Layout
 
@@ -14,6 +15,7 @@ from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor, per_device
 from .storage import NoStorage
 from .tensor import Tensor
+from .traces import traced
 
 __all__ = [
     "clone", "copy", "deallocate", "from_device", "get_memory_config", "is_sharded", "to_device",
@@ -58,6 +60,7 @@ def clone(input_tensor: Tensor, *, dtype: DType | None = None, memory_config: An
     return _copy(checked_tensor(input_tensor, "clone"), dtype=dtype, memory_config=memory_config)
 
 
+@traced
 def copy(input_a: Tensor, input_b: Tensor) -> Tensor:
     """Replace the elements of the second tensor by those of the first."""
     source, target = checked_tensor(input_a, "copy"), checked_tensor(input_b, "copy")
@@ -114,13 +117,19 @@ def from_device(tensor: Tensor, blocking: bool = True, cq_id: int | None = None)
 
 
 def deallocate(tensor: Tensor, force: bool = True) -> None:
-    """Give the memory of a tensor back; using it afterwards is an error."""
+    """Give the memory of a tensor back; using it afterwards is an error.
+
+    A trace that is being captured keeps its tensors.
+    """
+    if TRACE.get() is not None:
+        return
     for shard in checked_tensor(tensor, "deallocate").shards:
         if shard.is_allocated():
             help_text = "call ttnn.deallocate() after the last use of a tensor"
             shard.storage = NoStorage(f"{shard} was deallocated", help_text)
 
 
+@traced
 def _copy(
     tensor: Tensor, *, layout: Any = None, dtype: Any = None, device: Any = _SAME,
     memory_config: Any = None,

@@ -203,5 +203,15 @@ def test_devices() -> None:
     grid = device.compute_with_storage_grid_size()
     assert (device.id(), grid.x, grid.y) == (3, 8, 8)
     assert ttnn.zeros((32, 32), device=device).device() is device
-    ttnn.close_device(device)
+    ttnn.synchronize_device(device)
+    ttnn.CloseDevice(device)
     assert not device.is_open
+
+
+@pytest.mark.parametrize(("chip", "size"), [("wormhole_b0", 1463968), ("blackhole", 1531776)])
+def test_the_l1_of_a_core(chip: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the real ttnn answers with these chips; programs make their devices by it."""
+    monkeypatch.setenv("TTL_TARGET", chip)
+    assert ttnn.device.get_max_worker_l1_unreserved_size() == size
+    assert ttnn.get_max_worker_l1_unreserved_size() == size
+    ttnn.open_device(device_id=0, worker_l1_size=size - 85 * 1024)

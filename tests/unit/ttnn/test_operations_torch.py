@@ -146,11 +146,13 @@ BINARY: dict[str, Callable[..., torch.Tensor]] = {
     "lt": torch.lt,
     "maximum": torch.maximum,
     "minimum": torch.minimum,
+    "mul": torch.mul,
     "multiply": torch.mul,
     "ne": torch.ne,
     "pow": torch.pow,
     "remainder": torch.remainder,
     "rsub": torch.rsub,
+    "sub": torch.sub,
     "subtract": torch.sub,
 }
 PAIRS = [

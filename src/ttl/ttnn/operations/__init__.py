@@ -9,8 +9,8 @@ from ttl.diagnostics.names import unknown_name
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "arithmetic": (
         "add", "add_", "div", "divide", "divide_", "eq", "floor_div", "fmod", "ge", "gt", "le",
-        "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "multiply",
-        "multiply_", "ne", "pow", "remainder", "rsub", "subtract", "subtract_", "where",
+        "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "multiply",
+        "multiply_", "ne", "pow", "remainder", "rsub", "sub", "subtract", "subtract_", "where",
     ),
     "elementwise": (
         "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clamp", "clip", "cos",
@@ -24,6 +24,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "softsign", "swish",
     ),
     "reduction": ("argmax", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"),
+    "ordering": ("gather", "scatter", "sort", "topk"),
     "matmul": ("linear", "matmul"),
     "shape": (
         "chunk", "concat", "embedding", "expand", "pad", "permute", "repeat", "repeat_interleave",

@@ -76,6 +76,7 @@ KINDS: dict[Any, Kind] = {
     int: Kind("an int", is_integer),
     int | None: Kind("an int", _or_none(is_integer)),
     Number: Kind("a number", is_number),
+    Number | None: Kind("a number", _or_none(is_number)),
     bool: Kind("True or False", lambda value: isinstance(value, (bool, int))),
     str | None: Kind("the name of an activation such as 'relu'", _or_none(_is_text)),
     tuple[str, ...]: Kind("a list of names such as ['relu']", _is_activations),

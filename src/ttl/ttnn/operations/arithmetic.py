@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ttl.semantics.ops import BLOCK_OPS, Domain
 from ..faults import wrong
 from .activations import activate
 from .arguments import Number
-from .run import Function, operation, run
+from .run import Function, in_place, operation
 
 
 def _binary(name: str, block_op: str, meaning: Function | None = None) -> Function:
@@ -55,20 +54,6 @@ def is_integers(value: Any) -> bool:
     return np.asarray(value).dtype.kind == "i"
 
 
-def _in_place(function: Function, name: str) -> Function:
-    """The operation with its result in the first operand."""
-    described = function.operation  # type: ignore[attr-defined]
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        output = args[0] if args else kwargs.get("input_tensor_a")
-        return run(described, args, {**kwargs, "output_tensor": output})
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"As {described.name}(), with the result in `input_tensor_a`."
-    return call
-
-
 add = _binary("add", "add")
 subtract = _binary("subtract", "sub")
 multiply = _binary("multiply", "mul")
@@ -79,10 +64,12 @@ minimum = _binary("minimum", "min")
 remainder = _binary("remainder", "mod")
 floor_div = _binary("floor_div", "floordiv")
 
-add_ = _in_place(add, "add_")
-subtract_ = _in_place(subtract, "subtract_")
-multiply_ = _in_place(multiply, "multiply_")
-divide_ = _in_place(divide, "divide_")
+mul, sub = multiply, subtract
+
+add_ = in_place(add, "add_")
+subtract_ = in_place(subtract, "subtract_")
+multiply_ = in_place(multiply, "multiply_")
+divide_ = in_place(divide, "divide_")
 
 eq = _comparison("eq")
 ne = _comparison("ne")

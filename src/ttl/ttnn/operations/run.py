@@ -3,7 +3,8 @@
 rule FLOAT   floats are computed in float32 or wider and rounded once, to the result's element type;
              integers in int64, unless a float is among the operands
 rule LIKE    the result has the element type, layout, device and memory of the first tensor; the
-             shards too, if it has that tensor's shape
+             shards too, if it has that tensor's shape; unsigned integers, which are indices, have
+             the type that they were computed in
 rule WHOLE   a result that has a fraction does not silently become an integer
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import Array, DType, float32
+from ttl.semantics.dtypes import DTYPES, Array, DType, float32
 from ttl.semantics.layout import Layout
 
 from ..allocation import new_tensor
@@ -28,16 +29,18 @@ from ..faults import wrong
 from ..memory_config import MemoryConfig
 from ..mesh_tensor import per_device
 from ..tensor import Tensor
+from ..traces import traced
 from .arguments import KINDS, is_number, is_tensor, shapes_differ
 
 Function = Callable[..., Any]
 
 # Keywords of the real operations that say where the result goes, and those that only tune it.
-RESULT_OPTIONS = ("memory_config", "dtype", "output_tensor", "optional_output_tensor")
+RESULT_OPTIONS = ("memory_config", "dtype", "output_tensor", "optional_output_tensor", "out")
 TUNING_OPTIONS = (
     "compute_kernel_config", "core_grid", "program_config", "queue_id", "sub_core_grids",
     "fast_and_approximate_mode", "use_multicore", "use_legacy", "numeric_stable", "global_cb",
-    "sub_device_id", "use_double_buffering", "pad_value",
+    "sub_device_id", "use_double_buffering", "pad_value", "padding_idx", "embeddings_type",
+    "sparse_grad", "stable",
 )  # fmt: skip
 
 
@@ -52,13 +55,15 @@ class Operation:
     floats: bool = False  # integers become floats first
     broadcasts: bool = False  # the shapes of the operands must broadcast
     like: tuple[str, ...] = ()  # operands whose element type the result has before the first's
+    takes_layout: bool = False  # `layout=` says the layout, else the operand of `like`
     dtype: DType | None = None  # of the result, whatever the operands are
     layout: Layout | None = None
+    group: str = ""  # "transformer." for what is under ttnn.transformer
     own_types: bool = False  # every operand is computed with in its own type: indices stay whole
 
     @property
     def spelling(self) -> str:
-        return f"ttnn.{self.name}()"
+        return f"ttnn.{self.group}{self.name}()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class Result:
     dtype: DType | None
     memory_config: Any
     output: Tensor | None
+    layout: Layout | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,22 @@ def operation(**columns: Any) -> Callable[[Function], Function]:
     return decorate
 
 
+def in_place(function: Function, name: str) -> Function:
+    """The operation with its result in the first operand."""
+    described = function.operation  # type: ignore[attr-defined]
+    first = next(iter(described.kinds))
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        output = args[0] if args else kwargs.get(first)
+        return run(described, args, {**kwargs, "output_tensor": output})
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"As {described.name}(), with the result in `{first}`."
+    return call
+
+
+@traced
 def run(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         _refuse_in_kernel(op)
@@ -125,19 +147,20 @@ def _refuse_in_kernel(op: Operation) -> None:
 def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[str, Any]]:
     own = {k: v for k, v in kwargs.items() if k in op.kinds}
     given = {k: v for k, v in kwargs.items() if k not in op.kinds and k not in TUNING_OPTIONS}
+    taken = (*RESULT_OPTIONS, "layout") if op.takes_layout else RESULT_OPTIONS
     for name in given:
-        if name not in RESULT_OPTIONS:
+        if name not in taken:
             raise _wrong_call(op, f"has no argument `{name}`")
     dtype = given.get("dtype")
     if dtype is not None and not isinstance(dtype, DType):
         raise _wrong_call(
             op, f"takes an element type such as ttnn.bfloat16 as `dtype`, not {dtype!r}"
         )
-    outputs = [given.get(name) for name in ("output_tensor", "optional_output_tensor")]
+    outputs = [given.get(name) for name in ("output_tensor", "optional_output_tensor", "out")]
     output = next((tensor for tensor in outputs if tensor is not None), None)
     if output is not None and not is_tensor(output):
         raise _not_a_tensor(op, "output_tensor", "a ttnn tensor", output)
-    return Result(dtype, given.get("memory_config"), output), own
+    return Result(dtype, given.get("memory_config"), output, given.get("layout")), own
 
 
 def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Result) -> Call:
@@ -179,7 +202,7 @@ def _wrong_call(op: Operation, problem: str) -> UsageError:
         else f"{parameter.name}={parameter.default!r}"
         for parameter in op.signature.parameters.values()
     ]
-    return wrong(f"{op.spelling} {problem}", f"write ttnn.{op.name}({', '.join(shown)})")
+    return wrong(f"{op.spelling} {problem}", f"write {op.spelling[:-1]}{', '.join(shown)})")
 
 
 def _tensors(op: Operation, arguments: dict[str, Any]) -> Iterator[Tensor]:
@@ -257,6 +280,8 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
     values = np.asarray(answer)
     output = result.output
     dtype = output.dtype if output is not None else result.dtype or op.dtype
+    if values.dtype.kind == "u":
+        dtype = DTYPES[values.dtype.name]
     if dtype is None:
         dtype = like.dtype
         if not dtype.is_float and values.dtype.kind == "f":
@@ -267,7 +292,7 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
             )
     if output is not None:
         return _fill(op, output, values)
-    layout = op.layout or first.layout
+    layout = result.layout or op.layout or (like if op.takes_layout else first).layout
     config = result.memory_config or _config(first, values, layout)
     tensor = new_tensor(values.shape, dtype, layout, first.device(), config)
     tensor.storage.fill(values)

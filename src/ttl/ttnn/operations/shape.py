@@ -236,7 +236,7 @@ def chunk(input_tensor: Array, chunks: int, dim: int = 0) -> Any:
     return np.split(input_tensor, range(step, size, step), axis)
 
 
-@operation(like=("weight",), own_types=True)
+@operation(like=("weight",), own_types=True, takes_layout=True)
 def embedding(input_tensor: Array, weight: Array) -> Any:
     """The rows of `weight` that the indices in `input_tensor` name."""
     if weight.ndim != 2 or input_tensor.dtype.kind != "i":
