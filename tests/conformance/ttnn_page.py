@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from ttl.ttnn import transformer
+from ttl import ttnn
+from ttl.ttnn import MODULES
 from ttl.ttnn.operations import OPERATIONS, load
 from ttl.ttnn.operations.run import RESULT_OPTIONS, TUNING_OPTIONS
 
@@ -42,12 +42,12 @@ def page() -> str:
         _section(module, {name: load(name) for name in names})
         for module, names in OPERATIONS.items()
     ]
-    return HEAD + "".join([*sections, _section("transformer", _of_module(transformer))])
+    return HEAD + "".join([*sections, *(_section(name, _of_module(name)) for name in MODULES)])
 
 
-def _of_module(module: ModuleType) -> dict[str, Any]:
-    group = module.__name__.rpartition(".")[2]
-    return {f"{group}.{name}": getattr(module, name) for name in module.__all__}
+def _of_module(name: str) -> dict[str, Any]:
+    module = getattr(ttnn, name)
+    return {f"{name}.{function}": getattr(module, function) for function in module.__all__}
 
 
 def _section(module: str, functions: dict[str, Any]) -> str:

@@ -54,7 +54,7 @@ from .tensor import *  # noqa: F403
 from .tensor_spec import *  # noqa: F403
 from .traces import *  # noqa: F403
 
-MODULES = ("transformer",)
+MODULES = ("experimental", "kv_cache", "transformer")
 
 __all__ = [
     "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Layout", "bfloat4_b", "bfloat8_b", "bfloat16",

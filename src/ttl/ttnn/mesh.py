@@ -14,8 +14,8 @@ from .device import Device, GetNumAvailableDevices, close_device, new_device
 from .faults import wrong, wrong_type
 
 __all__ = [
-    "FabricConfig", "MeshDevice", "MeshShape", "close_mesh_device", "open_mesh_device",
-    "set_fabric_config",
+    "FabricConfig", "FabricReliabilityMode", "MeshDevice", "MeshShape", "close_mesh_device",
+    "open_mesh_device", "set_fabric_config",
 ]  # fmt: skip
 
 
@@ -155,6 +155,14 @@ class FabricConfig(Enum):
     FABRIC_2D_TORUS_Y = 5
     FABRIC_2D_TORUS_XY = 6
     FABRIC_2D_DYNAMIC = 7
+
+
+class FabricReliabilityMode(Enum):
+    """Whether links may be missing. Nothing depends on it here."""
+
+    STRICT_INIT = 0
+    RELAXED_INIT = 1
+    DYNAMIC_RECONFIG = 2
 
 
 def set_fabric_config(config: Any, *args: Any, **kwargs: Any) -> None:

@@ -18,8 +18,8 @@ from .tensor import Tensor
 from .traces import traced
 
 __all__ = [
-    "clone", "copy", "deallocate", "from_device", "get_memory_config", "is_sharded", "to_device",
-    "to_layout", "to_memory_config", "typecast",
+    "clone", "copy", "copy_host_to_device_tensor", "deallocate", "from_device",
+    "get_memory_config", "is_sharded", "to_device", "to_layout", "to_memory_config", "typecast",
 ]  # fmt: skip
 
 _SAME: Any = object()
@@ -73,6 +73,13 @@ def copy(input_a: Tensor, input_b: Tensor) -> Tensor:
 
     per_device(fill, source, target)
     return target
+
+
+def copy_host_to_device_tensor(
+    host_tensor: Tensor, device_tensor: Tensor, cq_id: int | None = None
+) -> None:
+    """Replace the elements of a tensor on a device by those of one in the memory of the host."""
+    copy(host_tensor, device_tensor)
 
 
 def to_memory_config(tensor: Tensor, memory_config: Any, dtype: DType | None = None) -> Tensor:

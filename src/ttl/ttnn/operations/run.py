@@ -59,6 +59,7 @@ class Operation:
     dtype: DType | None = None  # of the result, whatever the operands are
     layout: Layout | None = None
     group: str = ""  # "transformer." for what is under ttnn.transformer
+    in_place: bool = False  # the result is written to the first operand
     own_types: bool = False  # every operand is computed with in its own type: indices stay whole
 
     @property
@@ -108,16 +109,14 @@ def operation(**columns: Any) -> Callable[[Function], Function]:
 
 def in_place(function: Function, name: str) -> Function:
     """The operation with its result in the first operand."""
-    described = function.operation  # type: ignore[attr-defined]
-    first = next(iter(described.kinds))
+    described = replace(function.operation, in_place=True)  # type: ignore[attr-defined]
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        output = args[0] if args else kwargs.get(first)
-        return run(described, args, {**kwargs, "output_tensor": output})
+        return run(described, args, kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"As {described.name}(), with the result in `{first}`."
+    call.__doc__ = f"As {described.name}(), with the result in `{next(iter(described.kinds))}`."
     return call
 
 
@@ -127,12 +126,21 @@ def run(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _refuse_in_kernel(op)
         result, kwargs = _take_options(op, kwargs)
         call = _bind(op, args, kwargs, result)
+        if op.in_place:
+            result = replace(result, output=_first_operand(call))
         if result.output is None:
             return per_device(partial(_compute, call), *call.operands)
         per_device(partial(_compute, call), *call.operands, result.output)
         return result.output
     except RuleBroken as broken:
         raise UsageError(broken.at(calling_span())) from None
+
+
+def _first_operand(call: Call) -> Tensor:
+    first: Any = next(iter(call.arguments.values()))
+    if not is_tensor(first):
+        raise _not_a_tensor(call.op, "output_tensor", "a ttnn tensor", first)
+    return first  # type: ignore[no-any-return]
 
 
 def _refuse_in_kernel(op: Operation) -> None:
@@ -240,7 +248,7 @@ def _compute(call: Call, *parts: Tensor) -> Any:
 def _carrier(op: Operation, operands: tuple[Tensor, ...], value: Any) -> np.dtype[Any]:
     """rule FLOAT"""
     together = (value,) if op.own_types else operands
-    floats = op.floats or any(tensor.dtype.is_float for tensor in together)
+    floats = op.floats or any(tensor.dtype.is_float for tensor in together if is_tensor(tensor))
     return float32.carrier if floats else np.dtype(np.int64)
 
 
