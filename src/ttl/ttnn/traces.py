@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ttl.semantics.current_engine import TRACE
 
@@ -14,6 +14,9 @@ from .faults import wrong, wrong_type
 from .tensor import Tensor
 
 __all__ = ["begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(eq=False, slots=True)
@@ -66,11 +69,11 @@ def _checked(trace_id: object) -> Trace:
     return trace_id
 
 
-def traced(function: Callable[..., Any]) -> Callable[..., Any]:
+def traced(function: Callable[P, R]) -> Callable[P, R]:
     """What a call gives is computed anew when a trace it is captured in is executed."""
 
     @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         result = function(*args, **kwargs)
         calls = TRACE.get()
         if calls is not None:

@@ -28,7 +28,8 @@ def scaled_dot_product_attention(
     scale: Number | None = None,
 ) -> Any:
     """softmax(q @ k^T * scale + mask) @ v, for tensors of (batch, heads, sequence, head size)."""
-    q, k, v = (np.float64(x) for x in (input_tensor_q, input_tensor_k, input_tensor_v))
+    inputs = input_tensor_q, input_tensor_k, input_tensor_v
+    q, k, v = (x.astype(np.float64) for x in inputs)
     _check_attention(q, k, v)
     if is_causal and attn_mask is not None:
         raise wrong(
@@ -37,9 +38,9 @@ def scaled_dot_product_attention(
         )
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
     factor = q.shape[-1] ** -0.5 if scale is None else scale
-    scores = q @ np.swapaxes(k, -1, -2) * factor
+    scores: Any = q @ np.swapaxes(k, -1, -2) * factor
     if is_causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     elif attn_mask is not None:
         scores = scores + _fitting(attn_mask, scores.shape)
     return _softmax(scores) @ v
@@ -53,7 +54,7 @@ def attention_softmax(
     causal_mask: bool = False,
 ) -> Any:
     """softmax(x / sqrt(head_size) + mask) along the last dimension."""
-    scores = np.float64(input_tensor)
+    scores: Any = input_tensor.astype(np.float64)
     if head_size is not None:
         scores = scores / np.sqrt(head_size)
     if attention_mask is not None:
@@ -101,7 +102,7 @@ def concatenate_heads(input_tensor: Array) -> Any:
     return input_tensor.transpose(0, 2, 1, 3).reshape(batch, sequence, -1)
 
 
-def _check_attention(q: Array, k: Array, v: Array) -> None:
+def _check_attention(q: Any, k: Any, v: Any) -> None:
     fits = (
         q.ndim == k.ndim == v.ndim == 4
         and k.shape[:3] == v.shape[:3]
@@ -117,7 +118,7 @@ def _check_attention(q: Array, k: Array, v: Array) -> None:
         )
 
 
-def _fitting(mask: Array, shape: tuple[int, ...]) -> Array:
+def _fitting(mask: Array, shape: tuple[int, ...]) -> Any:
     try:
         return np.broadcast_to(mask, shape)
     except ValueError:
@@ -127,6 +128,6 @@ def _fitting(mask: Array, shape: tuple[int, ...]) -> Array:
         ) from None
 
 
-def _softmax(scores: Array) -> Array:
+def _softmax(scores: Any) -> Any:
     powers = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    return np.asarray(powers / np.sum(powers, axis=-1, keepdims=True))
+    return powers / np.sum(powers, axis=-1, keepdims=True)

@@ -41,7 +41,7 @@ def gather(input: Array, dim: int, index: Array) -> Any:
     """The element of `input` that each index names along a dimension; shaped as `index`."""
     axis = dimension(dim, input.ndim)
     rows = _rows(input, index, axis, "ttnn.gather()")
-    return np.take_along_axis(input[rows], index, axis)
+    return np.take_along_axis(input[rows], np.asarray(index, np.int64), axis)
 
 
 @operation(own_types=True)
@@ -56,11 +56,11 @@ def scatter(input: Array, dim: int, index: Array, src: Array) -> Any:
             "give the source an element for each index",
         )
     taken = src[tuple(slice(size) for size in index.shape)]
-    np.put_along_axis(result[rows], index, taken.astype(input.dtype), axis)
+    np.put_along_axis(result[rows], np.asarray(index, np.int64), taken.astype(input.dtype), axis)
     return result
 
 
-def _order(x: Array, axis: int, descending: bool) -> Array:
+def _order(x: Array, axis: int, descending: bool) -> Any:
     """Stable both ways: equal elements stay in the order they have."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
@@ -68,11 +68,11 @@ def _order(x: Array, axis: int, descending: bool) -> Array:
     return x.shape[axis] - 1 - np.flip(backwards, axis)
 
 
-def _indices(order: Array, x: Array, axis: int) -> Array:
+def _indices(order: Any, x: Array, axis: int) -> Any:
     return order.astype(np.uint16 if x.shape[axis] - 1 <= _LARGEST_UINT16 else np.uint32)
 
 
-def _rows(x: Array, index: Array, axis: int, call: str) -> tuple[slice, ...]:
+def _rows(x: Array, index: Any, axis: int, call: str) -> tuple[slice, ...]:
     """The part of `x` that lies beside the indices in the other dimensions."""
     if index.dtype.kind != "i":
         raise wrong(f"{call} with indices of {index.dtype.name}", "give integers as indices")
