@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from ttl import ttnn
+from ttl.diagnostics import UsageError
 
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
 SHAPES = [(32, 64), (100, 100), (2, 3, 40, 33)]
@@ -444,3 +445,13 @@ def check_loosely(result: Any, expected: torch.Tensor, dtype: Any) -> None:
     tolerance = 1e-5 if dtype is ttnn.float32 else 2e-2
     found = ttnn.to_torch(result).float()
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("factors", [2, [3, 1]])
+def test_upsample(factors: Any) -> None:
+    x, values = make(random(2, 3, 4, 5), ttnn.float32)
+    channels_first = values.permute(0, 3, 1, 2)
+    expected = F.interpolate(channels_first, scale_factor=factors, mode="nearest")
+    check(ttnn.upsample(x, factors), expected.permute(0, 2, 3, 1), ttnn.float32)
+    with pytest.raises(UsageError, match="mode='bilinear'"):
+        ttnn.upsample(x, 2, mode="bilinear")

@@ -29,7 +29,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "shape": (
         "chunk", "concat", "embedding", "expand", "pad", "permute", "repeat", "repeat_interleave",
         "reshape", "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu",
-        "unsqueeze", "unsqueeze_to_4D", "untilize",
+        "unsqueeze", "unsqueeze_to_4D", "untilize", "upsample",
     ),
     "normalization": ("layer_norm", "rms_norm", "softmax"),
 }  # fmt: skip

@@ -236,6 +236,20 @@ def chunk(input_tensor: Array, chunks: int, dim: int = 0) -> Any:
     return np.split(input_tensor, range(step, size, step), axis)
 
 
+@operation()
+def upsample(input_tensor: Array, scale_factor: int | Sizes, mode: Any = "nearest") -> Any:
+    """Each element of a tensor of (batch, rows, columns, channels) so often by rows and columns."""
+    factors = [scale_factor] * 2 if isinstance(scale_factor, int) else list(scale_factor)
+    if input_tensor.ndim != 4 or len(factors) != 2 or min(factors) < 1 or mode != "nearest":
+        raise wrong(
+            f"ttnn.upsample() of a tensor of shape {input_tensor.shape} by {scale_factor}, "
+            f"mode={mode!r}",
+            "give a tensor of four dimensions and whole factors of rows and columns; "
+            'the only mode here is "nearest"',
+        )
+    return input_tensor.repeat(factors[0], axis=1).repeat(factors[1], axis=2)
+
+
 @operation(like=("weight",), own_types=True, takes_layout=True)
 def embedding(input_tensor: Array, weight: Array) -> Any:
     """The rows of `weight` that the indices in `input_tensor` name."""
