@@ -35,10 +35,12 @@ from ttl.semantics.ops import (
     result_type,
     store_type,
 )
+from ttl.semantics.ops.compositions import fits_scaler_tile
+from ttl.semantics.ops.reduce import REDUCTIONS
 from ttl.semantics.ops.rules import normal_dims, shapeless_value
 from ttl.semantics.types import BlockType, Shape
 
-from .block_shapes import completed, fits_scaler_tile
+from .block_shapes import completed
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, Value, kind_of
 from .problems import describe, not_yet, wrong_argument
@@ -164,9 +166,6 @@ def _emit(
     return builder.block_value(ttl.BLOCK_MATH[op.name], values, type, properties)
 
 
-REDUCTIONS = ("reduce_sum", "reduce_max")
-
-
 def _reduction(
     builder: KernelBuilder,
     op: BlockOp,
@@ -180,8 +179,10 @@ def _reduction(
     number = _constant(scaler, result.dtype)
     rank = len(result.shape)
     inner_dims = [dim for dim in normal_dims(parameters["dims"], rank, op.name) if dim >= rank - 2]
-    is_inside = number is not None and fits_scaler_tile(
-        number, op.name == "reduce_sum", len(inner_dims)
+    is_inside = number == 1 or (
+        number is not None
+        and op.name == "reduce_sum"
+        and fits_scaler_tile(number, len(inner_dims))
     )
     in_tile = Fill(number if is_inside and number is not None else 1.0, (1, 1))
     reduced = _emit(builder, op, [x, in_tile], result, parameters)

@@ -1,12 +1,9 @@
-"""Block values of which a size is not known yet, and the scalers of reductions."""
+"""Block values of which a size is not known yet."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.semantics.dtypes import bfloat16, round_to
 from ttl.semantics.ops import is_complete
 from ttl.semantics.types import Shape
 
@@ -45,12 +42,3 @@ def _completed_operands(op: Op, shape: Shape) -> list[RunTime]:
     if op.becomes.ENTRY.parameters and not is_complete(first) and len(first or ()) != len(shape):
         raise not_yet(f"{op.becomes.ENTRY.spelling} of a broadcast without a shape")
     return [completed(operand, shape) for operand in operands if isinstance(operand, BlockValue)]
-
-
-def fits_scaler_tile(number: float, is_sum: bool, inner_dims: int) -> bool:
-    """Can the reduction itself multiply by the number?
-
-    The matrix unit does so in a sum, once for each dimension of the tile, and has 16-bit numbers.
-    """
-    narrow = float(round_to(np.array(number, np.float32), bfloat16))
-    return number == 1 or (is_sum and inner_dims == 1 and narrow == number)

@@ -22,6 +22,7 @@ from .loop_values import (
     BlockSlot,
     Slot,
     changes,
+    common_type,
     filled,
     has,
     parts_of,
@@ -193,13 +194,17 @@ class Carried:
         names = {float: "a float", int: "an int", bool: "a bool"}
         kinds = [kind_of(start), kind_of(end)]
         texts = [names[k] if k else describe(v) for k, v in zip(kinds, (start, end), strict=True)]
-        grows = not self.builder.keeps_kinds and None not in kinds
+        grown: type | Attribute | None = None
+        if isinstance(start, BlockValue) and isinstance(end, BlockValue):
+            grown = common_type(start.type, end.type)
+        elif not self.builder.keeps_kinds and None not in kinds:
+            grown = kinds[1]
         return FlowBroken(
             codes.NOT_IN_KERNELS,
             f"`{variable[1]}` is {texts[0]} before the loop and {texts[1]} in it: not part of the "
             "language of kernels",
             helps=("give it a value of the same kind before the loop, for example 0.0",),
-            grows=(variable, kinds[1] or float) if grows else None,
+            grows=None if grown is None else (variable, grown),
         )
 
     def _is_read(self, template: Any, body: Body, arguments: Sequence[RunTime]) -> bool:
@@ -226,7 +231,8 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
     kind = kind_of(value)
     if kind is None:
         is_carried = changes(value) or is_readable(value)
-        return is_carried and isinstance(value, RunTime) and value.type == type
+        is_value = is_carried and isinstance(value, RunTime)
+        return is_value and common_type(value.type, type) == type  # type: ignore[union-attr]
     wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
     if wanted is not None and kind is not wanted:
         builder.mixes_kinds = True

@@ -20,7 +20,17 @@ from .carried_blocks import CarriedBlocks, is_alike, is_readable
 from .environment import MISSING, is_same
 from .hir import TYPES, Body, Op, RunTime, Scalar, SliceValue, TransferValue, Value, kind_of
 from .linear import known_difference
-from .loop_values import BlockSlot, Slot, changes, filled, has, rebuilt, typed, zipped
+from .loop_values import (
+    BlockSlot,
+    Slot,
+    changes,
+    common_type,
+    filled,
+    has,
+    rebuilt,
+    typed,
+    zipped,
+)
 from .problems import OnSomePaths, Unusable, describe, flow_broken
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
 from .state import Do, Path, State
@@ -144,7 +154,7 @@ class Join:
             self.builder.mixes_kinds = True
             if self.builder.keeps_kinds or None in (kind_of(one), kind_of(other)):
                 return MISSING
-        if kind_of(one) is None and one.type != other.type:
+        if kind_of(one) is None and common_type(one.type, other.type) is None:
             return MISSING
         self.pairs.append((one, other))
         return Slot(len(self.pairs) - 1)
@@ -308,7 +318,8 @@ class Join:
         kinds = [kind for value in pair if (kind := kind_of(value)) is not None]
         if kinds:
             return TYPES[common_kind(*kinds)]
-        found: Attribute = pair[0].type
+        found = common_type(pair[0].type, pair[1].type)
+        assert found is not None
         return found
 
     def _yielded(self, side: int, types: list[Attribute]) -> list[RunTime]:

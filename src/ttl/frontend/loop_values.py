@@ -15,6 +15,10 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.semantics.dtypes import float32
+
 from .builder import KernelBuilder
 from .hir import TYPES, BlockValue, HeldBlock, RunTime, SliceValue, Value, kind_of
 from .scalars import as_kind
@@ -96,4 +100,19 @@ def typed(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:
         if scalar == type:
             return as_kind(builder, value, kind)
     assert isinstance(value, RunTime)
+    if value.type != type:
+        return builder.block_value(ttl.BLOCK_MATH["typecast"], [value], type)
     return value
+
+
+def common_type(one: Attribute, other: Attribute) -> Attribute | None:
+    """Of what holds values of both types. In DST all floats are alike: blocks of them have values
+    of float32, which is a name there."""
+    if one == other:
+        return one
+    if not (ttl.is_block_value(one) and ttl.is_block_value(other)):
+        return None
+    types = (block_type(one), block_type(other))
+    are_floats = all(type.dtype is not None and type.dtype.is_float for type in types)
+    shape = types[0].shape
+    return tensor_of(shape, float32) if are_floats and shape == types[1].shape and shape else None

@@ -16,6 +16,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from xdsl.ir import Attribute
+
 from ttl.source.uses import Jump, uses_of, uses_of_all
 
 from .branching import branch
@@ -24,8 +26,18 @@ from .carried import assigned
 from .continuations import Choice, Do, End, Iterate, Steps, leave, reads_first
 from .expressions import bind_target, expression
 from .functions import RETURNED
-from .hir import HeldBlock, RunTime, Scalar, TransferValue, Value, is_run_time, kind_of
+from .hir import (
+    BlockValue,
+    HeldBlock,
+    RunTime,
+    Scalar,
+    TransferValue,
+    Value,
+    is_run_time,
+    kind_of,
+)
 from .joins import Branches
+from .loop_values import typed
 from .loops import EndlessLoop, endless_loop, loop_over, loop_while, new_loop
 from .operators import binary
 from .problems import Mistake, Unusable, flow_broken
@@ -417,8 +429,13 @@ def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
         raise builder.mistake(broken)
 
 
-def _grow(builder: KernelBuilder, variable: Variable, kind: type) -> bool:
+def _grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute) -> bool:
     value = builder.state.values.get(variable)
+    if isinstance(kind, Attribute):
+        if not isinstance(value, BlockValue) or value.type == kind:
+            return False
+        builder.state.values[variable] = typed(builder, value, kind)
+        return True
     now = kind_of(value)
     if now in (None, kind) or common_kind(now or kind, kind) is not kind:
         return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xdsl.ir import Attribute
+
 from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes
 from ttl.language.described import described
 
@@ -19,7 +21,8 @@ class FlowBroken(RuleBroken):
 
     `loop`: the loop that cannot carry it, where that is known: nothing inside it helps.
     `undecided`: a branch for each value that this may have would help.
-    `grows`: a variable that the loop could carry as a number of another kind.
+    `grows`: a variable that the loop could carry as a number of another kind, or as a block of
+    another type.
     """
 
     def __init__(
@@ -30,7 +33,7 @@ class FlowBroken(RuleBroken):
         helps: tuple[str, ...] = (),
         loop: Loop | None = None,
         undecided: Undecided | None = None,
-        grows: tuple[Variable, type] | None = None,
+        grows: tuple[Variable, type | Attribute] | None = None,
     ):
         super().__init__(code, message, helps=helps)
         self.loop, self.undecided, self.grows = loop, undecided, grows

@@ -180,6 +180,15 @@ def _to_integers(values: Array, dtype: DType) -> Array:
     return whole
 
 
+def common_float(one: DType, other: DType) -> DType:
+    """The smallest float type that holds the values of both."""
+    if can_hold(one, other):
+        return one
+    if can_hold(other, one):
+        return other
+    return bfloat16 if one.is_block_float and other.is_block_float else float32
+
+
 def can_hold(dtype: DType, other: DType) -> bool:
     """Does rounding to `dtype` leave every value of `other` as it is?"""
     if dtype is other:

@@ -313,7 +313,7 @@ class _Section:
             left_tile = inner.affine(
                 [*batch_left, *row, (k, 1)], part.row_constant * steps, "left_tile"
             )
-            batch_right = [(v, s * steps * columns) for v, s in part.batch]
+            batch_right = [(v, s * steps * columns) for v, s in part.batch if len(shape) > 2]
             right_tile = inner.affine(
                 [*batch_right, (k, columns), *part.column], part.column_constant, "right_tile"
             )

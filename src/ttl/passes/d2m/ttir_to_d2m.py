@@ -43,7 +43,7 @@ from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
 from ttl.semantics.dtypes import DType, bfloat16, float32
 from ttl.semantics.metal_layout import MetalLayout
-from ttl.semantics.ops import BLOCK_OPS, TILE_OPS
+from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.types import Shape
 from ttl.target import TARGETS, load
 
@@ -60,7 +60,6 @@ NAMES = {
     "log1p": "logp1", "sum": "reduce_sum", "max": "reduce_max",
 }  # fmt: skip
 REDUCTIONS = ("reduce_sum", "reduce_max")
-OF_TILES_ONLY = ("logical_not",)  # not in the language
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def _plan(op: MathOp) -> _Plan:
     types = [value.type for value in (*op.inputs, op.result)]
     assert all(isinstance(type, TensorType) for type in types)
     elements = {type.element_type for type in types}  # type: ignore[attr-defined]
-    entry = (TILE_OPS if name in OF_TILES_ONLY else BLOCK_OPS).get(name)
+    entry = BLOCK_OPS.get(name)
     is_simple = entry is not None and not [p for p in entry.parameters if name not in REDUCTIONS]
     if not is_simple or len(elements) != 1 or not elements <= ELEMENTS.keys():
         raise _refused(op, "there is no tile operation for it and these element types")

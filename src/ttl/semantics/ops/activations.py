@@ -24,7 +24,8 @@ from .tiles import (
 )
 
 _ROOT_OF_HALF = math.sqrt(0.5)
-_erfc = np.frompyfunc(math.erfc, 1, 1)  # of float64, one by one: numpy has none
+# Of float64, one by one: numpy has none.
+_erf, _erfc = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 
 
 def _relu(x: Any) -> Any:
@@ -38,6 +39,10 @@ def _gelu(x: Any) -> Any:
 
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
+
+
+def _mish(x: Any) -> Any:
+    return x * np.tanh(np.logaddexp(0, x))
 
 
 def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
@@ -124,6 +129,18 @@ OPS = (
         "x times the normal distribution up to x",
         # Its default is a coarse approximation.
         tile=vector("gelu", "eltwise_unary/gelu.h", template="<false>"),
+    ),
+    unary(
+        "erf",
+        in_double(lambda x: np.asarray(_erf(x)).astype(np.float64)),
+        "the error function of x",
+        tile=vector("erf", "eltwise_unary/erf_erfc.h", template="<false>"),
+    ),
+    unary(
+        "mish",
+        in_double(_mish),
+        "x * tanh(log(1 + exp(x)))",
+        tile=vector("mish", "eltwise_unary/mish.h", template="<false>"),
     ),
     unary("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))", tile=vector("sigmoid")),
     unary(

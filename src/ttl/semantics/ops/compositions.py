@@ -9,9 +9,12 @@ block in 16-bit registers would not.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Protocol
 
-from ..dtypes import NARROW, DType, bfloat16, float32, int32, uint32
+import numpy as np
+
+from ..dtypes import NARROW, DType, bfloat16, float32, int32, round_to, uint32
 from ..types import TILE_SIZE, Shape
 
 Value = Any  # of whoever composes
@@ -79,8 +82,36 @@ def mask_posinf(do: Composer, x: Value, m: Value) -> Value:
 
 def where(do: Composer, c: Value, a: Value, b: Value) -> Value:
     """The chip tests the bits of c, and minus zero has one."""
-    condition = c if do.is_truth(c) else do("differs_from", c, value=0.0)
-    return do("select", condition, a, b)
+    return do("select", _truth(do, c), a, b)
+
+
+def of_truths(do: Composer, a: Value, b: Value, how: str) -> Value:
+    return do(how, _truth(do, a), _truth(do, b))
+
+
+def _truth(do: Composer, x: Value) -> Value:
+    """1 where x is not 0, else 0."""
+    if do.is_truth(x):
+        return x
+    if do.dtype(x).is_float:
+        return do("differs_from", x, value=0.0)
+    return do("ne", x, do.number(0, x))
+
+
+def reduce_min(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+    """The difference from zero, not the negative: the rest of the tile is 0, without a sign."""
+    largest = do("reduce_max", do("neg", x), scaler, dims=dims, shape=shape)
+    return do("sub", do.number(0.0, largest), largest)
+
+
+def reduce_mean(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+    factor, inner = do.constant(scaler), _inner(do, x, dims)
+    share = 1 / (prod(do.shape(x)[dim] for dim in dims) * TILE_SIZE ** len(inner))
+    assert factor is not None, "the scaler of a reduction is a number"
+    if fits_scaler_tile(factor * share, len(inner)):
+        scaler, share = do.filled(factor * share, (1, 1), do.dtype(scaler)), 1
+    total = do("reduce_sum", x, scaler, dims=dims, shape=shape)
+    return total if share == 1 else do("scaled", total, factor=share)
 
 
 def softplus(
@@ -212,6 +243,15 @@ def whole_reduction(
     return whole_typecast(do, found, do.dtype(x))
 
 
+def fits_scaler_tile(number: float, inner_dims: int) -> bool:
+    """Can a sum over so many dimensions of the tile multiply by the number itself?
+
+    The matrix unit does so once for each of them, and has 16-bit numbers.
+    """
+    narrow = float(round_to(np.array(number, np.float32), bfloat16))
+    return number == 1 or (inner_dims == 1 and narrow == number)
+
+
 def _scaled(do: Composer, x: Value, scaler: Value) -> Value:
     factor = do.constant(scaler)
     assert factor is not None, "the scaler of a reduction is a number"
@@ -220,16 +260,37 @@ def _scaled(do: Composer, x: Value, scaler: Value) -> Value:
 
 def _reduced(do: Composer, x: Value, how: str, dims: Shape) -> Value:
     """Tiles with tiles, then rows and columns inside of what is left."""
+    if how == "min":
+        return _at_edge(do, _reversed(do, _combined(do, _reversed(do, x), "max", dims)), dims)
+    return _at_edge(do, _combined(do, x, how, dims), dims)
+
+
+def _combined(do: Composer, x: Value, how: str, dims: Shape) -> Value:
     rank = len(do.shape(x))
     counted = sorted(dim % rank for dim in dims)
     if any(do.shape(x)[dim] > 1 for dim in counted):
         x = do(f"{how}_of_tiles", x, dims=tuple(counted))
-    inner = tuple(dim for dim in counted if dim >= rank - 2)
-    if rank - 1 in inner:
+    if rank - 1 in counted:
         x = do(f"{how}_of_columns", x)
-    if rank - 2 in inner:
+    if rank - 2 in counted:
         x = do(f"{how}_of_rows", x)
+    return x
+
+
+def _reversed(do: Composer, x: Value) -> Value:
+    """The integer with the other bits: the larger of two becomes the smaller."""
+    return do("sub", do.number(-1 if do.dtype(x) == int32 else 2**32 - 1, x), x)
+
+
+def _at_edge(do: Composer, x: Value, dims: Shape) -> Value:
+    inner = _inner(do, x, dims)
     return do("mul", x, _ones_at(do, x, inner)) if inner else x
+
+
+def _inner(do: Composer, x: Value, dims: Shape) -> Shape:
+    """Those of the dimensions that are inside a tile, too."""
+    rank = len(do.shape(x))
+    return tuple(dim for dim in sorted(dim % rank for dim in dims) if dim >= rank - 2)
 
 
 def _ones_at(do: Composer, like: Value, dims: Shape) -> Value:

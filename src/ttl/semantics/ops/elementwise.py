@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -125,6 +126,17 @@ def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
     )
 
 
+def _logical(name: str, meaning: np.ufunc, summary: str, of_truths: str) -> BlockOp:
+    composition = partial(compositions.of_truths, how=of_truths)
+    return binary(
+        name,
+        lambda a, b: one_where(meaning(a, b), a, b),
+        summary,
+        namespaces=MATH,
+        tile=with_integers(composed(composition), whole_composed(composition)),
+    )
+
+
 def _with_whole(floats: Any, name: str, init: str | None = None) -> Any:
     header = f"{name.removeprefix('r')}_int_sfpu.h"
     return with_integers(floats, whole(f"{name}_int", header, init=init, wraps=True))
@@ -226,6 +238,23 @@ _COMPARISONS = (
     _comparison("ne", "!=", np.not_equal),
 )
 
+_LOGICAL = (
+    unary(
+        "logical_not",
+        lambda x: one_where(x == 0, x),
+        "1 where x is 0, else 0",
+        domain=Domain.ALL,
+        exact=True,
+        # Not logical_not_tile, which takes -0.0 for true.
+        tile=with_integers(
+            vector("eqz", "eltwise_unary/comp.h"),
+            whole_composed(lambda do, x: do("eq", x, do.number(0, x))),
+        ),
+    ),
+    _logical("logical_and", np.logical_and, "1 where neither a nor b is 0, else 0", "min"),
+    _logical("logical_or", np.logical_or, "1 where a or b is not 0, else 0", "max"),
+)
+
 _UNARY = (
     unary(
         "abs",
@@ -284,12 +313,15 @@ _UNARY = (
         tile=vector("log"),
         defined_between=POSITIVE,
     ),
-    unary(
-        "logp1",
-        np.log1p,
-        "the natural logarithm of 1 + x",
-        tile=vector("log1p", "eltwise_unary/log1p.h"),
-        defined_between=(-1, inf),
+    *(
+        unary(
+            name,
+            np.log1p,
+            "the natural logarithm of 1 + x",
+            tile=vector("log1p", "eltwise_unary/log1p.h"),
+            defined_between=(-1, inf),
+        )
+        for name in ("logp1", "log1p")
     ),
     unary(
         "sqrt",
@@ -297,6 +329,12 @@ _UNARY = (
         "the square root of x",
         tile=vector("sqrt", "eltwise_unary/sqrt.h"),
         defined_between=POSITIVE,
+    ),
+    unary(
+        "cbrt",
+        np.cbrt,
+        "the cube root of x",
+        tile=vector("cbrt", "eltwise_unary/cbrt.h"),
     ),
     unary(
         "square",
@@ -334,4 +372,4 @@ _UNARY = (
     ),
 )
 
-OPS = (*_BINARY, *_COMPARISONS, *_UNARY)
+OPS = (*_BINARY, *_COMPARISONS, *_LOGICAL, *_UNARY)

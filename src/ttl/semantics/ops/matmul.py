@@ -15,11 +15,11 @@ from .tiles import API, whole_composed, with_integers
 
 
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
-    """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal."""
+    """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal or none on the right."""
     rows, columns = whole_shape(left, "@"), whole_shape(right, "@")
     if rows[-1] != columns[-2]:
         reason = f"the left block has {rows[-1]} columns of tiles, the right one {columns[-2]} rows"
-    elif rows[:-2] != columns[:-2]:
+    elif columns[:-2] not in ((), rows[:-2]):
         reason = f"their leading sizes are {rows[:-2]} and {columns[:-2]}"
     else:
         reason = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from ..types import TILE_SIZE, BlockType, Shape
 from . import compositions
 from .meanings import MATH, is_integer_array, relative_bound
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
-from .table import Arguments, BlockOp, Kind, Parameter, TileCall, TileForms
-from .tiles import API, COPY, whole_composed, with_integers
+from .table import Arguments, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
+from .tiles import API, COPY, Tiles, composed, whole_composed, with_integers
 
 
 def _type_rule(call: str) -> Callable[..., BlockType]:
@@ -80,12 +81,29 @@ def _max(x: Array, dims: Shape) -> Any:
     return np.maximum.reduce(x, axis=dims, keepdims=True)
 
 
-def _sum_bound(spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape | None) -> Array:
+def _min(x: Array, dims: Shape) -> Any:
+    return np.minimum.reduce(x, axis=dims, keepdims=True)
+
+
+def _mean(x: Array, dims: Shape) -> Any:
+    return _sum(x, dims) / _count(x, dims)
+
+
+def _count(x: Array, dims: Shape) -> int:
+    return prod(x.shape[dim] for dim in dims)
+
+
+def _sum_bound(reduction: Callable[..., Any]) -> Callable[..., Array]:
     """The order of the sum is free: each of the additions may round differently."""
-    reduced = normal_dims(dims, x.ndim, "")
-    count = int(np.prod([x.shape[dim] for dim in reduced]))
-    magnitude: Any = _meaning(_sum)(np.abs(x), np.abs(scaler), dims, shape)
-    bound: Array = (count + 1) * spacing * magnitude
+
+    def bound(
+        spacing: float, x: Array, scaler: Any, dims: Shape, shape: Shape | None
+    ) -> Array:
+        count = _count(x, normal_dims(dims, x.ndim, ""))
+        magnitude: Any = _meaning(reduction)(np.abs(x), np.abs(scaler), dims, shape)
+        found: Array = (count + 1) * spacing * magnitude
+        return found
+
     return bound
 
 
@@ -118,13 +136,17 @@ def _tile(pool: str) -> dict[str, TileForms]:
         (-2,): call("REDUCE_COL"),
         (-2, -1): call("REDUCE_SCALAR"),
     }
-    composition = partial(compositions.whole_reduction, how=pool.lower())
-    return with_integers({API: TileForms(by_dims=by_dims)}, whole_composed(composition))
+    return with_integers({API: TileForms(by_dims=by_dims)}, _whole(pool.lower()))
+
+
+def _whole(how: str) -> dict[str, TileForms]:
+    return whole_composed(partial(compositions.whole_reduction, how=how))
 
 
 def _reduction(
-    name: str, what: str, reduction: Callable[..., Any], bound: Callable[..., Array]
+    name: str, what: str, reduction: Callable[..., Any], tile: Tiles, **columns: Any
 ) -> BlockOp:
+    columns.setdefault("bound", relative_bound(_meaning(reduction)))
     return BlockOp(
         name,
         2,
@@ -132,8 +154,7 @@ def _reduction(
         _meaning(reduction),
         f"the {what} over dimensions of x, times scaler",
         namespaces=MATH,
-        tile=_tile("SUM" if reduction is _sum else "MAX"),
-        bound=bound,
+        tile=tile,
         operand_names=("x", "scaler"),
         operand_defaults={"scaler": 1},
         scalars=("scaler",),
@@ -141,10 +162,27 @@ def _reduction(
         elementwise=False,
         rearrange=_arguments,
         forms=(f"ttl.math.{name}(x, scaler, dims=[-1])", f"ttl.math.{name}(x, dims=[-1])"),
+        aliases={"dim": "dims"},
+        **columns,
     )
 
 
 OPS = (
-    _reduction("reduce_sum", "sum", _sum, _sum_bound),
-    _reduction("reduce_max", "largest element", _max, relative_bound(_meaning(_max))),
+    _reduction("reduce_sum", "sum", _sum, _tile("SUM"), bound=_sum_bound(_sum)),
+    _reduction("reduce_max", "largest element", _max, _tile("MAX")),
+    _reduction(
+        "reduce_min",
+        "smallest element",
+        _min,
+        with_integers(composed(compositions.reduce_min), _whole("min")),
+    ),
+    _reduction(
+        "reduce_mean",
+        "mean",
+        _mean,
+        composed(compositions.reduce_mean),
+        bound=_sum_bound(_mean),
+        domain=Domain.FLOATS,
+    ),
 )
+REDUCTIONS = tuple(op.name for op in OPS)

@@ -65,6 +65,10 @@ def _signbit(x: Any) -> Any:
     return one_where((x > 0) | ((x == 0) & ~np.signbit(x)), x)
 
 
+def _heaviside(x: Any, value: Any) -> Any:
+    return np.where(x < 0, np.zeros_like(x), np.where(x == 0, value, np.ones_like(x)))
+
+
 _ONE_LESS = TileCall(
     "rsub_unary_tile",
     "binop_with_scalar_tile_init",
@@ -141,5 +145,13 @@ OPS = (
             vector("signbit", then=_ONE_LESS),
             whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
         ),
+    ),
+    unary(
+        "heaviside",
+        _heaviside,
+        "0 where x < 0, value where x is 0, else 1",
+        parameters=numbers(value=0.7),
+        exact=True,
+        tile=vector("heaviside", arguments=all_bits),
     ),
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..dtypes import DType
+from ..dtypes import DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
 from ..types import BlockType, Shape
 from .table import BlockOp, Domain, shape_text
@@ -87,7 +87,8 @@ def unchanged(operand: BlockType) -> BlockType:
 
 
 def same_type(first: BlockType, *others: BlockType) -> BlockType:
-    """All operands agree; a fill adapts to the others."""
+    """All operands agree; a fill adapts to the others. Floats need not have the same type: all of
+    them have the format of DST where they meet."""
     agreed = first
     for other in others:
         agreed = BlockType(_agreed_shape(agreed, other), _agreed_dtype(agreed, other))
@@ -123,6 +124,8 @@ def meet(left: Shape, right: Shape) -> Shape | None:
 def _agreed_dtype(left: BlockType, right: BlockType) -> DType | None:
     if left.dtype is None or right.dtype is None:
         return left.dtype or right.dtype
+    if left.dtype.is_float and right.dtype.is_float:
+        return common_float(left.dtype, right.dtype)
     if left.dtype != right.dtype:
         raise RuleBroken(
             codes.DTYPE_MISMATCH,

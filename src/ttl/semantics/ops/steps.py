@@ -137,8 +137,6 @@ STEPS: dict[str, BlockOp] = {
         _comparison("eq", "=="),
         _comparison("ne", "!="),
         *(_with_zero(name, sign) for name, sign in ZERO.items()),
-        # Not logical_not_tile, which takes -0.0 for true.
-        _step("logical_not", 1, vector("eqz", "eltwise_unary/comp.h"), "1 where x is 0, else 0"),
         _step(
             "bitwise_not",
             1,

@@ -29,4 +29,6 @@ OPS = (
     _function("cos", np.cos, "the cosine of x"),
     _function("acos", np.arccos, "the angle whose cosine is x", (-1, 1)),
     _function("acosh", np.arccosh, "the number whose hyperbolic cosine is x", (1, inf)),
+    _function("sinh", np.sinh, "the hyperbolic sine of x"),
+    _function("cosh", np.cosh, "the hyperbolic cosine of x"),
 )
