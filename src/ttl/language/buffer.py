@@ -119,9 +119,10 @@ def make_dataflow_buffer_like(
 ) -> DataflowBuffer:
     """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
 
-    The two innermost sizes of `shape` count tiles, the others elements, and a size alone is that of
-    a row of tiles; all sizes count elements if the tensor is row-major. It holds `block_count` blocks, 2 if not said; `buffer_factor` is the
-    older name, and public versions call the tensor `likeness_tensor`.
+    The two innermost sizes of `shape` count tiles, the others elements; one size alone is that of a
+    row of tiles. All count elements if the tensor is row-major. The buffer holds `block_count`
+    blocks, 2 if not said; `buffer_factor` is the older name, and public versions call the tensor
+    `likeness_tensor`.
     """
     operation = scope("ttl.make_dataflow_buffer_like()")
     span = calling_span()

@@ -21,7 +21,6 @@ from ttl import ttnn
 from ttl.ttnn import Tensor
 
 M = ttl.math
-ROWS = pytest.mark.rule("rows-of-tiles")
 
 
 def moved(body, source: Tensor, *shapes: tuple[int, ...], size: int) -> np.ndarray:
@@ -29,7 +28,7 @@ def moved(body, source: Tensor, *shapes: tuple[int, ...], size: int) -> np.ndarr
     return ttnn.to_numpy(y)
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 @pytest.mark.parametrize("size", [128, 100, 97])
 def test_an_index_is_a_tile_and_a_slice_some_of_them(size):
     """The result has as many elements as were given: what pads the last tile is not seen."""
@@ -46,7 +45,7 @@ def test_an_index_is_a_tile_and_a_slice_some_of_them(size):
     assert np.array_equal(moved(body, tensor(values), (1,), (2,), size=size), values)
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 def test_a_row_of_a_matrix_fits_a_block_of_one_dimension_and_a_row_one_of_two():
     def body(a, y, row, matrix):
         with row.reserve() as blk:
@@ -63,7 +62,7 @@ def test_a_row_of_a_matrix_fits_a_block_of_one_dimension_and_a_row_one_of_two():
     assert np.array_equal(found, values[0, 32:])
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 @pytest.mark.parametrize("dtype", [ttnn.float32, ttnn.bfloat16, ttnn.bfloat8_b])
 def test_elementwise(dtype):
     a, b = small(96), small(96)
@@ -71,7 +70,7 @@ def test_elementwise(dtype):
     assert np.array_equal(found, np.maximum(a * b, 0) - 2 * b + 1)
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 @pytest.mark.parametrize("dims", [[0], [-1], 0])
 @pytest.mark.parametrize("size", [128, 32, 70])
 def test_reductions_are_over_the_innermost_dimension(dims, size):
@@ -81,7 +80,7 @@ def test_reductions_are_over_the_innermost_dimension(dims, size):
     assert (summed, largest) == (a.sum(), a.max() / 2)
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 @pytest.mark.parametrize("scaler", [[0.5], [[0.5]]])
 def test_the_scaler_may_have_one_dimension_or_two(scaler):
     a = small(96)
@@ -94,7 +93,7 @@ def test_the_scaler_may_have_one_dimension_or_two(scaler):
     assert found == matrix.sum() / 2
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 @pytest.mark.parametrize("where", [{"shape": (3,)}, {}])
 def test_broadcasts_start_from_the_first_element(where):
     a, b = small(96), small(1)
@@ -102,7 +101,7 @@ def test_broadcasts_start_from_the_first_element(where):
     assert np.array_equal(found, a + b)
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 def test_softmax_of_a_row():
     def softmax(x):
         shifted = M.exp(x - M.broadcast(M.reduce_max(x, dims=[0]), dims=[0]))
@@ -113,7 +112,7 @@ def test_softmax_of_a_row():
     assert np.allclose(evaluate(softmax, a), exact / exact.sum(), rtol=1e-5)
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 def test_integers():
     a = np.arange(96, dtype=np.int32) * 1001
     found = evaluate(
@@ -122,7 +121,7 @@ def test_integers():
     assert np.array_equal(found, a + a.sum())
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 @pytest.mark.parametrize("dims", [[0], [0, 1]])
 def test_views_make_a_matrix_of_a_row_and_back(dims):
     """A row times a matrix."""
@@ -134,7 +133,7 @@ def test_views_make_a_matrix_of_a_row_and_back(dims):
     assert np.array_equal(evaluate(product, a, w, out_shape=(64,)), a @ w.reshape(96, 64))
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 def test_a_row_goes_through_a_pipe():
     @ttl.operation(grid=(2, 1))
     def operation(a, y):
@@ -163,7 +162,7 @@ def test_a_row_goes_through_a_pipe():
     assert np.array_equal(ttnn.to_numpy(y), values[32:])
 
 
-@ROWS
+@pytest.mark.rule("rows-of-tiles")
 def test_what_a_row_cannot_do_is_refused():
     row, matrix = small(32), small(32, 32)
     text = refused_expression(lambda x, y: x @ y, row, matrix, slug="matmul-shapes")
@@ -177,9 +176,15 @@ def test_what_a_row_cannot_do_is_refused():
     refused_expression(lambda x, y: x + y, row, matrix, slug="shape-mismatch")
 
 
-@ROWS
-@pytest.mark.parametrize(("item", "slug"), [(4, "slice-out-of-range"), ((0, 0), "slice-out-of-range"),
-                                            (slice(0, 2), "shape-mismatch")])  # fmt: skip
+@pytest.mark.rule("rows-of-tiles")
+@pytest.mark.parametrize(
+    ("item", "slug"),
+    [
+        (4, "slice-out-of-range"),
+        ((0, 0), "slice-out-of-range"),
+        (slice(0, 2), "shape-mismatch"),
+    ],
+)
 def test_slices_of_a_row_are_checked(item, slug):
     def body(a, y, dfb):
         with dfb.reserve() as blk:

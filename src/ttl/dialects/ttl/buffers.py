@@ -112,7 +112,13 @@ class AcquireOp(QuickOperation, ABC):
     block = result_def(TensorType)
 
     def verify_(self) -> None:
-        if self.block.type != self.buffer.type.block:  # type: ignore[attr-defined]
+        """Of a buffer that several share, blocks of some are smaller than its own."""
+        buffer, block = self.buffer.type, block_type(self.block.type)
+        assert isinstance(buffer, DataflowBufferType)
+        is_part = self.block.type.element_type == buffer.tile and (
+            tile_count(block.shape or ()) <= tile_count(buffer.sizes)
+        )
+        if not is_part:
             raise VerifyException(f"{self.name} gives a block of its buffer's type")
 
 

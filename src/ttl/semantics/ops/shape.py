@@ -62,11 +62,11 @@ def _first(dims: Shape, rank: int) -> tuple[slice, ...]:
 def _transpose_type(x: BlockType) -> BlockType:
     shape = whole_shape(x, _TRANSPOSE)
     if len(shape) != 2:
-        is_row = len(shape) == 1
+        leading = "take away leading ones with ttl.math.squeeze(x, dim)"
         raise RuleBroken(
             codes.SHAPE_MISMATCH,
             f"{_TRANSPOSE} works on blocks of two dimensions, not on one of shape {shape}",
-            helps=(AS_MATRIX if is_row else "take away leading ones with ttl.math.squeeze(x, dim)",),
+            helps=(leading if len(shape) > 1 else AS_MATRIX,),
         )
     return BlockType((shape[1], shape[0]), x.dtype)
 
