@@ -95,6 +95,11 @@ class DeclareBufferOp(QuickOperation):
     row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set likewise
     traits = traits_def(SymbolOpInterface())
 
+    @property
+    def size_bytes(self) -> int:
+        blocks, type = self.type.block_count.value.data, self.type
+        return blocks * type.block_tiles * type.page_bytes(self.row_room is not None)
+
 
 @irdl_op_definition
 class BindBufferOp(QuickOperation):

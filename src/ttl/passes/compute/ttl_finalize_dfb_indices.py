@@ -39,9 +39,7 @@ def apply(op: ModuleOp) -> None:
             bind.properties["index"] = indices[name]
             if name in roomy:
                 bind.properties["row_room"] = UnitAttr()
-    compiler = [d for d in declarations if d.compiler_allocated is not None]
-    if compiler:
-        _move_accessor_arguments(op, len(declarations))
+    _move_accessor_arguments(op, len(declarations))
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
