@@ -101,7 +101,7 @@ class ShapeProgram:
         generator = np.random.default_rng(11)
         made = []
         for name, shape in zip(self.names(), self.shapes(), strict=True):
-            extent = (*shape[:-2], shape[-2] * 32, shape[-1] * 32)
+            extent = (*shape[:-2], *(size * 32 for size in shape[-2:]))
             if self.dtype.is_float:
                 numbers = generator.uniform(*self.values, extent).astype(np.float32)
             else:

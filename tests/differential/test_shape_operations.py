@@ -107,6 +107,23 @@ def test_more_dimensions(dtype: str) -> None:
     check_close(ShapeProgram(blocks, results, DTYPES[dtype]), 4 * SPACING[dtype])
 
 
+@ALL_DTYPES
+def test_one_dimension(dtype: str) -> None:
+    results = [
+        ("x * s + ttl.math.broadcast(e, dims=[0])", (5,)),
+        ("ttl.math.broadcast(ttl.math.reduce_max(x, dims=[0]), x, dims=[0]) - x", (5,)),
+        ("ttl.math.reduce_max(x * s, -0.25, dims=[-1])", (1,)),
+        ("ttl.math.reduce_max(x, e, dims=[-1])", (1,)),
+        ("ttl.math.unsqueeze(x, 0)", (1, 5)),
+        ("ttl.math.squeeze(m, 0) + x", (5,)),
+        ("ttl.math.squeeze(ttl.math.unsqueeze(x + s, [0, 1]) * 2.0, [0, 1])", (5,)),
+        ("ttl.math.transpose(ttl.math.unsqueeze(x, 0))", (5, 1)),
+        ("ttl.math.squeeze(ttl.math.broadcast(ttl.math.unsqueeze(e, 0), m, dims=[0, 1]), 0)", (5,)),
+    ]
+    blocks = {"x": (5,), "s": (5,), "e": (1,), "m": (1, 5)}
+    check_equal(ShapeProgram(blocks, results, DTYPES[dtype]))
+
+
 INTEGERS = {
     "int32": (-(2**31), 2**31),
     "uint32": (0, 2**32),

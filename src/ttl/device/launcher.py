@@ -71,7 +71,7 @@ def _padded(compiled: CompiledOperation, tensors: Sequence[Any]) -> list[Any]:
     found = {
         id(tensor): tensor
         for operand, tensor in zip(compiled.operands, tensors, strict=True)
-        if operand.layout == "TILE" and any(size % TILE_SIZE for size in operand.shape[-2:])
+        if operand.layout == "TILE" and any(size % TILE_SIZE for size in (1, *operand.shape)[-2:])
     }
     return list(found.values())
 

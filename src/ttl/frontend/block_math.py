@@ -38,7 +38,7 @@ from ttl.semantics.ops import (
 from ttl.semantics.ops.compositions import fits_scaler_tile
 from ttl.semantics.ops.reduce import REDUCTIONS
 from ttl.semantics.ops.rules import normal_dims, shapeless_value
-from ttl.semantics.types import BlockType, Shape
+from ttl.semantics.types import BlockType, Shape, at_least_matrix
 
 from .block_shapes import completed
 from .builder import KernelBuilder
@@ -216,13 +216,15 @@ def _is_fill(value: Value) -> TypeGuard[Fill]:
 def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Value:
     """Element (0, 0) of a scaler block in all places of the result."""
     assert result.shape is not None
-    outer = list(range(len(result.shape) - 2))
+    shape = at_least_matrix(result.shape)
+    outer = range(len(shape) - len(operand_type(scaler).shape or ()))
     if outer:
         scaler = block_math(builder, BLOCK_OPS["unsqueeze"], [scaler], {"dim": tuple(outer)})
-    dims = tuple(range(len(result.shape)))
-    return block_math(
-        builder, BLOCK_OPS["broadcast"], [scaler], {"dims": dims, "shape": result.shape}
-    )
+    arguments: dict[str, Value] = {"dims": tuple(range(len(shape))), "shape": shape}
+    spread = block_math(builder, BLOCK_OPS["broadcast"], [scaler], arguments)
+    if len(result.shape) > 1:
+        return spread
+    return block_math(builder, BLOCK_OPS["squeeze"], [spread], {"dim": (0,)})
 
 
 def _number_as_fill(op: BlockOp, name: str, operand: Value) -> Value:

@@ -196,7 +196,8 @@ def _ragged_dimensions(tensor: Any) -> list[int]:
     """Those, counted from the end, in which the last tiles of a tensor are padded."""
     sizes = tuple(tensor.shape)
     is_tiled = layout_of(tensor) is TILE_LAYOUT
-    return [dim for dim in (-2, -1) if is_tiled and sizes[dim] % TILE_SIZE]
+    inner = range(-min(2, len(sizes)), 0)
+    return [dim for dim in inner if is_tiled and sizes[dim] % TILE_SIZE]
 
 
 def _sharded_row(tensor: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, dtype_of, find_dtype
-from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout, layout_of
+from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
@@ -119,9 +119,10 @@ def make_dataflow_buffer_like(
 ) -> DataflowBuffer:
     """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
 
-    The two innermost sizes of `shape` count tiles, the others elements; all sizes count elements
-    if the tensor is row-major. It holds `block_count` blocks, 2 if not said; `buffer_factor` is the
-    older name, and public versions call the tensor `likeness_tensor`.
+    The two innermost sizes of `shape` count tiles, the others elements; one size alone is that of a
+    row of tiles. All count elements if the tensor is row-major. The buffer holds `block_count`
+    blocks, 2 if not said; `buffer_factor` is the older name, and public versions call the tensor
+    `likeness_tensor`.
     """
     operation = scope("ttl.make_dataflow_buffer_like()")
     span = calling_span()
@@ -157,14 +158,11 @@ def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | N
             f"a dataflow buffer takes its element type from a ttnn tensor, not from {tensor!r}",
             helps=("pass one of the operation's tensor arguments",),
         )
-    layout = layout_of(tensor)
-    if not is_block_shape(shape, layout):
-        rows = layout is ROW_MAJOR_LAYOUT
+    if not is_block_shape(shape):
         return RuleBroken(
             codes.WRONG_ARGUMENT,
-            f"shape={shape!r}: a {'row-major block' if rows else 'block of tiles'} has "
-            f"{'one' if rows else 'two'} or more positive sizes",
-            helps=(f"write for example shape={'(64,)' if rows else '(2, 2)'}",),
+            f"shape={shape!r}: a block has one or more positive sizes",
+            helps=("write for example shape=(2, 2)",),
         )
     if not isinstance(block_count, int) or isinstance(block_count, bool) or block_count < 1:
         return RuleBroken(

@@ -251,15 +251,9 @@ def _unusable(tensor: Any) -> tuple[str, str] | None:
     shape = tuple(tensor.shape)
     if 0 in shape:
         return f"an empty tensor, of shape {shape}", "call the operation only if there is data"
-    least = 2 if layout_of(tensor) is TILE_LAYOUT else 1
-    if len(shape) >= least:
-        return None
-    if least == 2:
-        return (
-            f"a tensor of tiles with {len(shape)} dimensions, of shape {shape}",
-            f"give it the shape {(1,) * (2 - len(shape)) + shape}, or use ttnn.ROW_MAJOR_LAYOUT",
-        )
-    return f"a tensor without dimensions, of shape {shape}", "give it the shape (1,)"
+    if not shape:
+        return "a tensor without dimensions, of shape ()", "give it the shape (1,)"
+    return None
 
 
 def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> None:

@@ -21,6 +21,8 @@ Shape = tuple[int, ...]
 class BlockType:
     """Shape (its two innermost sizes count tiles) and element type of a block value.
 
+    A block of one size is a row of tiles: whoever looks inside finds 32 rows, as in any tile.
+
     None means: not known yet. A fill without a shape or an element type takes them from what it
     meets. The shape of a row-major block counts elements; nothing can be computed with it.
     """
@@ -34,11 +36,11 @@ class BlockType:
         return shape if self.dtype is None else f"{shape} {self.dtype}"
 
 
-def is_block_shape(shape: object, layout: Layout = TILE_LAYOUT) -> bool:
-    """A block of tiles has two or more positive sizes, a row-major one at least one."""
+def is_block_shape(shape: object) -> bool:
+    """One or more positive sizes; one alone is of a row of tiles."""
     return (
         isinstance(shape, (tuple, list))
-        and len(shape) >= (2 if layout is TILE_LAYOUT else 1)
+        and len(shape) > 0
         and all(isinstance(size, int) and size > 0 for size in shape)
     )
 
@@ -69,9 +71,15 @@ def tile_count(shape: Shape) -> int:
     return prod(shape)
 
 
+def at_least_matrix(shape: Shape) -> Shape:
+    """A block or tensor of one dimension is a row of tiles."""
+    return (1,) * (2 - len(shape)) + shape
+
+
 def element_shape(tiles: Shape) -> Shape:
     """The extent in elements of a block whose two innermost dimensions count tiles."""
-    return (*tiles[:-2], tiles[-2] * TILE_SIZE, tiles[-1] * TILE_SIZE)
+    *leading, rows, columns = at_least_matrix(tiles)
+    return (*leading, rows * TILE_SIZE, columns * TILE_SIZE)
 
 
 def block_elements(shape: Shape, layout: Layout) -> Shape:
@@ -82,5 +90,4 @@ def block_elements(shape: Shape, layout: Layout) -> Shape:
 @lru_cache
 def tiles_of(elements: Shape) -> Shape:
     """The extent in tiles of a tensor, its last tiles padded."""
-    rows, columns = elements[-2:]
-    return (*elements[:-2], -(-rows // TILE_SIZE), -(-columns // TILE_SIZE))
+    return (*elements[:-2], *[-(-size // TILE_SIZE) for size in elements[-2:]])

@@ -8,7 +8,15 @@ from typing import Any
 
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
-from ttl.semantics.ops import BlockOp, Kind, Parameters, is_complete, operand_dtype, result_type
+from ttl.semantics.ops import (
+    BlockOp,
+    Kind,
+    Parameters,
+    is_complete,
+    meaning_of,
+    operand_dtype,
+    result_type,
+)
 from ttl.semantics.types import BlockType, Shape, element_shape
 
 
@@ -69,7 +77,7 @@ class TypeTable:
         numbers = [each.name for each in op.parameters if each.kind is Kind.NUMBER]
         return Applied(
             result,
-            op.meaning,
+            meaning_of(op, types, result),
             operand_dtype(types),
             untyped if any(untyped) else (),
             is_open,

@@ -48,7 +48,7 @@ def padded_shape(shape: Sizes, layout: Layout) -> Sizes:
     """The shape in memory: with whole tiles, or as it is."""
     if layout is not TILE_LAYOUT:
         return shape
-    return element_shape(tiles_of((1,) * (2 - len(shape)) + shape))
+    return element_shape(tiles_of(shape or (1,)))
 
 
 # Making -------------------------------------------------------------------------------------------
@@ -263,6 +263,6 @@ def accessor_words(config: MemoryConfig, padded: Sizes, layout: Layout) -> tuple
 def _pages(sizes: Sizes, dtype: DType, layout: Layout, alignment: int) -> tuple[int, int]:
     """How many pages, and the bytes of each: tiles, or rows."""
     if layout is TILE_LAYOUT:
-        return prod(tiles_of((1,) * (2 - len(sizes)) + sizes)), dtype.tile_bytes
+        return prod(tiles_of(sizes)), dtype.tile_bytes
     matrix = matrix_of(sizes)
     return matrix.height, -(-matrix.width * dtype.element_bytes // alignment) * alignment

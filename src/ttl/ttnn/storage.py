@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.tensors import TensorSlice, slice_tensor
-from ttl.semantics.types import TILE_SIZE, Shape, element_shape, tiles_of
+from ttl.semantics.types import TILE_SIZE, Shape, at_least_matrix, element_shape, tiles_of
 
 from .faults import wrong
 
@@ -49,7 +49,7 @@ class Storage:
         self.words: Array = elements.view(f"u{elements.itemsize}")
 
     def reaches_padding(self, part: TensorSlice) -> bool:
-        """Does the part have elements that the tensor has not?"""
+        """Does the part, along its dimensions, have elements that the tensor has not?"""
         return False
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
@@ -192,10 +192,9 @@ class TileStorage(Storage):
     __slots__ = ()
 
     def __init__(self, shape: Shape, dtype: DType):
-        matrix = (1,) * (2 - len(shape)) + shape  # 0-D and 1-D tensors exist, though unsliceable
-        tiles = tiles_of(matrix)
+        tiles = tiles_of(shape or (1,))  # 0-D tensors exist, though kernels do not slice them
         super().__init__(shape, dtype, element_shape(tiles), tiles)
-        self.is_ragged = self.elements.shape != matrix
+        self.is_ragged = self.elements.shape != at_least_matrix(shape)
 
     @property
     def logical(self) -> Array:
@@ -204,7 +203,7 @@ class TileStorage(Storage):
 
     @property
     def _logical_matrix(self) -> Shape:
-        return ((1,) * (2 - len(self._logical)) + self._logical)[-2:]
+        return at_least_matrix(self._logical)[-2:]
 
     @property
     def page_bytes(self) -> int:
@@ -216,7 +215,7 @@ class TileStorage(Storage):
 
     def reaches_padding(self, part: TensorSlice) -> bool:
         ends = [start + size for start, size in zip(part.starts[-2:], part.shape[-2:], strict=True)]
-        limits = zip(ends, self._logical_matrix, strict=True)
+        limits = zip(ends, self._logical[-2:], strict=True)
         return any(end * TILE_SIZE > limit for end, limit in limits)
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
@@ -250,8 +249,8 @@ class TileStorage(Storage):
         return super().part(tensor, items)
 
     def _region(self, part: TensorSlice) -> Array:
-        *leading, row, column = part.starts
-        *sizes, rows, columns = part.shape
+        *leading, row, column = part.starts if len(part.starts) > 1 else (0, *part.starts)
+        *sizes, rows, columns = at_least_matrix(part.shape)
         outer = [slice(start, start + size) for start, size in zip(leading, sizes, strict=True)]
         return self.words[
             (
@@ -269,7 +268,8 @@ class TileStorage(Storage):
         _copy_tiles(block, region)
         if self.is_ragged:
             rows, columns = self._logical_matrix
-            region[..., max(0, rows - part.starts[-2] * TILE_SIZE) :, :] = 0
+            first_row = part.starts[-2] if len(part.starts) > 1 else 0
+            region[..., max(0, rows - first_row * TILE_SIZE) :, :] = 0
             region[..., max(0, columns - part.starts[-1] * TILE_SIZE) :] = 0
 
     def page_views(self, count: int) -> Array:

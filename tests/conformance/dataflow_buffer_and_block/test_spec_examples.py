@@ -12,12 +12,12 @@ from ttl import ttnn
 
 @ttl.operation(grid=(1, 1))
 def elementwise_with_broadcast(A, B, Y, Z):
-    """Y = sqrt(A^2 + B^2), Z = sqrt(A^2 - B^2); the 1-D example with a leading 1."""
-    NT = A.shape[1] // ttl.TILE_SIZE
-    a_dfb = ttl.make_dataflow_buffer_like(A, shape=(1, 1))
-    b_dfb = ttl.make_dataflow_buffer_like(B, shape=(1, 1))
-    y_dfb = ttl.make_dataflow_buffer_like(Y, shape=(1, 1))
-    z_dfb = ttl.make_dataflow_buffer_like(Z, shape=(1, 1))
+    """Y = sqrt(A^2 + B^2), Z = sqrt(A^2 - B^2), as printed."""
+    NT = A.shape[0] // ttl.TILE_SIZE
+    a_dfb = ttl.make_dataflow_buffer_like(A, shape=(1,))
+    b_dfb = ttl.make_dataflow_buffer_like(B, shape=(1,))
+    y_dfb = ttl.make_dataflow_buffer_like(Y, shape=(1,))
+    z_dfb = ttl.make_dataflow_buffer_like(Z, shape=(1,))
 
     @ttl.datamovement()
     def elwise_read():
@@ -28,8 +28,8 @@ def elementwise_with_broadcast(A, B, Y, Z):
                 b_dfb.reserve() as b_blk,
             ):
                 # then copy:
-                a_xf = ttl.copy(A[0, nt], a_blk)
-                b_xf = ttl.copy(B[0, 0], b_blk)
+                a_xf = ttl.copy(A[nt], a_blk)
+                b_xf = ttl.copy(B[0], b_blk)
                 a_xf.wait()
                 b_xf.wait()
                 # release a_blk and b_blk
@@ -45,8 +45,8 @@ def elementwise_with_broadcast(A, B, Y, Z):
             ):
                 a_squared = a_blk**2
                 b_squared = b_blk**2
-                y = ttl.math.sqrt(a_squared + ttl.math.broadcast(b_squared, y_blk, dims=[1]))
-                z = ttl.math.sqrt(a_squared - ttl.math.broadcast(b_squared, z_blk, dims=[1]))
+                y = ttl.math.sqrt(a_squared + ttl.math.broadcast(b_squared, y_blk, dims=[0]))
+                z = ttl.math.sqrt(a_squared - ttl.math.broadcast(b_squared, z_blk, dims=[0]))
                 y_blk.store(y)
                 z_blk.store(z)
 
@@ -57,17 +57,19 @@ def elementwise_with_broadcast(A, B, Y, Z):
                 y_dfb.wait() as y_blk,
                 z_dfb.wait() as z_blk,
             ):
-                y_xf = ttl.copy(y_blk, Y[0, nt])
-                z_xf = ttl.copy(z_blk, Z[0, nt])
+                y_xf = ttl.copy(y_blk, Y[nt])
+                z_xf = ttl.copy(z_blk, Z[nt])
                 y_xf.wait()
                 z_xf.wait()
 
 
-@pytest.mark.rule("with-release", "several-buffers", "broadcast-spellings", "broadcast")
+@pytest.mark.rule(
+    "with-release", "several-buffers", "broadcast-spellings", "broadcast", "rows-of-tiles"
+)
 def test_elementwise_with_broadcast():
-    a = np.abs(small(1, 128)) + 10
-    b = np.array([[3.0]], np.float32)
-    y, z = empty(1, 128), empty(1, 128)
+    a = np.abs(small(128)) + 10
+    b = np.array([3.0], np.float32)
+    y, z = empty(128), empty(128)
     run(elementwise_with_broadcast, tensor(a), tensor(b), y, z)
     assert np.allclose(ttnn.to_numpy(y), np.sqrt(a**2 + 9), rtol=1e-6)
     assert np.allclose(ttnn.to_numpy(z), np.sqrt(a**2 - 9), rtol=1e-6)

@@ -119,8 +119,8 @@ def taking():
 
 
 @pytest.mark.rule("unusable-tensors")
-@pytest.mark.parametrize("shape", [(), (64,), (0, 32), (32, 0)])
-def test_scalars_vectors_and_empty_tensors_of_tiles_are_diagnosed_by_name(shape):
+@pytest.mark.parametrize("shape", [(), (0,), (0, 32), (32, 0)])
+def test_scalars_and_empty_tensors_of_tiles_are_diagnosed_by_name(shape):
     wrong = tensor(np.zeros(shape, np.float32))
     text = refused(taking(), empty(32, 32), wrong, slug="unusable-tensor")
     assert "`second`" in text

@@ -113,6 +113,29 @@ def doubled(x, y):  # type: ignore[no-untyped-def]
                 ttl.copy(y_blk, y[row, 0]).wait()
 
 
+def doubled_row(x, y):  # type: ignore[no-untyped-def]
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1,))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1,))
+
+    @ttl.compute()
+    def compute():  # type: ignore[no-untyped-def]
+        for _ in range(x.shape[0] // 32):
+            with x_dfb.wait() as x_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(x_blk + x_blk)
+
+    @ttl.datamovement()
+    def read():  # type: ignore[no-untyped-def]
+        for tile in range(x.shape[0] // 32):
+            with x_dfb.reserve() as x_blk:
+                ttl.copy(x[tile], x_blk).wait()
+
+    @ttl.datamovement()
+    def write():  # type: ignore[no-untyped-def]
+        for tile in range(y.shape[-1] // 32):
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[tile]).wait()
+
+
 def sent(x, y):  # type: ignore[no-untyped-def]
     net = ttl.PipeNet([ttl.Pipe(0, (slice(1, 3), 0))])
     started = ttl.Semaphore(initial=5)
@@ -177,6 +200,14 @@ def test_the_padding_of_tensors_is_cleared_before_and_after(launches: Launches) 
     ttl.operation(grid=(1, 1))(doubled)(ragged, ragged)
     assert launches.cleared == [(ragged, 1), (ragged, 2)]
     assert not launches.copied
+
+
+def test_a_row_of_tiles_is_padded_to_their_height(launches: Launches) -> None:
+    row = Tensor((64,), DataType.BFLOAT16, Layout.TILE, Device())
+    ttl.operation(grid=(1, 1))(doubled_row)(row, row)
+    assert launches.cleared == [(row, 0), (row, 1)]
+    ((_, program),) = launches.calls
+    assert all("< 2; " in kernel.kernel_source for kernel in program.kernels)
 
 
 def test_of_block_floats_ttnn_clears_a_copy(launches: Launches) -> None:

@@ -116,6 +116,8 @@ def test_tile_geometry() -> None:
     assert tiles_of((1, 33)) == (1, 2)
     assert tiles_of((3, 64, 65)) == (3, 2, 3)
     assert element_shape((3, 2, 1)) == (3, 64, 32)
+    assert tiles_of((33,)) == (2,)
+    assert element_shape((2,)) == (32, 64)
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,9 @@ def test_l1_is_counted_in_elements(simulate, report) -> None:
 @pytest.mark.parametrize(
     ("shape", "layout", "message"),
     [
-        ((), ROWS, "a row-major block has one or more positive sizes"),
-        ((3, 0), ROWS, "a row-major block has one or more positive sizes"),
-        ((3,), ttnn.TILE_LAYOUT, "a block of tiles has two or more positive sizes"),
+        ((), ROWS, "a block has one or more positive sizes"),
+        ((3, 0), ROWS, "a block has one or more positive sizes"),
+        ((0,), ttnn.TILE_LAYOUT, "a block has one or more positive sizes"),
     ],
 )
 def test_shapes_of_blocks(simulate, shape, layout, message) -> None:

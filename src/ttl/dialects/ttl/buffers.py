@@ -95,6 +95,11 @@ class DeclareBufferOp(QuickOperation):
     row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set likewise
     traits = traits_def(SymbolOpInterface())
 
+    @property
+    def size_bytes(self) -> int:
+        blocks, type = self.type.block_count.value.data, self.type
+        return blocks * type.block_tiles * type.page_bytes(self.row_room is not None)
+
 
 @irdl_op_definition
 class BindBufferOp(QuickOperation):
@@ -112,7 +117,13 @@ class AcquireOp(QuickOperation, ABC):
     block = result_def(TensorType)
 
     def verify_(self) -> None:
-        if self.block.type != self.buffer.type.block:  # type: ignore[attr-defined]
+        """Of a buffer that several share, blocks of some are smaller than its own."""
+        buffer, block = self.buffer.type, block_type(self.block.type)
+        assert isinstance(buffer, DataflowBufferType)
+        is_part = self.block.type.element_type == buffer.tile and (
+            tile_count(block.shape or ()) <= tile_count(buffer.sizes)
+        )
+        if not is_part:
             raise VerifyException(f"{self.name} gives a block of its buffer's type")
 
 

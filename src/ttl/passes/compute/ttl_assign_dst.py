@@ -25,6 +25,7 @@ from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
+from ttl.semantics.types import at_least_matrix
 from ttl.target import Target
 
 from ..module_pass import integers, kernels, not_yet, target_of
@@ -71,7 +72,7 @@ def _assign(
                 section,
                 "use smaller blocks, or leave dst_full_sync_en to the compiler",
             )
-        whole = shape if is_by_place(section) else (prod(shape),)
+        whole = at_least_matrix(shape) if is_by_place(section) else (prod(shape),)
         _annotate(section, allocation, whole)
         return
     if allocation.size > capacity:  # rule SPILL
@@ -80,7 +81,7 @@ def _assign(
         return
     tiles = capacity // max(allocation.size, 1)
     if is_by_place(section):
-        _annotate(section, allocation, best_rectangle(shape[-2], shape[-1], tiles))
+        _annotate(section, allocation, best_rectangle(*at_least_matrix(shape)[-2:], tiles))
     else:
         _annotate(section, allocation, (even_part(prod(shape), tiles),))
 

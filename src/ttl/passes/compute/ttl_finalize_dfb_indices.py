@@ -1,7 +1,7 @@
 """ttl-finalize-dfb-indices: dataflow buffers get their circular buffer.
 
-The user's are numbered in order of declaration, the compiler's after them.
-rule REUSE   compiler buffers of one type that never hold values at the same time are one.
+The user's are numbered in order of declaration, the compiler's after them; some share one
+(shared_buffers).
 rule ROOM    rows of a row-major buffer have room at their end if a copy needs it (row_copies), or
              if those of a buffer have it with which it exchanges blocks.
 """
@@ -17,11 +17,12 @@ from ttl.dialects.building import walk
 
 from ..buffer_ends import buffer_name_of
 from ..kernel.row_copies import rows_of
-from ..module_pass import erase, kernels
+from ..module_pass import kernels
+from .shared_buffers import share_buffers
 
 
 def apply(op: ModuleOp) -> None:
-    _share_compiler_buffers(op)
+    share_buffers(op)
     declarations = [o for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
     declarations.sort(key=lambda declaration: declaration.compiler_allocated is not None)
     indices: dict[str, IntegerAttr] = {}
@@ -38,9 +39,7 @@ def apply(op: ModuleOp) -> None:
             bind.properties["index"] = indices[name]
             if name in roomy:
                 bind.properties["row_room"] = UnitAttr()
-    compiler = [d for d in declarations if d.compiler_allocated is not None]
-    if compiler:
-        _move_accessor_arguments(op, len(declarations))
+    _move_accessor_arguments(op, len(declarations))
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
@@ -71,52 +70,3 @@ def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
     for kernel in kernels(module):
         if "ttl.base_cta_index" in kernel.attributes:
             kernel.attributes["ttl.base_cta_index"] = IntegerAttr(count, i64)
-
-
-# rule REUSE ---------------------------------------------------------------------------------------
-
-
-def _share_compiler_buffers(module: ModuleOp) -> None:
-    declarations = {
-        op.sym_name.data: op
-        for op in module.ops
-        if isinstance(op, ttl.DeclareBufferOp) and op.compiler_allocated is not None
-    }
-    if len(declarations) < 2:
-        return
-    for kernel in kernels(module, "compute"):
-        position = {op: number for number, op in enumerate(walk(kernel))}
-        binds = [
-            op
-            for op in kernel.body.block.ops
-            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference.data in declarations
-        ]
-        lives = []
-        for bind in binds:
-            uses = [position[use.operation] for use in bind.result.uses]
-            lives.append((min(uses, default=0), max(uses, default=0), bind))
-        _merge(sorted(lives, key=lambda life: life[:2]), declarations)
-
-
-def _merge(
-    lives: list[tuple[int, int, ttl.BindBufferOp]],
-    declarations: dict[str, ttl.DeclareBufferOp],
-) -> None:
-    """In order of their first use, each takes the first buffer that is free by then."""
-    kept: list[tuple[int, ttl.BindBufferOp]] = []
-    for first, last, bind in lives:
-        own = declarations[bind.buffer.root_reference.data]
-        for number, (end, other) in enumerate(kept):
-            declared = declarations[other.buffer.root_reference.data]
-            if end < first and _are_alike(own, declared):
-                bind.result.replace_all_uses_with(other.result)
-                erase(bind)
-                erase(own)
-                kept[number] = (last, other)
-                break
-        else:
-            kept.append((last, bind))
-
-
-def _are_alike(one: ttl.DeclareBufferOp, other: ttl.DeclareBufferOp) -> bool:
-    return one.type == other.type and one.unpack_to_dest_fp32 == other.unpack_to_dest_fp32

@@ -34,7 +34,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import round_to
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import MATMUL
-from ttl.semantics.types import Shape
+from ttl.semantics.types import Shape, at_least_matrix
 
 from ..module_pass import (
     TILE_MATMUL,
@@ -134,7 +134,7 @@ def _rectangles(
     section: ttl.ComputeOp, make: Maker, shape: Shape, part: Sequence[int]
 ) -> None:
     """Sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
-    row_count, column_count = shape[-2:]
+    row_count, column_count = at_least_matrix(shape)[-2:]
     sizes = [size for size in shape[:-2] if size != 1] or [1]
     steps = [(size, prod(sizes[dim + 1 :])) for dim, size in enumerate(sizes)]
 
@@ -376,7 +376,7 @@ class _Section:
         shape, strides = shape_of(op.result), numbers_of(op, "strides")
         pairs = list(zip(shape, strides, strict=True))
         kept = [stride for size, stride in pairs[:-2] if size != 1]
-        return [*kept, *strides[-2:]]
+        return [*kept, *(0, *strides)[-2:]]
 
     def pack(self, store: ttl.TileStoreOp) -> None:
         self.make.origin = store

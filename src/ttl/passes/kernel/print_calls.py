@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from math import prod
-from operator import mul
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
@@ -17,7 +16,7 @@ from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.printing import array_pattern, page_heading
-from ttl.semantics.types import TILE_SIZE, Shape
+from ttl.semantics.types import TILE_SIZE, Shape, block_elements
 
 from ..module_pass import Maker, not_yet, thread_of, users_of
 from .kernel_calls import KernelConverter, block_tiles, call, value_call
@@ -96,8 +95,7 @@ class _Pages:
         self.buffer, self.first, self.end = buffer, first, end
         self.dtype, sizes = bound.type.tile.dtype, bound.type.sizes
         self.is_tiled = bound.type.tile.layout is TILE_LAYOUT
-        scale = (*(1,) * (len(sizes) - 2), TILE_SIZE, TILE_SIZE) if self.is_tiled else ()
-        self.elements = tuple(map(mul, sizes, scale)) if self.is_tiled else sizes
+        self.elements = block_elements(sizes, bound.type.tile.layout)
         self.row_bytes = ttl.page_bytes_of(bound)
 
     @property

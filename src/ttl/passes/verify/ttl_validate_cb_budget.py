@@ -25,13 +25,14 @@ L1_BUDGET = "ttl.l1_budget"
 def apply(op: ModuleOp) -> None:
     declared = [_declared(o) for o in op.ops if isinstance(o, ttl.DeclareBufferOp)]
     declared.sort(key=lambda buffer: buffer.is_compilers)
-    budget = op.attributes.get(L1_BUDGET)
-    check_limits(
-        declared,
-        target_of(op),
-        budget.value.data if isinstance(budget, IntegerAttr) else None,
-        _pipe_scratch(op),
-    )
+    check_limits(declared, target_of(op), budget_bytes(op), _pipe_scratch(op))
+
+
+def budget_bytes(module: ModuleOp) -> int:
+    """What the user gives to dataflow buffers, or the chip."""
+    budget = module.attributes.get(L1_BUDGET)
+    given = budget.value.data if isinstance(budget, IntegerAttr) else 0
+    return given or target_of(module).dataflow_buffer_budget_bytes
 
 
 class Declared(NamedTuple):
@@ -57,13 +58,12 @@ def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
 
 def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
     type = declaration.type
-    blocks = type.block_count.value.data
     return Declared(
         declaration.sym_name.data,
         type.sizes,
-        blocks,
+        type.block_count.value.data,
         type.tile.dtype,
-        blocks * type.block_tiles * type.page_bytes(declaration.row_room is not None),
+        declaration.size_bytes,
         span_of(declaration.location),
         declaration.compiler_allocated is not None,
     )

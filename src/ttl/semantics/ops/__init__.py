@@ -3,7 +3,14 @@
 from . import activations, elementwise, reduce, rounding, select, shape, trigonometric
 from .arguments import NO_PARAMETERS, Parameters, bind, is_number
 from .matmul import MATMUL
-from .rules import is_complete, operand_dtype, refuse_row_major, result_type, store_type
+from .rules import (
+    is_complete,
+    meaning_of,
+    operand_dtype,
+    refuse_row_major,
+    result_type,
+    store_type,
+)
 from .select import FILL_BLOCK
 from .steps import STEPS
 from .table import REQUIRED, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
@@ -49,6 +56,7 @@ __all__ = [
     "bind",
     "is_complete",
     "is_number",
+    "meaning_of",
     "operand_dtype",
     "refuse_row_major",
     "result_type",

@@ -17,7 +17,9 @@ from .tiles import API, whole_composed, with_integers
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
     """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal or none on the right."""
     rows, columns = whole_shape(left, "@"), whole_shape(right, "@")
-    if rows[-1] != columns[-2]:
+    if 1 in (len(rows), len(columns)):
+        reason = "a block of one dimension is no matrix, ttl.math.unsqueeze(x, 0) makes it one"
+    elif rows[-1] != columns[-2]:
         reason = f"the left block has {rows[-1]} columns of tiles, the right one {columns[-2]} rows"
     elif columns[:-2] not in ((), rows[:-2]):
         reason = f"their leading sizes are {rows[:-2]} and {columns[:-2]}"

@@ -28,7 +28,7 @@ def _type_rule(call: str) -> Callable[..., BlockType]:
     def rule(x: BlockType, scaler: BlockType, dims: Shape, shape: Shape | None) -> BlockType:
         given = whole_shape(x, call)
         reduced = normal_dims(dims, len(given), call)
-        if scaler.shape not in (None, (1, 1)):
+        if scaler.shape not in (None, (1,), (1, 1)):
             raise RuleBroken(
                 codes.SHAPE_MISMATCH,
                 f"the scaler of {call} is a number or a block of shape (1, 1), not of shape "

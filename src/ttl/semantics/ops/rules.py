@@ -6,7 +6,7 @@ rule OPEN   a size of 0 is one that is not known yet: a broadcast without a shap
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ..dtypes import DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
 from ..types import BlockType, Shape
-from .table import BlockOp, Domain, shape_text
+from .table import BlockOp, Domain, Kind, shape_text
 
 OPEN = 0
 
@@ -29,6 +29,28 @@ def result_type(
     _check_domain(op, operand_dtype(types))
     deciding = {p.name: parameters[p.name] for p in op.parameters if p.kind.decides_types}
     return op.type_rule(*types, **deciding)
+
+
+def meaning_of(
+    op: BlockOp, types: Sequence[BlockType], result: BlockType
+) -> Callable[..., Any]:
+    """The meaning of `op` on arrays of values of these types.
+
+    The array of a block of one dimension has the rows of its tiles too: dimensions are counted from
+    the end there.
+    """
+    ranks = [len(type_.shape) for type_ in (*types[:1], result) if type_.shape is not None]
+    names = [each.name for each in op.parameters if each.kind is Kind.DIMS]
+    if not names or 1 not in ranks:
+        return op.meaning
+
+    def meaning(*values: Any, **parameters: Any) -> Any:
+        for name in names:
+            dims = normal_dims(parameters[name], max(ranks), "")
+            parameters[name] = tuple([dim - max(ranks) for dim in dims])
+        return op.meaning(*values, **parameters)
+
+    return meaning
 
 
 def operand_dtype(types: Sequence[BlockType]) -> DType | None:

@@ -22,6 +22,7 @@ from .tiles import COPY, for_integers_too
 
 _BROADCAST, _TRANSPOSE = "ttl.math.broadcast()", "ttl.math.transpose()"
 _SQUEEZE, _UNSQUEEZE = "ttl.math.squeeze()", "ttl.math.unsqueeze()"
+AS_MATRIX = "make a matrix of the row: ttl.math.unsqueeze(x, 0)"
 
 
 def _broadcast_type(x: BlockType, dims: Shape, shape: Shape | None) -> BlockType:
@@ -61,10 +62,11 @@ def _first(dims: Shape, rank: int) -> tuple[slice, ...]:
 def _transpose_type(x: BlockType) -> BlockType:
     shape = whole_shape(x, _TRANSPOSE)
     if len(shape) != 2:
+        leading = "take away leading ones with ttl.math.squeeze(x, dim)"
         raise RuleBroken(
             codes.SHAPE_MISMATCH,
             f"{_TRANSPOSE} works on blocks of two dimensions, not on one of shape {shape}",
-            helps=("take away leading ones with ttl.math.squeeze(x, dim)",),
+            helps=(leading if len(shape) > 1 else AS_MATRIX,),
         )
     return BlockType((shape[1], shape[0]), x.dtype)
 
@@ -73,7 +75,7 @@ def _squeeze_type(x: BlockType, dim: Shape) -> BlockType:
     if x.shape is None:
         return x
     shape = x.shape
-    dims = _outer_dims(dim, len(shape), _SQUEEZE)
+    dims = _outer_dims(dim, len(shape), len(shape) - len(dim), _SQUEEZE)
     if any(shape[d] != 1 for d in dims):
         raise RuleBroken(
             codes.SHAPE_MISMATCH,
@@ -86,16 +88,18 @@ def _squeeze_type(x: BlockType, dim: Shape) -> BlockType:
 def _unsqueeze_type(x: BlockType, dim: Shape) -> BlockType:
     if x.shape is None:
         return x
-    dims = _outer_dims(dim, len(x.shape) + len(dim), _UNSQUEEZE)
+    rank = len(x.shape) + len(dim)
+    dims = _outer_dims(dim, rank, len(x.shape), _UNSQUEEZE)
     sizes = iter(x.shape)
-    rank = len(x.shape) + len(dims)
     return BlockType(tuple(1 if d in dims else next(sizes) for d in range(rank)), x.dtype)
 
 
-def _outer_dims(dim: Shape, rank: int, call: str) -> Shape:
-    """The two innermost dimensions are rows and columns of tiles: every block has them."""
+def _outer_dims(dim: Shape, rank: int, rank_without: int, call: str) -> Shape:
+    """The two innermost dimensions are rows and columns of tiles; only the columns are left of a
+    block that has one row of them."""
     dims = normal_dims(dim, rank, call)
-    if any(d >= rank - 2 for d in dims):
+    inner = 1 if rank_without == 1 else 2
+    if any(d >= rank - inner for d in dims):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             f"{call} of dimension {list(dim)}: the two innermost dimensions are rows and columns "
@@ -103,6 +107,11 @@ def _outer_dims(dim: Shape, rank: int, call: str) -> Shape:
             helps=("name a dimension in front of these",),
         )
     return dims
+
+
+def _in_array(dims: Shape) -> Shape:
+    """Without that of the rows of tiles, which arrays of blocks have in any case."""
+    return tuple(dim for dim in dims if dim != -2)
 
 
 def _broadcast_call(type: str) -> TileCall:
@@ -158,7 +167,7 @@ OPS = (
         "squeeze",
         1,
         _squeeze_type,
-        lambda x, dim: x if x.ndim == 0 else np.squeeze(x, dim),
+        lambda x, dim: x if x.ndim == 0 else np.squeeze(x, _in_array(dim)),
         "x without a leading dimension of size 1",
         namespaces=BOTH,
         tile=_VIEW,
@@ -169,7 +178,7 @@ OPS = (
         "unsqueeze",
         1,
         _unsqueeze_type,
-        lambda x, dim: x if x.ndim == 0 else np.expand_dims(x, dim),
+        lambda x, dim: x if x.ndim == 0 else np.expand_dims(x, _in_array(dim)),
         "x with a leading dimension of size 1 more, at `dim` of the result",
         namespaces=BOTH,
         tile=_VIEW,

@@ -232,7 +232,7 @@ FLOATS = {
     "reduce shape": (lambda x: m.reduce_sum(x, dims=[1], shape=(1, 3)), "TTL2001", "(2, 1)"),
     "scaler shape": (lambda x: m.reduce_sum(x, x, [1]), "TTL2001", "of shape (1, 1)"),
     "broadcast of 3": (lambda x: m.broadcast(x, [-1], (2, 3)), "TTL2001", "of size 1"),
-    "fill shape": (lambda x: x + m.fill(1, shape=(2,)), "TTL1003", "a shape such as"),
+    "fill shape": (lambda x: x + m.fill(1, shape=(2, 0)), "TTL1003", "a shape such as"),
     "fill of two": (lambda x: m.fill(1, 2, 3), "TTL1003", "ttl.math.fill(out_blk, value)"),
     "out_blk no block": (lambda x: m.fill(x + x, 1), "TTL1003", "as `shape`, not a block"),
     "different shapes": (lambda x: x + m.fill(1, shape=(3, 2)), "TTL2001", "broadcast"),
