@@ -16,7 +16,7 @@ from ttl.diagnostics import Diagnostic
 from .module_pass import D2M_MARK
 
 if TYPE_CHECKING:
-    from .verify.block_states import BlockUse
+    from .verify.block_use import BlockUse
 
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),

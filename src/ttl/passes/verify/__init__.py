@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ttl.diagnostics import CompileError, Diagnostic, Label, Severity, codes
 from ttl.dialects.locations import span_of
 
-from .block_states import BlockUse
+from .block_use import BlockUse
 from .ends import check_ends
 from .guards import check_guards
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of

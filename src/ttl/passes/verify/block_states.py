@@ -8,9 +8,6 @@ doubt, which exact_states decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -20,14 +17,8 @@ from ttl.dialects import ttl
 
 from ..module_pass import cannot_compile, kernels
 from ..path_walker import PathWalker
+from .block_use import BlockUse
 from .block_walk import BlockWalk
-
-
-class BlockUse(NamedTuple):
-    """How kernels use their blocks, where that is no mistake."""
-
-    doubtful: Sequence[func.FuncOp] = ()  # kernels that misuse one on some paths
-    warnings: Sequence[Diagnostic] = ()
 
 
 def verify_block_states(module: ModuleOp) -> BlockUse:
