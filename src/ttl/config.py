@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import UsageError, codes, usage_error
+from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, usage_error
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
@@ -80,6 +80,14 @@ def _names(_: str, text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part)
 
 
+def _warnings(variable: str, text: str) -> WarningOptions:
+    try:
+        return WarningOptions.read(text)
+    except ValueError as error:
+        example = f"set for example {variable}=error,ignore=TTL3006, or unset the variable"
+        raise usage_error(codes.WRONG_ARGUMENT, f"{variable}={text}: {error}", example) from None
+
+
 def _wrong(variable: str, text: str, wanted: str, example: str) -> UsageError:
     return usage_error(
         codes.WRONG_ARGUMENT,
@@ -109,7 +117,10 @@ class Config:
     scheduler: str = _option("TTL_SCHEDULER", default="greedy")  # one of SCHEDULERS
     seed: int | None = _option("TTL_SEED", _seed)  # shuffle the simulator's schedule
     float32: bool = _flag("TTL_FLOAT32")  # the simulator keeps all floats in f32
-    strict: bool = _flag("TTL_STRICT")  # releases and waits that are left out are errors
+    # Warnings are errors, releases and waits are written, and races between nodes are followed.
+    strict: bool = _flag("TTL_STRICT")
+    # -W of the commands, separated by commas: error, error=CODE, ignore=CODE
+    warnings: WarningOptions = _option("TTL_WARNINGS", _warnings, WarningOptions())
     json: bool = _flag("TTL_JSON")  # notes as JSON, one a line
     trace: str | None = _option("TTL_TRACE")  # FILE: run events as JSON lines
     trace_results: bool = _flag("TTL_TRACE_RESULTS")  # beside the trace, what is in the tensors
@@ -126,6 +137,10 @@ class Config:
         files = (self.initial_mlir, self.final_mlir, self.compile_to, self.kernel_dumps)
         dumps = (*files, self.verbose_passes)
         return self.backend in ("host", "device") or self.compile_only or any(dumps)
+
+    def severity_of(self, code: Code) -> Severity | None:
+        """How a diagnostic is treated; None: it is not shown."""
+        return self.warnings.severity_of(code, self.strict)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Config:
@@ -169,7 +184,11 @@ def process_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def chosen_options(**options: Any) -> Iterator[None]:
-    """Inside, fields of Config have these values for the calls of this thread."""
+    """Inside, fields of Config have these values for the calls of this thread. `warnings` may be
+    text: chosen_options(strict=True, warnings="ignore=TTL3006").
+    """
+    if isinstance(text := options.get("warnings"), str):
+        options["warnings"] = _warnings("warnings", text)
     token = _CHOSEN.set((*_CHOSEN.get(), *options.items()))
     try:
         yield

@@ -12,7 +12,7 @@ import pytest
 
 import ttl
 from ttl import sim, ttnn
-from ttl.diagnostics import TTLError
+from ttl.diagnostics import TTLError, accesses
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -33,11 +33,12 @@ def run(operation, *tensors, seed=None, finds_races=True, warnings=None):
     return ""
 
 
-def tensor(rows=1, columns=1, **options):
-    return ttnn.from_numpy(
-        np.ones((32 * rows, 32 * columns), np.float32), dtype=ttnn.bfloat16, device=DEVICE,
-        **options,
-    )  # fmt: skip
+def tensor(rows=1, columns=1, is_alike=False, **options):
+    """Each column of tiles has a number of its own, or all have the same."""
+    values = np.ones((32 * rows, 32 * columns), np.float32)
+    if not is_alike:
+        values *= np.arange(1, 32 * columns + 1) // 32 + 1
+    return ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE, **options)
 
 
 def through_semaphore(signals, waits, grid=(2, 1)):
@@ -174,19 +175,22 @@ def test_two_transfers_of_one_kernel() -> None:
 
         @ttl.datamovement()
         def move():
-            for _ in range(2):
+            for i in range(2):
                 with dfb.reserve() as block:
-                    ttl.copy(a[0, 0], block).wait()
+                    ttl.copy(a[0, i], block).wait()
             with dfb.wait() as one, dfb.wait() as two:
                 first = ttl.copy(one, y[0, 0])
                 second = ttl.copy(two, y[0, 0])
                 first.wait()
                 second.wait()
 
-    found = run(operation, tensor(), tensor())
+    found = run(operation, tensor(1, 2), tensor())
     assert "race: tile (0, 0) of `y` is written on node (0, 0) and written there, in no" in found
     assert "= help: wait() for the first transfer before the second starts" in found
     assert found.count("`move` on node (0, 0) writes it here") == 1
+    warnings = []
+    assert run(operation, tensor(1, 2, is_alike=True), tensor(), warnings=warnings) == ""
+    assert [each.code.slug for each in warnings] == ["output-written-twice"]
 
 
 def neighbours(write_offset, read_offset, layout=ttnn.TILE_LAYOUT):
@@ -231,6 +235,68 @@ def test_nodes_that_nothing_orders(own, shift, layout, finds_races) -> None:
     assert ("race" in in_place) is bool(shift)
     if shift:
         assert "= help: write to another tensor than the one read" in in_place
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("finds_races", [True, False])
+@pytest.mark.parametrize("layout", [ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT], ids=str)
+def test_nodes_that_write_the_same_bytes(layout, finds_races, seed) -> None:
+    options = {"layout": layout, "is_alike": True}
+    warnings = []
+    a, y = tensor(1, 2, **options), tensor(1, 1, **options)
+    operation = neighbours(0, 0, layout)
+    assert run(operation, a, y, seed=seed, finds_races=finds_races, warnings=warnings) == ""
+    (found,) = warnings
+    assert found.code.slug == "output-written-twice"
+    assert found.notes == (accesses.SAME_BYTES,)
+    different = tensor(1, 2, layout=layout)
+    assert "error[TTL5005]" in run(operation, different, y, seed=seed, finds_races=finds_races)
+
+
+def test_padding_is_not_compared() -> None:
+    """The last columns of the block are left over from a wider tensor; `y` does not hold them."""
+    values = np.tile(np.arange(64.0) // 32 * (np.arange(64) % 32 > 15), (32, 1))
+    a = ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE)
+    y = ttnn.from_numpy(np.zeros((32, 16)), dtype=ttnn.bfloat16, device=DEVICE)
+    for finds_races in (True, False):
+        warnings = []
+        assert run(neighbours(0, 0), a, y, finds_races=finds_races, warnings=warnings) == ""
+        assert [each.code.slug for each in warnings] == ["output-written-twice"]
+
+
+def in_steps(firsts, seconds, signals):
+    """Node 0 writes tiles one after the other, node 1 its own after all or at any time."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+        done = ttl.Semaphore(0)
+
+        @ttl.datamovement()
+        def move():
+            column, _ = ttl.node(dims=2)
+            if column == 1 and signals:
+                done.wait_ge(1)
+            for value in seconds if column else firsts:
+                with dfb.reserve() as block:
+                    ttl.copy(a[0, value], block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, y[0, 0]).wait()
+            if column == 0 and signals:
+                done.get_remote((1, 0)).inc(1)
+
+    return operation
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("firsts", "seconds", "is_race"),
+    [((0,), (0,), False), ((0,), (1,), True), ((0,), (0, 1), True), ((0, 1), (0,), True)],
+)
+@pytest.mark.parametrize("signals", [True, False])
+def test_a_write_after_one_that_was_alike(firsts, seconds, is_race, signals, seed) -> None:
+    found = run(in_steps(firsts, seconds, signals), tensor(1, 2), tensor(), seed=seed)
+    assert ("error[TTL5005]" in found) is (is_race and not signals)
 
 
 def test_tensors_behind_a_helper_are_looked_at_too() -> None:

@@ -15,6 +15,7 @@ from .errors import (
     usage_error,
 )
 from .render import render_all, render_json, render_text
+from .severity import WarningOptions
 from .span import Span
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Span",
     "TTLError",
     "UsageError",
+    "WarningOptions",
     "codes",
     "file_not_usable",
     "install_exception_hook",

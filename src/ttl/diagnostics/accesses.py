@@ -46,6 +46,12 @@ def race(
     )
 
 
+# Why it is not known to be a race that two nodes write a tile.
+PERHAPS_ORDERED = "what pipes and semaphores order is followed by ttl run --strict only"
+BYTES_UNKNOWN = "if the nodes write different bytes it is a race, which a run reports as TTL5005"
+SAME_BYTES = "the nodes wrote the same bytes, so the result does not depend on their order"
+
+
 def written_twice(
     one: Access,
     other: Access,
@@ -53,15 +59,16 @@ def written_twice(
     name: str,
     what: str = "tile",
     secondary: tuple[Label, ...] = (),
+    why: str = PERHAPS_ORDERED,
 ) -> RuleBroken:
-    """A node touches what another writes, and a pipe or a semaphore may order them; the place is
-    that of `one`.
+    """A node touches what another writes, and it is not known to be a race; the place is that of
+    `one`.
     """
     return RuleBroken(
         codes.OUTPUT_WRITTEN_TWICE,
         f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and "
         f"{_done(one)} on node {one.node}",
-        notes=("what pipes and semaphores order is followed by ttl run --strict only",),
+        notes=(why,),
         helps=(_race_help(one, other),),
         secondary=secondary,
         tile=unit,

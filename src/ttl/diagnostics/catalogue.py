@@ -1,4 +1,5 @@
-"""Every code there is. `ttl explain CODE` prints these texts.
+"""Every code there is. `ttl explain CODE` prints these texts. What a mistake does on the chip, its
+Effect, decides its severity: docs/reference/severity.md.
 
 1xxx use of the language   2xxx types and shapes   3xxx blocks and transfers   4xxx limits
 5xxx running kernels       6xxx machine and tools  7xxx compiling              8xxx IR tools
@@ -7,390 +8,390 @@
 
 from __future__ import annotations
 
-from .diagnostic import Blame, Code, Severity
+from .diagnostic import Blame, Code, Effect
 
 CATALOGUE: dict[str, Code] = {}
 
 
-def _code(
-    code: str, slug: str, blame: Blame, explanation: str, severity: Severity = Severity.ERROR
-) -> Code:
+def _code(code: str, slug: str, blame: Blame, effect: Effect, explanation: str) -> Code:
     assert code not in CATALOGUE
-    entry = Code(code, slug, severity, blame, " ".join(explanation.split()))
+    entry = Code(code, slug, blame, effect, " ".join(explanation.split()))
     CATALOGUE[code] = entry
     return entry
 
 OUTSIDE_OPERATION = _code(
-    "TTL1001", "outside-operation", Blame.USER,
+    "TTL1001", "outside-operation", Blame.USER, Effect.NO_MEANING,
     """Kernels, dataflow buffers, grid_size() and node() belong to an operation: they work inside
     the body of a function decorated with @ttl.operation, while that operation is being called.""",
 )
 WRONG_KERNEL_KIND = _code(
-    "TTL1002", "wrong-kernel-kind", Blame.USER,
+    "TTL1002", "wrong-kernel-kind", Blame.USER, Effect.REFUSED,
     """Compute kernels calculate with blocks and store them; data movement kernels copy between
     tensors and blocks. Each call is allowed in one kind of kernel only.""",
 )
 WRONG_ARGUMENT = _code(
-    "TTL1003", "wrong-argument", Blame.USER,
+    "TTL1003", "wrong-argument", Blame.USER, Effect.NO_MEANING,
     """A call of the language was given an argument it cannot use. The message says which values
     are allowed.""",
 )
 UNKNOWN_NAME = _code(
-    "TTL1004", "unknown-name", Blame.USER,
+    "TTL1004", "unknown-name", Blame.USER, Effect.NO_MEANING,
     """The name does not exist in the language. The message lists the nearest names that do.""",
 )
 NOT_A_TENSOR = _code(
-    "TTL1005", "not-a-tensor", Blame.USER,
+    "TTL1005", "not-a-tensor", Blame.USER, Effect.NO_MEANING,
     """Operations take ttnn tensors on a device, and ints, floats, bools or strings as
     constants.""",
 )
 KERNEL_COUNT = _code(
-    "TTL1006", "kernel-count", Blame.USER,
+    "TTL1006", "kernel-count", Blame.USER, Effect.REFUSED,
     """A node runs at most one compute kernel and two data movement kernels: it has one compute
     engine and two data movement processors.""",
 )
 
 NODES_DIFFER = _code(
-    "TTL1007", "nodes-differ", Blame.USER,
+    "TTL1007", "nodes-differ", Blame.USER, Effect.NOT_RUN,
     """The body of an operation that asks for ttl.node() is run for every node. The values that
     kernels capture may differ between nodes; kernels, dataflow buffers, pipe nets and semaphores
     must be the same.""",
 )
 NODE_OUTSIDE_GRID = _code(
-    "TTL1008", "node-outside-grid", Blame.USER,
+    "TTL1008", "node-outside-grid", Blame.USER, Effect.HANG,
     """Both ends of a pipe and the nodes of a remote semaphore lie in the grid of the operation.
     A coordinate with fewer entries than the grid counts all the dimensions that are left in its
     last entry.""",
 )
 
 UNUSABLE_TENSOR = _code(
-    "TTL1015", "unusable-tensor", Blame.USER,
+    "TTL1015", "unusable-tensor", Blame.USER, Effect.REFUSED,
     """The tensors of one call lie on one open device or on one mesh, are not empty, and have two or
     more dimensions if they consist of tiles, one or more if they are row-major.""",
 )
 CAPTURED_WRITTEN = _code(
-    "TTL1016", "captured-written", Blame.USER,
+    "TTL1016", "captured-written", Blame.USER, Effect.REFUSED,
     """A kernel may read the lists, dicts and objects around it, and not write them: on the chip a
     kernel has constants, not shared Python objects.""",
 )
 CAPTURED_WRITTEN_SIMULATED = _code(
-    "TTL1017", "captured-written-simulated", Blame.USER,
+    "TTL1017", "captured-written-simulated", Blame.USER, Effect.SIMULATED,
     """The simulator lets a kernel write the lists, dicts and objects around it, which helps when
     looking for a mistake. The program does not compile like that: `ttl explain TTL1016`.""",
-    Severity.WARNING,
 )
 
 SHAPE_MISMATCH = _code(
-    "TTL2001", "shape-mismatch", Blame.USER,
+    "TTL2001", "shape-mismatch", Blame.USER, Effect.WRONG_DATA,
     """Shapes are compared exactly: operands of an elementwise operator, the value and the block of
     a store, the slice and the block of a copy must agree. There is no implicit broadcasting.""",
 )
 DTYPE_MISMATCH = _code(
-    "TTL2002", "dtype-mismatch", Blame.USER,
+    "TTL2002", "dtype-mismatch", Blame.USER, Effect.WRONG_DATA,
     """Operands of one operator, and both ends of a copy, have the same element type.""",
 )
 MATMUL_SHAPES = _code(
-    "TTL2003", "matmul-shapes", Blame.USER,
+    "TTL2003", "matmul-shapes", Blame.USER, Effect.NO_MEANING,
     """`a @ b` needs a of shape [.., M, K] and b of shape [.., K, N], in tiles.""",
 )
 SLICE_OUT_OF_RANGE = _code(
-    "TTL2004", "slice-out-of-range", Blame.USER,
+    "TTL2004", "slice-out-of-range", Blame.USER, Effect.WRONG_DATA,
     """A tensor slice counts tiles in the two innermost dimensions and must lie inside the
     tensor.""",
 )
 SHAPELESS_FILL = _code(
-    "TTL2005", "shapeless-fill", Blame.USER,
+    "TTL2005", "shapeless-fill", Blame.USER, Effect.NO_MEANING,
     """A fill or a broadcast without a shape takes it from the first operand or store it meets; here
     nothing gives it one.""",
 )
 NO_MEANING = _code(
-    "TTL2006", "no-meaning", Blame.USER,
+    "TTL2006", "no-meaning", Blame.USER, Effect.NO_MEANING,
     """The operation has no meaning for this element type or value: `^` works on integers, `/` and
     most functions on floats. ttl.math.typecast(x, dtype) converts.""",
 )
 LAYOUT_MISMATCH = _code(
-    "TTL2007", "layout-mismatch", Blame.USER,
+    "TTL2007", "layout-mismatch", Blame.USER, Effect.WRONG_DATA,
     """Both ends of a copy have the same layout, and only blocks of tiles can be computed with. A
     row-major block can be copied and sent; ttnn.to_layout() makes tiles of a row-major tensor
     before the operation is called.""",
 )
 
 PADDING_REDUCED = _code(
-    "TTL2008", "padding-reduced", Blame.USER,
+    "TTL2008", "padding-reduced", Blame.USER, Effect.UNCERTAIN,
     """The last tiles of a tensor whose sizes are not multiples of 32 are padded. The padding is
     zero when it is loaded and unspecified afterwards; a reduction over such tiles takes it into
     account unless it is masked.""",
-    Severity.WARNING,
 )
 TENSOR_SHAPES = _code(
-    "TTL2009", "tensor-shapes", Blame.USER,
+    "TTL2009", "tensor-shapes", Blame.USER, Effect.NO_MEANING,
     """The tensors of a ttnn operation do not fit together. Their sizes count elements. Counted from
     the last, the sizes of the operands of an elementwise operation are equal, or one of them is 1
     or missing; a matrix product takes [.., M, K] and [.., K, N].""",
 )
 
 BLOCK_STATE = _code(
-    "TTL3001", "block-state", Blame.USER,
-    """A block is written before it is read, read before it is popped, left alone while a transfer
-    uses it, and not touched after its release. The states are: MW must be written, MR must be
-    read, RW may be read or overwritten, ROR read by transfers, NAW being written by a transfer,
+    "TTL3001", "block-state", Blame.USER, Effect.WRONG_DATA,
+    """A block is written before it is read, read before it is overwritten, left alone while a
+    transfer uses it, and not touched after its release. The states are: MW must be written, MR must
+    be read, RW may be read or overwritten, ROR read by transfers, NAW being written by a transfer,
     OS released.""",
 )
 TRANSFER_REUSED = _code(
-    "TTL3002", "transfer-reused", Blame.USER,
+    "TTL3002", "transfer-reused", Blame.USER, Effect.HANG,
     """A transfer is waited for once; its handle is dead afterwards.""",
 )
 TRANSFER_NOT_WAITED = _code(
-    "TTL3003", "transfer-not-waited", Blame.USER,
+    "TTL3003", "transfer-not-waited", Blame.USER, Effect.WRONG_DATA,
     """A kernel ended while a transfer it started was not waited for.""",
 )
 BLOCK_NOT_RELEASED = _code(
-    "TTL3004", "block-not-released", Blame.USER,
+    "TTL3004", "block-not-released", Blame.USER, Effect.HARMLESS,
     """A kernel ended while it held a block: a reserved block is released by push(), a waited one
-    by pop(), or either by the end of its `with`.""",
+    by pop(), or either by the end of its `with`. The chip does not mind: the next call starts with
+    empty buffers. If another kernel waits for the release, that is a deadlock.""",
 )
 RELEASE_ORDER = _code(
-    "TTL3005", "release-order", Blame.USER,
+    "TTL3005", "release-order", Blame.USER, Effect.WRONG_DATA,
     """Blocks of one dataflow buffer are released in the order in which they were acquired.""",
 )
 BUFFER_LEFTOVER = _code(
-    "TTL3006", "buffer-leftover", Blame.USER,
-    """The operation ended while blocks that were pushed to a dataflow buffer had not been popped:
-    the producer and the consumer disagree about how many blocks there are.""",
+    "TTL3006", "buffer-leftover", Blame.USER, Effect.HARMLESS,
+    """The operation ended while blocks that were pushed to a dataflow buffer had not been popped.
+    That does no harm: the next call starts with empty buffers. A block that is only sent through a
+    pipe may be left like this. Elsewhere, the producer and the consumer may disagree about how many
+    blocks there are.""",
 )
 BUFFER_ENDS = _code(
-    "TTL3007", "buffer-ends", Blame.USER,
+    "TTL3007", "buffer-ends", Blame.USER, Effect.WRONG_DATA,
     """On each node exactly one kernel reserves blocks of a dataflow buffer and exactly one waits
     for them. A block is used by the kernel that acquired it, and by no other.""",
 )
 
 PIPE_ROLE = _code(
-    "TTL3008", "pipe-role", Blame.USER,
+    "TTL3008", "pipe-role", Blame.USER, Effect.HANG,
     """A pipe is used in the function given to PipeNet.if_src() or if_dst(), while it runs, and in
     the role it has there: in if_src() it is the destination of a copy, in if_dst() the source.""",
 )
 
 PIPE_GUARD = _code(
-    "TTL3009", "pipe-guard", Blame.USER,
+    "TTL3009", "pipe-guard", Blame.USER, Effect.HANG,
     """What a node does with a pipe depends on its role in the net. A block that comes out of a pipe
     is there on the receivers only: other nodes must not wait for it. And which node does what must
     be known before the run, from coordinates, constants and loop counters.""",
 )
 SUPPLIED = _code(
-    "TTL3010", "supplied", Blame.USER,
+    "TTL3010", "supplied", Blame.USER, Effect.ACCEPTED,
     """A program may leave out releases and waits. A block or transfer that is bound to a name and
     never released or waited for is released or waited for at the end of the innermost loop body or
     function body it is bound in: first the transfers, then the blocks, each oldest first. A
     statement that is only a ttl.copy(...) is waited for at once. The note shows where.""",
-    Severity.NOTE,
 )
 LEFT_OUT = _code(
-    "TTL3011", "left-out", Blame.USER,
+    "TTL3011", "left-out", Blame.USER, Effect.ASKED,
     """With --strict (TTL_STRICT=1) every release and wait is written in the program. Without it, it
     is supplied; `ttl explain TTL3010` says where.""",
 )
 RELEASED_ON_SOME_PATHS = _code(
-    "TTL3012", "released-on-some-paths", Blame.USER,
+    "TTL3012", "released-on-some-paths", Blame.USER, Effect.HANG,
     """A block or transfer is released or waited for on some paths through the kernel and not on
     others, for example in one branch of an `if`, or not before a `continue`. What a program does on
     some paths is not supplied on the others.""",
 )
 
 OUTPUT_NOT_COVERED = _code(
-    "TTL3013", "output-not-covered", Blame.USER,
+    "TTL3013", "output-not-covered", Blame.USER, Effect.UNCERTAIN,
     """An operation that writes a tensor and does not read it makes all of it: tiles that no node
     writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
-    Severity.WARNING,
 )
 
 OUTPUT_WRITTEN_TWICE = _code(
-    "TTL3014", "output-written-twice", Blame.USER,
-    """Two nodes of an operation with pipes or semaphores write the same tile of a tensor, or, for
-    `ttl check`, one writes what the other reads. Unless these order the two, the result depends on
-    who is faster: `ttl run --strict` follows the order, and a race is TTL5005 there. Without pipes
-    and semaphores nothing can order nodes, and it is a race at once.""",
-    Severity.WARNING,
+    "TTL3014", "output-written-twice", Blame.USER, Effect.UNCERTAIN,
+    """Two nodes write the same tile of a tensor. If they write the same bytes, as nodes do that
+    share a piece of work, that does no harm. If the bytes differ and nothing orders the nodes, it
+    is a race, TTL5005: a run knows the bytes, `ttl check` and the compiler do not. In an operation
+    with pipes or semaphores, these may order the nodes; `ttl run --strict` follows the order. There
+    `ttl check` also mentions a tile that one node writes and another one reads.""",
+)
+POPPED_UNREAD = _code(
+    "TTL3016", "popped-unread", Blame.USER, Effect.HARMLESS,
+    """A block was waited for and popped, and nothing read it. That does no harm: nodes without work
+    and values that one path does not need look like this. Elsewhere, a read may have been
+    forgotten.""",
 )
 PIPE_UNUSED = _code(
-    "TTL3015", "pipe-unused", Blame.USER,
+    "TTL3015", "pipe-unused", Blame.USER, Effect.HARMLESS,
     """A pipe of a net is declared and nothing is sent through it.""",
-    Severity.WARNING,
 )
 
 L1_BUDGET = _code(
-    "TTL4001", "l1-budget", Blame.USER,
+    "TTL4001", "l1-budget", Blame.USER, Effect.REFUSED,
     """The dataflow buffers of an operation, and what one core holds of its tensors in L1, must fit
     in the L1 memory of a node.""",
 )
 TOO_MANY_BUFFERS = _code(
-    "TTL4002", "too-many-buffers", Blame.USER,
+    "TTL4002", "too-many-buffers", Blame.USER, Effect.REFUSED,
     """A node has a fixed number of hardware circular buffers, one for each dataflow buffer.""",
 )
 GRID_TOO_LARGE = _code(
-    "TTL4003", "grid-too-large", Blame.USER,
+    "TTL4003", "grid-too-large", Blame.USER, Effect.REFUSED,
     """The grid of an operation must fit in the compute grid of the device.""",
 )
 
 TOO_MANY_SEMAPHORES = _code(
-    "TTL4004", "too-many-semaphores", Blame.USER,
+    "TTL4004", "too-many-semaphores", Blame.USER, Effect.REFUSED,
     """A node has a fixed number of hardware semaphores.""",
 )
 
 DEADLOCK = _code(
-    "TTL5001", "deadlock", Blame.USER,
+    "TTL5001", "deadlock", Blame.USER, Effect.HANG,
     """No kernel can go on: each waits for something that only another waiting kernel could do.
     The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
     `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
     first, a receive needs the send; a semaphore needs somebody to change it.""",
 )
 KERNEL_EXCEPTION = _code(
-    "TTL5002", "kernel-exception", Blame.USER,
+    "TTL5002", "kernel-exception", Blame.USER, Effect.NO_MEANING,
     """Python code in a kernel raised an exception. The label is the innermost line of your
     program.""",
 )
 EXECUTOR_FAULT = _code(
-    "TTL5003", "executor-fault", Blame.USER,
+    "TTL5003", "executor-fault", Blame.USER, Effect.REFUSED,
     """A compiled kernel used the chip's interface in a way the chip does not allow.""",
 )
 
 SPINNING = _code(
-    "TTL5004", "spinning", Blame.USER,
+    "TTL5004", "spinning", Blame.USER, Effect.HANG,
     """A kernel went on for a long time without reaching a point where other kernels could run.
     Such a loop never ends: what it waits for can only be done by another kernel.""",
 )
 
 RACE = _code(
-    "TTL5005", "race", Blame.USER,
+    "TTL5005", "race", Blame.USER, Effect.RACE,
     """Two kernels, or two transfers of one, touch the same tile of a tensor, at least one writes
-    it, and nothing makes one wait for the other: the result depends on who is faster. A dataflow
+    it, and nothing makes one wait for the other: the result depends on who is faster. Two that
+    write the same bytes are none (TTL3014). A dataflow
     buffer orders the kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores
     and buffers order is followed with --strict and --seed, and in programs with pipes or semaphores
     that may read what they write; in others, nodes that use neither are compared.""",
 )
 
 NOT_PROVEN = _code(
-    "TTL5006", "not-proven", Blame.UNDEFINED,
+    "TTL5006", "not-proven", Blame.UNDEFINED, Effect.REMARK,
     """`ttl check` follows every kernel on every node without data. Here it could not follow them to
     the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
     proven, neither that the operation ends nor that it does not.""",
-    Severity.NOTE,
 )
 ORDER_DEPENDENT = _code(
-    "TTL5007", "order-dependent", Blame.USER,
+    "TTL5007", "order-dependent", Blame.USER, Effect.UNCERTAIN,
     """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
     one order they do, in another they wait for ever. A semaphore whose value only grows, and that
     is waited for by wait_ge(), does not depend on the order.""",
-    Severity.WARNING,
 )
 
 SCHEDULE_DEPENDENT = _code(
-    "TTL5008", "schedule-dependent", Blame.USER,
+    "TTL5008", "schedule-dependent", Blame.USER, Effect.RACE,
     """`ttl explore` ran the program under several schedules and got different results. On the chip
     the result depends on which kernel is faster. The seed shows one such schedule.""",
 )
 
 RECEIVER_NOT_READY = _code(
-    "TTL5010", "receiver-not-ready", Blame.USER,
+    "TTL5010", "receiver-not-ready", Blame.USER, Effect.RACE,
     """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
     that has not reserved that slot may still be using it. Receivers reserve() and signal it
     by a semaphore, for which the sender waits.""",
 )
 
 NO_COMPILER = _code(
-    "TTL6001", "no-cxx-compiler", Blame.USER,
+    "TTL6001", "no-cxx-compiler", Blame.USER, Effect.NOT_RUN,
     """Running compiled kernels on this machine needs a C++ compiler.""",
 )
 COMPILER_FAILED = _code(
-    "TTL6002", "cxx-compiler-failed", Blame.INTERNAL,
+    "TTL6002", "cxx-compiler-failed", Blame.INTERNAL, Effect.NOT_RUN,
     """The machine's C++ compiler rejected a generated kernel or the runtime.""",
 )
 FILE_NOT_USABLE = _code(
-    "TTL6003", "file-not-usable", Blame.USER,
+    "TTL6003", "file-not-usable", Blame.USER, Effect.NOT_RUN,
     """A file named on the command line does not exist or cannot be read or written.""",
 )
 NOT_AN_ARTIFACT = _code(
-    "TTL6004", "not-an-artifact", Blame.USER,
+    "TTL6004", "not-an-artifact", Blame.USER, Effect.NOT_RUN,
     """A folder or a file that should hold a compiled operation holds something else, or one that
     another version of pyttl has written.""",
 )
 DEVICE_REFUSED = _code(
-    "TTL6005", "device-refused", Blame.USER,
+    "TTL6005", "device-refused", Blame.USER, Effect.REFUSED,
     """The program was passed to the device through `ttnn.generic_op`, and ttnn refused it. The
     message is ttnn's own.""",
 )
 INCLUDE_REFUSED = _code(
-    "TTL6006", "include-refused", Blame.USER,
+    "TTL6006", "include-refused", Blame.USER, Effect.NOT_RUN,
     """A kernel of a folder that is replayed includes a file by an absolute path, by a path that
     leads upward, or by a macro. What is replayed may come from anywhere: it includes the
     headers of the device API by their names, and no other files by their paths.""",
 )
 
 NOT_A_FLATBUFFER = _code(
-    "TTL6020", "not-a-flatbuffer", Blame.USER,
+    "TTL6020", "not-a-flatbuffer", Blame.USER, Effect.NOT_RUN,
     """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written
     for another version, or asks for something that this runtime does not have. It is found while
     the file is loaded: nothing of it has run.""",
 )
 
 NOT_COMPILED_YET = _code(
-    "TTL7001", "not-compiled-yet", Blame.NOT_YET,
+    "TTL7001", "not-compiled-yet", Blame.NOT_YET, Effect.NOT_RUN,
     """The simulator runs this; the compiler does not translate it yet.""",
 )
 NO_SOURCE = _code(
-    "TTL7002", "no-source", Blame.USER,
+    "TTL7002", "no-source", Blame.USER, Effect.NOT_RUN,
     """The compiler reads the source of kernel functions and needs it in a file.""",
 )
 NOT_IN_KERNELS = _code(
-    "TTL7003", "not-in-kernels", Blame.USER,
+    "TTL7003", "not-in-kernels", Blame.USER, Effect.REFUSED,
     """Kernels are a subset of Python; this construct has no meaning on the chip.""",
 )
 
 MULTI_DEVICE_GRID = _code(
-    "TTL7004", "multi-device-grid", Blame.UNSUPPORTED,
+    "TTL7004", "multi-device-grid", Blame.UNSUPPORTED, Effect.NOT_RUN,
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
 )
 
 SEND_BEFORE_POST = _code(
-    "TTL7005", "send-before-post", Blame.UNSUPPORTED,
+    "TTL7005", "send-before-post", Blame.UNSUPPORTED, Effect.HANG,
     """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
     not go on to a post that comes after it. The simulator waits later, in the wait() of the
     transfer. Post the receive before the send, or send and receive in two kernels.""",
 )
 
 SIMULATOR_ONLY = _code(
-    "TTL7006", "simulator-only", Blame.UNSUPPORTED,
+    "TTL7006", "simulator-only", Blame.UNSUPPORTED, Effect.SIMULATED,
     """The operation cannot be compiled, for the reason that the message gives; the simulator may
     run it. What `ttl check` would have looked for after that point was not looked for.""",
-    Severity.WARNING,
 )
 
 GRAPH_NOT_LOWERED = _code(
-    "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED,
+    "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED, Effect.NOT_RUN,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
     that flatbuffers can hold, or not for these types and shapes.""",
 )
 WRONG_TT_LANG_CALL = _code(
-    "TTL7021", "wrong-tt-lang-call", Blame.USER,
+    "TTL7021", "wrong-tt-lang-call", Blame.USER, Effect.NO_MEANING,
     """A `stablehlo.custom_call @tt.tt_lang_op` needs the frontend attributes kernel_id, version_tag
     and arg_roles. Its operands are those with the role `in`, and then all or none of those with the
     role `out`; it has one result for each `out`.""",
 )
 RESOLVE_FAILED = _code(
-    "TTL7022", "resolve-failed", Blame.USER,
+    "TTL7022", "resolve-failed", Blame.USER, Effect.NOT_RUN,
     """The kernels of a TT-Lang operation in a graph are asked for from a Python function, by
     default `resolve_operation` of `tt_torch.tt_lang`. It could not be imported, raised an error, or
     gave nothing.""",
 )
 WRONG_KERNEL_ARTIFACT = _code(
-    "TTL7023", "wrong-kernel-artifact", Blame.USER,
+    "TTL7023", "wrong-kernel-artifact", Blame.USER, Effect.NOT_RUN,
     """The artifact of a TT-Lang operation in a graph is no JSON, was written for another version,
     or its parts do not fit together.""",
 )
 
 ATEN_OPERATION = _code(
-    "TTL7030", "aten-operation", Blame.UNSUPPORTED,
+    "TTL7030", "aten-operation", Blame.UNSUPPORTED, Effect.NOT_RUN,
     """A PyTorch model is lowered to StableHLO operation by operation. This one has no lowering, or
     not for this element type or for sizes that change from call to call. What common models need
     has one: elementwise operations, matrix products, convolutions, pooling, reductions, changes of
@@ -400,21 +401,21 @@ ATEN_OPERATION = _code(
 )
 
 IR_SYNTAX = _code(
-    "TTL8001", "ir-syntax", Blame.USER,
+    "TTL8001", "ir-syntax", Blame.USER, Effect.NO_MEANING,
     """The IR text given to `ttl opt` cannot be parsed or does not verify.""",
 )
 UNKNOWN_PASS = _code(
-    "TTL8002", "unknown-pass", Blame.USER,
+    "TTL8002", "unknown-pass", Blame.USER, Effect.NO_MEANING,
     """The pipeline names a pass or an option that does not exist.""",
 )
 
 PASS_FAILED = _code(
-    "TTL8003", "pass-failed", Blame.UNDEFINED,
+    "TTL8003", "pass-failed", Blame.UNDEFINED, Effect.NOT_RUN,
     """A pass met IR it was not made for. Passes expect what the passes before them in the pipeline
     produce, and the attributes that the frontend puts on modules and functions.""",
 )
 
 INTERNAL = _code(
-    "TTL9001", "internal", Blame.INTERNAL,
+    "TTL9001", "internal", Blame.INTERNAL, Effect.NOT_RUN,
     """Something went wrong inside pyttl. This is our fault, not yours.""",
 )

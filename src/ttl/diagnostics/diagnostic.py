@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -25,15 +25,47 @@ class Blame(Enum):
     INTERNAL = "a fault in pyttl"
 
 
+class Effect(Enum):
+    """What a program that gets a code does on the chip; this decides the severity."""
+
+    WRONG_DATA = "the chip would compute wrong data"
+    RACE = "the result would depend on who is faster"
+    HANG = "the chip would hang"
+    REFUSED = "the chip or its tools refuse it"
+    NO_MEANING = "it has no meaning in the language"
+    NOT_RUN = "pyttl, or this machine, cannot run it"
+    ASKED = "the program is right; --strict or -W error asked for more"
+    HARMLESS = "the chip runs it rightly; it may be a mistake all the same"
+    UNCERTAIN = "it may be right; what decides that is not known here"
+    SIMULATED = "the simulator runs it; it does not compile"
+    ACCEPTED = "what is meant is clear, and the chip runs it rightly"
+    REMARK = "nothing is wrong as far as is known"
+
+    @property
+    def severity(self) -> Severity:
+        if self in (Effect.HARMLESS, Effect.UNCERTAIN, Effect.SIMULATED):
+            return Severity.WARNING
+        return Severity.NOTE if self in (Effect.ACCEPTED, Effect.REMARK) else Severity.ERROR
+
+    @property
+    def may_be_error(self) -> bool:
+        """Do --strict and -W error make it an error, where it is none?"""
+        return self.severity is Severity.WARNING or self is Effect.ACCEPTED
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """One entry of the catalogue."""
 
     code: str
     slug: str
-    severity: Severity
     blame: Blame
+    effect: Effect
     explanation: str
+
+    @property
+    def severity(self) -> Severity:
+        return self.effect.severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +85,11 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     helps: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
+    is_made_error: bool = False  # by --strict or -W
 
     @property
     def severity(self) -> Severity:
-        return self.code.severity
+        return Severity.ERROR if self.is_made_error else self.code.severity
+
+    def as_error(self) -> Diagnostic:
+        return replace(self, is_made_error=True)

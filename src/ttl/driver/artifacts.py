@@ -12,11 +12,12 @@ from typing import Any
 
 from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import Config
+from ttl.diagnostics import Diagnostic
 from ttl.language.operation import Program
 from ttl.source.frozen import NoKey
 from ttl.target import Target
 
-from .compile import Report, compile_operation
+from .compile import compile_operation
 from .memo import compile_key
 from .recent import Recent
 
@@ -50,13 +51,20 @@ class Artifacts:
         self._kept.clear()
 
     def compile(
-        self, program: Program, target: Target, config: Config, report: Report
+        self,
+        program: Program,
+        target: Target,
+        config: Config,
+        report: Callable[[list[Diagnostic]], None],
     ) -> CompiledOperation:
         """The artifact of a program. One whose constants have no key is not kept."""
 
         def anew() -> _Artifact:
             self.count += 1
-            return _Artifact(compile_operation(program, target, config, report))
+            found: list[Diagnostic] = []
+            compiled = compile_operation(program, target, config, found.append)
+            report(found)  # what it raises is raised by the next call, too: nothing is kept
+            return _Artifact(compiled)
 
         with self._lock:
             try:

@@ -25,7 +25,7 @@ from ttl.target import Target
 from .compile import compiling, internal_fault, make_module
 from .memo import compile_key
 from .recent import Recent
-from .remarks import Remarks, show
+from .remarks import Remarks, judged, show
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -47,6 +47,7 @@ class Checks:
     def __init__(self) -> None:
         self.operations = 0
         self.errors = 0
+        self.warnings = 0
         self._known: Recent[Checked] = Recent(MOST_REMEMBERED)
         self._lock = RLock()
 
@@ -78,13 +79,16 @@ class Checks:
         self, checked: Checked, found: Sequence[Diagnostic], config: Config, remarks: Remarks
     ) -> None:
         """Before a run, or by a call that failed: its arguments, its body, or the simulator."""
-        errors = sum(each.severity is Severity.ERROR for each in found)
+        wanted = judged(found, config)
+        severities = [each.severity for each in wanted]
+        errors = severities.count(Severity.ERROR)
         with self._lock:
             self.errors += errors
+            self.warnings += severities.count(Severity.WARNING)
             checked.errors += errors
-            for each in found:
+            for each in wanted:
                 remarks.is_new(each)  # the run that follows does not show it again
-        show(found, config)
+        show(wanted, config)
 
 
 def check_operation(program: Program, target: Target) -> list[Diagnostic]:
@@ -98,9 +102,9 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
     try:
         with compiling():
             module = make_module(program, target)
-            doubtful = synchronize(module)
+            used = synchronize(module)
             found: Sequence[Diagnostic] = [
-                *check_synchronization(module, doubtful, with_warnings=True),
+                *check_synchronization(module, used, with_warnings=True),
                 *_unused_nets(program, module),
             ]
     except InternalError:

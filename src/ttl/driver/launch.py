@@ -10,7 +10,7 @@ from typing import Any
 from ttl.artifact import CompiledOperation, with_sources
 from ttl.config import SCHEDULERS, Config
 from ttl.device import Chip
-from ttl.diagnostics import InternalError, TTLError, codes, usage_error
+from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
 from ttl.language.operation import Program
@@ -53,7 +53,7 @@ class Driver:
 
     def compile(self, program: Program, target: Target, config: Config) -> CompiledOperation:
         return self.artifacts.compile(
-            program, target, config, lambda found: self.remarks.warn(found, config)
+            program, target, config, lambda found: self.remarks.warn(found, config, CompileError)
         )
 
 
@@ -130,8 +130,8 @@ class Call:
         compiled = self._artifact(program, target, config)
         if not config.compile_only:
             is_used = config.backend != "sim" or program.operation.loads_kernels
-            warn = lambda found: driver.remarks.warn(found, config)  # noqa: E731
-            driver.runs.run(program, compiled if is_used else None, target, config, warn)
+            with driver.remarks.of_a_run(config) as warn:
+                driver.runs.run(program, compiled if is_used else None, target, config, warn)
 
     def _artifact(
         self, program: Program, target: Target, config: Config

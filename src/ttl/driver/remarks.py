@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ttl.config import Config
-from ttl.diagnostics import Diagnostic, codes, render_all
+from ttl.diagnostics import Diagnostic, KernelFault, Severity, TTLError, UsageError, codes, render_all
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of
@@ -15,6 +16,16 @@ from ttl.source.supplied import refuse_repairs, supplied_note
 from .recent import Recent
 
 MOST_REMEMBERED = 4096
+
+
+def judged(found: Sequence[Diagnostic], config: Config) -> list[Diagnostic]:
+    """As the options want them: some warnings are errors, others are not there."""
+    severities = [config.severity_of(each.code) for each in found]
+    return [
+        each.as_error() if severity is Severity.ERROR else each
+        for each, severity in zip(found, severities, strict=True)
+        if severity is not None
+    ]
 
 
 def show(found: Sequence[Diagnostic], config: Config) -> None:
@@ -34,20 +45,36 @@ class Remarks:
         place = found.primary.span if found.primary is not None else None
         return self._warned.is_first((found.code.code, place), None)
 
-    def warn(self, found: Diagnostic, config: Config) -> None:
-        if self.is_new(found):
-            show([found], config)
+    def warn(self, found: Sequence[Diagnostic], config: Config, kind: type[TTLError]) -> None:
+        """Show what is new; what the options make an error is raised, all of it at once."""
+        wanted = judged(found, config)
+        show([each for each in wanted if not each.is_made_error and self.is_new(each)], config)
+        if errors := [each for each in wanted if each.is_made_error]:
+            raise kind(*errors)
+
+    @contextmanager
+    def of_a_run(self, config: Config) -> Iterator[Callable[[Diagnostic], None]]:
+        """For the warnings of a run. One that fails has a better error than they would be."""
+        found: list[Diagnostic] = []
+        try:
+            yield found.append
+        except BaseException:
+            kept = [each for each in judged(found, config) if not each.is_made_error]
+            show([each for each in kept if self.is_new(each)], config)
+            raise
+        self.warn(found, config, KernelFault)
 
     def supply(self, program: Program, config: Config) -> None:
         """Note once for each operation which releases and waits are supplied, or refuse them."""
         points = facts_of(program).points
-        if config.strict:
+        if config.severity_of(codes.SUPPLIED) is Severity.ERROR:
             refuse_repairs(points)
         kernels = tuple(kernel.function.__code__ for kernel in program.kernels)
-        if not self._noted.is_first(kernels, None):
+        refuses = config.severity_of(codes.CAPTURED_WRITTEN_SIMULATED) is Severity.ERROR
+        if not self._noted.is_first(kernels, None) and not refuses:
             return
         note = supplied_note(program.operation.__name__, points)
         remarks = [] if note is None else [note]
         if config.backend == "sim":
             remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)
-        show(remarks, config)
+        self.warn(remarks, config, UsageError)

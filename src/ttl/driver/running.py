@@ -48,7 +48,7 @@ class Runs:
                     if compiled is None:
                         _simulate(program, target, config, recorder, warn)
                     else:
-                        self._run_compiled(program, compiled, config, recorder)
+                        self._run_compiled(program, compiled, config, recorder, warn)
             finally:
                 if recorder is not None:
                     recorder.record(EventKind.OPERATION_END, (), "", name)
@@ -59,6 +59,7 @@ class Runs:
         compiled: CompiledOperation,
         config: Config,
         recorder: Recorder | None,
+        warn: Report,
     ) -> None:
         if config.backend == "device":
             from ttl import device
@@ -76,6 +77,7 @@ class Runs:
                 recorder=recorder,
                 seed=config.seed,
                 counts=self._counts_of(program) if config.counts else None,
+                report=warn,
             )
 
     def _counts_of(self, program: Program) -> CallCounts:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from ttl.artifact import CompiledOperation
-from ttl.diagnostics import Diagnostic, UsageError, codes
+from ttl.diagnostics import Diagnostic, KernelFault, Severity, UsageError, codes
 from ttl.target import Target
 from ttl.target import load as load_target
 from ttl.trace import Recorder
@@ -17,7 +17,9 @@ from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
 from .counts import CallCounts, counted_calls
 from .events import declare, record_events
+from .clashes import clashes
 from .execution import execute
+from .leftovers import leftover_diagnostics
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
 from .printed import printed_lines
 from .program import (
@@ -47,15 +49,16 @@ def launch(
     step_budget: int = STEP_BUDGET,
     seed: int | None = None,
     counts: CallCounts | None = None,
+    report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
     """Runs every kernel on every node; the tensors then hold what the kernels wrote.
 
-    KernelFault where a kernel misuses the chip, all wait for each other, one runs for `step_budget`
-    steps without letting others run, or data is left in a buffer; the tensors keep what was written
-    until then, as they do after a KeyboardInterrupt. UsageError without a compiler or for a format
-    that the runtime does not know, InternalError where the compiler rejects a kernel. Transfers
-    land as late as the barriers allow, in an order that a seed shuffles. The calls are added to
-    `counts`, if it is given.
+    KernelFault where a kernel misuses the chip, all wait for each other, or one runs for
+    `step_budget` steps without letting others run; the tensors keep what was written until then, as
+    they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
+    runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
+    as the barriers allow, in an order that a seed shuffles. The calls are added to `counts`, if it
+    is given; `report` gets warnings.
     """
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
@@ -69,7 +72,7 @@ def launch(
     options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
     program = make_program(compiled, target, plans, memories, entries, options)
     try:
-        _run(runtime, program, compiled, tensors, memories, recorder)
+        _run(runtime, program, compiled, tensors, memories, recorder, report)
     finally:
         if counts is not None and counted is not None:
             counts.take(kernels, counted)
@@ -137,6 +140,7 @@ def _run(
     tensors: Sequence[PagedTensor],
     memories: Sequence[TensorMemory],
     recorder: Recorder | None,
+    warn: Callable[[Diagnostic], None] | None,
 ) -> None:
     report = ReportStruct()
     interruption = execute(runtime, program, report)
@@ -151,5 +155,10 @@ def _run(
         if interruption is not None:
             raise interruption
         raise_if_failed(compiled, report)
+        found = [*leftover_diagnostics(compiled, report), *clashes(compiled, report, tensors)]
+        if races := [each for each in found if each.severity is Severity.ERROR]:
+            raise KernelFault(*races)
+        for warning in found if warn is not None else ():
+            warn(warning)
     finally:
         runtime.ttl_free_report(ctypes.byref(report))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ttl.ttnn.storage import TileStorage
+from ttl.ttnn.storage import RowMajorStorage, TileStorage
 
 
 class PagedTensor(Protocol):
@@ -34,11 +34,33 @@ def shard_words_of(tensor: PagedTensor) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Units:
+    """What nodes write by itself, tiles or elements; of each matrix of tiles the rows and columns
+    that are no padding, and all rows of tiles.
+    """
+
+    bytes: int = 0  # not known
+    rows: int = 0
+    columns: int = 0
+    tile_rows: int = 0
+
+    @classmethod
+    def of(cls, tensor: PagedTensor) -> Units:
+        if isinstance(tensor, RowMajorStorage):
+            return cls(tensor.dtype.element_bytes)
+        if not isinstance(tensor, TileStorage):
+            return cls()
+        rows, columns = (1, 1, *tensor.logical.shape)[-2:]
+        return cls(tensor.page_bytes, rows, columns, tensor.units[-2])
+
+
+@dataclass(frozen=True, slots=True)
 class TensorMemory:
     """Pages of bytes, one a row, or the matrix of elements of which each page is a tile."""
 
     array: np.ndarray
     is_in_rows: bool
+    units: Units = Units()
 
     def write_back(self, tensor: Any) -> None:
         """After the run has written to it."""
@@ -61,7 +83,7 @@ def _memory(tensor: PagedTensor) -> TensorMemory:
     if type(tensor) is TileStorage and not tensor.dtype.is_block_float:
         elements: np.ndarray = tensor.elements
         if elements.flags.c_contiguous and elements.flags.writeable:
-            return TensorMemory(elements, True)
+            return TensorMemory(elements, True, Units.of(tensor))
     pages = np.require(tensor.read_pages(), np.uint8, ["C", "W"])
     assert pages.ndim == 2 and pages.shape[1] == tensor.page_bytes
-    return TensorMemory(pages, False)
+    return TensorMemory(pages, False, Units.of(tensor))

@@ -39,6 +39,7 @@ class TensorStruct(ctypes.Structure):
         ("bytes", POINTER(c_uint8)),
         ("pages", c_uint64),
         *words("page_bytes aligned_page_bytes address in_dram written row_bytes element_bytes"),
+        *words("unit_bytes used_rows used_columns tile_rows"),
     ]
 
 
@@ -59,7 +60,7 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_count tensor_count kernel_count"),
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
-        *words("trace is_seeded seed stop unused"),
+        *words("trace is_seeded seed stop follows_writes"),
         ("step_budget", c_uint64),
         ("calls", c_uint64),
         ("thread", c_uint64),
@@ -88,14 +89,22 @@ class LeftoverStruct(ctypes.Structure):
     _fields_ = words("node buffer pages pushed_pages popped_pages producer consumer")
 
 
+class ClashStruct(ctypes.Structure):
+    _fields_ = [
+        ("unit", c_uint64),
+        *words("tensor is_different node kernel line other_node other_kernel other_line unused"),
+    ]
+
+
 class ReportStruct(ctypes.Structure):
     _fields_ = [
         *words("status node kernel line event_count waiting_count leftover_count"),
         ("events", POINTER(EventStruct)),
         ("waiting", POINTER(WaitingStruct)),
         ("leftovers", POINTER(LeftoverStruct)),
-        *words("printed_bytes unused"),
+        *words("printed_bytes clash_count"),
         ("printed", POINTER(c_uint8)),
+        ("clashes", POINTER(ClashStruct)),
         ("message", c_char * 512),
     ]
 
@@ -182,6 +191,7 @@ def make_program(
         grid_columns=len(coordinates[0]),
         grid_rows=len(coordinates[1]),
         trace=options.trace,
+        follows_writes=not compiled.semaphores and not compiled.pipe_scratch_bytes,
         is_seeded=options.seed is not None,
         seed=(options.seed or 0) & 0xFFFFFFFF,
         step_budget=options.step_budget,
@@ -227,6 +237,10 @@ def _tensor_struct(plan: TensorPlan, memory: TensorMemory) -> TensorStruct:
         pages=array.nbytes // plan.page_bytes,
         row_bytes=array.strides[-2] if memory.is_in_rows else 0,
         element_bytes=array.itemsize,
+        unit_bytes=memory.units.bytes,
+        used_rows=memory.units.rows,
+        used_columns=memory.units.columns,
+        tile_rows=memory.units.tile_rows,
         page_bytes=plan.page_bytes,
         aligned_page_bytes=plan.aligned_page_bytes,
         address=plan.address,

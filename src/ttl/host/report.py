@@ -11,7 +11,6 @@ from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
 
 from .buffer_ends import consumers, producers
-from .leftovers import leftover_diagnostics
 from .program import (
     AWAIT_AT_LEAST,
     AWAIT_SPACE,
@@ -47,8 +46,6 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
         data_format = report.message.decode()
         message = f"the host executor does not run {data_format} buffers yet"
         raise UsageError(Diagnostic(codes.NOT_COMPILED_YET, message))
-    if report.leftover_count:
-        raise KernelFault(*leftover_diagnostics(compiled, report))
 
 
 def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:

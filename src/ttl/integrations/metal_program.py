@@ -15,6 +15,7 @@ from ttl.codegen import assemble
 from ttl.config import Config
 from ttl.dialects import ttmetal
 from ttl.dialects.ttcore import TileType, dtype_of_element
+from ttl.driver import PROCESS_DRIVER
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import TILE_SIZE, Shape
@@ -65,7 +66,9 @@ class _Queue:
             if self.tensors[value] is None:
                 self.tensors[value] = _empty(value)
         storages = [self.tensors[value].storage for value in op.buffers]
-        host.launch(compiled, storages, cache_dir=Config.current().cache_dir)
+        config = Config.current()
+        with PROCESS_DRIVER.remarks.of_a_run(config) as report:
+            host.launch(compiled, storages, cache_dir=config.cache_dir, report=report)
 
 
 _COMMANDS: dict[type[Operation], Callable[[_Queue, Any], None]] = {

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import Diagnostic
 
 from .module_pass import D2M_MARK
+
+if TYPE_CHECKING:
+    from .verify.block_use import BlockUse
 
 _XDSL = {
     "canonicalize": ("xdsl.transforms.canonicalize", "CanonicalizePass"),
@@ -207,8 +210,8 @@ def run_pipeline(
     from .verify import check_synchronization, raise_errors
 
     context = Context()
-    doubtful = synchronize(module, before, after)
-    found = check_synchronization(module, doubtful)
+    used = synchronize(module, before, after)
+    found = check_synchronization(module, used)
     raise_errors(found)
     if report is not None:
         for warning in found:
@@ -221,11 +224,10 @@ def run_pipeline(
 
 def synchronize(
     module: ModuleOp, before: Observer | None = None, after: Observer | None = None
-) -> list[FuncOp]:
+) -> BlockUse:
     """Put every release and wait into the IR; CompileError where a block is misused.
 
-    Threads of the d2m dialect become kernels first. The kernels in which some paths misuse a block
-    are returned.
+    Threads of the d2m dialect become kernels first.
     """
     from .verify.block_states import verify_block_states
 

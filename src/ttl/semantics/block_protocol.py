@@ -84,10 +84,14 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (RW, Event.POP): OS,
 }
 
+# What the chip runs rightly all the same: a warning.
+TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS}
+
 for _state in STATES:
     for _event in (Event.STORE, Event.READ, Event.COPY_INTO, Event.PUSH, Event.POP):
         setattr(_state, f"after_{_event.name.lower()}", TRANSITIONS.get((_state, _event)))
 
+ACQUIRED_HERE = "acquired here"
 REASONS = {
     MW: "nothing has been written to it since reserve()",
     MR: "its value has not been read yet",
@@ -100,7 +104,7 @@ REASONS = {
 HELPS = {
     (MW, Event.PUSH): "write the block before its release: store() into it, or copy to it and wait",
     (MW, Event.READ): "store() into the block before reading it",
-    (MR, Event.POP): "read the block before its release, or do not wait for it",
+    (MR, Event.POP): "read the block before its release, or do not produce it",
     (MR, Event.STORE): "read the block before storing into it, or do not store: the value is lost",
     (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
@@ -143,6 +147,8 @@ class Life:
 
 def illegal(state: State, event: Event, block: object) -> RuleBroken:
     """`event` happened to a block in this state, where the table has nothing for it."""
+    if (state, event) in TOLERATED:
+        return _popped_unread(block)
     help_text = HELPS.get((state, event)) or HELPS_OF_STATES.get(state)
     return RuleBroken(
         codes.BLOCK_STATE,
@@ -152,6 +158,15 @@ def illegal(state: State, event: Event, block: object) -> RuleBroken:
         subject=block,
         state=state.value,
         event=event.name,
+    )
+
+
+def _popped_unread(block: object) -> RuleBroken:
+    return RuleBroken(
+        codes.POPPED_UNREAD,
+        f"{block} is popped, and nothing has read it",
+        helps=(HELPS[MR, Event.POP],),
+        subject=block,
     )
 
 

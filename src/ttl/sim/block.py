@@ -9,7 +9,15 @@ import numpy as np
 
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
-from ttl.semantics.block_protocol import TRANSITIONS, Event, State, illegal, wrong_release
+from ttl.semantics.block_protocol import (
+    ACQUIRED_HERE,
+    TOLERATED,
+    TRANSITIONS,
+    Event,
+    State,
+    illegal,
+    wrong_release,
+)
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
@@ -88,8 +96,17 @@ class SimBlock(Block):
         """
         following = TRANSITIONS.get((self.state, event))
         if following is None:
-            raise illegal(self.state, event, self)
+            following = self._tolerated(event)
         self.state = following
+
+    def _tolerated(self, event: Event) -> State:
+        """The next state, with a warning; RuleBroken if the chip does not run it rightly."""
+        following = TOLERATED.get((self.state, event))
+        broken = illegal(self.state, event, self)
+        if following is None:
+            raise broken
+        self.kernel.simulation.tolerate(self.kernel, broken, self.place, ACQUIRED_HERE)
+        return following
 
     def start_reading(self) -> None:
         """A transfer reads the block."""
@@ -113,7 +130,7 @@ class SimBlock(Block):
 
     def history(self) -> tuple[Label, ...]:
         """What led to the block's state."""
-        history = [(self.place, "acquired here")]
+        history = [(self.place, ACQUIRED_HERE)]
         transfers = (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
         if self.transfer is not None and self.state in transfers:
             history.append((self.transfer.place, "the transfer started here"))
@@ -188,7 +205,7 @@ class SimBlock(Block):
         end = self.end
         state = self.state
         if (state.after_push if end.is_producer else state.after_pop) is None:
-            raise illegal(state, end.release_event, self)
+            self._tolerated(end.release_event)
         kernel = self.kernel
         self.state = RELEASED
         self.entered = False

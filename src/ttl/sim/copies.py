@@ -71,7 +71,9 @@ class TensorTransfer(SimTransfer):
         """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""
         part = self.part
         if self.is_write:
-            part.tensor.storage.write(part, self.block.words)
+            words, overwrites = self.block.words, self.kernel.overwrites
+            if overwrites is None or not overwrites.clash(part, words, self.kernel):
+                part.tensor.storage.write(part, words)
         self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
         self.part.region = part.region.copy()
 
@@ -124,7 +126,9 @@ class Save(TensorTransfer):
             block.transfer = None
         else:
             block.end_reading()
-        if self.is_alike and not part.tensor.storage.is_ragged:
+        if kernel.overwrites is not None and kernel.overwrites.clash(part, block.words, kernel):
+            pass
+        elif self.is_alike and not part.tensor.storage.is_ragged:
             part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)

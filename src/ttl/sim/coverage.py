@@ -2,9 +2,10 @@
 output that nobody wrote.
 
 rule UNORDERED  nodes that used no pipe and no semaphore are in no order: a tile that one writes and
-                another one touches is a race
-rule TWICE      where pipes or semaphores may have ordered nodes, a tile that two of them write is
-                worth a look; only clocks tell whether it is a race (races.py)
+                another one reads, or writes with other bytes, is a race
+rule TWICE      a tile that two nodes write is worth a look where the bytes are the same, or where
+                pipes or semaphores may have ordered the nodes: only clocks tell whether it is a
+                race there (races.py)
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
                 written
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
 from .marks import Marks, TensorMarks, UnitMap
+from .overwrites import Changed, Overwrites
 from .place import span_of
 from .races import Access, Clash
 
@@ -40,23 +43,29 @@ class Touched:
     reads: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
 
 
-def unordered_accesses(simulation: Simulation) -> list[Diagnostic]:
+def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[Diagnostic]:
     """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
-    return _clashes(simulation, touched_tensors(simulation), accesses.race)
+    tensors = touched_tensors(simulation)
+    found = [_first_clash(each, overwrites.changed_by(each.tensor)) for each in tensors]
+    return _diagnostics(simulation, found, accesses.race)
 
 
-def written_twice(simulation: Simulation) -> list[Diagnostic]:
+def written_twice(simulation: Simulation, why: str) -> list[Diagnostic]:
     """rule TWICE: the first unit of each tensor."""
     writes = [replace(touched, reads=[]) for touched in touched_tensors(simulation)]
-    return _clashes(simulation, writes, accesses.written_twice)
+    found = [_first_clash(touched) for touched in writes]
+    return _diagnostics(simulation, found, partial(accesses.written_twice, why=why))
 
 
-def _clashes(
-    simulation: Simulation, tensors: Sequence[Touched], rule: Callable[..., RuleBroken]
+def _diagnostics(
+    simulation: Simulation, clashes: Sequence[Clash | None], rule: Callable[..., RuleBroken]
 ) -> list[Diagnostic]:
-    clashes = [clash for touched in tensors if (clash := _first_clash(touched)) is not None]
     names = simulation.tensor_names
-    return [clash.diagnostic(rule, names.get(id(clash.tensor), "")) for clash in clashes]
+    return [
+        clash.diagnostic(rule, names.get(id(clash.tensor), ""))
+        for clash in clashes
+        if clash is not None
+    ]
 
 
 def touched_tensors(simulation: Simulation) -> list[Touched]:
@@ -76,14 +85,18 @@ def _by_tensor(marks: Marks | None) -> Iterator[tuple[int, TensorMarks]]:
         yield from marks.by_tensor.items()
 
 
-def _first_clash(touched: Touched) -> Clash | None:
-    """Two nodes touch a unit, and the other one writes it."""
+def _first_clash(touched: Touched, changed: Changed | None = None) -> Clash | None:
+    """Two nodes touch a unit, and the other one writes it; with `changed`, of writes only those
+    that clash in these units.
+    """
     if len({kernel.coordinate for kernel, _ in (*touched.writes, *touched.reads)}) < 2:
         return None
     writers = _Writers(touched)
     for is_write, found in ((True, touched.writes), (False, touched.reads)):
         for kernel, marks in found:
             units = marks.unit_map()
+            if is_write and changed is not None:
+                units = np.where(changed, units, 0)
             if (unit := writers.other_than(kernel, units)) is not None:
                 own = Access(kernel, 0, is_write, _place(marks, units, unit))
                 return Clash(own, writers.access(kernel, unit), touched.tensor, unit)

@@ -76,6 +76,8 @@ class KernelRun(Engine):
         "is_shuffled",
         "kind",
         "name",
+        "node_number",
+        "overwrites",
         "races",
         "read",
         "ready",
@@ -104,6 +106,8 @@ class KernelRun(Engine):
         self.types = simulation.types
         self.is_shuffled = simulation.random is not None
         self.races = simulation.races
+        self.overwrites = simulation.overwrites
+        self.node_number = len(simulation.nodes)  # from 1
         self.written: Marks | None = None  # none until there is something to mark
         self.read: Marks | None = None
         is_followed = simulation.padding is not None or simulation.marks_reads

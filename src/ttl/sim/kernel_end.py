@@ -32,7 +32,7 @@ def check_end(kernel: KernelRun) -> None:
     if kernel.reserving or kernel.waiting:
         for end in (*kernel.reserving.values(), *kernel.waiting.values()):
             if end.acquired != end.released:
-                raise _held_block(kernel, end)
+                _tolerate_held_block(kernel, end)
     for place in kernel.shapeless.values():
         raise fault_at(kernel, shapeless_value(), place)
 
@@ -49,7 +49,7 @@ def _open_transfers(kernel: KernelRun) -> KernelFault:
     return fault_at(kernel, broken, first.place, "this transfer is never waited for")
 
 
-def _held_block(kernel: KernelRun, end: BufferEnd) -> KernelFault:
+def _tolerate_held_block(kernel: KernelRun, end: BufferEnd) -> None:
     block = end.oldest_held
     assert block is not None
     broken = RuleBroken(
@@ -58,7 +58,8 @@ def _held_block(kernel: KernelRun, end: BufferEnd) -> KernelFault:
         helps=(f"call {end.release_call}() on it, or acquire it in a `with`",),
         notes=_without_source(kernel, "release"),
     )
-    return fault_at(kernel, broken, block.place, "acquired here and never released")
+    label = "acquired here and never released"
+    kernel.simulation.tolerate(kernel, broken, block.place, label)
 
 
 def _without_source(kernel: KernelRun, call: str) -> tuple[str, ...]:

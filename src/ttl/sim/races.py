@@ -9,15 +9,20 @@ rule ACQUIRE  wait, reserve, the end of a copy through a pipe and the end of a s
 rule ACCESS   a copy reads or writes its slice from its start to its wait
 rule RACE     two accesses to one unit, one of them a write, race unless the first had ended before
               the second started, as the kernel that started the second knows
+rule ALIKE    two writes of the same bytes are no race; whatever reads the unit after one of them is
+              none with the other, and a write after one of them may be
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import product
+from functools import partial
+from itertools import product, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
@@ -25,6 +30,7 @@ from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
+from .overwrites import units_of
 from .place import Place, labels, span_of
 
 if TYPE_CHECKING:
@@ -71,12 +77,16 @@ class Access(NamedTuple):
     end: int  # the step of its kernel
     is_write: bool
     place: Place
+    written: bytes = b""  # what it wrote
+    is_alike: bool = False  # a later write, in no order with it, wrote the same
 
 
 class Races:
     """The clocks of one run, and the latest accesses to each unit of each tensor."""
 
-    __slots__ = ("_clocks", "_given", "_latest", "_meetings", "_semaphores", "_starts")
+    __slots__ = (
+        "_clocks", "_given", "_latest", "_meetings", "_semaphores", "_starts", "written_alike",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._clocks: dict[KernelRun, Clock] = {}
@@ -85,6 +95,7 @@ class Races:
         self._semaphores: dict[NodeSemaphore, Known] = {}
         self._starts: dict[TensorTransfer, tuple[Known, int]] = {}
         self._latest: dict[int, dict[Shape, list[Access]]] = {}  # by the identity of the storage
+        self.written_alike: dict[int, Diagnostic] = {}  # the first of each storage
 
     def _clock(self, kernel: KernelRun) -> Clock:
         clock = self._clocks.get(kernel)
@@ -139,8 +150,10 @@ class Races:
         access = Access(transfer.kernel, clock.step, is_write, transfer.place)
         clock.step += 1
         latest = self._latest.setdefault(id(transfer.part.tensor.storage), {})
-        for unit in _units(transfer.part):
-            latest[unit] = self._checked(access, known, step, latest.get(unit, []), transfer, unit)
+        written = _written(transfer) if is_write else repeat(b"")
+        for unit, data in zip(_units(transfer.part), written, strict=False):
+            of_unit = access._replace(written=data)
+            latest[unit] = self._checked(of_unit, known, step, latest.get(unit, []), transfer, unit)
 
     def _checked(
         self,
@@ -153,13 +166,35 @@ class Races:
     ) -> list[Access]:
         """The accesses that a later one is to be compared with."""
         kernel = access.kernel
+        alike: list[Access] = []
         for each in before:
             knows = step - 1 if each.kernel is kernel else known.get(each.kernel, 0)
-            if (access.is_write or each.is_write) and each.end > knows:  # rule RACE
+            if not (access.is_write or each.is_write) or each.end <= knows:
+                continue
+            if access.is_write and each.is_write and access.written == each.written:  # rule ALIKE
+                alike.append(each._replace(is_alike=True))
+            elif access.is_write or not each.is_alike:  # rule RACE
                 raise _race(access, each, transfer, unit)
         if access.is_write:
-            return [access]  # whatever comes after it comes after all of those
+            self._note_alike(access, alike, transfer, unit)
+            return [*alike, access]  # whatever comes after it comes after all others
         return [each for each in before if each.is_write or each.kernel is not kernel] + [access]
+
+    def _note_alike(
+        self, access: Access, alike: list[Access], transfer: TensorTransfer, unit: Shape
+    ) -> None:
+        tensor = transfer.part.tensor
+        if alike and id(tensor.storage) not in self.written_alike:
+            rule = partial(accesses.written_twice, why=accesses.SAME_BYTES)
+            found = Clash(access, alike[0], tensor, unit).diagnostic(rule, transfer.subject)
+            self.written_alike[id(tensor.storage)] = found
+
+
+def _written(transfer: TensorTransfer) -> Iterable[bytes]:
+    """What a copy that has just ended wrote, by unit: without the padding of its block."""
+    part, words = transfer.part, np.empty_like(transfer.block.words)
+    part.tensor.storage.read(part, words)
+    return [row.tobytes() for row in units_of(words, part)]
 
 
 def _units(part: TensorSlice) -> product[tuple[int, ...]]:

@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
+from math import prod
 from random import Random
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent
 
-from ttl.diagnostics import OBSERVER, Diagnostic, KernelFault, TTLError
+from ttl.diagnostics import OBSERVER, Diagnostic, KernelFault, RuleBroken, TTLError, accesses
 from ttl.language.grid import nodes_of
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.current_engine import ENGINE
@@ -27,11 +28,14 @@ from .blas import one_blas_thread
 from .buffer import NodeBuffer
 from .copies import TensorTransfer
 from .coverage import uncovered_outputs, unordered_accesses, written_twice
+from .faults import fault_at
 from .garbage import rare_collections
 from .kernel import KernelRun, notice
 from .leftovers import leftovers
 from .nets import NetRuns
+from .overwrites import Overwrites
 from .padding import Padding
+from .place import Place
 from .plan import KernelPlan
 from .printing import language_print
 from .races import Races
@@ -87,9 +91,8 @@ def run(
             with watchdog(spin_seconds, simulation.progress, simulation.steps):
                 simulation.run()
         finally:
-            if report is not None:
-                for warning in simulation.warnings():
-                    report(warning)
+            for warning in simulation.warnings() if report is not None else ():
+                report(warning)
 
 
 class Simulation:
@@ -105,6 +108,7 @@ class Simulation:
         "marks_reads",
         "nets",
         "nodes",
+        "overwrites",
         "padding",
         "polls",
         "program",
@@ -115,6 +119,7 @@ class Simulation:
         "recorder",
         "semaphores",
         "tensor_names",
+        "tolerated",
         "types",
     )
 
@@ -133,6 +138,9 @@ class Simulation:
         if self.marks_reads and (program.pipe_nets or program.semaphores):
             finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
         self.races = Races() if finds_races else None
+        is_followed = finds_races or prod(program.grid) == 1
+        self.overwrites = None if is_followed else Overwrites()
+        self.tolerated: dict[tuple[str, Place | None], Diagnostic] = {}
         # Races are told what recorders are told.
         self.recorder = Recorder(()) if recorder is None and finds_races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
@@ -185,14 +193,15 @@ class Simulation:
             for buffers in self.nodes.values():
                 for buffer in buffers:
                     buffer.free()
-        if diagnostics := leftovers(self.nodes) or self._races_of_nodes():
+        if diagnostics := self._races_of_nodes():
             raise KernelFault(*diagnostics)
         self.has_succeeded = True
 
     def _races_of_nodes(self) -> list[Diagnostic]:
         """Where nothing was followed: those of nodes that nothing can have ordered."""
-        is_unknown = self.races is None and len(self.nodes) > 1
-        return unordered_accesses(self) if is_unknown and not self._may_be_ordered else []
+        if self.overwrites is None or self._may_be_ordered:
+            return []
+        return unordered_accesses(self, self.overwrites)
 
     @property
     def _may_be_ordered(self) -> bool:
@@ -201,10 +210,22 @@ class Simulation:
     def warnings(self) -> list[Diagnostic]:
         """What is worth a look when the run is over, however it ended."""
         padding = [] if self.padding is None else list(self.padding.warnings.values())
+        found = [*padding, *self.tolerated.values()]
         if not self.has_succeeded:
-            return padding
-        twice = written_twice(self) if self.races is None and self._may_be_ordered else []
-        return [*padding, *uncovered_outputs(self), *twice]
+            return found
+        twice = list(self.races.written_alike.values()) if self.races is not None else []
+        if self.overwrites is not None:
+            why = accesses.PERHAPS_ORDERED if self._may_be_ordered else accesses.SAME_BYTES
+            twice = written_twice(self, why)
+        return [*found, *leftovers(self.nodes), *uncovered_outputs(self), *twice]
+
+    def tolerate(
+        self, kernel: KernelRun, broken: RuleBroken, place: Place | None, label: str = ""
+    ) -> None:
+        """A kernel did what does no harm and may be a mistake: a warning, once for each place."""
+        key = (broken.code.code, place)
+        if key not in self.tolerated:
+            self.tolerated[key] = fault_at(kernel, broken, place, label).diagnostics[0]
 
     def switch_to_next(self) -> None:
         """Called by a kernel that cannot go on; returns when it is in the queue and its turn."""

@@ -152,7 +152,7 @@ class RowMajorStorage(Storage):
         return self.page_elements * self.dtype.element_bytes
 
     @property
-    def _row_pages(self) -> int:
+    def row_pages(self) -> int:
         return -(-(self._logical[-1] if self._logical else 1) // max(1, self.page_elements))
 
     def _region(self, part: TensorSlice) -> Array:
@@ -169,19 +169,19 @@ class RowMajorStorage(Storage):
         return self.elements.reshape(-1, self._logical[-1])[:count]
 
     def read_pages(self) -> NDArray[np.uint8]:
-        if self._row_pages == 1:
+        if self.row_pages == 1:
             rows: Array = self.elements.astype(self.dtype.storage).reshape(-1)
             return rows.view(np.uint8).reshape(-1, self.page_bytes)
         row = self._logical[-1]
-        padded = np.zeros((self.elements.size // row, self._row_pages * self.page_elements),
+        padded = np.zeros((self.elements.size // row, self.row_pages * self.page_elements),
                           self.dtype.storage)  # fmt: skip
         padded[:, :row] = self.elements.reshape(-1, row)
         return padded.view(np.uint8).reshape(-1, self.page_bytes)
 
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
         elements = self.dtype.from_bytes(pages)
-        if self._row_pages > 1:
-            rows = elements.reshape(-1, self._row_pages * self.page_elements)
+        if self.row_pages > 1:
+            rows = elements.reshape(-1, self.row_pages * self.page_elements)
             elements = rows[:, : self._logical[-1]]
         self.elements[...] = elements.reshape(self.elements.shape)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ttl import sim, ttnn
-from ttl.diagnostics import TTLError
+from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language import Operation
 from ttl.target import load
 from ttl.trace import Recorder
@@ -71,6 +71,25 @@ def report() -> Callable[..., Report]:
         return Report(caught.value)
 
     return run
+
+
+@pytest.fixture
+def warnings() -> Callable[..., list[Diagnostic]]:
+    """What a run that succeeds mentions."""
+
+    def run(operation: Operation, *args: Any) -> list[Diagnostic]:
+        found: list[Diagnostic] = []
+        program = operation.program(args, {}, TARGET.default_grid)
+        sim.run(program, target=TARGET, report=found.append)
+        return found
+
+    return run
+
+
+@pytest.fixture
+def warned(warnings: Callable[..., list[Diagnostic]]) -> Callable[..., Report]:
+    """The first of its warnings."""
+    return lambda operation, *args: Report(KernelFault(warnings(operation, *args)[0]))
 
 
 @pytest.fixture

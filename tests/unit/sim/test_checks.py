@@ -221,7 +221,6 @@ def read_after_pop(a, y, a_dfb, y_dfb):
     [
         (read_garbage, "ttl.math.relu(block)", "cannot be read by an expression now: nothing has"),
         (store_twice, "block.store(ttl.math.fill(1))", "cannot be stored into now: its value has"),
-        (pop_unread, "block.pop()", "cannot be popped now: its value has not been read yet"),
         (
             push_a_waited_block,
             "block.push()",
@@ -234,6 +233,27 @@ def test_block_states_in_compute(report, tensor, kernel, marked, message) -> Non
     found = report(operation_of(compute=kernel, read=good_read), tensor(), tensor())
     assert (found.code, found.primary) == ("block-state", marked)
     assert message in found.text
+
+
+def test_popped_unread(warned, tensor) -> None:
+    found = warned(operation_of(compute=pop_unread, read=good_read), tensor(), tensor())
+    assert (found.code, found.primary) == ("popped-unread", "a_dfb.wait()")
+    assert "warning[TTL3016]: the block of `a_dfb` is popped, and nothing has read it" in found.text
+    assert "in kernel `compute_kernel` on node (0, 0)" in found.text
+
+
+def test_a_popped_block_that_was_never_read_is_mentioned_once_for_its_place(warnings, tensor):
+    def pop_all(a, y, a_dfb, y_dfb):
+        for _ in range(3):
+            with a_dfb.wait():
+                pass
+
+    def read_all(a, y, a_dfb, y_dfb):
+        for _ in range(3):
+            good_read(a, y, a_dfb, y_dfb)
+
+    operation = operation_of(compute=pop_all, read=read_all, grid=(2, 2))
+    assert [each.code.slug for each in warnings(operation, tensor(), tensor())] == ["popped-unread"]
 
 
 # Releases and ends
@@ -291,8 +311,8 @@ def hold_at_the_end(a, y, a_dfb, y_dfb):
     ttl.copy(a[0, 0], held[0]).wait()
 
 
-def test_block_not_released(report, tensor) -> None:
-    found = report(operation_of(read=hold_at_the_end), tensor(), tensor())
+def test_block_not_released(warned, tensor) -> None:
+    found = warned(operation_of(read=hold_at_the_end), tensor(), tensor())
     assert (found.code, found.primary) == ("block-not-released", "a_dfb.reserve()")
     assert "`read_kernel` ended while it held a block of `a_dfb`" in found.text
     assert "help: call push() on it" in found.text
@@ -327,14 +347,23 @@ def read_twice(a, y, a_dfb, y_dfb):
     good_read(a, y, a_dfb, y_dfb)
 
 
-def test_buffer_leftover(report, tensor) -> None:
+def test_buffer_leftover(warned, tensor) -> None:
     operation = operation_of(read=read_twice, compute=good_compute, write=good_write, grid=(2, 2))
-    found = report(operation, tensor(), tensor())
+    found = warned(operation, tensor(), tensor())
     assert found.code == "buffer-leftover"
-    assert "error[TTL3006]: 1 block is left in `a_dfb` at the end of the operation" in found.text
+    assert "warning[TTL3006]: 1 block is left in `a_dfb` at the end of the operation" in found.text
     assert found.primary.startswith("ttl.make_dataflow_buffer_like(a,")
     assert "`read_kernel` calls push() 2 times, `compute_kernel` calls pop() 1 times" in found.text
     assert "seen on 4 of 4 nodes" in found.text
+
+
+def test_the_next_call_starts_with_empty_buffers(warnings, tensor) -> None:
+    operation = operation_of(read=read_twice, compute=good_compute, write=good_write)
+    for _ in range(3):
+        a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+        found = warnings(operation, a, y)
+        assert [each.code.slug for each in found] == ["buffer-leftover"]
+        assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
 
 
 def also_reads(a, y, a_dfb, y_dfb):

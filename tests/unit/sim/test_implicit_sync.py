@@ -326,15 +326,15 @@ def test_defaults_of_helpers_stay(simulate, tensor) -> None:
     run_on_tiles(simulate, tensor, operation_of(read, implicit_compute, implicit_write))
 
 
-def test_without_source_the_run_says_what_is_missing(report, tensor) -> None:
+def test_without_source_the_run_says_what_is_missing(warned, tensor) -> None:
     namespace = {"ttl": ttl}
     text = "def read(a, dfb):\n    block = dfb.reserve()\n    ttl.copy(a[0, 0], block).wait()\n"
     exec(text, namespace)
     operation = operation_of(namespace["read"], lambda a, y: None, lambda y, d: None)
-    assert report(operation, tensor(), tensor()).code == "block-not-released"
+    assert warned(operation, tensor(), tensor()).code == "block-not-released"
 
 
-def test_what_leaves_in_a_container_is_not_repaired(report, tensor) -> None:
+def test_what_leaves_in_a_container_is_not_repaired(warned, tensor) -> None:
     def read(a, a_dfb):
         held = []
         block = a_dfb.reserve()
@@ -342,7 +342,7 @@ def test_what_leaves_in_a_container_is_not_repaired(report, tensor) -> None:
         held.append(block)
 
     operation = operation_of(read, lambda a, y: None, lambda y, d: None)
-    seen = report(operation, tensor(), tensor())
+    seen = warned(operation, tensor(), tensor())
     assert (seen.code, seen.primary) == ("block-not-released", "a_dfb.reserve()")
 
 

@@ -134,6 +134,8 @@ struct Transfer {
   uint8_t channel;  // writes of one channel to one target stay in order
   uint8_t transaction;
   TileOfRows tile;
+  uint32_t tensor;  // that is written, or no_tensor
+  uint32_t line;
 };
 
 constexpr uint32_t no_node = ~uint32_t{0};
@@ -208,6 +210,7 @@ struct Run {
   uint64_t idle_yields;    // since anything happened but that kernels let others run
   uint64_t random;
   uint32_t event_capacity, printed_capacity;
+  struct WrittenTensor* written;  // by tensor; null where writes are not followed
 };
 
 constexpr uint32_t semaphore_bytes = 16;

@@ -25,6 +25,9 @@ struct TtlTensor {
   uint32_t written;  // set by the run
   uint32_t row_bytes;      // of elements that are in rows, where a page is a tile of them; else 0
   uint32_t element_bytes;  // of these
+  uint32_t unit_bytes;     // what nodes write by itself: a tile or an element; 0: not known
+  uint32_t used_rows, used_columns;  // of each matrix of tiles; the rest is padding
+  uint32_t tile_rows;                // of each matrix, padding included
 };
 
 enum TtlThread : uint32_t { TTL_COMPUTE, TTL_READER, TTL_WRITER };
@@ -51,7 +54,7 @@ struct TtlProgram {
   uint32_t trace;
   uint32_t is_seeded, seed;  // shuffles the order in which transfers land
   uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
-  uint32_t unused;
+  uint32_t follows_writes;   // nothing orders the nodes: do two write a unit of a tensor?
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t calls;            // of the runtime, by all kernels; counted by the run
   uint64_t thread;           // that runs the kernels; set by the run
@@ -115,6 +118,15 @@ struct TtlLeftover {
   uint32_t producer, consumer;  // kernels by position, ~0 where there is none
 };
 
+// A unit of a tensor that two nodes have written.
+struct TtlClash {
+  uint64_t unit;
+  uint32_t tensor, is_different;  // the bytes are
+  uint32_t node, kernel, line;    // line 0 where a node writes in several places
+  uint32_t other_node, other_kernel, other_line;
+  uint32_t unused;
+};
+
 enum TtlStatus : uint32_t {
   TTL_DONE,
   TTL_FAULT,
@@ -133,8 +145,9 @@ struct TtlReport {
   TtlEvent* events;
   TtlWaiting* waiting;
   TtlLeftover* leftovers;
-  uint32_t printed_bytes, unused;
+  uint32_t printed_bytes, clash_count;
   uint8_t* printed;  // records of printing.cpp
+  TtlClash* clashes;  // of a tensor the first alike and the first that differs
   char message[512];
 };
 

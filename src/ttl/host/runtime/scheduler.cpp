@@ -337,8 +337,10 @@ void ttl_free_report(TtlReport* report) {
   free(report->waiting);
   free(report->leftovers);
   free(report->printed);
+  free(report->clashes);
   report->events = nullptr;
   report->waiting = nullptr;
   report->leftovers = nullptr;
   report->printed = nullptr;
+  report->clashes = nullptr;
 }

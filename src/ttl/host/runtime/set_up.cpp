@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "running.h"
+#include "written.h"
 
 namespace ttl_host {
 
@@ -134,7 +135,7 @@ void start_fibers(Run& run, Node& node) {
 }  // namespace
 
 uint32_t set_up(Run& run) {
-  if (!allocate(run)) return TTL_NO_MEMORY;
+  if (!allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
   if (!lay_out(run)) return TTL_UNKNOWN_FORMAT;
   if (!give_l1(run)) return TTL_NO_MEMORY;
   memset(run.node_at, 0xff, sizeof(run.node_at));
@@ -153,6 +154,7 @@ void tear_down(Run& run) {
   }
   for (uint32_t i = 0; run.nodes && i < run.node_count; ++i)
     if (run.nodes[i].compute) munmap(run.nodes[i].compute, sizeof(Compute));
+  forget_writes(run);
   if (run.stacks) munmap(run.stacks, run.fiber_count * (stack_bytes + guard_bytes));
   if (run.l1) munmap(run.l1, l1_bytes(run));
   free(run.nodes);

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "written.h"
+
 namespace ttl_host {
 
 // One of 0 .. count - 1 (xorshift).
@@ -63,10 +65,13 @@ void land_tile(const Transfer& transfer, uint8_t* rows, uint8_t* page) {
   });
 }
 
-void land(Run& run, const Transfer& transfer) {
+void land(Fiber& fiber, const Transfer& transfer) {
+  Run& run = *fiber.run;
   const void* data = transfer.payload  ? static_cast<const void*>(transfer.payload)
                      : transfer.source ? static_cast<const void*>(transfer.source)
                                        : &transfer.value;
+  if (run.written && transfer.tensor != no_tensor)
+    note_write(fiber, transfer, static_cast<const uint8_t*>(data));
   if (transfer.kind == TransferKind::Increment) {
     uint32_t word;
     memcpy(&word, transfer.destination, 4);
@@ -106,7 +111,7 @@ uint32_t first_before(const List<Transfer>& list, uint32_t position) {
 void land_at(Fiber& fiber, uint32_t position) {
   const Transfer transfer = fiber.transfers.items[position];
   remove(fiber.transfers, position);
-  land(*fiber.run, transfer);
+  land(fiber, transfer);
 }
 
 bool matches(const Transfer& transfer, TransferKind kind, uint32_t transaction) {
@@ -119,7 +124,7 @@ void land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
   for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
     const Transfer transfer = fiber.transfers.items[i];
     if (matches(transfer, kind, transaction))
-      land(*fiber.run, transfer);
+      land(fiber, transfer);
     else
       fiber.transfers.items[kept++] = transfer;
   }
@@ -215,7 +220,8 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
       from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
   const bool is_read = kind == TransferKind::Read;
   begin(fiber, {to.bytes, from.bytes, nullptr, stored, 0, to.node, kind, channel,
-                transaction_of(fiber, kind), is_read ? from.tile : to.tile});
+                transaction_of(fiber, kind), is_read ? from.tile : to.tile,
+                is_read ? no_tensor : to.tensor, static_cast<uint32_t>(line)});
   if (is_read && from.tile.row_bytes) fetch_ahead(from.bytes, from.tile);
   if (!is_read && to.tile.row_bytes) fetch_ahead(to.bytes, to.tile);
   trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, is_read, line);
@@ -226,7 +232,7 @@ void begin_word(Fiber& fiber, const Place& to, uint32_t value, TransferKind kind
                 int) {
   begin(fiber,
         {to.bytes, nullptr, nullptr, 4, value, to.node, kind, channel,
-         transaction_of(fiber, kind), {}});
+         transaction_of(fiber, kind), {}, no_tensor, 0});
 }
 
 void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line) {

@@ -102,12 +102,14 @@ class Runtime:
         tensors: list[Tensor],
         recorder: Recorder | None,
     ) -> None:
+        from ttl.driver import PROCESS_DRIVER
         from ttl.host import launch
 
         storages: list[Any] = [tensor.storage for tensor in tensors]
         for operation in operations:
             own = storages[: len(operation.operands)]  # scratch memory is the executor's
-            launch(operation, own, cache_dir=self._cache_dir, recorder=recorder)
+            with PROCESS_DRIVER.remarks.of_a_run(Config.current()) as report:
+                launch(operation, own, cache_dir=self._cache_dir, recorder=recorder, report=report)
 
 
 # Loading ------------------------------------------------------------------------------------------

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
 from ttl.diagnostics import CompileError, Diagnostic, Label, Severity, codes
 from ttl.dialects.locations import span_of
 
+from .block_use import BlockUse
 from .ends import check_ends
 from .guards import check_guards
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
@@ -40,9 +40,9 @@ PATIENCE = 10  # `ttl check` may take so many times as long as the check of a co
 
 
 def check_synchronization(
-    module: ModuleOp, doubtful: Sequence[FuncOp] = (), with_warnings: bool = False
+    module: ModuleOp, used: BlockUse = BlockUse(), with_warnings: bool = False
 ) -> list[Diagnostic]:
-    """Everything that the walk of the module shows; `doubtful` kernels may misuse a block.
+    """Everything that the walk of the module shows, and what is known of the use of blocks.
 
     Warnings that a run on the simulator does not give too are only made if they are asked for.
     """
@@ -56,7 +56,7 @@ def check_synchronization(
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     if not decisive:  # what they are about gets stuck too
         found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
-    found = _with_misused_blocks(found, doubtful, module, with_warnings)
+    found = _with_misused_blocks(found, used, module, with_warnings)
     if with_warnings and walked.is_spent:
         steps = patience * MOST_STEPS
         found.append(not_proven(f"{steps} steps are not enough to follow its kernels"))
@@ -68,19 +68,25 @@ def check_synchronization(
 
 
 def _with_misused_blocks(
-    found: list[Diagnostic], doubtful: Sequence[FuncOp], module: ModuleOp, with_warnings: bool
+    found: list[Diagnostic], used: BlockUse, module: ModuleOp, with_warnings: bool
 ) -> list[Diagnostic]:
     """A deadlock comes before a misused block would; what is left over follows from one."""
-    if not doubtful or any(each.code is codes.DEADLOCK for each in found):
+    if any(each.code is codes.DEADLOCK for each in found):
+        return found
+    found = [*found, *used.warnings]
+    if not used.doubtful:
         return found
     from .exact_states import first_mistake  # only when there is a doubt
 
     patience = PATIENCE if with_warnings else 1
-    answers = [first_mistake(kernel, module, patience) for kernel in doubtful]
+    answers = [first_mistake(kernel, module, patience) for kernel in used.doubtful]
     seen = [answer for answer in answers if answer is not None]
     if misused := errors_of(seen):
         return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
-    return [*found, *seen] if with_warnings else found
+    known = {(each.code.code, each.primary) for each in found}
+    wanted = Severity if with_warnings else (Severity.WARNING,)
+    new = [each for each in seen if (each.code.code, each.primary) not in known]
+    return [*found, *(each for each in new if each.severity in wanted)]
 
 
 def _unknown_flow(walked: WalkedModule) -> Diagnostic:

@@ -12,21 +12,25 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ttl.diagnostics import CompileError, Diagnostic, RuleBroken
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Severity
 from ttl.dialects import ttl
 
 from ..module_pass import cannot_compile, kernels
 from ..path_walker import PathWalker
+from .block_use import BlockUse
 from .block_walk import BlockWalk
 
 
-def verify_block_states(module: ModuleOp) -> list[func.FuncOp]:
-    """The kernels that leave a doubt; CompileError with the first mistake of each if there is any.
-    """
+def verify_block_states(module: ModuleOp) -> BlockUse:
+    """CompileError with the first mistake of each kernel if there is any."""
     found = [(kernel, _check(kernel)) for kernel in kernels(module)]
     if mistakes := [result for _, result in found if isinstance(result, Diagnostic)]:
         raise CompileError(*mistakes)
-    return [kernel for kernel, is_doubtful in found if is_doubtful and not _hands_over(kernel)]
+    walked = [(kernel, walker) for kernel, walker in found if isinstance(walker, _Walker)]
+    return BlockUse(
+        [kernel for kernel, walker in walked if walker.has_doubt and not _hands_over(kernel)],
+        [each for _, walker in walked for each in walker.warnings.values()],
+    )
 
 
 def _hands_over(op: Operation) -> bool:
@@ -43,24 +47,30 @@ class _TooManyPaths(Exception):
     """The paths of the kernel are not walked to its end."""
 
 
-def _check(kernel: func.FuncOp) -> Diagnostic | bool:
-    """The mistake that is on every path, or whether there is a doubt."""
+def _check(kernel: func.FuncOp) -> Diagnostic | _Walker:
+    """The mistake that is on every path, or who has walked them."""
     walker = _Walker()
     try:
         paths = walker.block(kernel.body.block, [BlockWalk()])
     except CompileError as error:
         return error.diagnostics[0]
     except _TooManyPaths:
-        return True
+        walker.has_doubt = True
+        return walker
     found = [mistake for path in paths if (mistake := path.left_over(kernel.sym_name.data))]
-    if len(found) == len(paths):
+    if len(found) < len(paths):
+        walker.has_doubt |= bool(found)
+    elif found[0].severity is Severity.ERROR:
         return found[0]
-    return bool(found) or walker.has_doubt
+    else:
+        walker.warnings[kernel] = found[0]
+    return walker
 
 
 class _Walker(PathWalker[BlockWalk]):
     def __init__(self) -> None:
         self.has_doubt = False
+        self.warnings: dict[Operation, Diagnostic] = {}
 
     def step(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
         """The paths that can go on; CompileError if none can."""
@@ -73,7 +83,10 @@ class _Walker(PathWalker[BlockWalk]):
                 refused = refused or cannot_compile(broken, op)
         if refused is not None and not going_on:
             raise refused
-        self.has_doubt |= refused is not None
+        tolerated = [found for path in going_on if (found := path.take_tolerated()) is not None]
+        self.has_doubt |= refused is not None or 0 < len(tolerated) < len(paths)
+        if tolerated and len(tolerated) == len(paths):
+            self.warnings[op] = tolerated[0]
         return going_on
 
     def loop(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
@@ -90,10 +103,13 @@ class _Walker(PathWalker[BlockWalk]):
                 path.copy({key: fact for key, fact in path.facts.items() if key in decided})
                 for path in after
             ]
+            known_warnings = dict(self.warnings)
             try:
                 self.regions(op, again)
             except (CompileError, _TooManyPaths):
                 self.has_doubt = True
+            self.has_doubt |= self.warnings.keys() != known_warnings.keys()
+            self.warnings = known_warnings
         return after
 
     def joined(self, paths: list[BlockWalk]) -> list[BlockWalk]:

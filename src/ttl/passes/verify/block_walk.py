@@ -16,7 +16,7 @@ from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import span_of
-from ttl.semantics.block_protocol import Event, Life, State, wrong_release
+from ttl.semantics.block_protocol import ACQUIRED_HERE, Event, Life, State, wrong_release
 from ttl.semantics.printing import check_printed_block
 
 from ..buffer_ends import End, end_of
@@ -43,6 +43,8 @@ class _Held:
         try:
             self.life.step(event, self)
         except RuleBroken as broken:
+            if broken.code is codes.POPPED_UNREAD:
+                raise
             raise broken.with_labels(*self.history()) from None
 
     def forget(self, op: Operation) -> None:
@@ -55,7 +57,7 @@ class _Held:
         return _Held(self.acquire, life, self.copy_op, self.is_past)
 
     def acquired_here(self) -> tuple[Label, ...]:
-        return _label(self.acquire, "acquired here")
+        return _label(self.acquire, ACQUIRED_HERE)
 
     def history(self) -> tuple[Label, ...]:
         in_flight = self.life.state in (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
@@ -86,6 +88,11 @@ class BlockWalk:
     handed_transfers: list[SSAValue] = field(default_factory=list)
     first_names: dict[SSAValue, SSAValue] = field(default_factory=dict)  # of handed transfers
     facts: Facts = field(default_factory=dict)
+    tolerated: Diagnostic | None = None  # by the last step
+
+    def take_tolerated(self) -> Diagnostic | None:
+        found, self.tolerated = self.tolerated, None
+        return found
 
     def known(self) -> tuple[SSAValue, ...]:
         return (*self.blocks, *self.waited, *self.under_way)
@@ -188,7 +195,10 @@ class BlockWalk:
         try:
             oldest.step(event)
         except RuleBroken as broken:
-            raise broken.with_helps(*_guard(oldest)) from None
+            if broken.code is not codes.POPPED_UNREAD:
+                raise broken.with_helps(*_guard(oldest)) from None
+            oldest.life.state = State.RELEASED
+            self.tolerated = broken.at(span_of(oldest.acquire.location), ACQUIRED_HERE)
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
         queue = self.queues.get(end_of(op), [])

@@ -13,7 +13,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
+from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Severity, codes
 from ttl.dialects.locations import span_of
 
 from ..module_pass import cannot_compile, thread_of
@@ -28,7 +28,10 @@ MOST_STEPS = 20_000
 
 
 def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagnostic | None:
-    """What goes wrong on the first node where something does, or that this is not known."""
+    """What goes wrong on the first node where something does, a warning if there is no error, or
+    that this is not known.
+    """
+    warning: Diagnostic | None = None
     names = names_of(module)
     effects = effects_of(names, has_pipes=bool(names.pipes)) | _steps(kernel)
     budgets = Budget(patience * MOST_STEPS), Budget(patience * MOST_STEPS)
@@ -37,13 +40,17 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
         right: set[tuple[bool, ...]] = set()  # the ways that have been followed to their ends
         for number, node in enumerate(names.nodes):
             found = _on_node(skeleton, node, number, right, *budgets)
-            if found is not None:
-                return replace(found, notes=(*found.notes, f"on node {node}"))
+            if found is not None and (warning is None or found.severity is Severity.ERROR):
+                warning = replace(found, notes=(*found.notes, f"on node {node}"))
+            if found is not None and found.severity is Severity.ERROR:
+                break
     except BudgetSpent:
-        return _not_proven(kernel, f"{patience * MOST_STEPS} steps are not enough to follow it")
+        why = f"{patience * MOST_STEPS} steps are not enough to follow it"
+        return warning or _not_proven(kernel, why)
     except CannotEvaluate:
-        return _not_proven(kernel, "its control flow depends on what is not known before the run")
-    return None
+        why = "its control flow depends on what is not known before the run"
+        return warning or _not_proven(kernel, why)
+    return warning
 
 
 def _steps(kernel: func.FuncOp) -> dict[type[Operation], MakeStatement]:
@@ -92,9 +99,10 @@ def _on_node(
         assert unknown is not None
         raise unknown from None
     found = path.left_over(skeleton.name)
-    if found is None and unknown is None:
+    is_right = found is None or found.severity is not Severity.ERROR
+    if is_right and unknown is None:
         right.add(tuple(ways))
-    return found
+    return found if found is not None else walker.warning
 
 
 class _WayUnknown(Exception):
@@ -107,6 +115,7 @@ class _Walker(PathWalker[BlockWalk]):
     def __init__(self, ways: Iterator[bool], budget: Budget):
         self.ways = ways
         self.budget = budget
+        self.warning: Diagnostic | None = None  # the first
 
     def decided(self, op: Operation, path: BlockWalk) -> bool:
         try:
@@ -121,6 +130,8 @@ class _Walker(PathWalker[BlockWalk]):
             path.step(op)
         except RuleBroken as broken:
             raise cannot_compile(broken, op) from None
+        tolerated = path.take_tolerated()
+        self.warning = self.warning or tolerated
         return paths
 
     def fork(self, op: Fork, paths: list[BlockWalk]) -> list[BlockWalk]:

@@ -1,7 +1,8 @@
 """Is every tile of an output written, by one node, and does no other one touch it meanwhile?
 
 rule UNORDERED  without pipes and semaphores nodes are in no order: a tile that one writes and
-                another one touches is a race
+                another one reads is a race
+rule TWICE      a tile that two nodes write is one if the bytes differ, which only a run knows
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
                 written
 rule PRODUCT    where the starts in different dimensions depend on different loops, the tiles that
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -19,7 +21,14 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span
-from ttl.diagnostics.accesses import Access, not_covered, race, written_twice
+from ttl.diagnostics.accesses import (
+    BYTES_UNKNOWN,
+    PERHAPS_ORDERED,
+    Access,
+    not_covered,
+    race,
+    written_twice,
+)
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
@@ -184,30 +193,30 @@ def _indices(start: Number, extent: int, budget: Budget) -> set[int]:
 
 
 def check_races(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
-    """rule UNORDERED: the first tile of each tensor that is touched so."""
+    """rule UNORDERED: the first tile of each tensor that one node writes and another one reads."""
     if _may_be_ordered(walked):
         return []
-    clashes = [(_clash(output, [*output.writes, *output.reads]), output) for output in outputs]
+    clashes = [(_clash(output, output.reads), output) for output in outputs]
     return [_reported(race, output, *clash) for clash, output in clashes if clash is not None]
 
 
 def check_written_twice(
     outputs: Sequence[Output], walked: WalkedModule, with_reads: bool
 ) -> list[Diagnostic]:
-    """The first tile of each tensor that two nodes write, where something may order them.
+    """rule TWICE: the first tile of each tensor that two nodes write.
 
-    Or that one writes and another reads: the simulator follows their order in plain runs too.
+    Or, where something may order them, that one writes and another reads: the simulator follows
+    their order in plain runs too.
     """
-    if not _may_be_ordered(walked):
-        return []
+    may_be_ordered = _may_be_ordered(walked)
+    report = partial(written_twice, why=PERHAPS_ORDERED if may_be_ordered else BYTES_UNKNOWN)
+    with_reads = with_reads and may_be_ordered
     clashes = [
         (_clash(output, output.writes) or (_clash(output, output.reads) if with_reads else None),
          output)
         for output in outputs
     ]  # fmt: skip
-    return [
-        _reported(written_twice, output, *clash) for clash, output in clashes if clash is not None
-    ]
+    return [_reported(report, output, *clash) for clash, output in clashes if clash is not None]
 
 
 def _may_be_ordered(walked: WalkedModule) -> bool:

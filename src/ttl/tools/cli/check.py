@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from .program import add_program_arguments, program_variables, run_to_its_end
+
+if TYPE_CHECKING:
+    from ttl.driver.check import Checks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +20,8 @@ def run(options: argparse.Namespace) -> int:
     """Shows what is wrong with each operation that the program calls, on stderr.
 
     An operation without errors is run on the simulator, so that the program goes on with right
-    values; one with errors is not run. The status is 1 if there are errors.
+    values; one with errors is not run. The status is 1 if there are errors, which warnings are with
+    --strict and -W error.
     """
     variables = {**program_variables(options), "TTL_CHECK": "1"}
     return run_to_its_end(options, variables) or _status_of_checks(options)
@@ -27,15 +32,21 @@ def _status_of_checks(options: argparse.Namespace) -> int:
 
     checks = PROCESS_DRIVER.checks
     if not options.json:
-        summary = _summary(options.file, checks.operations, checks.errors)
+        summary = _summary(options.file, checks)
         print(f"ttl: {summary}", file=sys.stderr)
     return 1 if checks.errors or not checks.operations else 0
 
 
-def _summary(file: str, operations: int, errors: int) -> str:
-    if not operations:
+def _summary(file: str, checks: Checks) -> str:
+    if not checks.operations:
         return f"{file} calls no operation; nothing was checked"
-    checked = f"{operations} operation{'s' if operations > 1 else ''} checked"
-    if not errors:
-        return f"{checked}, no errors"
-    return f"{checked}, {errors} error{'s' if errors > 1 else ''}; those with errors were not run"
+    checked = f"{_counted(checks.operations, 'operation')} checked"
+    warnings = f", {_counted(checks.warnings, 'warning')}" if checks.warnings else ""
+    if not checks.errors:
+        return f"{checked}, no errors{warnings}"
+    errors = _counted(checks.errors, "error")
+    return f"{checked}, {errors}{warnings}; those with errors were not run"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count > 1 else ''}"

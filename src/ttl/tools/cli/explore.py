@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
 
-from .program import add_program_arguments, program_variables, run_to_its_end
+from .program import add_program_arguments, program_variables, run_to_its_end, warning_words
 
 SCHEDULES = 20
 
@@ -135,9 +135,9 @@ def _difference(
 
 
 def command(options: argparse.Namespace, seed: int | None) -> str:
-    strict = " --strict" if options.strict else ""
-    seeded = "" if seed is None else f" --seed {seed}"
-    return " ".join([f"ttl run{strict}{seeded} {options.file}", *options.arguments])
+    seeded = [] if seed is None else ["--seed", str(seed)]
+    chosen = [*warning_words(options), *seeded]
+    return " ".join(["ttl", "run", *chosen, options.file, *options.arguments])
 
 
 def _repeated(broken: RuleBroken, options: argparse.Namespace, seed: int) -> RuleBroken:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ttl.config import process_variables
-from ttl.diagnostics import TTLError, file_not_usable
+from ttl.diagnostics import TTLError, WarningOptions, file_not_usable
 from ttl.diagnostics.frames import user_traceback
 
 
@@ -31,9 +31,7 @@ def add_program_arguments(
             "--compile-only", action="store_true",
             help="do not run the operations: tensors keep what they held",
         )
-    parser.add_argument(
-        "--strict", action="store_true", help="releases and waits that are left out are errors"
-    )
+    add_warning_arguments(parser)
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
     parser.add_argument("file", metavar="FILE", help="the program")
     parser.add_argument(
@@ -41,10 +39,40 @@ def add_program_arguments(
     )
 
 
+def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="warnings are errors, and so are releases and waits that are left out",
+    )
+    parser.add_argument(
+        "-W", dest="warnings", action="append", default=[], type=_warning_option, metavar="OPTION",
+        help="error: warnings are errors; error=CODE: this one is; ignore=CODE: this warning or "
+        "note is not shown; of several that name a code the last counts",
+    )
+
+
+def _warning_option(text: str) -> str:
+    try:
+        WarningOptions.read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def warning_variables(options: argparse.Namespace) -> dict[str, str]:
+    chosen = {"TTL_STRICT": "1" if options.strict else "", "TTL_WARNINGS": ",".join(options.warnings)}
+    return {variable: text for variable, text in chosen.items() if text}
+
+
+def warning_words(options: argparse.Namespace) -> list[str]:
+    """The same options again, on a command line."""
+    chosen = [word for text in options.warnings for word in ("-W", text)]
+    return ["--strict", *chosen] if options.strict else chosen
+
+
 def program_variables(options: argparse.Namespace) -> dict[str, str]:
     """The variables of ttl.config that the options above stand for."""
-    chosen = {"TTL_STRICT": options.strict, "TTL_JSON": options.json}
-    return {variable: "1" for variable, is_chosen in chosen.items() if is_chosen}
+    return {**warning_variables(options), **({"TTL_JSON": "1"} if options.json else {})}
 
 
 def split_program_arguments(
@@ -60,6 +88,9 @@ def split_program_arguments(
     tokens = deque(given)
     while tokens:
         token = tokens.popleft()
+        if token.startswith(("-Werror", "-Wignore")):
+            tokens.appendleft(token[2:])
+            token = "-W"
         action = parser._option_string_actions.get(token.split("=")[0])
         if token == "--":
             theirs += tokens

@@ -10,8 +10,9 @@ import numpy as np
 
 from ttl import ttnn
 from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, read_folder
-from ttl.config import Config
+from ttl.config import Config, process_variables
 from ttl.diagnostics import codes, usage_error
+from ttl.driver import PROCESS_DRIVER
 from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES
 
@@ -23,6 +24,7 @@ from .arrays import (
     read_archive,
     write_results,
 )
+from .program import add_warning_arguments, warning_variables
 
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
 DESCRIPTION = (
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--counts", action="store_true",
         help="how often the kernels called each unit of the chip",
     )
+    add_warning_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,12 +56,11 @@ def run(options: argparse.Namespace) -> int:
         message = f"this is no compiled operation: its tensors do not fit in memory: {error}"
         raise usage_error(codes.NOT_AN_ARTIFACT, message) from None
     counts = CallCounts() if options.counts else None
-    launch(
-        compiled,
-        [tensor.storage for tensor in tensors],
-        cache_dir=Config.current().cache_dir,
-        counts=counts,
-    )
+    storages = [tensor.storage for tensor in tensors]
+    with process_variables(warning_variables(options)):
+        config = Config.current()
+        with PROCESS_DRIVER.remarks.of_a_run(config) as report:
+            launch(compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report)
     results = [
         Result(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
         for operand, tensor in zip(compiled.operands, tensors, strict=True)

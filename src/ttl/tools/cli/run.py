@@ -10,7 +10,13 @@ from ttl.config import SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
-from .program import add_program_arguments, natural, program_variables, run_program
+from .program import (
+    add_program_arguments,
+    natural,
+    program_variables,
+    run_program,
+    warning_words,
+)
 from .traces import emptied
 
 TRACE_FILE = "trace.jsonl"
@@ -150,8 +156,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
     """With a seed the schedule matters: the report tells how to see it again."""
-    chosen = [f"--{name}" for name in ("host", "strict", "float32") if getattr(options, name)]
-    given = ["ttl", "run", *chosen, "--seed", str(options.seed), options.file, *options.arguments]
+    chosen = [f"--{name}" for name in ("host", "float32") if getattr(options, name)]
+    chosen += [*warning_words(options), "--seed", str(options.seed)]
+    given = ["ttl", "run", *chosen, options.file, *options.arguments]
     return fault.with_note(f"to repeat it: {shlex.join(given)}")
 
 

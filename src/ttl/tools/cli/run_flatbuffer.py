@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.config import Config
+from ttl.config import Config, process_variables
 from ttl.integrations.flatbuffer import Runtime, run_traced
 from ttl.integrations.flatbuffer.program import Program
 
@@ -20,6 +20,7 @@ from .arrays import (
     read_archive,
     write_results,
 )
+from .program import add_warning_arguments, warning_variables
 from .traces import emptied
 
 DESCRIPTION = (
@@ -37,16 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_array_arguments(parser, inputs, "the outputs")
     parser.add_argument("--trace", metavar="FILE", help="write the events of the kernels here")
+    add_warning_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     runtime = Runtime.from_file(options.file)
     program = runtime.programs[0]
     inputs = _given(options.inputs, program) if options.inputs else _random(program, options.seed)
-    config = Config.current()
-    if options.trace is not None:
-        config = replace(config, trace=emptied(options.trace))
-    outputs = run_traced(runtime, inputs, config)
+    with process_variables(warning_variables(options)):
+        config = Config.current()
+        if options.trace is not None:
+            config = replace(config, trace=emptied(options.trace))
+        outputs = run_traced(runtime, inputs, config)
     described = enumerate(zip(outputs, program.described(program.outputs), strict=True))
     results = [Result(f"arr_{n}", f"output {n}", a, tensor.dtype) for n, (a, tensor) in described]
     write_results(results, options.outputs)

@@ -35,8 +35,9 @@ class Checked:
         self.warnings = [each for each in self.found if each.severity is Severity.WARNING]
         self.notes = [each for each in self.found if each.severity is Severity.NOTE]
         self.simulated: list[Diagnostic] = []
+        self.warned: list[Diagnostic] = []  # by the simulator
         try:
-            sim.run(program, target=TARGET)
+            sim.run(program, target=TARGET, report=self.warned.append)
         except KernelFault as fault:
             self.simulated = list(fault.diagnostics)
 

@@ -8,7 +8,7 @@ import pytest
 
 import ttl
 from ttl.config import Config
-from ttl.diagnostics import render_text
+from ttl.diagnostics import accesses, codes, render_text
 from ttl.driver import compile_operation
 from ttl.language import Operation
 from ttl.target import load
@@ -394,7 +394,6 @@ SAME = [
     nobody_pushes,
     own_block_not_pushed,
     two_reserves_of_one_block,
-    three_pushed_two_popped,
     two_pushed_three_popped,
     two_consumers,
     last_node_leaves_the_tensor,
@@ -427,6 +426,49 @@ def test_check_and_simulator_agree(operation: Operation, check: Callable) -> Non
     assert ours.primary.span.line == theirs.primary.span.line
     assert set(theirs.helps) <= {*ours.helps} or "block_count" in " ".join(ours.helps)
     assert "src/ttl" not in render_text(ours)
+
+
+def test_what_is_left_over_is_a_warning(check: Callable) -> None:
+    checked = check(three_pushed_two_popped, *SHAPES)
+    assert checked.errors == checked.simulated == []
+    (ours,) = [each for each in checked.warnings if each.code is codes.BUFFER_LEFTOVER]
+    (theirs,) = [each for each in checked.warned if each.code is codes.BUFFER_LEFTOVER]
+    assert (ours.message, ours.primary, ours.helps) == (
+        theirs.message, theirs.primary, theirs.helps
+    )  # fmt: skip
+
+
+def unread_on(nodes):
+    """Two nodes wait for a block; these pop it unread."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, (1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as blk:
+                ttl.copy(a[0, 0], blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            node = ttl.node(dims=1)
+            with dfb.wait() as blk:
+                if node not in nodes:
+                    ttl.copy(blk, y[0, node]).wait()
+
+    return operation
+
+
+@pytest.mark.parametrize("nodes", [(), (0,), (1,), (0, 1)])
+def test_a_popped_block_that_was_never_read(nodes, check: Callable) -> None:
+    checked = check(unread_on(nodes), *SHAPES)
+    assert checked.errors == checked.simulated == []
+    ours = [each for each in checked.warnings if each.code is codes.POPPED_UNREAD]
+    theirs = [each for each in checked.warned if each.code is codes.POPPED_UNREAD]
+    assert len(ours) == len(theirs) == bool(nodes)
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one.message, one.primary, one.helps) == (other.message, other.primary, other.helps)
 
 
 def test_the_help_names_a_block_count_that_is_enough(check: Callable) -> None:
@@ -770,10 +812,12 @@ def test_tiles_that_two_nodes_write(check: Callable) -> None:
         return 0, number * 2 + i
 
     checked = check(copies((3, 1), overlapping, 3), (1, 1), (1, 7))
-    assert checked.error.message == (
-        "race: tile (0, 2) of `y` is written on node (0, 0) and written on node (1, 0), in no order"
+    (ours,), (theirs,) = checked.warnings, checked.warned
+    assert ours.message == (
+        "tile (0, 2) of `y` is written on node (0, 0) and written on node (1, 0)"
     )
-    assert [checked.error] == checked.simulated
+    assert (ours.notes, theirs.notes) == ((accesses.BYTES_UNKNOWN,), (accesses.SAME_BYTES,))
+    assert (ours.message, ours.primary) == (theirs.message, theirs.primary)
 
 
 def in_place(reads: Callable[[int], int], writes: Callable[[int], int]):

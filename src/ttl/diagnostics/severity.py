@@ -1,0 +1,47 @@
+"""What -W makes of warnings: errors, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .catalogue import CATALOGUE
+from .diagnostic import Code, Severity
+
+ERROR, IGNORE = "error", "ignore"
+FORMS = "error, error=CODE or ignore=CODE"
+
+
+@dataclass(frozen=True, slots=True)
+class WarningOptions:
+    """The choices of -W in their order: `error` or `ignore`, and a code, None for all."""
+
+    choices: tuple[tuple[str, str | None], ...] = ()
+
+    @classmethod
+    def read(cls, text: str) -> WarningOptions:
+        """`error,ignore=TTL3006`; a code or its slug. ValueError says what is wrong."""
+        return cls(tuple([_choice(part.strip()) for part in text.split(",") if part.strip()]))
+
+    def severity_of(self, code: Code, is_strict: bool = False) -> Severity | None:
+        """None: not to be shown. The last choice that names the code counts, else that for all."""
+        named = [what for what, name in self.choices if name == code.code]
+        if named:
+            return Severity.ERROR if named[-1] == ERROR else None
+        is_error = code.effect.may_be_error and (is_strict or (ERROR, None) in self.choices)
+        return Severity.ERROR if is_error else code.severity
+
+
+def _choice(text: str) -> tuple[str, str | None]:
+    what, is_named, name = text.partition("=")
+    if not is_named and what == ERROR:
+        return ERROR, None
+    if not name or what not in (ERROR, IGNORE):
+        raise ValueError(f"{text!r} is not {FORMS}")
+    code = next((each for each in CATALOGUE.values() if name in (each.code, each.slug)), None)
+    if code is None:
+        raise ValueError(f"{text!r}: there is no code {name}")
+    if what == IGNORE and code.severity is Severity.ERROR:
+        raise ValueError(f"{text!r}: {code.code} is an error, which cannot be ignored")
+    if what == ERROR and not code.effect.may_be_error and code.severity is not Severity.ERROR:
+        raise ValueError(f"{text!r}: {code.code} is a note, which cannot be an error")
+    return what, code.code

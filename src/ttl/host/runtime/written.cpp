@@ -1,0 +1,152 @@
+#include "written.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace ttl_host {
+
+namespace {
+
+// The first two nodes that wrote it, counted from 1.
+struct Owners {
+  uint16_t first, second;
+};
+
+// Where a node writes a tensor.
+struct Writer {
+  uint32_t kernel, line;  // line 0: in several places
+  bool is_known;
+};
+
+}  // namespace
+
+struct WrittenTensor {
+  Owners* owners;   // by unit; null until somebody writes
+  Writer* writers;  // by node
+  bool is_reported[2];  // a unit that nodes wrote alike, one that they did not
+};
+
+namespace {
+
+uint64_t unit_count(const TtlTensor& tensor) {
+  return tensor.pages * tensor.page_bytes / tensor.unit_bytes;
+}
+
+uint64_t first_unit(const TtlTensor& tensor, const Transfer& transfer) {
+  const uint64_t offset = static_cast<uint64_t>(transfer.destination - tensor.bytes);
+  if (!tensor.row_bytes) return offset / tensor.unit_bytes;
+  const uint32_t tile_row_bytes = 32 * tensor.element_bytes;
+  return offset / (uint64_t{32} * tensor.row_bytes) * (tensor.row_bytes / tile_row_bytes) +
+         offset % tensor.row_bytes / tile_row_bytes;
+}
+
+// Kernels that are not ours may write parts of tiles; these are not followed.
+bool is_whole(const TtlTensor& tensor, const Transfer& transfer) {
+  if (!tensor.unit_bytes || transfer.bytes % tensor.unit_bytes) return false;
+  if (tensor.row_bytes) return transfer.tile.offset == 0;
+  return (transfer.destination - tensor.bytes) % tensor.unit_bytes == 0;
+}
+
+uint32_t at_most(uint32_t value, uint32_t most) { return value < most ? value : most; }
+
+// Padding does not count: nobody sees it.
+bool tile_differs(const TtlTensor& tensor, const Transfer& transfer, const uint8_t* tile,
+                  uint64_t unit) {
+  const uint32_t size = tensor.element_bytes, columns = tensor.row_bytes / (32 * size);
+  const auto top = static_cast<uint32_t>(unit / columns % tensor.tile_rows * 32);
+  const auto left = static_cast<uint32_t>(unit % columns * 32);
+  const uint32_t used_rows = at_most(tensor.used_rows - top, 32);
+  const uint32_t used_columns = at_most(tensor.used_columns - left, 32);
+  for (uint32_t row = 0; row < used_rows; ++row) {
+    for (uint32_t column = 0; column < used_columns; column += 16) {
+      const uint32_t face_row = (row / 16 * 2 + column / 16) * 16 + row % 16;
+      const uint8_t* there = transfer.destination + size_t{row} * tensor.row_bytes + column * size;
+      if (memcmp(there, tile + face_row * 16 * size, at_most(used_columns - column, 16) * size))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool differs(const TtlTensor& tensor, const Transfer& transfer, const uint8_t* data,
+             uint64_t first, uint64_t unit) {
+  if (tensor.row_bytes) return tile_differs(tensor, transfer, data, unit);
+  const uint64_t offset = (unit - first) * tensor.unit_bytes;
+  return memcmp(transfer.destination + offset, data + offset, tensor.unit_bytes) != 0;
+}
+
+uint16_t own(Owners& owners, uint16_t node) {
+  const uint16_t other = owners.first && owners.first != node ? owners.first : owners.second;
+  if (!owners.first)
+    owners.first = node;
+  else if (owners.first != node && !owners.second)
+    owners.second = node;
+  return other == node ? 0 : other;
+}
+
+// A tensor that was given twice is one.
+uint32_t same_tensor(const TtlProgram& program, uint32_t tensor) {
+  for (uint32_t i = 0; i < tensor; ++i)
+    if (program.tensors[i].bytes == program.tensors[tensor].bytes) return i;
+  return tensor;
+}
+
+bool allocate(const Run& run, WrittenTensor& written, const TtlTensor& tensor) {
+  if (written.owners) return true;
+  written.owners = static_cast<Owners*>(calloc(unit_count(tensor), sizeof(Owners)));
+  written.writers = static_cast<Writer*>(calloc(run.node_count, sizeof(Writer)));
+  return written.owners && written.writers;
+}
+
+void remember(Writer& writer, uint32_t kernel, uint32_t line) {
+  const bool is_same = writer.kernel == kernel && writer.line == line;
+  writer = {kernel, !writer.is_known || is_same ? line : 0, true};
+}
+
+void report_clash(Run& run, WrittenTensor& written, uint32_t tensor, bool is_different,
+                  uint64_t unit, uint32_t node, uint32_t other) {
+  if (written.is_reported[is_different]) return;
+  written.is_reported[is_different] = true;
+  const Writer &one = written.writers[node], &two = written.writers[other];
+  run.report->clashes[run.report->clash_count++] = {
+      unit, tensor, is_different, node, one.kernel, one.line, other, two.kernel, two.line, 0};
+}
+
+}  // namespace
+
+bool follow_writes(Run& run) {
+  const uint32_t tensors = run.program->tensor_count;
+  if (!run.program->follows_writes || !tensors) return true;
+  run.written = static_cast<WrittenTensor*>(calloc(tensors, sizeof(WrittenTensor)));
+  run.report->clashes = static_cast<TtlClash*>(calloc(2 * tensors, sizeof(TtlClash)));
+  return run.written && run.report->clashes;
+}
+
+void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data) {
+  Run& run = *fiber.run;
+  const TtlTensor& tensor = run.program->tensors[transfer.tensor];
+  const uint32_t number = same_tensor(*run.program, transfer.tensor);
+  WrittenTensor& written = run.written[number];
+  if (!is_whole(tensor, transfer) || !allocate(run, written, tensor)) return;
+  const uint32_t node = fiber.node->position;
+  const auto kernel = static_cast<uint32_t>(fiber.kernel - run.program->kernels);
+  remember(written.writers[node], kernel, transfer.line);
+  const uint64_t first = first_unit(tensor, transfer);
+  const uint64_t count = transfer.bytes / tensor.unit_bytes;
+  for (uint64_t unit = first; unit < first + count; ++unit) {
+    const uint16_t other = own(written.owners[unit], static_cast<uint16_t>(node + 1));
+    if (other)
+      report_clash(run, written, transfer.tensor, differs(tensor, transfer, data, first, unit),
+                   unit, node, other - 1u);
+  }
+}
+
+void forget_writes(Run& run) {
+  for (uint32_t i = 0; run.written && i < run.program->tensor_count; ++i) {
+    free(run.written[i].owners);
+    free(run.written[i].writers);
+  }
+  free(run.written);
+}
+
+}  // namespace ttl_host
