@@ -19,6 +19,7 @@ from typing import Any
 
 from . import catalogue as codes
 from .diagnostic import Diagnostic, Label
+from .reordered import reordered_kernel
 from .span import Span
 from .waiting import AnyWaiting, Kernel, Waiting, WaitingForNodes
 
@@ -322,10 +323,17 @@ def _order_help(root: _Root) -> tuple[str, ...]:
             "post before sending: start the receive, ttl.copy(pipe, block) in if_dst(), before the "
             "wait of the send",
             "or send and receive in the two data movement kernels",
+            *_reordered_help(root),
         )
     if "receive" in actions:
         return ("start the send that completes a receive before the wait of the receive",)
     return ("change the semaphore that others wait for before waiting for them",)
+
+
+def _reordered_help(root: _Root) -> tuple[str, ...]:
+    place = next((member.span for member in root.chain if member.action == "send"), None)
+    text = None if place is None else reordered_kernel(place)
+    return () if text is None else (f"this order works:\n{text}",)
 
 
 def _cycle_help(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:

@@ -1,0 +1,125 @@
+"""The program in the help of a deadlock runs, and does what the refused one was meant to do."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ttl
+from ttl import ttnn
+
+FORWARD = """
+import ttl
+
+@ttl.operation(grid=(2, 4))
+def operation(a, out):
+    dfb_to_send = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    dfb_received = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    grid_x, grid_y = ttl.grid_size()
+    net = ttl.PipeNet([
+        ttl.Pipe(src=(x, y), dst=(x, (y + 1) % grid_y))
+        for x in range(grid_x) for y in range(grid_y)
+    ])
+
+    @ttl.datamovement()
+    def dm():
+        x, y = ttl.node()
+        with dfb_to_send.reserve() as blk_to_send, dfb_received.reserve() as blk_received:
+            def pipe_src(pipe):
+                ttl.copy(a[x, y], blk_to_send).wait()
+                xf = ttl.copy(blk_to_send, pipe)
+                xf.wait()
+
+            def pipe_dst(pipe):
+                xf = ttl.copy(pipe, blk_received)
+                xf.wait()
+                ttl.copy(blk_received, out[x, y]).wait()
+
+            net.if_src(pipe_src)
+            net.if_dst(pipe_dst)
+        dfb_to_send.wait().pop()
+        dfb_received.wait().pop()
+"""
+
+SCATTER_GATHER = """
+import ttl
+
+@ttl.operation(grid=(2, 4))
+def operation(a, out):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    grid_x, grid_y = ttl.grid_size()
+    net = ttl.PipeNet([
+        ttl.Pipe(src=(x, y), dst=(x, slice(0, grid_y)))
+        for x in range(grid_x) for y in range(grid_y)
+    ])
+
+    @ttl.datamovement()
+    def dm():
+        x, y = ttl.node()
+        with dfb.reserve() as blk:
+            def pipe_src(pipe):
+                ttl.copy(a[x, y], blk).wait()
+                xf = ttl.copy(blk, pipe)
+                xf.wait()
+
+            def pipe_dst(pipe):
+                xf = ttl.copy(pipe, blk)
+                xf.wait()
+                ttl.copy(blk, out[x, y]).wait()
+
+            net.if_src(pipe_src)
+            net.if_dst(pipe_dst)
+"""
+
+
+def load(text: str, folder: Path, name: str) -> Any:
+    file = folder / f"{name}.py"
+    file.write_text(text)
+    names: dict[str, Any] = {}
+    exec(compile(text, str(file), "exec"), names)
+    return names["operation"]
+
+
+def corrected(text: str, help_text: str) -> str:
+    """The operation with what the help prints in place of what it declares again."""
+    tree, new = ast.parse(text), ast.parse(textwrap.dedent(help_text))
+    operation = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    names = {_declared(node) for node in new.body}
+    kept = [node for node in operation.body if _declared(node) not in names]
+    operation.body = [*kept, *new.body]
+    return ast.unparse(tree)
+
+
+def _declared(node: ast.stmt) -> str | None:
+    match node:
+        case ast.FunctionDef(name) | ast.Assign([ast.Name(name)]):
+            return name
+    return None
+
+
+def tensor(values: np.ndarray[Any, Any]) -> ttnn.Tensor:
+    return ttnn.from_numpy(values, dtype=ttnn.float32, device=ttnn.open_device(device_id=0))
+
+
+@pytest.mark.parametrize("backend", ["sim", "host"])
+@pytest.mark.parametrize(
+    ("text", "of_column"), [(FORWARD, [3, 0, 1, 2]), (SCATTER_GATHER, [3, 3, 3, 3])]
+)
+def test_the_program_in_the_help_runs(
+    text: str, of_column: list[int], backend: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    values = np.arange(8, dtype=np.float32).reshape(2, 4).repeat(32, 0).repeat(32, 1)
+    with pytest.raises(ttl.TTLError) as caught:
+        load(text, tmp_path, "printed")(tensor(values), tensor(values))
+    (diagnostic,) = caught.value.diagnostics
+    program = diagnostic.helps[-1].removeprefix("this order works:\n")
+    assert program in textwrap.dedent(program) and "    net.if_src(pipe_src)" in program
+    load(corrected(text, program), tmp_path, "corrected")(tensor(values), out := tensor(values))
+    expected = values.reshape(2, 32, 4, 32)[:, :, of_column].reshape(values.shape)
+    assert np.array_equal(ttnn.to_numpy(out), expected)
