@@ -91,8 +91,10 @@ def accumulate(builder: KernelBuilder, block: HeldBlock, value: Value) -> None:
 
 
 def _store(builder: KernelBuilder, block: BlockValue, value: Value) -> Op:
-    operand = block_operand(builder, value, block_type(block.type))
-    store_type(block_type(operand.type), block_type(block.type))
+    type = block_type(block.type)
+    operand = block_operand(builder, value, type)
+    store_type(block_type(operand.type), type)
+    operand = _of_rank(builder, operand, len(type.shape or ()))
     if isinstance(block, HeldBlock):
         block.is_stored = True
     return builder.emit(ttl.StoreOp, [operand, block])
@@ -160,10 +162,26 @@ def _emit(
 ) -> BlockValue:
     assert result.shape is not None and result.dtype is not None
     values = [block_operand(builder, operand, result) for operand in operands]
+    if op.elementwise and len(values) > 1:
+        values = [_of_rank(builder, value, len(result.shape)) for value in values]
     type = tensor_of(result.shape, result.dtype)
     attributes = _attributes(op, parameters or {}, block_type(values[0].type).dtype)
     properties = {"parameters": DictionaryAttr(attributes)} if attributes else {}
     return builder.block_value(ttl.BLOCK_MATH[op.name], values, type, properties)
+
+
+def _of_rank(builder: KernelBuilder, value: BlockValue, rank: int) -> BlockValue:
+    """A value beside one of more dimensions gets leading ones."""
+    type = block_type(value.type)
+    assert type.shape is not None
+    missing = rank - len(type.shape)
+    if missing <= 0:
+        return value
+    parameters: dict[str, Value] = {"dim": tuple(range(missing))}
+    return _emit(
+        builder, BLOCK_OPS["unsqueeze"], [value], BlockType((1,) * missing + type.shape, type.dtype),
+        parameters,
+    )  # fmt: skip
 
 
 def _reduction(

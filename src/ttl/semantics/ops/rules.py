@@ -133,14 +133,20 @@ def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
 
 
 def meet(left: Shape, right: Shape) -> Shape | None:
-    """What both become, each giving the other the sizes it lacks; None if they differ."""
+    """What both become, each giving the other the sizes it lacks; None if they differ.
+
+    A matrix goes with a stack of one matrix: the shorter shape gets leading ones.
+    """
     if left == right:
         return left
-    if len(left) != len(right):
-        return None
+    left, right = with_leading_ones(left, right), with_leading_ones(right, left)
     sizes = [a or b for a, b in zip(left, right, strict=True)]
     fits = all(OPEN in (a, b) or a == b for a, b in zip(left, right, strict=True))
     return tuple(sizes) if fits else None
+
+
+def with_leading_ones(shape: Shape, other: Shape) -> Shape:
+    return (1,) * (len(other) - len(shape)) + shape
 
 
 def _agreed_dtype(left: BlockType, right: BlockType) -> DType | None:
