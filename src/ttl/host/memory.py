@@ -51,7 +51,7 @@ class Units:
         if not isinstance(tensor, TileStorage):
             return cls()
         rows, columns = (1, 1, *tensor.logical.shape)[-2:]
-        return cls(tensor.page_bytes, rows, columns, tensor.units[-2])
+        return cls(tensor.page_bytes, rows, columns, (1, *tensor.units)[-2])
 
 
 @dataclass(frozen=True, slots=True)
