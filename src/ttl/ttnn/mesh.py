@@ -97,6 +97,17 @@ class MeshDevice:
         return f"MeshDevice({' x '.join(map(str, self.shape))}, {self.target.name})"
 
 
+class SystemMeshDescriptor:
+    """What is connected: one row of all the devices there are."""
+
+    __slots__ = ()
+
+    def shape(self) -> MeshShape:
+        return MeshShape(1, GetNumAvailableDevices())
+
+    local_shape = shape
+
+
 def open_mesh_device(
     mesh_shape: Any = None,
     *,

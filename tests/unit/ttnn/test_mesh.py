@@ -213,3 +213,19 @@ def test_wrong_use_points_at_the_call(make: Callable[[], Any], message: str) -> 
 def test_a_tensor_of_several_devices_is_joined_by_a_composer() -> None:
     with pytest.raises(UsageError, match=r"ConcatMeshToTensor.*ConcatMesh2dToTensor"):
         ttnn.to_torch(SPREAD)
+
+
+def test_the_devices_that_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTL_NUM_DEVICES", "2")
+    assert ttnn._ttnn.multi_device.SystemMeshDescriptor().shape() == (1, 2)
+    ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D, ttnn.FabricReliabilityMode.RELAXED_INIT)
+
+
+def test_elements_from_the_host_into_a_tensor_of_a_mesh() -> None:
+    mesh = ttnn.open_mesh_device(ttnn.MeshShape(1, 2))
+    there = ttnn.zeros((32, 32), device=mesh)
+    mapper = ttnn.ReplicateTensorToMesh(mesh)
+    host = ttnn.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, mesh_mapper=mapper)
+    ttnn.copy_host_to_device_tensor(host, there, cq_id=0)
+    for part in ttnn.get_device_tensors(there):
+        assert np.all(ttnn.to_numpy(part) == 1)
