@@ -113,7 +113,7 @@ class Config:
     grid: tuple[int, int] | None = _option("TTL_GRID", _grid)
     max_dataflow_buffers: int | None = _option("TTL_MAX_DFBS", _number)  # of a node
     max_l1_bytes: int | None = _option("TTL_MAX_L1", _number)  # of a node, for dataflow buffers
-    num_devices: int = _option("TTL_NUM_DEVICES", _number, 4)  # the devices of the embedded ttnn
+    num_devices: int | None = _option("TTL_NUM_DEVICES", _number)  # of the embedded ttnn
     scheduler: str = _option("TTL_SCHEDULER", default="greedy")  # one of SCHEDULERS
     seed: int | None = _option("TTL_SEED", _seed)  # shuffle the simulator's schedule
     float32: bool = _flag("TTL_FLOAT32")  # the simulator keeps all floats in f32

@@ -91,7 +91,7 @@ if TYPE_CHECKING:  # these load when a program first uses one
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in MODULES:
+        if name in MODULES or name == "_ttnn":
             return import_module(f"{__name__}.{name}")
         if name in NAMES:
             return load(name)

@@ -117,9 +117,14 @@ def synchronize_device(device: Any = None, *args: Any, **kwargs: Any) -> None:
 
 def GetNumAvailableDevices() -> int:
     """As many as TTL_NUM_DEVICES says, four if it says nothing."""
+    return devices_there_are(4)
+
+
+def devices_there_are(otherwise: int) -> int:
+    """As many as TTL_NUM_DEVICES says."""
     from ttl.config import Config
 
-    return Config.current().num_devices
+    return Config.current().num_devices or otherwise
 
 
 def get_num_devices() -> int:

@@ -10,13 +10,21 @@ from typing import Any
 from ttl.target import Target
 
 from .cores import CoreCoord, CoreGrid
-from .device import Device, GetNumAvailableDevices, close_device, new_device
+from .device import (
+    Device,
+    GetNumAvailableDevices,
+    close_device,
+    devices_there_are,
+    new_device,
+)
 from .faults import wrong, wrong_type
 
 __all__ = [
     "FabricConfig", "FabricReliabilityMode", "MeshDevice", "MeshShape", "close_mesh_device",
     "open_mesh_device", "set_fabric_config",
 ]  # fmt: skip
+
+LARGEST_MACHINE = 32  # chips
 
 
 class MeshShape(tuple[int, ...]):
@@ -97,6 +105,17 @@ class MeshDevice:
         return f"MeshDevice({' x '.join(map(str, self.shape))}, {self.target.name})"
 
 
+class SystemMeshDescriptor:
+    """What is connected: one row of all the devices there are."""
+
+    __slots__ = ()
+
+    def shape(self) -> MeshShape:
+        return MeshShape(1, GetNumAvailableDevices())
+
+    local_shape = shape
+
+
 def open_mesh_device(
     mesh_shape: Any = None,
     *,
@@ -109,11 +128,13 @@ def open_mesh_device(
     offset: Any = None,
     worker_l1_size: int = 0,
 ) -> MeshDevice:
-    """A mesh of devices, without a shape one row of all there are."""
-    count = GetNumAvailableDevices()
+    """A mesh of devices, without a shape one row of all there are.
+
+    A program that asks for more than there are by default means a machine that has them.
+    """
     given = shape if mesh_shape is None else mesh_shape
-    sizes = MeshShape(1, count) if given is None else _mesh_shape(given)
-    needed = sizes.mesh_size()
+    sizes = SystemMeshDescriptor().shape() if given is None else _mesh_shape(given)
+    needed, count = sizes.mesh_size(), devices_there_are(LARGEST_MACHINE)
     ids = list(physical_device_ids) or list(range(needed))
     if needed > count or len(ids) != needed or any(not 0 <= i < count for i in ids):
         raise wrong(

@@ -180,7 +180,7 @@ SPREAD = on_mesh(numbers(8, 12), ttnn.ShardTensorToMesh(MESH, dim=0))
         (lambda: ttnn.open_device(4), "device_id=4: there are 4 devices"),
         (lambda: ttnn.open_device("0"), "device_id='0': there are 4 devices"),
         (lambda: ttnn.open_device(target="grayskull"), "grayskull is not a chip"),
-        (lambda: ttnn.open_mesh_device(ttnn.MeshShape(2, 4)), "needs 8 devices, there are 4"),
+        (lambda: ttnn.open_mesh_device(ttnn.MeshShape(4, 9)), "needs 36 devices, there are 32"),
         (lambda: ttnn.open_mesh_device(8), "mesh_shape=8: not the shape of a mesh"),
         (lambda: ttnn.MeshShape(0, 2), "not the shape of a mesh"),
         (lambda: ttnn.close_device(3), "device=3: not a device"),
@@ -213,3 +213,26 @@ def test_wrong_use_points_at_the_call(make: Callable[[], Any], message: str) -> 
 def test_a_tensor_of_several_devices_is_joined_by_a_composer() -> None:
     with pytest.raises(UsageError, match=r"ConcatMeshToTensor.*ConcatMesh2dToTensor"):
         ttnn.to_torch(SPREAD)
+
+
+def test_a_mesh_of_a_larger_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ttnn.open_mesh_device(ttnn.MeshShape(4, 8)).num_devices == 32
+    monkeypatch.setenv("TTL_NUM_DEVICES", "4")
+    with pytest.raises(UsageError, match="needs 32 devices, there are 4"):
+        ttnn.open_mesh_device(ttnn.MeshShape(4, 8))
+
+
+def test_the_devices_that_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTL_NUM_DEVICES", "2")
+    assert ttnn._ttnn.multi_device.SystemMeshDescriptor().shape() == (1, 2)
+    ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D, ttnn.FabricReliabilityMode.RELAXED_INIT)
+
+
+def test_elements_from_the_host_into_a_tensor_of_a_mesh() -> None:
+    mesh = ttnn.open_mesh_device(ttnn.MeshShape(1, 2))
+    there = ttnn.zeros((32, 32), device=mesh)
+    mapper = ttnn.ReplicateTensorToMesh(mesh)
+    host = ttnn.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, mesh_mapper=mapper)
+    ttnn.copy_host_to_device_tensor(host, there, cq_id=0)
+    for part in ttnn.get_device_tensors(there):
+        assert np.all(ttnn.to_numpy(part) == 1)

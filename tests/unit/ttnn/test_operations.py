@@ -136,6 +136,14 @@ def test_integers_and_floats() -> None:
     assert np.array_equal(ttnn.to_numpy(INTEGERS == X), np.ones((3, 4)))
     assert np.array_equal(ttnn.to_numpy(ttnn.where(INTEGERS, X, 0.5)), np.where(WHOLE, WHOLE, 0.5))
     assert np.array_equal(ttnn.to_numpy(INTEGERS**2), WHOLE.astype(int) ** 2)
+    masked = ttnn.where(INTEGERS > 4, float("-inf"), 0.5)
+    for result, values in (
+        (INTEGERS / 2, WHOLE / 2),
+        (ttnn.div(INTEGERS, INTEGERS + 1), WHOLE / (WHOLE + 1)),
+        (masked, np.where(WHOLE > 4, -np.inf, 0.5)),
+    ):
+        assert result.dtype is ttnn.float32
+        assert np.array_equal(ttnn.to_numpy(result), values.astype(np.float32))
     half = ttnn.divide(INTEGERS, 2, dtype=ttnn.float32)
     assert np.array_equal(ttnn.to_numpy(half), WHOLE / 2)
     assert ttnn.to_numpy(ttnn.sum(INTEGERS)).item() == 66
@@ -268,7 +276,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: A[0.5], "0.5 is neither an index nor a slice"),
     # element types
     (lambda: ttnn.exp(INTEGERS), "numbers with fractions, which int32 cannot hold"),
-    (lambda: INTEGERS / 2, "dtype=ttnn.float32"),
+    (lambda: ttnn.sqrt(INTEGERS), "dtype=ttnn.float32"),
     (lambda: INTEGERS + 0.5, "which int32 cannot hold"),
     (lambda: INTEGERS + X, "which int32 cannot hold"),
     (lambda: INTEGERS // 0, "an integer // 0 has no value"),

@@ -438,6 +438,14 @@ def test_normalizations(shape: tuple[int, ...], dtype: Any) -> None:
     check_loosely(ttnn.rms_norm(x, epsilon=1e-5, weight=weight), expected, dtype)
 
 
+def test_a_weight_that_fills_its_tiles() -> None:
+    """The chip reads the first row of them."""
+    x, values = make(random(2, 40, 64), ttnn.float32)
+    weight, w_values = make(random(32, 64, seed=1), ttnn.float32)
+    expected = F.rms_norm(values, (64,), w_values[0], 1e-5)
+    check_loosely(ttnn.rms_norm(x, epsilon=1e-5, weight=weight), expected, ttnn.float32)
+
+
 def check_loosely(result: Any, expected: torch.Tensor, dtype: Any) -> None:
     """Where the bias or the mean cancels, few digits are left."""
     check_shape = (result.dtype, tuple(result.shape))

@@ -81,7 +81,8 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-l1", type=_positive, metavar="BYTES", help="L1 of a node for dataflow buffers"
     )
     parser.add_argument(
-        "--num-devices", type=_positive, metavar="N", help="devices there are (default: 4)"
+        "--num-devices", type=_positive, metavar="N",
+        help="devices there are (default: 4, or those of the mesh that is opened)",
     )
     parser.add_argument(
         "--dry-run", action="store_true",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.semantics.dtypes import Array
+from ttl.semantics.dtypes import Array, float32
 from ttl.semantics.ops import BLOCK_OPS, Domain
 
 from ..faults import wrong
@@ -47,7 +47,8 @@ def _comparison(name: str) -> Function:
 def _named(function: Function, name: str, summary: str, floats: bool = False) -> Function:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{summary}, element by element; shapes broadcast."
-    return operation(broadcasts=True, floats=floats)(function)
+    fractions = float32 if name == "divide" else None
+    return operation(broadcasts=True, floats=floats, fractions=fractions)(function)
 
 
 def is_integers(value: Any) -> bool:
@@ -82,7 +83,7 @@ logical_or = _truth("logical_or", "1 where a or b is not 0, else 0", np.logical_
 logical_xor = _truth("logical_xor", "1 where one of a and b is not 0, else 0", np.logical_xor)
 
 
-@operation(broadcasts=True, floats=True)
+@operation(broadcasts=True, floats=True, fractions=float32)
 def div(
     input_tensor_a: Array | Number,
     input_tensor_b: Array | Number,
@@ -113,7 +114,7 @@ def pow(input_tensor: Array | Number, exponent: Array | Number) -> Any:
     return np.power(np.float64(input_tensor), np.float64(exponent)).astype(np.float32)
 
 
-@operation(broadcasts=True, like=("true_value", "false_value"))
+@operation(broadcasts=True, like=("true_value", "false_value"), fractions=float32)
 def where(predicate: Array, true_value: Array | Number, false_value: Array | Number) -> Any:
     """true_value where the predicate is not 0, else false_value."""
     return BLOCK_OPS["where"].meaning(predicate, true_value, false_value)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ttl.semantics.dtypes import Array
+from ttl.semantics.types import TILE_SIZE
 
 from ..faults import wrong
 from .arguments import Number, dimension, shapes_differ
@@ -73,7 +74,12 @@ def _scaled(
 
 
 def _per_column(values: Array, columns: int, name: str) -> Any:
-    """(N,), (1, N), or the row-major form (.., N / 32, 32) that programs for the chip use."""
+    """(N,), (1, N), or the row-major form (.., N / 32, 32) that programs for the chip use.
+
+    Of a whole row of tiles, (32, N), the chip reads the first row.
+    """
+    if values.shape[-2:] == (TILE_SIZE, columns) and values.size == TILE_SIZE * columns:
+        values = values.reshape(TILE_SIZE, columns)[0]
     if values.size != columns:
         raise shapes_differ(
             f"{name} has shape {values.shape}, the rows of the input {columns} elements",

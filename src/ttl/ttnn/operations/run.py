@@ -5,7 +5,8 @@ rule FLOAT   floats are computed in float32 or wider and rounded once, to the re
 rule LIKE    the result has the element type, layout, device and memory of the first tensor; the
              shards too, if it has that tensor's shape; unsigned integers, which are indices, have
              the type that they were computed in
-rule WHOLE   a result that has a fraction does not silently become an integer
+rule WHOLE   a result that has a fraction does not silently become an integer; quotients and chosen
+             numbers become float32, as on the chip
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Operation:
     dtype: DType | None = None  # of the result, whatever the operands are
     layout: Layout | None = None
     group: str = ""  # "transformer." for what is under ttnn.transformer
+    fractions: DType | None = None  # the result of integers, if it has a fraction
     in_place: bool = False  # the result is written to the first operand
     own_types: bool = False  # every operand is computed with in its own type: indices stay whole
 
@@ -292,7 +294,9 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
         dtype = DTYPES[values.dtype.name]
     if dtype is None:
         dtype = like.dtype
-        if not dtype.is_float and values.dtype.kind == "f":
+        if not dtype.is_float and values.dtype.kind == "f" and op.fractions:
+            dtype = op.fractions
+        elif not dtype.is_float and values.dtype.kind == "f":
             raise RuleBroken(
                 codes.DTYPE_MISMATCH,
                 f"{op.spelling} gives numbers with fractions, which {dtype} cannot hold",
