@@ -87,11 +87,12 @@ SHAPE_MISMATCH = _code(
 )
 DTYPE_MISMATCH = _code(
     "TTL2002", "dtype-mismatch", Blame.USER,
-    """Operands of one operator, and both ends of a copy, have the same element type.""",
+    """Integer operands of one operator, and both ends of a copy, have the same element type. Floats
+    beside each other may have different ones.""",
 )
 MATMUL_SHAPES = _code(
     "TTL2003", "matmul-shapes", Blame.USER,
-    """`a @ b` needs a of shape [.., M, K] and b of shape [.., K, N], in tiles.""",
+    """`a @ b` needs a of shape [.., M, K] and b of shape [.., K, N] or [K, N], in tiles.""",
 )
 SLICE_OUT_OF_RANGE = _code(
     "TTL2004", "slice-out-of-range", Blame.USER,
