@@ -13,11 +13,12 @@ from ttl.semantics.ops import BY_OPERATOR
 MATH = re.findall(
     r"\S+",
     """
-    max min lt le gt ge eq ne abs neg pow exp exp2 expm1 log logp1 log1p sqrt cbrt square rsqrt recip
-    rsub logical_not logical_and logical_or
+    max min lt le gt ge eq ne abs neg pow exp exp2 expm1 log logp1 log1p sqrt cbrt square rsqrt
+    recip rsub logical_not logical_and logical_or
     tan tanh atan atanh sin asin asinh cos acos acosh sinh cosh
     relu relu_max relu_min leaky_relu elu gelu sigmoid celu silu prelu softplus softsign hardsigmoid
-    hardtanh selu erf mish reduce_sum reduce_max reduce_min reduce_mean broadcast transpose squeeze unsqueeze
+    hardtanh selu erf mish reduce_sum reduce_max reduce_min reduce_mean broadcast
+    transpose squeeze unsqueeze
     frac trunc round floor ceil clamp threshold sign signbit heaviside
     fill mask mask_posinf where typecast
     """,
