@@ -13,11 +13,14 @@ from ttl.semantics.ops import BY_OPERATOR
 MATH = re.findall(
     r"\S+",
     """
-    max min lt le gt ge eq ne abs neg pow exp exp2 expm1 log logp1 sqrt square rsqrt recip rsub
-    tan tanh atan atanh sin asin asinh cos acos acosh
+    max min lt le gt ge eq ne abs neg pow exp exp2 expm1 log logp1 log1p sqrt cbrt square rsqrt
+    recip rsub logical_not logical_and logical_or
+    tan tanh atan atanh sin asin asinh cos acos acosh sinh cosh
     relu relu_max relu_min leaky_relu elu gelu sigmoid celu silu prelu softplus softsign hardsigmoid
-    hardtanh selu reduce_sum reduce_max broadcast transpose squeeze unsqueeze
-    frac trunc round floor ceil clamp threshold sign signbit fill mask mask_posinf where typecast
+    hardtanh selu erf mish reduce_sum reduce_max reduce_min reduce_mean broadcast
+    transpose squeeze unsqueeze
+    frac trunc round floor ceil clamp threshold sign signbit heaviside
+    fill mask mask_posinf where typecast
     """,
 )
 BLOCK = re.findall(r"\S+", "broadcast fill mask mask_posinf where transpose squeeze unsqueeze")

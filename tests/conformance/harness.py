@@ -129,10 +129,12 @@ def computing(
 ) -> tuple[Any, list[ttnn.Tensor]]:
     """An operation whose compute kernel does `statement(y_blk, *blocks)`, and its tensors.
 
-    Every array is one block; the last tensor is the result.
+    Every array is one block, of one element type or of those given; the last tensor is the result.
     """
-    inputs = [tensor(array, dtype) for array in arrays]
-    result = empty(*(out_shape or np.shape(arrays[0])), dtype=out_dtype or dtype)
+    dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * len(arrays)
+    inputs = [tensor(array, each) for array, each in zip(arrays, dtypes, strict=True)]
+    first = dtype[0] if isinstance(dtype, tuple) else dtype
+    result = empty(*(out_shape or np.shape(arrays[0])), dtype=out_dtype or first)
     operation = COMPUTING[len(arrays)](statement, fp32)
     padded = [*inputs, *[result] * (3 - len(inputs)), result]
     return operation, padded

@@ -69,6 +69,7 @@ class ComputeProgram:
     options: str = ""
     dtype: Any = ttnn.bfloat16
     out_dtype: Any = None
+    b_dtype: Any = None  # of w, too
     values: tuple[float, float] = (-2.0, 2.0)
     b_values: tuple[float, float] | None = None
 
@@ -99,7 +100,11 @@ class ComputeProgram:
         return [_numbers(tensor) for tensor in self._tensors()[:3]]
 
     def _tensors(self) -> list[ttnn.Tensor]:
-        tensors = [ttnn.from_numpy(x, dtype=self.dtype, device=DEVICE) for x in self.arrays()]
+        dtypes = (self.dtype, *[self.b_dtype or self.dtype] * 2)
+        tensors = [
+            ttnn.from_numpy(x, dtype=dtype, device=DEVICE)
+            for x, dtype in zip(self.arrays(), dtypes, strict=True)
+        ]
         output = (self.shape[0] * 32 * self.count, self.shape[1] * 32)
         return [*tensors, ttnn.full(output, 77.0, self.out_dtype or self.dtype, device=DEVICE)]
 

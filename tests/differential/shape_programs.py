@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -43,7 +43,8 @@ def operation({parameters}):
 class ShapeProgram:
     """`results` are expressions of the blocks named in `blocks`, with the shapes they have.
 
-    With a `body` of one's own, they are the stores into blocks y0, y1, ... that it makes.
+    With a `body` of one's own, they are the stores into blocks y0, y1, ... that it makes. `dtypes`
+    has the element types of those, read or stored, that have another one than `dtype`.
     """
 
     blocks: dict[str, Shape]
@@ -53,6 +54,7 @@ class ShapeProgram:
     values: tuple[float, float] = (-2.0, 2.0)
     body: str | None = None
     steps: int = 1  # how often the blocks are read
+    dtypes: dict[str, Any] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         return [*self.blocks, *(f"y{i}" for i in range(len(self.results)))]
@@ -108,7 +110,8 @@ class ShapeProgram:
                 numbers = generator.integers(*map(int, self.values), extent, np.int64)
             if name not in self.blocks:
                 numbers[...] = 77.0
-            made.append(ttnn.from_numpy(numbers, dtype=self.dtype, device=DEVICE))
+            dtype = self.dtypes.get(name, self.dtype)
+            made.append(ttnn.from_numpy(numbers, dtype=dtype, device=DEVICE))
         return made
 
     def inputs(self) -> dict[str, np.ndarray]:

@@ -366,9 +366,10 @@ MUTANTS = (
     Mutant(
         "matmul",
         "semantics/ops/matmul.py",
-        "elif rows[:-2] != columns[:-2]:",
+        "elif columns[:-2] not in ((), rows[:-2]):",
         "elif False:",
     ),
+    Mutant("equal-dtypes", RULES, "    if left.dtype != right.dtype:\n", "    if False:\n"),
     Mutant(
         "integer-division",
         ELEMENTWISE,

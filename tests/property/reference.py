@@ -73,6 +73,10 @@ def gelu(x: float) -> float:
     return x * 0.5 * math.erfc(-x / math.sqrt(2))
 
 
+def mish(x: float) -> float:
+    return x if x > 40 else x * math.tanh(math.log1p(math.exp(x)))
+
+
 def tangent_inverse(x: float) -> float:
     return math.copysign(math.inf, x) if abs(x) == 1 else math.atanh(x)
 
@@ -91,6 +95,8 @@ EXACT_BINARY: dict[str, Callable[..., Array]] = {
     "max": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.where(a > b, a, b)),
     "min": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.where(a < b, a, b)),
     "rsub": lambda a, b: b - a,
+    "logical_and": lambda a, b: one_if((a != 0) & (b != 0)),
+    "logical_or": lambda a, b: one_if((a != 0) | (b != 0)),
     "mask": lambda x, m: np.where(m == 1, 0.0, x),
     "mask_posinf": lambda x, m: np.where(m == 1, np.inf, x),
 }
@@ -105,6 +111,7 @@ EXACT_UNARY: dict[str, Callable[..., Array]] = {
     "frac": elementwise(lambda x: math.fmod(x, 1.0)),
     "round": elementwise(half_even),
     "sign": lambda x: np.where(x > 0, 1.0, np.where(x < 0, -1.0, x)),
+    "logical_not": lambda x: one_if(x == 0),
     "signbit": lambda x: one_if((x > 0) | ((x == 0) & (np.copysign(1.0, x) > 0))),
     "transpose": lambda x: x.T,
     "squeeze": lambda x: x,  # of unsqueeze
@@ -116,6 +123,7 @@ EXACT_NUMBERS: dict[str, tuple[Callable[..., Array], tuple[float, ...]]] = {
     "clamp": (lambda x, low, high: np.clip(x, low, high), (-1, 2)),
     "hardtanh": (lambda x, low, high: np.clip(x, low, high), (-0.5, 0.25)),
     "threshold": (lambda x, t, value: np.where(x > t, value, x), (0.5, -7)),
+    "heaviside": (lambda x, v: np.where(x < 0, 0.0, np.where(x == 0, v, 1.0)), (0.25,)),
     "leaky_relu": (lambda x, slope: np.where(x < 0, slope * x, x), (0.25,)),
     "prelu": (lambda x, alpha: np.where(x < 0, alpha * x, x), (0.5,)),
 }
@@ -130,7 +138,9 @@ CLOSE_UNARY: dict[str, Callable[..., Array]] = {
     "expm1": elementwise(math.expm1),
     "log": elementwise(lambda x: -math.inf if x == 0 else math.log(x)),
     "logp1": elementwise(lambda x: -math.inf if x == -1 else math.log1p(x)),
+    "log1p": elementwise(lambda x: -math.inf if x == -1 else math.log1p(x)),
     "sqrt": elementwise(math.sqrt),
+    "cbrt": elementwise(math.cbrt),
     "rsqrt": elementwise(lambda x: math.copysign(math.inf, x) if x == 0 else 1 / math.sqrt(x)),
     "recip": elementwise(lambda x: math.copysign(math.inf, x) if x == 0 else 1 / x),
     "tan": elementwise(math.tan),
@@ -143,6 +153,10 @@ CLOSE_UNARY: dict[str, Callable[..., Array]] = {
     "cos": elementwise(math.cos),
     "acos": elementwise(math.acos),
     "acosh": elementwise(math.acosh),
+    "sinh": elementwise(lambda x: math.copysign(math.inf, x) if abs(x) > 700 else math.sinh(x)),
+    "cosh": elementwise(math.cosh),
+    "erf": elementwise(math.erf),
+    "mish": elementwise(mish),
     "gelu": elementwise(gelu),
     "sigmoid": elementwise(sigmoid),
     "silu": elementwise(lambda x: math.nan if x == -math.inf else x * sigmoid(x)),
@@ -168,8 +182,16 @@ def where(c: Array, a: Array, b: Array) -> Array:
 
 def reduced_and_spread(x: Array, name: str, dims: tuple[int, ...], scaler: float) -> Array:
     """broadcast(reduce(x)): the sum or the largest, times the scaler, in every element."""
-    reduce = np.sum if name == "reduce_sum" else np.max
-    return np.broadcast_to(reduce(x, axis=dims, keepdims=True) * scaler, x.shape).copy()
+    reduced = REDUCTIONS[name](x, axis=dims, keepdims=True)
+    return np.broadcast_to(reduced * scaler, x.shape).copy()
+
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "reduce_sum": np.sum,
+    "reduce_max": np.max,
+    "reduce_min": np.min,
+    "reduce_mean": np.mean,
+}
 
 
 # Integers of 32 bits, as Python's ints
@@ -194,6 +216,8 @@ INTEGER_BINARY: dict[str, Callable[..., Array]] = {
     "max": on_integers(lambda a, b: max(a, b)),
     "min": on_integers(lambda a, b: min(a, b)),
     "rsub": on_integers(lambda a, b: b - a),
+    "logical_and": on_integers(lambda a, b: int(bool(a and b))),
+    "logical_or": on_integers(lambda a, b: int(bool(a or b))),
     "mask": on_integers(lambda x, m: 0 if m == 1 else x),
 }
 INTEGER_UNARY: dict[str, Callable[..., Array]] = {
@@ -202,6 +226,7 @@ INTEGER_UNARY: dict[str, Callable[..., Array]] = {
     "square": on_integers(lambda x: x * x),
     "relu": on_integers(lambda x: max(x, 0)),
     "sign": on_integers(lambda x: (x > 0) - (x < 0)),
+    "logical_not": on_integers(lambda x: int(not x)),
     "signbit": on_integers(lambda x: int(x >= 0)),
     "transpose": lambda x: x.T,
     "squeeze": lambda x: x,

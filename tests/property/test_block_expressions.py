@@ -76,7 +76,7 @@ FLOAT_ALL = {
     "unary": (*ref.EXACT_UNARY, *ref.CLOSE_UNARY, *others(1)),
     "numbers": (*ref.EXACT_NUMBERS, *ref.CLOSE_NUMBERS, *others(1, with_numbers=True)),
     "where": ("where",),
-    "reduce": ("reduce_sum", "reduce_max"),
+    "reduce": tuple(ref.REDUCTIONS),
     "product": ("@",),
 }
 INTEGER_ALL = {
@@ -84,7 +84,7 @@ INTEGER_ALL = {
     "unary": tuple(ref.INTEGER_UNARY),
     "numbers": tuple(ref.INTEGER_NUMBERS),
     "where": ("where",),
-    "reduce": ("reduce_sum", "reduce_max"),
+    "reduce": ("reduce_sum", "reduce_max", "reduce_min"),
 }
 
 
@@ -100,7 +100,7 @@ class Evaluation:
         head = expression[0]
         if len(expression) == 1:
             return self.blocks.get(head, head)
-        if head in ("reduce_sum", "reduce_max"):
+        if head in ref.REDUCTIONS:
             x = self.value(expression[1])
             _, _, dims, scaler = expression
             made = ttl.math.broadcast(getattr(ttl.math, head)(x, scaler, dims), dims, (2, 2))
@@ -179,7 +179,7 @@ def expected_of(
         return ref.where(*operands), None
     if name in OTHERS:
         return other_value(OTHERS[name], operands)
-    if name in ("reduce_sum", "reduce_max"):
+    if name in ref.REDUCTIONS:
         _, _, dims, scaler = expression
         scaler = float(ref.rounded(np.float64(scaler), dst))
         value = ref.reduced_and_spread(operands[0], name, dims, scaler)
@@ -304,7 +304,7 @@ def integer_value(expression: Expression, names: dict[str, Any]) -> Any:
     head, *parts = expression
     if not parts:
         return names[head] if head in names else np.full((SIZE, SIZE), head, object)
-    if head in ("reduce_sum", "reduce_max"):
+    if head in ref.REDUCTIONS:
         x, (dims, scaler) = integer_value(parts[0], names), parts[1:]
         return ref.wrapped(ref.reduced_and_spread(x, head, dims, scaler))
     operands = [integer_value(part, names) for part in parts]

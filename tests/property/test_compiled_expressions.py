@@ -19,6 +19,7 @@ from differential.test_block_math import compiled_operations
 from op_samples import numbers_of, whole_numbers_of
 from property.drawn import drawn
 from ttl import ttnn
+from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.ops import BlockOp, Domain
 
 
@@ -59,6 +60,7 @@ CONSTANT = "ttl.math.fill(0.25, shape=(ROWS, COLUMNS))"
 DEPTHS = st.integers(2, 5)
 COUNT, WHOLE_COUNT = 200, 100  # expressions
 TOGETHER = 10  # in one program
+FEW = 3  # the same, of two element types
 LARGE_BYTES = 90_000  # a block of which few fit in L1
 SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
 FORMATS = [
@@ -67,6 +69,8 @@ FORMATS = [
     (ttnn.float32, ""),
     (ttnn.bfloat16, ", dst_full_sync_en=True"),
 ]
+FLOATS = [dtype for dtype in DTYPES.values() if dtype.is_float]
+MIXED = [(one, other) for one in FLOATS for other in FLOATS if one != other]
 WHOLE_FORMATS = [
     (ttnn.int32, (-(2**31), 2**31)),
     (ttnn.int32, (-1000, 1000)),
@@ -140,6 +144,17 @@ def test_expressions(number: int) -> None:
         # Both blocks must be read.
         body = stores([*texts[start : start + most], "a_blk + b_blk"])
         check(ComputeProgram(body, shape, 1, most + 1, options, dtype))
+
+
+@pytest.mark.parametrize("number", range(len(MIXED)))
+def test_expressions_of_two_float_types(number: int) -> None:
+    dtype, b_dtype = MIXED[number]
+    texts = all_expressions()[number * TOGETHER :][:FEW]
+    for place, name in enumerate(SHARED, number * len(SHARED)):
+        texts = [text.replace(name, shared_parts()[place]) for text in texts]
+    body = stores([*texts, "a_blk + b_blk"])
+    out_dtype = MIXED[(number + 7) % len(MIXED)][0]
+    check(ComputeProgram(body, (2, 3), 1, FEW + 1, "", dtype, out_dtype, b_dtype))
 
 
 @pytest.mark.parametrize("number", range(WHOLE_COUNT // TOGETHER))

@@ -81,15 +81,17 @@ CAPTURED_WRITTEN_SIMULATED = _code(
 SHAPE_MISMATCH = _code(
     "TTL2001", "shape-mismatch", Blame.USER, Effect.WRONG_DATA,
     """Shapes are compared exactly: operands of an elementwise operator, the value and the block of
-    a store, the slice and the block of a copy must agree. There is no implicit broadcasting.""",
+    a store, the slice and the block of a copy must agree, leading ones apart. There is no implicit
+    broadcasting.""",
 )
 DTYPE_MISMATCH = _code(
     "TTL2002", "dtype-mismatch", Blame.USER, Effect.WRONG_DATA,
-    """Operands of one operator, and both ends of a copy, have the same element type.""",
+    """Integer operands of one operator, and both ends of a copy, have the same element type. Floats
+    beside each other may have different ones.""",
 )
 MATMUL_SHAPES = _code(
     "TTL2003", "matmul-shapes", Blame.USER, Effect.NO_MEANING,
-    """`a @ b` needs a of shape [.., M, K] and b of shape [.., K, N], in tiles.""",
+    """`a @ b` needs a of shape [.., M, K] and b of shape [.., K, N] or [K, N], in tiles.""",
 )
 SLICE_OUT_OF_RANGE = _code(
     "TTL2004", "slice-out-of-range", Blame.USER, Effect.WRONG_DATA,

@@ -230,9 +230,9 @@ def _carries_blocks(template: Any) -> bool:
 def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
     kind = kind_of(value)
     if kind is None:
-        is_carried = changes(value) or is_readable(value)
-        is_value = is_carried and isinstance(value, RunTime)
-        return is_value and common_type(value.type, type) == type  # type: ignore[union-attr]
+        if not isinstance(value, RunTime) or common_type(value.type, type) != type:
+            return False
+        return changes(value) or is_readable(value)
     wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
     if wanted is not None and kind is not wanted:
         builder.mixes_kinds = True

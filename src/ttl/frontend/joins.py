@@ -318,8 +318,7 @@ class Join:
         kinds = [kind for value in pair if (kind := kind_of(value)) is not None]
         if kinds:
             return TYPES[common_kind(*kinds)]
-        found = common_type(pair[0].type, pair[1].type)
-        assert found is not None
+        found: Attribute = common_type(pair[0].type, pair[1].type) or pair[0].type
         return found
 
     def _yielded(self, side: int, types: list[Attribute]) -> list[RunTime]:

@@ -152,6 +152,34 @@ def test_comparisons_with_nan_are_false_except_not_equal(name):
     assert (evaluate(ours, ANY, nan) == (name == "ne")).all()
 
 
+LOGICAL = {
+    "logical_not": (ttl.math.logical_not, lambda a, b: a == 0),
+    "logical_and": (ttl.math.logical_and, np.logical_and),
+    "logical_or": (ttl.math.logical_or, np.logical_or),
+}
+
+
+@pytest.mark.rule("logical-functions")
+@pytest.mark.parametrize("name", LOGICAL)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint16"])
+def test_logical_functions_give_one_or_zero(name, dtype):
+    ours, theirs = LOGICAL[name]
+    a, b = np.arange(1024).reshape(32, 32) % 2 * 5.0, np.arange(1024).reshape(32, 32) % 3 * 256.0
+    blocks = (a,) if name == "logical_not" else (a, b)
+    found = evaluate(ours, *blocks, dtype=getattr(ttnn, dtype))
+    assert np.array_equal(found.astype(np.float32), theirs(a, b).astype(np.float32))
+
+
+@pytest.mark.rule("logical-functions")
+def test_what_is_not_zero_is_true():
+    values = first_row([np.nan, -0.0, 0.0, -1e-30, np.inf])
+    assert evaluate(ttl.math.logical_not, values)[0, :5].tolist() == [0, 1, 1, 0, 0]
+    both = evaluate(lambda x: ttl.math.logical_and(x, 1), values)
+    assert both[0, :5].tolist() == [1, 0, 0, 1, 1]
+    either = evaluate(lambda x: ttl.math.logical_or(0, x), values)
+    assert either[0, :5].tolist() == [1, 0, 0, 1, 1]
+
+
 # Functions of one block ---------------------------------------------------------------------------
 
 UNARY = {
@@ -167,6 +195,9 @@ UNARY = {
     "expm1": (ttl.math.expm1, np.expm1, ANY),
     "log": (ttl.math.log, np.log, POSITIVE),
     "logp1": (ttl.math.logp1, np.log1p, POSITIVE),
+    "log1p": (ttl.math.log1p, np.log1p, POSITIVE),
+    "cbrt": (ttl.math.cbrt, np.cbrt, ANY),
+    "erf": (ttl.math.erf, erf, ANY),
     "sqrt": (ttl.math.sqrt, np.sqrt, POSITIVE),
     "square": (ttl.math.square, np.square, ANY),
     "rsqrt": (ttl.math.rsqrt, lambda x: 1 / np.sqrt(x), POSITIVE),
@@ -183,6 +214,8 @@ TRIGONOMETRIC = {
     "cos": (np.cos, ANY),
     "acos": (np.arccos, UNIT),
     "acosh": (np.arccosh, ABOVE_ONE),
+    "sinh": (np.sinh, ANY),
+    "cosh": (np.cosh, ANY),
 }
 
 
@@ -223,6 +256,7 @@ ACTIVATIONS = {
         lambda x, alpha, recip: np.maximum(x, 0) + np.minimum(0, alpha * (np.exp(x * recip) - 1)),
     ),
     "silu": ((), lambda x: x / (1 + np.exp(-x))),
+    "mish": ((), lambda x: x * np.tanh(np.log1p(np.exp(x)))),
     "prelu": ((0.3,), lambda x, alpha: where_negative(x, x * alpha)),
     "softplus": (
         (2.0, 0.5, 3.0),
@@ -260,6 +294,7 @@ ROUNDING = {
     "sign": ((), np.sign),
     "signbit": ((), lambda x: np.where(x >= 0, 1, 0)),
     "round": ((0,), np.round),
+    "heaviside": ((0.25,), np.heaviside),
 }
 
 

@@ -24,7 +24,7 @@ DIMS = {
     "counted from 0": ([1], (64, 32), np.s_[:, :1], (1,)),
     "both from 0": ([0, 1], (32, 32), np.s_[:1, :1], (0, 1)),
 }
-REDUCTIONS = {"reduce_sum": np.sum, "reduce_max": np.max}
+REDUCTIONS = {"reduce_sum": np.sum, "reduce_max": np.max, "reduce_min": np.min}
 
 
 @pytest.mark.rule("reduce", "reduce-placement")
@@ -37,6 +37,36 @@ def test_a_reduction_stands_at_the_edge_of_the_tile_and_the_rest_is_zero(name, d
     expected = np.zeros(shape, np.float32)
     expected[place] = REDUCTIONS[name](X, axis=axes, keepdims=True)
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.rule("reduce", "reduce-placement")
+@pytest.mark.parametrize("dims", DIMS)
+@pytest.mark.parametrize("scaler", [1, 3, 0.5])
+def test_a_mean_is_a_sum_divided_by_its_count(dims, scaler):
+    numbers, shape, place, axes = DIMS[dims]
+    found = evaluate(lambda x: ttl.math.reduce_mean(x, scaler, numbers), X, out_shape=shape)
+    expected = np.zeros(shape)
+    expected[place] = np.mean(np.float64(X), axis=axes, keepdims=True) * scaler
+    assert np.allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert np.array_equal(found != 0, expected != 0)
+
+
+@pytest.mark.rule("reduce")
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "uint16", "uint8"])
+def test_the_smallest_of_integers(dtype):
+    x = np.random.default_rng(5).integers(3, 250, (64, 96))
+    found = evaluate(
+        lambda x: ttl.math.reduce_min(x, dims=[-1]), x, dtype=getattr(ttnn, dtype),
+        out_shape=(64, 32),
+    )  # fmt: skip
+    assert np.array_equal(found[:, 0], x.min(axis=1)) and not found[:, 1:].any()
+
+
+@pytest.mark.rule("reduce")
+def test_there_is_no_mean_of_integers():
+    x = np.ones((32, 32), np.int64)
+    options = {"dtype": ttnn.int32, "slug": "no-meaning"}
+    refused_expression(lambda x: ttl.math.reduce_mean(x, dims=[-1]), x, **options)
 
 
 @pytest.mark.rule("reduce")
@@ -127,7 +157,15 @@ def test_squeeze_and_unsqueeze(space):
 
 @pytest.mark.rule("matmul")
 @pytest.mark.parametrize(
-    ("a", "b"), [((64, 96), (96, 32)), ((2, 32, 64), (2, 64, 96)), ((32, 32), (32, 32))]
+    ("a", "b"),
+    [
+        ((64, 96), (96, 32)),
+        ((2, 32, 64), (2, 64, 96)),
+        ((32, 32), (32, 32)),
+        ((3, 64, 64), (64, 96)),
+        ((2, 3, 32, 64), (64, 32)),
+        ((1, 32, 64), (64, 96)),
+    ],
 )
 def test_matmul(a, b):
     left, right = small(*a), small(*b)
@@ -138,7 +176,7 @@ def test_matmul(a, b):
 
 @pytest.mark.rule("matmul")
 @pytest.mark.parametrize(
-    ("a", "b"), [((64, 96), (64, 32)), ((2, 32, 64), (3, 64, 96)), ((2, 32, 64), (64, 96))]
+    ("a", "b"), [((64, 96), (64, 32)), ((2, 32, 64), (3, 64, 96)), ((32, 64), (2, 64, 96))]
 )
 def test_matmul_shapes_agree(a, b):
     refused_expression(
@@ -155,15 +193,37 @@ def test_there_is_no_implicit_broadcasting(b):
 
 
 @pytest.mark.rule("equal-dtypes")
-def test_element_types_of_operands_agree():
+@pytest.mark.parametrize(("dtype", "out"), [(ttnn.int32, ttnn.uint32), (ttnn.float32, ttnn.int32)])
+def test_element_types_of_integers_agree(dtype, out):
     def body(y, a):
-        y.store(a)
+        y.store(ttl.math.fill(1))
         y.store(y + a)
 
-    operation, tensors = computing(body, small(32, 32), out_dtype=ttnn.bfloat16)
+    operation, tensors = computing(body, small(32, 32), dtype=dtype, out_dtype=out)
     with pytest.raises(ttl.TTLError) as caught:
         operation(*tensors)
     assert caught.value.diagnostics[0].code.slug == "dtype-mismatch"
+
+
+@pytest.mark.rule("equal-dtypes", "matmul")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("bfloat16", "bfloat8_b"),
+        ("bfloat16", "bfloat4_b"),
+        ("float32", "bfloat16"),
+        ("bfloat8_b", "float32"),
+        ("float16", "bfloat16"),
+    ],
+)
+def test_float_types_of_operands_may_differ(one, other):
+    """On numbers that all types have; all pairs are in differential/test_mixed_floats.py."""
+    a, b = np.sign(small(2, 32, 64)), np.sign(small(64, 64))
+    dtypes = getattr(ttnn, one), getattr(ttnn, other)
+    found = evaluate(lambda a, b: a @ b, a, b, dtype=dtypes, out_dtype=ttnn.float32)
+    assert np.array_equal(found, a @ b)
+    found = evaluate(lambda a, b: a * 2 - b, b, b.T, dtype=dtypes, out_dtype=dtypes[0])
+    assert np.array_equal(found.astype(np.float32), 2 * b - b.T)
 
 
 # Padding ------------------------------------------------------------------------------------------

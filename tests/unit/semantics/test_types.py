@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from ttl.diagnostics import RuleBroken
-from ttl.semantics.dtypes import DTYPES, bfloat16, float32, round_to
+from ttl.semantics.dtypes import (
+    DTYPES,
+    DType,
+    bfloat4_b,
+    bfloat8_b,
+    bfloat16,
+    float16,
+    float32,
+    int32,
+    round_to,
+)
 from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest
 from ttl.semantics.ops import BY_OPERATOR, FUNCTIONS, store_type
 from ttl.semantics.types import BlockType, element_shape, tiles_of
@@ -26,7 +36,7 @@ def test_elementwise_operands_agree(operator: str) -> None:
     [
         (BlockType((3, 2), bfloat16), "shape-mismatch"),
         (BlockType((1, 1), bfloat16), "shape-mismatch"),
-        (BlockType((2, 3), float32), "dtype-mismatch"),
+        (BlockType((2, 3), int32), "dtype-mismatch"),
     ],
 )
 def test_elementwise_operands_differ(operator: str, other: BlockType, slug: str) -> None:
@@ -51,6 +61,27 @@ def test_matmul() -> None:
     assert rule(A, BlockType((3, 5), bfloat16)) == BlockType((2, 5), bfloat16)
     batched = rule(BlockType((4, 2, 3), float32), BlockType((4, 3, 1), float32))
     assert batched == BlockType((4, 2, 1), float32)
+    assert rule(BlockType((5, 4, 2, 3), float32), BlockType((3, 1), float32)) == BlockType(
+        (5, 4, 2, 1), float32
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (bfloat16, float32, float32),
+        (bfloat16, bfloat8_b, bfloat16),
+        (bfloat4_b, bfloat8_b, bfloat16),
+        (bfloat16, float16, float32),
+        (bfloat8_b, float16, float32),
+    ],
+)
+def test_floats_of_two_types(one: DType, other: DType, found: DType) -> None:
+    """The name of a type that holds both; the values have the format of DST."""
+    for left, right in ((one, other), (other, one)):
+        for operator in ("+", "@"):
+            types = BlockType((2, 2), left), BlockType((2, 2), right)
+            assert BY_OPERATOR[operator].type_rule(*types) == BlockType((2, 2), found)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +89,7 @@ def test_matmul() -> None:
     [
         (BlockType((2, 3), bfloat16), "matmul-shapes"),
         (BlockType((1, 3, 5), bfloat16), "matmul-shapes"),
-        (BlockType((3, 5), float32), "dtype-mismatch"),
+        (BlockType((3, 5), int32), "dtype-mismatch"),
         (BlockType(None, None), "shapeless-fill"),
     ],
 )

@@ -440,7 +440,7 @@ def add_different_types(a, y, a_dfb, y_dfb):
     block = y_dfb.reserve()
     block.store(ttl.math.fill(0))
     with a_dfb.wait() as a_blk:
-        block.store(a_blk * a_blk + block)
+        block.store(ttl.math.typecast(a_blk, ttnn.int32) + block)
 
 
 def store_wrong_shape(a, y, a_dfb, y_dfb):
@@ -475,7 +475,7 @@ def shapeless_matmul(a, y, a_dfb, y_dfb):
 @pytest.mark.parametrize(
     ("kernel", "code", "marked"),
     [
-        (add_different_types, "dtype-mismatch", "a_blk * a_blk + block"),
+        (add_different_types, "dtype-mismatch", "ttl.math.typecast(a_blk, ttnn.int32) + block"),
         (
             store_wrong_shape,
             "shape-mismatch",

@@ -250,7 +250,7 @@ FLOATS = {
         "TTL2005",
         "without a shape",
     ),
-    "types": (lambda x: x + m.typecast(x, ttnn.bfloat16), "TTL2002", "typecast"),
+    "types": (lambda x: x + m.typecast(x, ttnn.int32), "TTL2002", "typecast"),
     "float xor": (lambda x: x ^ 1, "TTL2006", "int32, uint32, uint16 and uint8"),
 }
 
