@@ -34,6 +34,7 @@ from .united_buffers import (
     lives_of,
     type_of,
     unite,
+    users_in_kernel,
 )
 
 
@@ -66,7 +67,7 @@ def _check_count(module: ModuleOp, most: int) -> None:
     raise not_yet(
         f"expressions whose values need {len(added)} buffers, beside the declared ones, where a "
         f"node has {most - len(declared) + len(added)} left",
-        min((use.operation for use in added[-1].result.uses), key=list(walk(module)).index),
+        min(users_in_kernel(added[-1].result), key=list(walk(module)).index),
         "use one dataflow buffer for several tensors that have the same block shape",
     )
 
@@ -118,7 +119,7 @@ def _private(module: ModuleOp) -> list[str]:
 
 
 def _has_a_block_at_a_time(bind: ttl.BindBufferOp) -> bool:
-    uses = {use.operation for use in bind.result.uses}
+    uses = set(users_in_kernel(bind.result))
     for block in {op.parent for op in uses if op.parent is not None}:
         inside = [op for op in block.ops if op in uses]
         steps = (*PRODUCER, *CONSUMER)

@@ -33,10 +33,12 @@ from .united_buffers import (
     PRODUCER,
     Blocks,
     Kind,
+    acquires_of,
     declarations_of,
     is_plain,
     lives_of,
     unite,
+    users_in_kernel,
     uses_are,
 )
 
@@ -79,18 +81,17 @@ def share_links(module: ModuleOp, kind: Kind, way: _Way, most: int) -> None:
 
 
 def _links(module: ModuleOp) -> list[_Link]:
-    """In the order in which they are used first."""
-    bound: dict[str, list[ttl.BindBufferOp]] = {}
+    """In the order in which their producers use them first."""
+    producers: dict[str, ttl.BindBufferOp] = {}
+    consumers: dict[str, ttl.BindBufferOp] = {}
     for kernel in kernels(module):
         for _, _, name, bind in lives_of(kernel):
-            bound.setdefault(name, []).append(bind)
-    found = []
-    for name, binds in bound.items():
-        producers = [bind for bind in binds if uses_are(bind, *PRODUCER)]
-        consumers = [bind for bind in binds if uses_are(bind, *CONSUMER)]
-        if len(producers) == len(consumers) == 1 and all(map(is_plain, binds)):
-            found.append(_Link(name, producers[0], consumers[0]))
-    return found
+            for end, kind in ((producers, PRODUCER), (consumers, CONSUMER)):
+                if uses_are(bind, *kind) and is_plain(bind):
+                    end[name] = bind
+    return [
+        _Link(name, bind, consumers[name]) for name, bind in producers.items() if name in consumers
+    ]
 
 
 def _ends(links: Sequence[_Link]) -> list[list[ttl.BindBufferOp]]:
@@ -176,7 +177,7 @@ def _acts_on(op: Operation, turns: dict[SSAValue, int]) -> bool:
 
 def _put_in_order(binds: Sequence[ttl.BindBufferOp]) -> None:
     turns = _turns(binds)
-    uses = {use.operation for bind in binds for use in bind.result.uses}
+    uses = {op for bind in binds for op in users_in_kernel(bind.result)}
     for block in {op.parent for op in uses if op.parent is not None}:
         inside = [op for op in block.ops if op in uses]
         acquires = [op for op in inside if isinstance(op, ttl.AcquireOp)]
@@ -240,14 +241,14 @@ def _blocks_one_after_the_other(binds: Sequence[ttl.BindBufferOp]) -> list[int] 
 
 def _loops_around(bind: ttl.BindBufferOp) -> list[set[Operation]]:
     """Those that each use is in."""
-    uses = [use.operation for use in bind.result.uses]
+    uses = users_in_kernel(bind.result)
     return [{outer for outer in around(op) if isinstance(outer, LOOPS)} for op in uses]
 
 
 def _blocks_in_iteration(bind: ttl.BindBufferOp, common: set[Operation]) -> int:
     """0 if it is not known."""
     total = 0
-    for acquire in (use.operation for use in bind.result.uses if use.operation.results):
+    for acquire in acquires_of(bind):
         inside = list(takewhile(lambda op: op not in common, around(acquire)))
         steps = [steps_of(outer) if isinstance(outer, scf.ForOp) else None for outer in inside]
         if None in steps:

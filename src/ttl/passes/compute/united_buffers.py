@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
 from ..buffer_ends import buffer_name
-from ..module_pass import erase, kernels
+from ..module_pass import around, erase, kernels
 
 Kind = Callable[[ttl.DeclareBufferOp], Hashable]  # what buffers that may share have in common
 Blocks = Callable[[Sequence[int]], int]  # of several buffers: how many the one has
@@ -63,13 +63,23 @@ def lives_of(kernel: func.FuncOp) -> list[tuple[int, int, str, ttl.BindBufferOp]
     position = {op: number for number, op in enumerate(walk(kernel))}
     found = []
     for bind in bindings(kernel):
-        uses = [position[use.operation] for use in bind.result.uses] or [0]
+        uses = [position[op] for op in users_in_kernel(bind.result)] or [0]
         found.append((min(uses), max(uses), buffer_name(bind.result), bind))
     return sorted(found, key=lambda life: life[:2])
 
 
+def users_in_kernel(value: SSAValue) -> list[Operation]:
+    """Without the operations that sections were made of, which are nowhere any more."""
+    users = [use.operation for use in value.uses]
+    return [op for op in users if any(isinstance(outer, func.FuncOp) for outer in around(op))]
+
+
+def acquires_of(bind: ttl.BindBufferOp) -> list[ttl.AcquireOp]:
+    return [op for op in users_in_kernel(bind.result) if isinstance(op, ttl.AcquireOp)]
+
+
 def uses_are(bind: ttl.BindBufferOp, *kinds: type[Operation]) -> bool:
-    uses = [use.operation for use in bind.result.uses]
+    uses = users_in_kernel(bind.result)
     return bool(uses) and all(isinstance(op, kinds) for op in uses)
 
 
@@ -77,8 +87,8 @@ def is_plain(bind: ttl.BindBufferOp) -> bool:
     """Are its blocks only computed with, or copied from and to tensors?"""
     if not uses_are(bind, *PRODUCER, *CONSUMER):
         return False
-    acquires = [use.operation for use in bind.result.uses if use.operation.results]
-    users = [use.operation for op in acquires for use in op.results[0].uses]
+    acquires = acquires_of(bind)
+    users = [user for op in acquires for user in users_in_kernel(op.block)]
     return not any(ttl.is_resumed(op) for op in acquires) and all(
         isinstance(user, ttl.TileCallOp)
         or any(isinstance(end.owner, ttl.TensorSliceOp) for end in user.operands)
