@@ -84,13 +84,19 @@ def _links(module: ModuleOp) -> list[_Link]:
     """In the order in which their producers use them first."""
     producers: dict[str, ttl.BindBufferOp] = {}
     consumers: dict[str, ttl.BindBufferOp] = {}
+    others: set[str] = set()
     for kernel in kernels(module):
         for _, _, name, bind in lives_of(kernel):
-            for end, kind in ((producers, PRODUCER), (consumers, CONSUMER)):
-                if uses_are(bind, *kind) and is_plain(bind):
-                    end[name] = bind
+            if not is_plain(bind):
+                others.add(name)
+            elif uses_are(bind, *PRODUCER):
+                producers[name] = bind
+            elif uses_are(bind, *CONSUMER):
+                consumers[name] = bind
     return [
-        _Link(name, bind, consumers[name]) for name, bind in producers.items() if name in consumers
+        _Link(name, bind, consumers[name])
+        for name, bind in producers.items()
+        if name in consumers and name not in others
     ]
 
 
