@@ -81,7 +81,8 @@ def _assign(
         return
     tiles = capacity // max(allocation.size, 1)
     if is_by_place(section):
-        _annotate(section, allocation, best_rectangle(*at_least_matrix(shape)[-2:], tiles))
+        rows, columns = at_least_matrix(shape)[-2:]
+        _annotate(section, allocation, best_rectangle(rows, columns, tiles))
     else:
         _annotate(section, allocation, (even_part(prod(shape), tiles),))
 

@@ -210,7 +210,9 @@ class _Section:
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
             elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
-                make.add(op.clone(self.values))  # which notes the results
+                made = make.add(op.clone(self.values))  # which notes the results
+                if isinstance(op, ttl.AcquireOp):  # sections that follow may use the block, too
+                    op.block.replace_all_uses_with(made.results[0])
 
     def slot(self, value: SSAValue) -> int:
         if value in self.carried:

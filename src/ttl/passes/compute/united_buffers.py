@@ -1,0 +1,96 @@
+"""Several dataflow buffers made one, and what is known of them at the end of the compute passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ttl.dialects import ttl
+from ttl.dialects.building import walk
+
+from ..buffer_ends import buffer_name
+from ..module_pass import around, erase, kernels
+
+Kind = Callable[[ttl.DeclareBufferOp], Hashable]  # what buffers that may share have in common
+Blocks = Callable[[Sequence[int]], int]  # of several buffers: how many the one has
+PRODUCER: tuple[type[Operation], ...] = (ttl.ReserveOp, ttl.PushOp)
+CONSUMER: tuple[type[Operation], ...] = (ttl.WaitOp, ttl.PopOp)
+
+
+def declarations_of(module: ModuleOp) -> dict[str, ttl.DeclareBufferOp]:
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, ttl.DeclareBufferOp)}
+
+
+def type_of(declaration: ttl.DeclareBufferOp) -> Hashable:
+    return declaration.type, declaration.unpack_to_dest_fp32
+
+
+def format_of(declaration: ttl.DeclareBufferOp) -> Hashable:
+    return declaration.type.tile, declaration.unpack_to_dest_fp32
+
+
+def bindings(kernel: func.FuncOp) -> list[ttl.BindBufferOp]:
+    return [op for op in kernel.body.block.ops if isinstance(op, ttl.BindBufferOp)]
+
+
+def unite(module: ModuleOp, names: Sequence[str], blocks: Blocks) -> None:
+    """All of these become the first, with the largest of their blocks."""
+    declared = declarations_of(module)
+    types = [declared[name].type for name in names]
+    largest = max(types, key=lambda type: type.block_tiles)
+    count = blocks([type.block_count.value.data for type in types])
+    tile = largest.tile
+    type = ttl.DataflowBufferType.of(largest.sizes, tile.dtype, count, tile.layout)
+    declared[names[0]].properties["type"] = type
+    for kernel in kernels(module):
+        bound = [op for op in bindings(kernel) if buffer_name(op.result) in names]
+        for other in bound[1:]:
+            other.result.replace_all_uses_with(bound[0].result)
+            erase(other)
+        for kept in bound[:1]:
+            kept.properties["buffer"] = SymbolRefAttr(names[0])
+            Rewriter.replace_value_with_new_type(kept.result, type)
+    for name in names[1:]:
+        erase(declared[name])
+
+
+def lives_of(kernel: func.FuncOp) -> list[tuple[int, int, str, ttl.BindBufferOp]]:
+    """Where each buffer is used first and last, in order."""
+    position = {op: number for number, op in enumerate(walk(kernel))}
+    found = []
+    for bind in bindings(kernel):
+        uses = [position[op] for op in users_in_kernel(bind.result)] or [0]
+        found.append((min(uses), max(uses), buffer_name(bind.result), bind))
+    return sorted(found, key=lambda life: life[:2])
+
+
+def users_in_kernel(value: SSAValue) -> list[Operation]:
+    """Without the operations that sections were made of, which are nowhere any more."""
+    users = [use.operation for use in value.uses]
+    return [op for op in users if any(isinstance(outer, func.FuncOp) for outer in around(op))]
+
+
+def acquires_of(bind: ttl.BindBufferOp) -> list[ttl.AcquireOp]:
+    return [op for op in users_in_kernel(bind.result) if isinstance(op, ttl.AcquireOp)]
+
+
+def uses_are(bind: ttl.BindBufferOp, *kinds: type[Operation]) -> bool:
+    uses = users_in_kernel(bind.result)
+    return bool(uses) and all(isinstance(op, kinds) for op in uses)
+
+
+def is_plain(bind: ttl.BindBufferOp) -> bool:
+    """Are its blocks only computed with, or copied from and to tensors?"""
+    if not uses_are(bind, *PRODUCER, *CONSUMER):
+        return False
+    acquires = acquires_of(bind)
+    users = [user for op in acquires for user in users_in_kernel(op.block)]
+    return not any(ttl.is_resumed(op) for op in acquires) and all(
+        isinstance(user, ttl.TileCallOp)
+        or any(isinstance(end.owner, ttl.TensorSliceOp) for end in user.operands)
+        for user in users
+    )
