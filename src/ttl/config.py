@@ -22,6 +22,7 @@ OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
 SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
 
 
+NO_CHOICE = WarningOptions()
 Read = Callable[[str, str], Any]  # a variable and its text -> the option, None for the default
 
 
@@ -120,7 +121,7 @@ class Config:
     # Warnings are errors, releases and waits are written, and races between nodes are followed.
     strict: bool = _flag("TTL_STRICT")
     # -W of the commands, separated by commas: error, error=CODE, ignore=CODE
-    warnings: WarningOptions = _option("TTL_WARNINGS", _warnings, WarningOptions())
+    warnings: WarningOptions = _option("TTL_WARNINGS", _warnings, NO_CHOICE)  # noqa: RUF009
     json: bool = _flag("TTL_JSON")  # notes as JSON, one a line
     trace: str | None = _option("TTL_TRACE")  # FILE: run events as JSON lines
     trace_results: bool = _flag("TTL_TRACE_RESULTS")  # beside the trace, what is in the tensors

@@ -6,8 +6,10 @@ are the same bits.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from typing import Any
 from unittest.mock import patch
 
@@ -16,6 +18,10 @@ import pytest
 
 import ttl
 from ttl import ttnn
+from ttl.config import chosen_options
+from ttl.diagnostics import codes
+from ttl.driver import PROCESS_DRIVER
+from ttl.driver.remarks import Remarks
 
 SEEDS = (1, 2, 3)
 BACKEND: str | None = None  # conftest.py sets it where the program runs compiled
@@ -114,6 +120,35 @@ def refused(operation: Any, *arguments: Any, slug: str, **constants: Any) -> str
     assert "src/ttl" not in refusal.text
     assert "conformance" in refusal.text, "no span in the program"
     return refusal.text
+
+
+def warned(operation: Any, *arguments: Any, slug: str, **constants: Any) -> str:
+    """Runs the operation twice, as run() does; what it mentions, the first time only. It is an
+    error if that is asked for, and not there if it is not wanted.
+    """
+    code = next(each for each in codes.CATALOGUE.values() if each.slug == slug)
+    text = _shown(lambda: run(operation, *arguments, **constants))
+    assert f"warning[{code.code}]: " in text
+    assert text.count(f"[{code.code}]: ") == 1
+    assert "conformance" in text, "no span in the program"
+    assert _shown(lambda: run(operation, *_copies(arguments), **constants)) == ""
+    with chosen_options(warnings=f"error={slug}"):
+        refused(operation, *_copies(arguments), slug=slug, **constants)
+    with chosen_options(warnings=f"ignore={slug}"), _fresh_remarks():
+        hidden = _shown(lambda: run(operation, *_copies(arguments), **constants))
+        assert f"[{code.code}]" not in hidden
+    return text
+
+
+def _shown(call: Callable[[], None]) -> str:
+    shown = io.StringIO()
+    with redirect_stderr(shown):
+        call()
+    return shown.getvalue()
+
+
+def _fresh_remarks() -> Any:
+    return patch.object(PROCESS_DRIVER, "remarks", Remarks())
 
 
 # Operations with one part left open ---------------------------------------------------------------

@@ -216,7 +216,9 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
         ),
         "block-state",
     ),
-    "b19 two nodes write one tile": (copied("a_blk", grid="(2, 1)"), "race"),
+    "b19 two nodes write one tile": (
+        copied("a_blk", grid="(2, 1)"), "output-written-twice",
+    ),
     "b20 a read and a write of two nodes": (
         program(
             read=LOAD_A.replace("a[0, 0]", "a[0, ttl.node(dims=1)]"),

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from conformance import counts_page, flatbuffer_page, operators_page, report, ttnn_page
+from conformance import (
+    counts_page,
+    flatbuffer_page,
+    operators_page,
+    report,
+    severity_page,
+    ttnn_page,
+)
 from conformance.compiled import EXCEPTIONS
 from ttl.host.counts import COLUMNS
 
@@ -33,6 +40,11 @@ def test_the_page_of_the_flatbuffer_is_up_to_date() -> None:
 
 def test_the_page_of_counts_is_up_to_date() -> None:
     assert counts_page.is_up_to_date(), "run python tests/conformance/counts_page.py"
+
+
+def test_the_page_of_severities_is_up_to_date() -> None:
+    assert severity_page.is_up_to_date(), "run python tests/conformance/severity_page.py"
+    assert severity_page.unused_effects() == set()
 
 
 @pytest.mark.parametrize("example", counts_page.PUBLIC)

@@ -146,8 +146,8 @@ TRANSFER_NOT_WAITED = _code(
 BLOCK_NOT_RELEASED = _code(
     "TTL3004", "block-not-released", Blame.USER, Effect.HARMLESS,
     """A kernel ended while it held a block: a reserved block is released by push(), a waited one
-    by pop(), or either by the end of its `with`. The chip does not mind: the next call starts with
-    empty buffers. If another kernel waits for the release, that is a deadlock.""",
+    by pop(), or either by the end of its `with`. That does no harm by itself: the next call starts
+    with empty buffers. If another kernel waits for the release, that is a deadlock.""",
 )
 RELEASE_ORDER = _code(
     "TTL3005", "release-order", Blame.USER, Effect.WRONG_DATA,
@@ -211,15 +211,15 @@ OUTPUT_WRITTEN_TWICE = _code(
     with pipes or semaphores, these may order the nodes; `ttl run --strict` follows the order. There
     `ttl check` also mentions a tile that one node writes and another one reads.""",
 )
+PIPE_UNUSED = _code(
+    "TTL3015", "pipe-unused", Blame.USER, Effect.HARMLESS,
+    """A pipe of a net is declared and nothing is sent through it.""",
+)
 POPPED_UNREAD = _code(
     "TTL3016", "popped-unread", Blame.USER, Effect.HARMLESS,
     """A block was waited for and popped, and nothing read it. That does no harm: nodes without work
     and values that one path does not need look like this. Elsewhere, a read may have been
     forgotten.""",
-)
-PIPE_UNUSED = _code(
-    "TTL3015", "pipe-unused", Blame.USER, Effect.HARMLESS,
-    """A pipe of a net is declared and nothing is sent through it.""",
 )
 
 L1_BUDGET = _code(
@@ -267,11 +267,11 @@ SPINNING = _code(
 RACE = _code(
     "TTL5005", "race", Blame.USER, Effect.RACE,
     """Two kernels, or two transfers of one, touch the same tile of a tensor, at least one writes
-    it, and nothing makes one wait for the other: the result depends on who is faster. Two that
-    write the same bytes are none (TTL3014). A dataflow
-    buffer orders the kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores
-    and buffers order is followed with --strict and --seed, and in programs with pipes or semaphores
-    that may read what they write; in others, nodes that use neither are compared.""",
+    it, and nothing makes one wait for the other: the result depends on who is faster. Two writes of
+    the same bytes are no race (TTL3014). A dataflow buffer orders the kernels of a node; a pipe or
+    a semaphore orders nodes. What pipes, semaphores and buffers order is followed with --strict and
+    --seed, and in programs with pipes or semaphores that may read what they write; in others, nodes
+    that use neither are compared.""",
 )
 
 NOT_PROVEN = _code(

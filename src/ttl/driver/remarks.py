@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ttl.config import Config
-from ttl.diagnostics import Diagnostic, KernelFault, Severity, TTLError, UsageError, codes, render_all
+from ttl.diagnostics import (
+    Diagnostic,
+    KernelFault,
+    Severity,
+    TTLError,
+    UsageError,
+    codes,
+    render_all,
+)
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of

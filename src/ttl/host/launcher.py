@@ -15,9 +15,9 @@ from ttl.trace import Recorder
 
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
+from .clashes import clashes
 from .counts import CallCounts, counted_calls
 from .events import declare, record_events
-from .clashes import clashes
 from .execution import execute
 from .leftovers import leftover_diagnostics
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
@@ -158,7 +158,8 @@ def _run(
         found = [*leftover_diagnostics(compiled, report), *clashes(compiled, report, tensors)]
         if races := [each for each in found if each.severity is Severity.ERROR]:
             raise KernelFault(*races)
-        for warning in found if warn is not None else ():
-            warn(warning)
+        if warn is not None:
+            for warning in found:
+                warn(warning)
     finally:
         runtime.ttl_free_report(ctypes.byref(report))

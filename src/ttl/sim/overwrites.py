@@ -46,7 +46,7 @@ class Overwrites:
         owners = self._owners.get(id(storage))
         if owners is None:
             owners = self._owners[id(storage)] = np.zeros(storage.units, np.uint16)
-        owned = owners[part.items]  # type: ignore[index]  # ints and slices of units
+        owned: Any = owners[part.items]  # type: ignore[index]  # ints and slices of units
         # One unit is a number, which numpy is slow to count.
         if not (owned if isinstance(owned, np.uint16) else np.count_nonzero(owned)):
             owners[part.items] = node  # type: ignore[index]

@@ -91,8 +91,9 @@ def run(
             with watchdog(spin_seconds, simulation.progress, simulation.steps):
                 simulation.run()
         finally:
-            for warning in simulation.warnings() if report is not None else ():
-                report(warning)
+            if report is not None:
+                for warning in simulation.warnings():
+                    report(warning)
 
 
 class Simulation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 import ttl
-from conformance.harness import empty, refused, run, tensor, tiles
+from conformance.harness import empty, refused, run, tensor, tile_numbers, tiles, warned
 from ttl import ttnn
 
 
@@ -109,7 +109,6 @@ LEGAL = {
 
 ILLEGAL = {
     ("state-start", "reserve", ("read",), "MW"),
-    ("state-start", "wait", ("pop",), "MR"),
     ("state-read-unwritten", "reserve", ("read",), "MW"),
     ("state-read-unwritten", "reserve", ("copy out",), "MW"),
     ("state-touch-while-written", "reserve", ("copy in", "copy in"), "NAW"),
@@ -131,7 +130,6 @@ ILLEGAL = {
     ("state-store", "wait", ("store",), "MR"),
     ("state-copy-into", "reserve", (*WRITTEN, "copy in"), "MR"),
     ("state-copy-into", "wait", ("copy in",), "MR"),
-    ("state-pop", "wait", ("read", "store", "pop"), "MR"),
     ("state-push", "reserve", ("push",), "MW"),
 }
 
@@ -179,6 +177,47 @@ def test_an_illegal_step_names_the_state(end, steps, state):
     assert f"the block is in state {state}" in text
 
 
+@pytest.mark.rule("state-start", "state-pop")
+@pytest.mark.parametrize("steps", [("pop",), ("read", "store", "pop")])
+def test_popping_a_block_unread_is_a_warning(steps):
+    text = warned(living("wait", steps), tensor(tiles(5)), empty(32, 64), slug="popped-unread")
+    assert "is popped, and nothing has read it" in text
+
+
+@pytest.mark.rule("state-pop")
+def test_nodes_without_work_pop_what_they_do_not_need():
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        y_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            for _ in range(2):
+                with dfb.reserve() as block:
+                    ttl.copy(a[0, 0], block).wait()
+
+        @ttl.compute()
+        def compute():
+            x, _ = ttl.node(dims=2)
+            for _ in range(2):
+                with dfb.wait() as block:
+                    if x < 2:
+                        with y_dfb.reserve() as y_blk:
+                            y_blk.store(block + x)
+
+        @ttl.datamovement()
+        def write():
+            x, _ = ttl.node(dims=2)
+            if x < 2:
+                for i in range(2):
+                    with y_dfb.wait() as block:
+                        ttl.copy(block, y[0, 2 * x + i]).wait()
+
+    warned(operation, tensor(tiles(5)), y := empty(32, 128), slug="popped-unread")
+    assert tile_numbers(y) == [5, 5, 6, 6]
+
+
 @pytest.mark.rule("state-push", "state-pop")
 @pytest.mark.parametrize(("end", "call"), [("reserve", "pop"), ("wait", "push")])
 def test_a_reserved_block_is_pushed_and_a_waited_one_popped(end, call):
@@ -207,10 +246,13 @@ def test_the_data_of_a_copy_is_there_after_its_wait():
 
 @pytest.mark.rule("end-of-kernel")
 @pytest.mark.parametrize(
-    ("steps", "slug"),
-    [(WRITTEN, "block-not-released"), (("copy in",), "transfer-not-waited")],
+    ("steps", "slug", "diagnosed"),
+    [
+        (WRITTEN, "block-not-released", warned),
+        (("copy in",), "transfer-not-waited", refused),
+    ],
 )
-def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug):
+def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug, diagnosed):
     """The block and the transfers are in lists: nothing is supplied for them."""
 
     @ttl.operation(grid=(1, 1))
@@ -223,4 +265,4 @@ def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug):
             for step in steps:
                 take_step(blocks[0], step, transfers, a, y)
 
-    refused(operation, tensor(tiles(5)), empty(32, 32), slug=slug)
+    diagnosed(operation, tensor(tiles(5)), empty(32, 32), slug=slug)

@@ -15,6 +15,7 @@ from conformance.harness import (
     tensor,
     tile_numbers,
     tiles,
+    warned,
 )
 from ttl import ttnn
 
@@ -305,12 +306,69 @@ def test_a_compute_kernel_may_be_producer_and_consumer():
 
 
 @pytest.mark.rule("end-of-operation")
-def test_data_left_in_a_buffer_is_an_error():
-    text = refused(
+def test_data_left_in_a_buffer_is_a_warning():
+    text = warned(
         relay(read_with, lambda *_: None, 2, 2), tensor(tiles(1, 2)), empty(32, 64),
         slug="buffer-leftover",
     )  # fmt: skip
     assert "2 blocks are left in `dfb`" in text
+
+
+@pytest.mark.rule("end-of-operation")
+def test_the_next_call_starts_with_empty_buffers():
+    """Were a block of the first call left, the second would get it."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            read_with(a, dfb, 2)
+
+        @ttl.datamovement()
+        def write():
+            write_with(y, dfb, 1)
+
+    for first in (1, 3, 5):
+        run(operation, tensor(tiles(first, first + 1)), y := empty(32, 32))
+        assert tile_numbers(y) == [first]
+
+
+@pytest.mark.rule("end-of-operation")
+def test_a_sender_may_leave_the_block_that_it_sent():
+    """As pipe programs are often written: the staged block is pushed and never popped."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        staged = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        received = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 3), 0))])
+
+        @ttl.datamovement()
+        def move():
+            def send(pipe):
+                with staged.reserve() as block:
+                    ttl.copy(a[0, 0], block).wait()
+                    ttl.copy(block, pipe).wait()
+
+            def receive(pipe):
+                with received.reserve() as block:
+                    ttl.copy(pipe, block).wait()
+
+            net.if_src(send)
+            net.if_dst(receive)
+
+        @ttl.datamovement()
+        def write():
+            x, _ = ttl.node(dims=2)
+            if x > 0:
+                with received.wait() as block:
+                    ttl.copy(block, y[0, x - 1]).wait()
+
+    text = warned(operation, tensor(tiles(7)), y := empty(32, 64), slug="buffer-leftover")
+    assert "1 block is left in `staged`" in text
+    assert tile_numbers(y) == [7, 7]
 
 
 def holding(count, shape, block_count=2):

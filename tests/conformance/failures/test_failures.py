@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 import ttl
-from conformance.harness import DEVICE, empty, numbers, refused, run, tensor, tile_numbers, tiles
+from conformance.harness import (
+    DEVICE,
+    empty,
+    numbers,
+    refused,
+    run,
+    tensor,
+    tile_numbers,
+    tiles,
+    warned,
+)
 from ttl import ttnn
 
 
@@ -76,6 +86,109 @@ def test_tensors_keep_what_was_written_and_the_operation_can_be_called_again():
     assert tile_numbers(y)[2] == 5
     run(writing(lambda node: 0), tensor(tiles(5, 6)), y)
     assert tile_numbers(y) == [6, 6, 6, 6]
+
+
+def over_x_only(grid, size=(1, 1), step=1):
+    """The work is split over x, and every y does the same; with `step` 0 every x writes one place.
+    """
+
+    @ttl.operation(grid=grid)
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=size)
+
+        @ttl.datamovement()
+        def read():
+            x, _ = ttl.node(dims=2)
+            with dfb.reserve() as block:
+                ttl.copy(a[0 : size[0], x * size[1] : (x + 1) * size[1]], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            x, _ = ttl.node(dims=2)
+            first = x * step * size[1]
+            with dfb.wait() as block:
+                ttl.copy(block, y[0 : size[0], first : first + size[1]]).wait()
+
+    return operation
+
+
+@pytest.mark.rule("written-alike", "severity-options")
+def test_nodes_that_write_the_same_bytes():
+    y = empty(32, 64)
+    warned(over_x_only((2, 3)), tensor(tiles(3, 4)), y, slug="output-written-twice")
+    assert tile_numbers(y) == [3, 4]
+
+
+@pytest.mark.rule("written-alike")
+@pytest.mark.parametrize(
+    ("dtype", "columns"),
+    [(ttnn.bfloat16, 64), (ttnn.bfloat8_b, 64), (ttnn.int32, 64), (ttnn.bfloat16, 50)],
+)
+def test_bytes_are_compared_in_every_element_type(dtype, columns):
+    """What would be written to the padding of the result, here other numbers, is not compared."""
+    alike, other = tensor(tiles(3, 3)[:, :columns], dtype), tensor(tiles(3, 4)[:, :columns], dtype)
+    operation = over_x_only((2, 1), step=0)
+    run(operation, alike, y := empty(32, 16, dtype=dtype))
+    assert (ttnn.to_numpy(y) == 3).all()
+    text = refused(operation, other, y, slug="race")
+    assert "race: tile (0, 0) of `y` is written on node (0, 0) and written on node (1, 0)" in text
+
+
+@pytest.mark.rule("written-alike")
+def test_elements_of_rows_are_compared():
+    rows = ttnn.ROW_MAJOR_LAYOUT
+    operation = over_x_only((2, 1), size=(1, 32), step=0)
+    alike, other = np.ones((2, 64), np.float32), numbers(2, 64)
+    text = warned(
+        operation, tensor(alike, layout=rows), empty(2, 32, layout=rows),
+        slug="output-written-twice",
+    )  # fmt: skip
+    assert "element (0, 0) of `y`" in text
+    refused(operation, tensor(other, layout=rows), empty(2, 32, layout=rows), slug="race")
+
+
+@pytest.mark.rule("written-alike")
+def test_parts_that_overlap_are_compared_tile_by_tile():
+    """A last block that is moved back, so that it does not leave the tensor."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 2))
+
+        @ttl.datamovement()
+        def read():
+            first = ttl.node(1)
+            with dfb.reserve() as block:
+                ttl.copy(a[0, first : first + 2], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            first = ttl.node(1)
+            with dfb.wait() as block:
+                ttl.copy(block, y[0:1, first : first + 2]).wait()
+
+    y = empty(32, 96)
+    text = warned(operation, tensor(tiles(1, 2, 3)), y, slug="output-written-twice")
+    assert "tile (0, 1) of `y`" in text
+    assert tile_numbers(y) == [1, 2, 3]
+
+
+@pytest.mark.rule("severity-options")
+@pytest.mark.parametrize(("variable", "text"), [("TTL_STRICT", "1"), ("TTL_WARNINGS", "error")])
+def test_all_warnings_may_be_errors(variable, text, monkeypatch):
+    """The other one is not hidden by the first; a later choice that names it does that."""
+    monkeypatch.setenv(variable, text)
+    operation = over_x_only((2, 2))
+    with pytest.raises(ttl.TTLError) as caught:
+        operation(tensor(tiles(3, 4)), empty(32, 96))
+    slugs = {each.code.slug for each in caught.value.diagnostics}
+    assert slugs == {"output-written-twice", "output-not-covered"}
+    assert "error[TTL3013]" in str(caught.value)
+    hidden = "error,ignore=TTL3013,ignore=output-written-twice"
+    monkeypatch.setenv("TTL_WARNINGS", hidden)
+    if variable == "TTL_WARNINGS":
+        operation(tensor(tiles(3, 4)), y := empty(32, 64))
+        assert tile_numbers(y) == [3, 4]
 
 
 @pytest.mark.rule("in-place")

@@ -191,9 +191,9 @@ def test_what_is_left_in_a_buffer(tiny, cache_dir):
         "read": (READ, f"for (int i = 0; i < 3; ++i) {{ {push} }}"),
         "write": (WRITE, f"for (int i = 0; i < 2; ++i) {{ {pop} }}"),
     }
-    with pytest.raises(KernelFault) as caught:
-        run(tiny, cache_dir, kernels, corner=(1, 1))
-    diagnostic = caught.value.diagnostics[0]
+    found = []
+    run(tiny, cache_dir, kernels, corner=(1, 1), report=found.append)
+    (diagnostic,) = found
     assert diagnostic.code is codes.BUFFER_LEFTOVER
     assert diagnostic.message == "1 block is left in `in0` at the end of the operation"
     assert diagnostic.notes == (

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ttl.config import Config
-from ttl.diagnostics import UsageError
+from ttl.diagnostics import UsageError, WarningOptions
 from ttl.tools.cli import compile as compile_verb
 from ttl.tools.cli import parse_program_verb
 from ttl.tools.cli import run as run_verb
@@ -105,6 +105,11 @@ OPTIONS = {
     "--float32": {"float32": True},
     "--no-float32-promotion": {"float32": False},
     "--strict": {"strict": True},
+    "-W error": {"warnings": WarningOptions.read("error")},
+    "-Werror=TTL3006": {"warnings": WarningOptions.read("error=TTL3006")},
+    "-W error -Wignore=buffer-leftover": {
+        "warnings": WarningOptions((("error", None), ("ignore", "TTL3006"))),
+    },
     "--json": {"json": True},
     "--dry-run": {"dry_run": True},
     "--trace t": {"trace": "t", "trace_events": ALL_EVENTS},

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ttl.diagnostics import CompileError, Diagnostic, Label, Severity, codes
 from ttl.dialects.locations import span_of
 
-from .block_use import BlockUse
+from .block_use import NOTHING_KNOWN, BlockUse
 from .ends import check_ends
 from .guards import check_guards
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
@@ -40,7 +40,7 @@ PATIENCE = 10  # `ttl check` may take so many times as long as the check of a co
 
 
 def check_synchronization(
-    module: ModuleOp, used: BlockUse = BlockUse(), with_warnings: bool = False
+    module: ModuleOp, used: BlockUse = NOTHING_KNOWN, with_warnings: bool = False
 ) -> list[Diagnostic]:
     """Everything that the walk of the module shows, and what is known of the use of blocks.
 

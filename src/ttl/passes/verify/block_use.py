@@ -15,3 +15,6 @@ class BlockUse(NamedTuple):
 
     doubtful: Sequence[FuncOp] = ()  # kernels that misuse one on some paths
     warnings: Sequence[Diagnostic] = ()
+
+
+NOTHING_KNOWN = BlockUse()

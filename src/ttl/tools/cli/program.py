@@ -60,7 +60,7 @@ def _warning_option(text: str) -> str:
 
 
 def warning_variables(options: argparse.Namespace) -> dict[str, str]:
-    chosen = {"TTL_STRICT": "1" if options.strict else "", "TTL_WARNINGS": ",".join(options.warnings)}
+    chosen = {"TTL_STRICT": options.strict and "1", "TTL_WARNINGS": ",".join(options.warnings)}
     return {variable: text for variable, text in chosen.items() if text}
 
 

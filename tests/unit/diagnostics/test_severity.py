@@ -1,0 +1,96 @@
+"""The rule for severities, and what -W makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ttl.config import Config, chosen_options
+from ttl.diagnostics import Severity, UsageError, WarningOptions, codes
+from ttl.diagnostics.diagnostic import Diagnostic, Effect
+from ttl.diagnostics.render import render_json, render_text
+
+ERRORS = (
+    Effect.WRONG_DATA, Effect.RACE, Effect.HANG, Effect.REFUSED, Effect.NO_MEANING, Effect.NOT_RUN,
+    Effect.ASKED,
+)  # fmt: skip
+
+
+def test_what_does_harm_on_the_chip_is_an_error() -> None:
+    assert {each for each in Effect if each.severity is Severity.ERROR} == set(ERRORS)
+    assert not any(each.may_be_error for each in ERRORS)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        codes.BUFFER_LEFTOVER, codes.POPPED_UNREAD, codes.BLOCK_NOT_RELEASED,
+        codes.OUTPUT_WRITTEN_TWICE, codes.OUTPUT_NOT_COVERED, codes.PIPE_UNUSED,
+    ],
+)  # fmt: skip
+def test_what_the_chip_runs_rightly_is_a_warning(code) -> None:
+    assert code.severity is Severity.WARNING
+
+
+READ = {
+    "": (),
+    "error": (("error", None),),
+    "error=TTL3006": (("error", "TTL3006"),),
+    "ignore=popped-unread, error": (("ignore", "TTL3016"), ("error", None)),
+    "error=TTL5001": (("error", "TTL5001"),),  # it is one
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_choices(text: str) -> None:
+    assert WarningOptions.read(text).choices == READ[text]
+
+
+WRONG = {
+    "ignore": "'ignore' is not error, error=CODE or ignore=CODE",
+    "fatal": "'fatal' is not error, error=CODE or ignore=CODE",
+    "error=": "'error=' is not error, error=CODE or ignore=CODE",
+    "ignore=TTL9": "'ignore=TTL9': there is no code TTL9",
+    "ignore=TTL5001": "'ignore=TTL5001': TTL5001 is an error, which cannot be ignored",
+    "error=TTL5006": "'error=TTL5006': TTL5006 is a note, which cannot be an error",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_choices(text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        WarningOptions.read(text)
+    assert str(caught.value) == WRONG[text]
+    with pytest.raises(UsageError) as refused:
+        Config.from_environment({"TTL_WARNINGS": text, "HOME": "/"})
+    assert f"TTL_WARNINGS={text}: {WRONG[text]}" in str(refused.value)
+
+
+SEVERITIES = [  # choices, is it --strict, code, severity
+    ("", False, codes.BUFFER_LEFTOVER, Severity.WARNING),
+    ("", True, codes.BUFFER_LEFTOVER, Severity.ERROR),
+    ("error", False, codes.BUFFER_LEFTOVER, Severity.ERROR),
+    ("error=TTL3006", False, codes.BUFFER_LEFTOVER, Severity.ERROR),
+    ("error=TTL3006", False, codes.POPPED_UNREAD, Severity.WARNING),
+    ("ignore=TTL3006,error", False, codes.BUFFER_LEFTOVER, None),
+    ("ignore=TTL3006", True, codes.BUFFER_LEFTOVER, None),
+    ("ignore=TTL3006,error=TTL3006", False, codes.BUFFER_LEFTOVER, Severity.ERROR),
+    ("error=TTL3006,ignore=TTL3006", False, codes.BUFFER_LEFTOVER, None),
+    ("error", True, codes.NOT_PROVEN, Severity.NOTE),
+    ("error", False, codes.SUPPLIED, Severity.ERROR),
+    ("ignore=TTL3010", True, codes.SUPPLIED, None),
+    ("", False, codes.SUPPLIED, Severity.NOTE),
+    ("", False, codes.RACE, Severity.ERROR),
+]
+
+
+@pytest.mark.parametrize(("text", "is_strict", "code", "severity"), SEVERITIES)
+def test_severities(text, is_strict, code, severity) -> None:
+    with chosen_options(warnings=text, strict=is_strict):
+        assert Config.current().severity_of(code) is severity
+
+
+def test_a_warning_that_was_made_an_error_looks_like_one() -> None:
+    found = Diagnostic(codes.BUFFER_LEFTOVER, "a block is left").as_error()
+    assert found.severity is Severity.ERROR
+    assert render_text(found).startswith("error[TTL3006]: a block is left")
+    assert '"severity": "error"' in render_json(found)
