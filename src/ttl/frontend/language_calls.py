@@ -25,11 +25,12 @@ from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
-from ttl.language.functions import block_functions
+from ttl.language.functions import FLAT, block_functions
 from ttl.language.grid import check_dims, flatten_size
-from ttl.semantics.ops import NAMESPACES
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.ops import BLOCK_OPS
 
-from .block_math import fill, math_function, store
+from .block_math import block_math, fill, math_function, store
 from .builder import KernelBuilder
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .handlers import Handlers
@@ -39,6 +40,7 @@ from .printing import print_values
 from .problems import describe, flow_broken, not_in_kernels, not_yet, wrong_argument
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
+from .value_ranges import as_constant
 
 
 def call_method(
@@ -84,6 +86,23 @@ def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue
         raise flow_broken("the release of a block that a loop or a condition carries")
     builder.release(kind, block)
     builder.state.released |= {block}
+
+
+def release_oldest(
+    kind: type[ttl.ReleaseOp], builder: KernelBuilder, buffer: DataflowBuffer
+) -> None:
+    """push() or pop() of a buffer: of the oldest block that the kernel holds of it."""
+    is_pop = kind is ttl.PopOp
+    is_compute = builder.kernel.kind is KernelKind.COMPUTE
+    if is_compute and any(loop.carries_blocks for loop in builder.loops):
+        # Such a loop pops what it carries at once, so that another block is the oldest.
+        raise flow_broken(f"a loop that carries blocks and releases the oldest of `{buffer.name}`")
+    handle = builder.handles.buffer(buffer)
+    builder.emit(kind, [handle])
+    values = builder.state.values.values()
+    held = [v for v in values if isinstance(v, HeldBlock) and v.buffer is handle]
+    held = [v for v in held if v.is_waited is is_pop and v not in builder.state.released]
+    builder.state.released |= {min(held, key=lambda block: block.age)} if held else set()
 
 
 BLOCK_METHODS: dict[str, Callable[..., Value]] = {
@@ -137,16 +156,24 @@ def in_body_only(call: str, builder: KernelBuilder, *args: Value, **kwargs: Valu
     )
 
 
+def matmul(builder: KernelBuilder, a: Value, b: Value, transpose_b: Value = False) -> Value:
+    if as_constant(builder, transpose_b, "a product whose `transpose_b` is known at run time"):
+        b = math_function(BLOCK_OPS["transpose"], builder, b)
+    return block_math(builder, BLOCK_OPS["matmul"], [a, b])
+
+
 _MATH: dict[Any, Callable[..., Value]] = {
-    getattr(module, name): partial(math_function, NAMESPACES[namespace][name])
-    for module, namespace in ((math, "math"), (block_functions, "block"))
-    for name in module.NAMES
+    function: partial(math_function, BLOCK_OPS[name])
+    for functions in (vars(math), vars(block_functions), FLAT)
+    for name, function in functions.items()
+    if name in BLOCK_OPS
 }
 LANGUAGE = Handlers(
     calls={
         **_MATH,
         math.fill: fill,
         block_functions.fill: fill,
+        math.matmul: matmul,
         language_node: node,
         language_grid_size: grid_size,
         language_copy: copy,
@@ -166,6 +193,8 @@ LANGUAGE = Handlers(
         DataflowBuffer: {
             "reserve": partial(acquire, ttl.ReserveOp),
             "wait": partial(acquire, ttl.WaitOp),
+            "push": partial(release_oldest, ttl.PushOp),
+            "pop": partial(release_oldest, ttl.PopOp),
             "can_reserve": partial(can_acquire, False),
             "can_wait": partial(can_acquire, True),
         },

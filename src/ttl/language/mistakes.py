@@ -177,9 +177,6 @@ def _instead(public: PublicClass, name: str) -> dict[str, str]:
 CALL = re.compile(r"(?P<called>[\w.]+)\(\) (?P<problem>(?:missing|takes|got) .*)", re.DOTALL)
 QUOTED = re.compile(r"'(\w+)'")
 GIVEN = re.compile(r"but (\d+)")
-OLD_ARGUMENTS = {  # of versions before 0.14
-    ("Block.store", "acc"): "write block += value, a sum that is rounded when the block is pushed"
-}
 
 
 def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
@@ -189,12 +186,10 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
         return None
     spelling, parameters = called
     shown = ", ".join(_shown(parameter) for parameter in parameters)
-    named = [(spelling, name) for name in QUOTED.findall(match["problem"])]
-    instead = next((OLD_ARGUMENTS[name] for name in named if name in OLD_ARGUMENTS), None)
     return RuleBroken(
         codes.WRONG_ARGUMENT,
         f"{spelling}() {_problem(match['problem'], parameters, '.' in match['called'])}",
-        helps=(instead or f"write {spelling}({shown})",),
+        helps=(f"write {spelling}({shown})",),
     )
 
 
