@@ -8,6 +8,7 @@ from ttl.diagnostics import (
     CompileError,
     InternalError,
     KernelFault,
+    TTLangCompileError,
     TTLError,
     UsageError,
     install_exception_hook,
@@ -35,12 +36,11 @@ install_exception_hook()
 
 __version__ = "0.1.0"
 
-__all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "UsageError", "block"]
-__all__ += language.__all__
+__all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError"]
+__all__ += ["UsageError", "block", *language.__all__]
 
-# What else programs name, and what `import *` must not bring: `max` and `round` are Python's.
+# What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
 ttl = sys.modules[__name__]  # `from ttl import ttl`
-TTLangCompileError = TTLError
 globals().update(FLAT)
 globals().update({old: globals()[now.present] for old, now in OLD_NAMES.items()})
 

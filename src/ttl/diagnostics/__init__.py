@@ -17,6 +17,8 @@ from .errors import (
 from .render import render_all, render_json, render_text
 from .span import Span
 
+TTLangCompileError = TTLError  # its name in the public package
+
 __all__ = [
     "OBSERVER",
     "Blame",
@@ -30,6 +32,7 @@ __all__ = [
     "Severity",
     "Span",
     "TTLError",
+    "TTLangCompileError",
     "UsageError",
     "codes",
     "file_not_usable",
