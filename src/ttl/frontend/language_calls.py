@@ -27,7 +27,6 @@ from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.grid import check_dims, flatten_size
-from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import BLOCK_OPS
 
 from .block_math import block_math, fill, math_function, store
@@ -92,17 +91,13 @@ def release_oldest(
     kind: type[ttl.ReleaseOp], builder: KernelBuilder, buffer: DataflowBuffer
 ) -> None:
     """push() or pop() of a buffer: of the oldest block that the kernel holds of it."""
-    is_pop = kind is ttl.PopOp
-    is_compute = builder.kernel.kind is KernelKind.COMPUTE
-    if is_compute and any(loop.carries_blocks for loop in builder.loops):
-        # Such a loop pops what it carries at once, so that another block is the oldest.
-        raise flow_broken(f"a loop that carries blocks and releases the oldest of `{buffer.name}`")
-    handle = builder.handles.buffer(buffer)
-    builder.emit(kind, [handle])
-    values = builder.state.values.values()
-    held = [v for v in values if isinstance(v, HeldBlock) and v.buffer is handle]
-    held = [v for v in held if v.is_waited is is_pop and v not in builder.state.released]
-    builder.state.released |= {min(held, key=lambda block: block.age)} if held else set()
+    end = builder.handles.buffer(buffer), kind is ttl.PopOp
+    if any(end in loop.held for loop in builder.loops):
+        # It is another one in each iteration: as a loop it would have to carry the block.
+        raise flow_broken(f"a loop that releases a block of `{buffer.name}` acquired before it")
+    builder.emit(kind, [end[0]])
+    oldest = [each for each in builder.state.held() if (each.buffer, each.is_waited) == end][:1]
+    builder.state.released |= {*oldest}
 
 
 BLOCK_METHODS: dict[str, Callable[..., Value]] = {

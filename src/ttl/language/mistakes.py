@@ -30,6 +30,7 @@ from .described import (
     public_class,
     public_classes_by_name,
 )
+from .functions import matmul
 from .grid import grid_size, node
 from .kernels import compute, datamovement
 from .operation import is_tensor, operation
@@ -43,6 +44,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         datamovement,
         grid_size,
         make_dataflow_buffer_like,
+        matmul,
         node,
         operation,
     )
