@@ -74,7 +74,7 @@ def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
     return isinstance(value, (Fill, BlockValue))
 
 
-def store(builder: KernelBuilder, block: BlockValue, value: Value, acc: Value = False) -> None:
+def store(builder: KernelBuilder, block: BlockValue, value: Value, *, acc: Value = False) -> None:
     builder.require(KernelKind.COMPUTE, "store()")
     is_sum = as_constant(builder, acc, "a store whose `acc` is known only at run time")
     if is_sum and isinstance(block, HeldBlock):

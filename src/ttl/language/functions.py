@@ -86,7 +86,10 @@ def _signature(op: BlockOp) -> Signature:
 
 
 def matmul(a: Any, b: Any, transpose_b: bool = False) -> BlockExpression:
-    """The matrix product `a @ b`; with `transpose_b` of `a` and the transpose of `b`."""
+    """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
+
+    Works on what the operator works on.
+    """
     running = engine("ttl.matmul()")
     if transpose_b:
         b = running.apply(BLOCK_OPS["transpose"], (b,), NO_PARAMETERS)

@@ -33,6 +33,7 @@ from .described import (
 from .functions import matmul
 from .grid import grid_size, node
 from .kernels import compute, datamovement
+from .old_names import OLD_ARGUMENTS
 from .operation import is_tensor, operation
 from .transfer import Transfer
 
@@ -93,7 +94,7 @@ COMPILED_CLASSES = (Block, Transfer)
 READ_ONLY = re.compile(r"attribute '(\w+)' of '(?:Block|BlockExpression)' objects is not writable")
 COMPILED_CALL = re.compile(
     r"(?P<method>\w+)\(\) (?:missing required argument '(?P<missing>\w+)' .*"
-    r"|takes at most \d+ (?:keyword )?arguments? \((?P<given>\d+) given\))"
+    r"|takes (?:at most|exactly) \d+ (?:keyword |positional )?arguments? \((?P<given>\d+) given\))"
 )
 
 
@@ -187,7 +188,8 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
     if match is None or called is None:
         return None
     spelling, parameters = called
-    shown = ", ".join(_shown(parameter) for parameter in parameters)
+    present = [parameter for parameter in parameters if parameter.name not in OLD_ARGUMENTS]
+    shown = ", ".join(_shown(parameter) for parameter in present)
     return RuleBroken(
         codes.WRONG_ARGUMENT,
         f"{spelling}() {_problem(match['problem'], parameters, '.' in match['called'])}",

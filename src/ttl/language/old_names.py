@@ -22,12 +22,16 @@ OLD_NAMES = {
     "kernel": Renamed("operation", "0.13"),
     "make_circular_buffer_like": Renamed("make_dataflow_buffer_like", "0.5"),
 }
-BUFFER_FACTOR = Renamed("block_count=", "0.15")
+# Arguments of calls, and the names of what is called.
+OLD_ARGUMENTS = {
+    "acc": (Renamed("block += value", "0.12"), ("store",)),
+    "buffer_factor": (
+        Renamed("block_count=", "0.15"),
+        ("make_circular_buffer_like", "make_dataflow_buffer_like"),
+    ),
+}
 BUFFER_RELEASES = {  # of a dataflow buffer: of the oldest block that the kernel holds of it
     "push": Renamed("push() of the block that reserve() returned", "0.7"),
     "pop": Renamed("pop() of the block that wait() returned", "0.7"),
 }
-STORE_ACC = Renamed("block += value", "0.12")
-WITHOUT_PARENTHESES = {
-    name: Renamed(f"@ttl.{name}()") for name in ("compute", "datamovement")
-}  # fmt: skip
+WITHOUT_PARENTHESES = {name: Renamed(f"@ttl.{name}()") for name in ("compute", "datamovement")}

@@ -151,7 +151,7 @@ class SimBlock(Block):
         if self.kernel.simulation.padding is not None:
             self.kernel.simulation.padding.copied(source, self)
 
-    def store(self, value: Any, acc: bool = False) -> None:
+    def store(self, value: Any, *, acc: bool = False) -> None:
         running = ENGINE.get(None)
         if running is not self.kernel:
             raise self.used_by(running)

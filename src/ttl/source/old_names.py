@@ -11,10 +11,9 @@ from ttl import language
 from ttl.diagnostics import Diagnostic, Label, Span, codes
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.old_names import (
-    BUFFER_FACTOR,
     BUFFER_RELEASES,
+    OLD_ARGUMENTS,
     OLD_NAMES,
-    STORE_ACC,
     WITHOUT_PARENTHESES,
     Renamed,
 )
@@ -40,8 +39,8 @@ def old_names(program: Program) -> list[OldName]:
     }
     found: dict[Renamed, OldName] = {}
     for function in functions:
-        assert isinstance(function, FunctionType)
-        for use in sorted(_uses(function, buffers), key=lambda use: use.span):
+        uses = _uses(function, buffers) if isinstance(function, FunctionType) else ()
+        for use in sorted(uses, key=lambda use: use.span):
             found.setdefault(use.now, use)
     return list(found.values())
 
@@ -89,10 +88,9 @@ def _of_node(
 def _of_call(node: ast.Call, buffers: Iterable[str]) -> Iterator[tuple[ast.AST, Renamed]]:
     called = _name(node.func)
     for keyword in node.keywords:
-        if keyword.arg == "buffer_factor":
-            yield keyword, BUFFER_FACTOR
-        elif keyword.arg == "acc" and called == "store":
-            yield node, STORE_ACC
+        argument, callees = OLD_ARGUMENTS.get(keyword.arg or "", (None, ()))
+        if argument is not None and called in callees:
+            yield keyword, argument
     is_of_buffer = isinstance(node.func, ast.Attribute) and _name(node.func.value) in buffers
     if is_of_buffer and (now := BUFFER_RELEASES.get(called)) is not None:
         yield node, now

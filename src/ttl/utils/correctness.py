@@ -73,7 +73,8 @@ def comp_ulp(
     is_finite = np.isfinite(wanted)
     if not np.array_equal(wanted[~is_finite], given[~is_finite], equal_nan=True):
         return False, "infinities or NaNs are not where they are expected"
-    units = np.abs(given - wanted)[is_finite] / ulp(expected.astype(found.dtype))[is_finite]
+    units = np.abs(given[is_finite] - wanted[is_finite])
+    units /= ulp(expected[is_finite].astype(found.dtype))
     most = float(units.max(initial=0.0))
     return most <= ulp_threshold, f"at most {most} units in the last place off"
 
