@@ -84,7 +84,7 @@ def ulp(x: Any) -> Doubles:
     values: Array = _values(x)
     if values.dtype.kind in "iub":
         return np.ones(values.shape)
-    limits: Any = ml_dtypes.finfo(values.dtype)
+    limits: Any = ml_dtypes.finfo(values.dtype)  # type: ignore[no-untyped-call]
     wide = values.astype(np.float64)
     spacing = np.ldexp(1.0, np.frexp(wide)[1] - 1 - limits.nmant)
     return np.maximum(np.where(wide == 0, 0.0, spacing), float(limits.smallest_subnormal))
