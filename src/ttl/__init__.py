@@ -41,10 +41,11 @@ __all__ += ["UsageError", "block", *language.__all__]
 
 # What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
 ttl = sys.modules[__name__]  # `from ttl import ttl`
+BlockExpr = language.BlockExpression  # as the specification prints it
 globals().update(FLAT)
 globals().update({old: globals()[now.present] for old, now in OLD_NAMES.items()})
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        raise unknown_name("ttl", name, {*__all__, *FLAT})
+        raise unknown_name("ttl", name, __all__, also=FLAT)

@@ -35,6 +35,9 @@ import sim, utils.correctness
 from ttl import ttl as inner
 from utils.block_allocation import split_work_to_nodes
 import ttl.sim, ttl.utils
+from sim.testing import assert_pcc
+from sim.typedefs import Pipe
+assert_pcc([1.0], [1.0])
 assert ttl is inner is __import__("ttl") and sim is ttl.sim and utils is ttl.utils
 assert utils.correctness is ttl.utils.correctness and copy is ttl.copy
 assert ttnn is __import__("ttnn")

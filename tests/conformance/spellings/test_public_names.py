@@ -21,6 +21,8 @@ LISTED = {
     "softsign hardsigmoid selu floor ceil frac trunc sign signbit rsub relu_max relu_min "
     "leaky_relu elu celu prelu softplus hardtanh round clamp threshold",
     "ttl.sim": "ttl ttnn",
+    "ttl.sim.testing": "assert_pcc",
+    "ttl.sim.typedefs": "Pipe Shape Size NodeCoord CoreCoord CoreRange DstT",
     "ttl.diagnostics": "TTLangCompileError",
     "ttl.utils.correctness": "assert_allclose assert_pcc assert_with_ulp comp_ulp ulp",
     "ttl.utils.block_allocation": "get_large_matmul_params get_number_of_nodes_from_ranges "
