@@ -41,8 +41,8 @@ class InsideFinder(TtnnFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]
         package, _, inside = name.partition(".")
-        ours = sys.modules.get(f"ttl.{package}")
-        if not inside or package not in SERVED or sys.modules.get(package) is not ours:
+        ours = sys.modules.get(f"ttl.{package}") if package in SERVED else None
+        if not inside or ours is None or sys.modules.get(package) is not ours:
             return None
         return ModuleSpec(name, cls, origin=f"ttl.{name}")  # type: ignore[arg-type]
 

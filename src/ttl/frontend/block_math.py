@@ -41,7 +41,7 @@ from ttl.semantics.types import BlockType, Shape
 from .block_shapes import completed, fits_scaler_tile
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_yet, wrong_argument
+from .problems import describe, flow_broken, not_yet, wrong_argument
 from .scalars import as_kind
 from .value_ranges import as_constant, known_number, needs_constant
 
@@ -76,11 +76,12 @@ def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
 
 def store(builder: KernelBuilder, block: BlockValue, value: Value, *, acc: Value = False) -> None:
     builder.require(KernelKind.COMPUTE, "store()")
-    is_sum = as_constant(builder, acc, "a store whose `acc` is known only at run time")
-    if is_sum and isinstance(block, HeldBlock):
+    if not as_constant(builder, acc, "a store whose `acc` is known only at run time"):
+        _store(builder, block, value)
+    elif isinstance(block, HeldBlock):
         accumulate(builder, block, value)
     else:
-        _store(builder, block, value)
+        raise flow_broken("a sum in a block that a loop or a condition carries")
 
 
 def accumulate(builder: KernelBuilder, block: HeldBlock, value: Value) -> None:
