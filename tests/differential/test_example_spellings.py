@@ -125,5 +125,5 @@ def test_every_spelling_gives_the_same_bits(
         found = result(spelled(name, spelling, tmp_path))
         assert found.tobytes() == expected.tobytes(), spelling
         text = capsys.readouterr().err
-        assert text.count("note[TTL1020]") == (spelling != "newest"), text
+        assert text.count("note[TTL1018]") == (spelling != "newest"), text
         assert "TTL3010" not in text, text  # everything is written, in every spelling

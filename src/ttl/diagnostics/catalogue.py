@@ -81,7 +81,7 @@ CAPTURED_WRITTEN_SIMULATED = _code(
 )
 
 OLD_NAMES = _code(
-    "TTL1020", "old-names", Blame.USER,
+    "TTL1018", "old-names", Blame.USER,
     """The program is written for an earlier version of the specification. It runs as it is; the
     note shows, once for each name, what is written now and which version changed it.""",
     Severity.NOTE,

@@ -88,7 +88,7 @@ def test_one_note_shows_what_is_written_now_and_since_when(capsys) -> None:
     for _ in range(2):
         oldest_matmul(*matmul_tensors())
     text = capsys.readouterr().err
-    assert text.count("note[TTL1020]") == 1
+    assert text.count("note[TTL1018]") == 1
     for present, version in NOTED.items():
         assert text.count(f"since version {version}: {present}\n") == 1, text
     for kind in ("compute", "datamovement"):
