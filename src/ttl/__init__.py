@@ -8,6 +8,7 @@ from ttl.diagnostics import (
     CompileError,
     InternalError,
     KernelFault,
+    TTLangCompileError,
     TTLError,
     UsageError,
     install_exception_hook,
@@ -16,7 +17,9 @@ from ttl.diagnostics.names import unknown_name
 from ttl.language import *  # noqa: F403
 from ttl.language import Operation, math
 from ttl.language.engine import LAUNCH_HOOK
+from ttl.language.functions import FLAT
 from ttl.language.functions import block_functions as block
+from ttl.language.old_names import OLD_NAMES
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -33,17 +36,16 @@ install_exception_hook()
 
 __version__ = "0.1.0"
 
-__all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "UsageError", "block"]
-__all__ += language.__all__
+__all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError"]
+__all__ += ["UsageError", "block", *language.__all__]
 
-RENAMED = {
-    "core": "node",
-    "kernel": "operation",
-    "CircularBuffer": "DataflowBuffer",
-    "make_circular_buffer_like": "make_dataflow_buffer_like",
-}
+# What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
+ttl = sys.modules[__name__]  # `from ttl import ttl`
+BlockExpr = language.BlockExpression  # as the specification prints it
+globals().update(FLAT)
+globals().update({old: globals()[now.present] for old, now in OLD_NAMES.items()})
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        raise unknown_name("ttl", name, __all__, RENAMED)
+        raise unknown_name("ttl", name, __all__, also=FLAT)

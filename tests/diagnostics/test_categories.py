@@ -69,7 +69,7 @@ CATEGORIES: dict[str, tuple[str, str]] = {
     "misspelt name": ("TTL1004", FIRST),
     "misspelt variable": ("TTL1004", "A name that nothing has"),
     "division by zero": ("TTL5002", "A division by zero on one node"),
-    "old spelling": ("TTL1004", "A spelling of an older version"),
+    "old spelling": ("TTL1018", FIRST),
     "captured state written": ("TTL1017", FIRST),
     "padding in a reduction": ("TTL2008", FIRST),
 }  # fmt: skip

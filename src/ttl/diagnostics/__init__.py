@@ -18,6 +18,8 @@ from .render import render_all, render_json, render_text
 from .severity import WarningOptions
 from .span import Span
 
+TTLangCompileError = TTLError  # its name in the public package
+
 __all__ = [
     "OBSERVER",
     "Blame",
@@ -31,6 +33,7 @@ __all__ = [
     "Severity",
     "Span",
     "TTLError",
+    "TTLangCompileError",
     "UsageError",
     "WarningOptions",
     "codes",

@@ -78,6 +78,13 @@ CAPTURED_WRITTEN_SIMULATED = _code(
     looking for a mistake. The program does not compile like that: `ttl explain TTL1016`.""",
 )
 
+OLD_NAMES = _code(
+    "TTL1018", "old-names", Blame.USER,
+    """The program is written for an earlier version of the specification. It runs as it is; the
+    note shows, once for each name, what is written now and which version changed it.""",
+    Severity.NOTE,
+)
+
 SHAPE_MISMATCH = _code(
     "TTL2001", "shape-mismatch", Blame.USER, Effect.WRONG_DATA,
     """Shapes are compared exactly: operands of an elementwise operator, the value and the block of

@@ -20,11 +20,11 @@ def unknown_name(
     owner: str,
     name: str,
     names: Iterable[str],
-    renamed: Mapping[str, str] | None = None,
+    also: Iterable[str] = (),
     instead: Mapping[str, str] | None = None,
 ) -> UnknownNameError:
     """What a `__getattr__` raises; dunder names are nobody's mistake."""
-    broken = no_such_name(owner, name, names, renamed, instead)
+    broken = no_such_name(owner, name, names, also, instead)
     is_internal = name.startswith("__")
     return UnknownNameError(broken.at(None if is_internal else calling_span()))
 
@@ -33,16 +33,14 @@ def no_such_name(
     owner: str,
     name: str,
     names: Iterable[str],
-    renamed: Mapping[str, str] | None = None,
+    also: Iterable[str] = (),
     instead: Mapping[str, str] | None = None,
 ) -> RuleBroken:
-    """`renamed` says what older names are called now, `instead` what to write for those that have
-    gone.
+    """`also` are names that there are and the message does not list, `instead` says what to write
+    for those that have gone.
     """
     names = sorted(names)
-    near = _near(name, names)
-    if renamed and name in renamed:
-        near = [f"`{renamed[name]}`, its name since specification 0.14"]
+    near = _near(name, sorted({*names, *also}))
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
     if instead and name in instead:
         helps = (instead[name],)

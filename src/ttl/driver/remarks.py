@@ -19,6 +19,7 @@ from ttl.diagnostics import (
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of
+from ttl.source.old_names import old_names, old_names_note
 from ttl.source.supplied import refuse_repairs, supplied_note
 
 from .recent import Recent
@@ -81,8 +82,13 @@ class Remarks:
         refuses = config.severity_of(codes.CAPTURED_WRITTEN_SIMULATED) is Severity.ERROR
         if not self._noted.is_first(kernels, None) and not refuses:
             return
-        note = supplied_note(program.operation.__name__, points)
-        remarks = [] if note is None else [note]
+        notes = (supplied_note(program.operation.__name__, points), self._old_names(program))
+        remarks = [note for note in notes if note is not None]
         if config.backend == "sim":
             remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)
         self.warn(remarks, config, UsageError)
+
+    def _old_names(self, program: Program) -> Diagnostic | None:
+        """One note for a program: what one of its operations has shown is not shown again."""
+        found = [each for each in old_names(program) if self._noted.is_first(each.now, None)]
+        return old_names_note(program.operation.__name__, found)

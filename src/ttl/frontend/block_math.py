@@ -43,9 +43,9 @@ from ttl.semantics.types import BlockType, Shape, at_least_matrix
 from .block_shapes import completed
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_yet, wrong_argument
+from .problems import describe, flow_broken, not_yet, wrong_argument
 from .scalars import as_kind
-from .value_ranges import known_number, needs_constant
+from .value_ranges import as_constant, known_number, needs_constant
 
 
 class Fill:
@@ -76,9 +76,14 @@ def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
     return isinstance(value, (Fill, BlockValue))
 
 
-def store(builder: KernelBuilder, block: BlockValue, value: Value) -> None:
+def store(builder: KernelBuilder, block: BlockValue, value: Value, *, acc: Value = False) -> None:
     builder.require(KernelKind.COMPUTE, "store()")
-    _store(builder, block, value)
+    if not as_constant(builder, acc, "a store whose `acc` is known only at run time"):
+        _store(builder, block, value)
+    elif isinstance(block, HeldBlock):
+        accumulate(builder, block, value)
+    else:
+        raise flow_broken("a sum in a block that a loop or a condition carries")
 
 
 def accumulate(builder: KernelBuilder, block: HeldBlock, value: Value) -> None:
@@ -358,7 +363,7 @@ def _float32(value: float) -> FloatAttr:
 
 def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     if builder.device_api not in op.tile:
-        raise not_yet(f"`ttl.{op.namespaces[0]}.{op.name}()`")
+        raise not_yet(f"`{op.spelling}`")
     if op.name == "broadcast":
         args, kwargs = _out_blk_as_shape(args, kwargs)
     args = tuple(

@@ -9,10 +9,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from ttl.diagnostics.frames import is_pyttl_file
-from ttl.language.mistakes import OLD_ARGUMENTS
 
 from .attributes import find_method
-from .block_math import is_block, store
+from .block_math import is_block
 from .builder import KernelBuilder
 from .environment import NodeFunctions
 from .functions import BoundMethod, LocalFunction, inline
@@ -37,10 +36,7 @@ def handled(
         try:
             inspect.signature(handler).bind(builder, *arguments, **keywords)
         except TypeError as error:  # the call itself is wrong, not something in it
-            called = "Block.store" if handler is store else ""
-            helps = [OLD_ARGUMENTS[called, k] for k in keywords if (called, k) in OLD_ARGUMENTS]
-            message = f"in this call: {error}"
-            raise wrong_argument(message, helps=tuple(helps)) from None
+            raise wrong_argument(f"in this call: {error}") from None
         raise
 
 

@@ -25,11 +25,11 @@ from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
 from ttl.language import signpost as language_signpost
-from ttl.language.functions import block_functions
+from ttl.language.functions import FLAT, block_functions
 from ttl.language.grid import check_dims, flatten_size
-from ttl.semantics.ops import NAMESPACES
+from ttl.semantics.ops import BLOCK_OPS
 
-from .block_math import fill, math_function, store
+from .block_math import block_math, fill, math_function, store
 from .builder import KernelBuilder
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .handlers import Handlers
@@ -39,6 +39,7 @@ from .printing import print_values
 from .problems import describe, flow_broken, not_in_kernels, not_yet, wrong_argument
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
+from .value_ranges import as_constant
 
 
 def call_method(
@@ -84,6 +85,19 @@ def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue
         raise flow_broken("the release of a block that a loop or a condition carries")
     builder.release(kind, block)
     builder.state.released |= {block}
+
+
+def release_oldest(
+    kind: type[ttl.ReleaseOp], builder: KernelBuilder, buffer: DataflowBuffer
+) -> None:
+    """push() or pop() of a buffer: of the oldest block that the kernel holds of it."""
+    end = builder.handles.buffer(buffer), kind is ttl.PopOp
+    if any(end in loop.held for loop in builder.loops):
+        # It is another one in each iteration: as a loop it would have to carry the block.
+        raise flow_broken(f"a loop that releases a block of `{buffer.name}` acquired before it")
+    builder.emit(kind, [end[0]])
+    oldest = [each for each in builder.state.held() if (each.buffer, each.is_waited) == end][:1]
+    builder.state.released |= {*oldest}
 
 
 BLOCK_METHODS: dict[str, Callable[..., Value]] = {
@@ -137,16 +151,24 @@ def in_body_only(call: str, builder: KernelBuilder, *args: Value, **kwargs: Valu
     )
 
 
+def matmul(builder: KernelBuilder, a: Value, b: Value, transpose_b: Value = False) -> Value:
+    if as_constant(builder, transpose_b, "a product whose `transpose_b` is known at run time"):
+        b = math_function(BLOCK_OPS["transpose"], builder, b)
+    return block_math(builder, BLOCK_OPS["matmul"], [a, b])
+
+
 _MATH: dict[Any, Callable[..., Value]] = {
-    getattr(module, name): partial(math_function, NAMESPACES[namespace][name])
-    for module, namespace in ((math, "math"), (block_functions, "block"))
-    for name in module.NAMES
+    function: partial(math_function, BLOCK_OPS[name])
+    for functions in (vars(math), vars(block_functions), FLAT)
+    for name, function in functions.items()
+    if name in BLOCK_OPS
 }
 LANGUAGE = Handlers(
     calls={
         **_MATH,
         math.fill: fill,
         block_functions.fill: fill,
+        math.matmul: matmul,
         language_node: node,
         language_grid_size: grid_size,
         language_copy: copy,
@@ -166,6 +188,8 @@ LANGUAGE = Handlers(
         DataflowBuffer: {
             "reserve": partial(acquire, ttl.ReserveOp),
             "wait": partial(acquire, ttl.WaitOp),
+            "push": partial(release_oldest, ttl.PushOp),
+            "pop": partial(release_oldest, ttl.PopOp),
             "can_reserve": partial(can_acquire, False),
             "can_wait": partial(can_acquire, True),
         },

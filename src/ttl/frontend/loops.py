@@ -33,8 +33,9 @@ def new_loop(
     hidden = {going_on} if jumps else set()
     if ast.Return in jumps:
         hidden |= {(frame.number, name) for name in of_returns}
+    held = frozenset((block.buffer, block.is_waited) for block in builder.state.held())
     return Loop(frame, nodes, going_on, frozenset(hidden), carries_blocks, builder.state.facts,
-                frozenset(builder.state.values))  # fmt: skip
+                frozenset(builder.state.values), held)  # fmt: skip
 
 
 def loop_over(

@@ -15,9 +15,10 @@ from ttl.diagnostics import Diagnostic, Span
 from ttl.dialects.conditions import Facts
 
 from .environment import Environment
-from .hir import Body, Op, Place, RunTime, Value
+from .hir import Body, HeldBlock, Op, Place, RunTime, Value
 
 Variable = tuple[int, str]  # the number of a frame, and a name in it
+End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and is it the consumer's?
 Container = list[Any] | dict[Any, Any] | set[Any]
 
 # Acquires and copies to be finished at the end of a function or of an unrolled iteration;
@@ -57,6 +58,7 @@ class Loop:
     carries_blocks: bool  # and transfers too
     facts: Facts  # what its path knows
     variables: frozenset[Variable]  # that have values before it
+    held: frozenset[End]  # the ends of buffers of which blocks are held before it
     returned: list[Value] = field(default_factory=list)
 
 
@@ -115,6 +117,11 @@ class State:
         known = [(each.message, each.primary) for each in self.mistakes]
         if (found.message, found.primary) not in known:  # functions are evaluated at each call
             self.mistakes += (found,)
+
+    def held(self) -> list[HeldBlock]:
+        """The blocks that variables have and the program is still to release, oldest first."""
+        blocks = {v for v in self.values.values() if isinstance(v, HeldBlock) and not v.is_scoped}
+        return sorted(blocks - self.released, key=lambda block: block.age)
 
     def finish_later(self, op: Op) -> None:
         *outer, inner = self.unfinished

@@ -203,8 +203,8 @@ class Block(BlockExpression):
         """How many tiles, or elements if it is row-major."""
         return prod(self.type.shape or ())
 
-    def store(self, value: BlockExpression) -> None:
-        """Compute kernels: put the value of an expression into the block."""
+    def store(self, value: BlockExpression, *, acc: bool = False) -> None:
+        """Compute kernels: put the value of an expression into the block; with `acc` as `+=`."""
         raise NotImplementedError
 
     def __iadd__(self, value: Any) -> Block:

@@ -100,6 +100,14 @@ class DataflowBuffer:
             running = engine("wait() of a dataflow buffer")
         return running.wait(self)
 
+    def push(self) -> None:
+        """Push the oldest block that this kernel has reserved; blocks themselves have push()."""
+        engine("push() of a dataflow buffer").release_oldest(self, is_push=True)
+
+    def pop(self) -> None:
+        """Pop the oldest block that this kernel has waited for; blocks themselves have pop()."""
+        engine("pop() of a dataflow buffer").release_oldest(self, is_push=False)
+
     def can_reserve(self) -> bool:
         """Would reserve() return at once? Other kernels run before this is answered."""
         return engine("can_reserve() of a dataflow buffer").can_reserve(self)

@@ -40,6 +40,9 @@ class Engine:
     def wait(self, buffer: DataflowBuffer) -> Block:
         raise NotImplementedError
 
+    def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
+        raise NotImplementedError
+
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
         raise NotImplementedError
 

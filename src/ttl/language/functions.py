@@ -1,4 +1,4 @@
-"""The functions of ttl.math and ttl.block, made from the op table."""
+"""The functions of ttl.math and ttl.block, made from the op table; `ttl` has all of them, too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.names import unknown_name
-from ttl.semantics.ops import NAMESPACES, NO_PARAMETERS, REQUIRED, BlockOp, bind
+from ttl.semantics.ops import BLOCK_OPS, NAMESPACES, NO_PARAMETERS, REQUIRED, BlockOp, bind
 
 from .block import BlockExpression
 from .engine import engine
@@ -20,9 +20,10 @@ Function = Callable[..., BlockExpression]
 class Namespace(ModuleType):
     """ttl.<name> with its functions. Errors name a function as it was called."""
 
-    def __init__(self, name: str, summary: str):
+    def __init__(self, name: str, summary: str, *others: Function):
         super().__init__(f"ttl.{name}", summary)
         functions = {known: _function(op, name) for known, op in NAMESPACES[name].items()}
+        functions |= {other.__name__: other for other in others}
         self.NAMES = tuple(functions)
         vars(self).update(functions, __all__=self.NAMES)  # of `from ttl.math import *`
 
@@ -30,8 +31,9 @@ class Namespace(ModuleType):
         raise unknown_name(self.__name__, name, self.NAMES)
 
 
-def _function(op: BlockOp, namespace: str) -> Function:
-    spelling = f"ttl.{namespace}.{op.name}()"
+def _function(op: BlockOp, namespace: str | None = None) -> Function:
+    module = f"ttl.{namespace}" if namespace else "ttl"
+    spelling = f"{module}.{op.name}()"
     count = None if op.parameters or op.rearrange else op.operands
 
     def call(*args: Any, **kwargs: Any) -> BlockExpression:
@@ -42,13 +44,13 @@ def _function(op: BlockOp, namespace: str) -> Function:
             operands, parameters = bind(op, args, kwargs)
             return running.apply(op, operands, parameters)
         except RuleBroken as broken:  # the rules of an op of two namespaces name it as in the first
-            if op.namespaces[0] == namespace:
+            if namespace is None or op.namespaces[0] == namespace:
                 raise
             known = f"ttl.{op.namespaces[0]}.{op.name}("
             raise broken.respelled(known, spelling.removesuffix(")")) from None
 
     call.__name__ = call.__qualname__ = op.name
-    call.__module__ = f"ttl.{namespace}"
+    call.__module__ = module
     call.__doc__ = _docstring(op)
     call.__signature__ = _signature(op)  # type: ignore[attr-defined]
     return call
@@ -83,5 +85,21 @@ def _signature(op: BlockOp) -> Signature:
     return Signature(given, return_annotation=BlockExpression)
 
 
-math = Namespace("math", "The functions of the op table.")
+def matmul(a: Any, b: Any, transpose_b: bool = False) -> BlockExpression:
+    """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
+
+    Works on what the operator works on.
+    """
+    running = engine("ttl.matmul()")
+    if transpose_b:
+        b = running.apply(BLOCK_OPS["transpose"], (b,), NO_PARAMETERS)
+    return running.apply(BLOCK_OPS["matmul"], (a, b), NO_PARAMETERS)
+
+
+math = Namespace("math", "The functions of the op table.", matmul)
 block_functions = Namespace("block", "The functions of the op table that arrange, fill and select.")
+
+# `ttl.exp`, `ttl.transpose`, `ttl.add`: of a name in both namespaces the one that it has moved to.
+FLAT: dict[str, Function] = {
+    name: _function(op) for name, op in BLOCK_OPS.items() if not op.namespaces
+} | {name: getattr(space, name) for space in (math, block_functions) for name in space.NAMES}

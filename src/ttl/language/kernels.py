@@ -10,29 +10,27 @@ from typing import Any
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .engine import scope
-from .operation import KernelFunction, definition_span, no_parentheses, refused
+from .operation import KernelFunction, definition_span, refused
 
 Kernel = Callable[[], None]
 
 
-def compute(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
-    """Declare the compute kernel of an operation."""
-    return _register(KernelKind.COMPUTE, misplaced, unknown)
+def compute(*function: Any, **unknown: Any) -> Any:
+    """Declare the compute kernel of an operation; also as a decorator without parentheses."""
+    return _register(KernelKind.COMPUTE, function, unknown)
 
 
-def datamovement(*misplaced: Any, **unknown: Any) -> Callable[[Kernel], Kernel]:
-    """Declare a data movement kernel of an operation."""
-    return _register(KernelKind.DATAMOVEMENT, misplaced, unknown)
+def datamovement(*function: Any, **unknown: Any) -> Any:
+    """Declare a data movement kernel of an operation, likewise."""
+    return _register(KernelKind.DATAMOVEMENT, function, unknown)
 
 
 def _register(
-    kind: KernelKind, misplaced: tuple[Any, ...], unknown: dict[str, Any]
-) -> Callable[[Kernel], Kernel]:
+    kind: KernelKind, function: tuple[Any, ...], unknown: dict[str, Any]
+) -> Kernel | Callable[[Kernel], Kernel]:
     spelling = f"@ttl.{kind.value}()"
-    if unknown or (misplaced and not isinstance(misplaced[0], FunctionType)):
+    if unknown or len(function) > 1 or not all(isinstance(f, FunctionType) for f in function):
         raise refused(f"{spelling} takes no arguments", f"write {spelling}")
-    if misplaced:
-        raise no_parentheses(kind.value, spelling)
     collected = scope(spelling)
 
     def decorate(function: Kernel) -> Kernel:
@@ -40,7 +38,7 @@ def _register(
         collected.kernels.append(KernelFunction(kind, function))
         return function
 
-    return decorate
+    return decorate(*function) if function else decorate
 
 
 NEVER_RUN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

@@ -30,8 +30,10 @@ from .described import (
     public_class,
     public_classes_by_name,
 )
+from .functions import matmul
 from .grid import grid_size, node
 from .kernels import compute, datamovement
+from .old_names import OLD_ARGUMENTS
 from .operation import is_tensor, operation
 from .transfer import Transfer
 
@@ -43,6 +45,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         datamovement,
         grid_size,
         make_dataflow_buffer_like,
+        matmul,
         node,
         operation,
     )
@@ -91,7 +94,7 @@ COMPILED_CLASSES = (Block, Transfer)
 READ_ONLY = re.compile(r"attribute '(\w+)' of '(?:Block|BlockExpression)' objects is not writable")
 COMPILED_CALL = re.compile(
     r"(?P<method>\w+)\(\) (?:missing required argument '(?P<missing>\w+)' .*"
-    r"|takes at most \d+ (?:keyword )?arguments? \((?P<given>\d+) given\))"
+    r"|takes (?:at most|exactly) \d+ (?:keyword |positional )?arguments? \((?P<given>\d+) given\))"
 )
 
 
@@ -177,9 +180,6 @@ def _instead(public: PublicClass, name: str) -> dict[str, str]:
 CALL = re.compile(r"(?P<called>[\w.]+)\(\) (?P<problem>(?:missing|takes|got) .*)", re.DOTALL)
 QUOTED = re.compile(r"'(\w+)'")
 GIVEN = re.compile(r"but (\d+)")
-OLD_ARGUMENTS = {  # of versions before 0.14
-    ("Block.store", "acc"): "write block += value, a sum that is rounded when the block is pushed"
-}
 
 
 def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
@@ -188,13 +188,12 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
     if match is None or called is None:
         return None
     spelling, parameters = called
-    shown = ", ".join(_shown(parameter) for parameter in parameters)
-    named = [(spelling, name) for name in QUOTED.findall(match["problem"])]
-    instead = next((OLD_ARGUMENTS[name] for name in named if name in OLD_ARGUMENTS), None)
+    present = [parameter for parameter in parameters if parameter.name not in OLD_ARGUMENTS]
+    shown = ", ".join(_shown(parameter) for parameter in present)
     return RuleBroken(
         codes.WRONG_ARGUMENT,
         f"{spelling}() {_problem(match['problem'], parameters, '.' in match['called'])}",
-        helps=(instead or f"write {spelling}({shown})",),
+        helps=(f"write {spelling}({shown})",),
     )
 
 

@@ -179,3 +179,11 @@ def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) ->
         helps=(f"release it by {right}()",),
         secondary=secondary,
     )
+
+
+def nothing_held(buffer: str, is_push: bool) -> RuleBroken:
+    return RuleBroken(
+        codes.BLOCK_STATE,
+        f"`{buffer}` has no block that could be {'pushed' if is_push else 'popped'} here",
+        helps=("release each block once, by push() after reserve(), pop() after wait()",),
+    )

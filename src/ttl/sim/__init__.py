@@ -10,7 +10,7 @@ __all__ = ["run"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """`from ttl.sim import ttl, ttnn`, as programs for the public simulator begin."""
-        if name not in ("ttl", "ttnn"):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module("ttl" if name == "ttl" else "ttl.ttnn")
+        """`from ttl.sim import ttl, ttnn`, as programs for the public simulator begin; some take
+        the names of the language from here, too.
+        """
+        return import_module("ttl.ttnn") if name == "ttnn" else getattr(import_module("ttl"), name)

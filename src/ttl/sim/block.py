@@ -168,11 +168,14 @@ class SimBlock(Block):
         if self.kernel.simulation.padding is not None:
             self.kernel.simulation.padding.copied(source, self)
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Any, *, acc: bool = False) -> None:
         running = ENGINE.get(None)
         if running is not self.kernel:
             raise self.used_by(running)
-        self.kernel.store(value, self)
+        if acc:
+            self.kernel.accumulate(self, value)
+        else:
+            self.kernel.store(value, self)
 
     def settle(self) -> None:
         """Round what `+=` has summed up: something else reads the block, or it is pushed."""

@@ -13,7 +13,7 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.ops import BlockOp
@@ -238,6 +238,13 @@ class KernelRun(Engine):
             f"`{buffer.name}` is a dataflow buffer of another call",
             helps=("make dataflow buffers in the body of the operation that uses them",),
         )
+
+    def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
+        on_node = self._on_node(buffer)
+        oldest = (on_node.producer if is_push else on_node.consumer).oldest_held
+        if oldest is None or oldest.kernel is not self:
+            raise nothing_held(buffer.name, is_push)
+        oldest.release()
 
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
         end = self._on_node(buffer).producer

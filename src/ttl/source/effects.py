@@ -1,6 +1,7 @@
 """What a kernel, and each helper, does with handles: blocks it acquires, transfers it starts.
 
-The rules are those of implicit_sync.py; SITE, VARIABLE, FINISH, ESCAPE and AT_ONCE are read here.
+The rules are those of implicit_sync.py; SITE, VARIABLE, FINISH, ESCAPE, BUFFER and AT_ONCE are read
+here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Body = Definition | Loop
 
 RELEASES = frozenset({"push", "pop", "release"})
 ACQUIRES = frozenset({"reserve", "wait"})
+RELEASED_BY = {"push": "reserve", "pop": "wait"}
 
 
 class Meaning(Enum):
@@ -114,12 +116,21 @@ class Effects:
         self.at_once: list[tuple[ast.Call, Body]] = []
         self.passed: list[_Passed] = []
         self.bound_names: set[int] = set()  # ids of the Name nodes that sites bind
+        self.buffer_releases: set[tuple[str, str]] = set()  # the acquire, and the buffer as written
         self.root = Scope(function.tree, None)
         self.is_complete = False
         _Walker(self, self.root, function.tree).function_body(function.tree)
         for given in self.passed:
             self._pass_on(given)
+        for handle in self.handles:  # rule BUFFER
+            handle.escapes |= any(self._is_released_by_buffer(site.call) for site in handle.sites)
         self.is_complete = True
+
+    def _is_released_by_buffer(self, site: ast.Call) -> bool:
+        acquire = site.func
+        if not isinstance(acquire, ast.Attribute) or not self.buffer_releases:
+            return False
+        return (acquire.attr, ast.unparse(acquire.value)) in self.buffer_releases
 
     @classmethod
     def of(cls, function: SourceFunction, known: dict[Definition, Effects]) -> Effects:
@@ -337,6 +348,8 @@ class _Walker:
     def _attribute(self, node: ast.Attribute) -> None:
         names = self.visit(node.value)
         self._resolve(node)
+        if node.attr in RELEASED_BY:
+            self.effects.buffer_releases.add((RELEASED_BY[node.attr], ast.unparse(node.value)))
         if node.attr in RELEASES or node.attr == "wait":
             for name in names:
                 if len(names) > 1:  # (a if c else b).pop()

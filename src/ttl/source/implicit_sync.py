@@ -15,6 +15,8 @@ rule FINISH    push, pop, release or `with name:` finish a block, wait finishes 
 rule ESCAPE    a handle that is returned, yielded, put into a container or an attribute, or given
                to somebody unknown is finished elsewhere, and so is a transfer that is given to
                anybody. It is not repaired; if it is not finished the run reports it.
+rule BUFFER    `x.push()` of a dataflow buffer itself releases the oldest block that the kernel has
+               reserved: it finishes the blocks of every `x.reserve()`, as `x.pop()` of `x.wait()`.
 rule BODY      a site whose variable neither escapes nor is finished anywhere is finished at the
                end of the innermost loop body or function body that contains it, if it was reached:
                first the transfers, then the blocks, each oldest first. Within one run of a body

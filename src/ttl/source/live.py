@@ -24,6 +24,7 @@ from typing import Any, Final
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import DataflowBuffer
+from ttl.language.functions import matmul
 from ttl.language.operation import is_tensor
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
@@ -171,7 +172,7 @@ class _Reader:
             self.used[id(value)] = value
             if isinstance(value, DataflowBuffer):
                 self.found.held.add(value.dtype)
-            elif value is operator.matmul:
+            elif value is operator.matmul or value is matmul:
                 self.found.has_matmul = True
             elif _is_followed(value):
                 self.call(value, [], {}, 1)

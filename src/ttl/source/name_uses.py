@@ -16,7 +16,7 @@ from ttl.semantics.function_source import definition_of
 
 from .functions import MISSING, named_value, own_code
 
-METHODS = frozenset({"reserve", "wait", "can_reserve", "can_wait"})
+METHODS = frozenset({"reserve", "wait", "push", "pop", "can_reserve", "can_wait"})
 READ, WRITTEN = "ttl.copy(name[..], x)", "ttl.copy(x, name[..])"
 OTHERWISE = ""
 

@@ -168,22 +168,6 @@ def test_mask_where_transpose_are_in_both_namespaces(space):
     assert np.array_equal(evaluate(space.transpose, x), x.T)
 
 
-@pytest.mark.rule("old-names")
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("core", "node"),
-        ("kernel", "operation"),
-        ("make_circular_buffer_like", "make_dataflow_buffer_like"),
-        ("CircularBuffer", "DataflowBuffer"),
-    ],
-)
-def test_names_from_before_are_refused_with_the_new_spelling(old, new):
-    with pytest.raises(ttl.UsageError) as caught:
-        getattr(ttl, old)
-    assert f"ttl.{new}" in str(caught.value) or f"`{new}`" in str(caught.value)
-
-
 @pytest.mark.rule("pipe-net-roles")
 def test_is_src_is_dst_and_is_active_in_kernels_and_bodies():
     in_body, in_kernel = {}, {}

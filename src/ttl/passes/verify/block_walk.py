@@ -16,7 +16,14 @@ from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import span_of
-from ttl.semantics.block_protocol import ACQUIRED_HERE, Event, Life, State, wrong_release
+from ttl.semantics.block_protocol import (
+    ACQUIRED_HERE,
+    Event,
+    Life,
+    State,
+    nothing_held,
+    wrong_release,
+)
 from ttl.semantics.printing import check_printed_block
 
 from ..buffer_ends import End, end_of
@@ -185,7 +192,7 @@ class BlockWalk:
             if isinstance(held.acquire, ttl.ReserveOp) is not is_push:
                 raise wrong_release(held, is_push, held.acquired_here())
         if not queue:
-            raise _nothing_held(op, "pushed" if is_push else "popped")
+            raise nothing_held(op.buffer.name_hint or "", is_push)
         if number is not None and queue[0].number != number:
             raise _release_order(queue[0])
         oldest = queue.pop(0)
@@ -358,14 +365,6 @@ def _guard(block: _Held) -> tuple[str, ...]:
             net = op.source.type.net.root_reference.data
             return (f"if only receivers of `{net}` get it, write `if {net}.is_dst():` around it",)
     return ()
-
-
-def _nothing_held(op: ttl.ReleaseOp, released: str) -> RuleBroken:
-    return RuleBroken(
-        codes.BLOCK_STATE,
-        f"`{op.buffer.name_hint}` has no block that could be {released} here",
-        helps=("release each block once, by push() after reserve(), pop() after wait()",),
-    )
 
 
 def _release_order(oldest: _Held) -> RuleBroken:

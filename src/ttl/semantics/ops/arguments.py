@@ -166,7 +166,7 @@ def text_of(value: Any) -> str:
 
 
 def wrong_call(op: BlockOp, problem: str) -> RuleBroken:
-    helps = tuple(f"write {call}" for call in op.calls) if op.namespaces else ()
+    helps = tuple(f"write {call}" for call in op.calls)
     return RuleBroken(codes.WRONG_ARGUMENT, f"{op.spelling} {problem}", helps=helps)
 
 

@@ -192,7 +192,8 @@ class BlockOp:
         if self.forms:
             return self.forms
         arguments = [*self.names, *(_shown(parameter) for parameter in self.parameters)]
-        return (f"ttl.{self.namespaces[0]}.{self.name}({', '.join(arguments)})",)
+        path = ".".join(("ttl", *self.namespaces[:1], self.name))
+        return (f"{path}({', '.join(arguments)})",)
 
 
 def _shown(parameter: Parameter) -> str:
