@@ -26,7 +26,7 @@ def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
             helps=(f"it has `{other}`, the other end",),
         )
     routes = builder.nets.routes(pipe.pipe_type.net)
-    ends = [route.dst if other == "dst" else route.pipe.src for route in routes]
+    ends = [getattr(route.pipe, other) for route in routes]
     return _merged(builder, pipe, ends)
 
 

@@ -40,7 +40,7 @@ def node(dims: int = 2) -> int | Shape:
 
 
 def nodes_of(grid: Shape) -> list[Shape]:
-    """All nodes, x fastest: the order of ttl.node(1)."""
+    """All nodes, row by row."""
     return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
 
 
@@ -50,10 +50,10 @@ def flatten_size(grid: Shape, dims: int) -> int | Shape:
 
 
 def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
-    """c[dims-1] + s[dims-1] * (c[dims] + s[dims] * (...)) in the last place."""
+    """(c[dims-1] * s[dims] + c[dims]) * s[dims+1] + ... in the last place: its last is fastest."""
     last = 0
-    for dimension in reversed(range(dims - 1, len(grid))):
-        last = coordinate[dimension] + grid[dimension] * last
+    for entry, size in zip(coordinate[dims - 1 :], grid[dims - 1 :], strict=True):
+        last = last * size + entry
     head = coordinate[: dims - 1]
     head += (0,) * (dims - 1 - len(head))
     return last if dims == 1 else (*head, last)

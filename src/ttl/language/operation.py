@@ -30,6 +30,7 @@ from .pipes import PipeNet
 from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
+MEMORY_SPACES = ("L1", "DRAM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +426,8 @@ def operation(
         raise UsageError(broken.at(calling_span()))
     if not _is_grid(grid):
         raise not_a_grid(grid)
+    if memory_space not in MEMORY_SPACES:
+        raise refused(f"memory_space={memory_space!r} is not known", 'write "L1" or "DRAM"')
     fidelity = None if math_fidelity is None else getattr(math_fidelity, "name", math_fidelity)
     if fidelity not in (None, *MATH_FIDELITIES):
         choices = f"use one of {', '.join(MATH_FIDELITIES)}"

@@ -48,7 +48,7 @@ def looking(grid, look):
 def flat(node, grid):
     """node(1)"""
     number = 0
-    for coordinate, size in zip(reversed(node), reversed(grid), strict=True):
+    for coordinate, size in zip(node, grid, strict=True):
         number = number * size + coordinate
     return number
 
@@ -80,9 +80,9 @@ def test_two_dimensions_are_the_default():
 
 
 @pytest.mark.rule("node")
-def test_one_dimension_is_y_times_x_size_plus_x():
+def test_one_dimension_is_x_times_y_size_plus_y():
     body, kernel = looking((3, 2), lambda: ttl.node(dims=1))
-    assert body == kernel == {(x, y): y * 3 + x for x in range(3) for y in range(2)}
+    assert body == kernel == {(x, y): x * 2 + y for x in range(3) for y in range(2)}
 
 
 @pytest.mark.rule("node")

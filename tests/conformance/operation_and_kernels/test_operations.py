@@ -149,6 +149,15 @@ def test_all_parameters_of_the_decorator_are_accepted():
     assert tile_numbers(y) == [8]
 
 
+@pytest.mark.rule("operation-parameters")
+def test_an_unknown_memory_space_is_refused_where_the_operation_is_made():
+    with pytest.raises(ttl.TTLError) as caught:
+        ttl.operation(grid=(1, 1), memory_space="SRAM")
+    assert "memory_space='SRAM' is not known" in str(caught.value)
+    assert 'memory_space="SRAM")' in str(caught.value)
+    adding(memory_space="DRAM")
+
+
 @pytest.mark.rule("fp32-dest")
 @pytest.mark.parametrize(("wide", "expected"), [(True, 257), (False, 256), (None, 256)])
 def test_fp32_dest_acc_en_chooses_the_format_of_values(wide, expected):
