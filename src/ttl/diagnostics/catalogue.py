@@ -41,8 +41,8 @@ UNKNOWN_NAME = _code(
 )
 NOT_A_TENSOR = _code(
     "TTL1005", "not-a-tensor", Blame.USER,
-    """Operations take ttnn tensors on a device, and ints, floats, bools or strings as
-    constants.""",
+    """Operations take ttnn tensors, and as constants numbers, strings, None, and tuples, lists,
+    dicts and dataclasses of these. An array of numpy or torch is neither.""",
 )
 KERNEL_COUNT = _code(
     "TTL1006", "kernel-count", Blame.USER,
@@ -78,6 +78,14 @@ CAPTURED_WRITTEN_SIMULATED = _code(
     """The simulator lets a kernel write the lists, dicts and objects around it, which helps when
     looking for a mistake. The program does not compile like that: `ttl explain TTL1016`.""",
     Severity.WARNING,
+)
+
+HOST_TENSOR = _code(
+    "TTL1020", "host-tensor", Blame.USER,
+    """A tensor that was made without a device lies in the memory of the host. It is computed on the
+    default device, or on that of the other tensors, and holds the results afterwards; on hardware
+    that copies it there and back at every call.""",
+    Severity.NOTE,
 )
 
 SHAPE_MISMATCH = _code(

@@ -10,7 +10,8 @@ from ttl.semantics.tensors import TensorSlice
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer
 from .copies import GroupTransfer
-from .operation import Operation, is_tensor
+from .arguments import is_tensor
+from .operation import Operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost

@@ -32,7 +32,7 @@ from .described import (
 )
 from .grid import grid_size, node
 from .kernels import compute, datamovement
-from .operation import is_tensor, operation
+from .operation import operation
 from .transfer import Transfer
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -234,8 +234,16 @@ def test_tensors_elsewhere_are_refused_by_name():
     elsewhere = ttnn.zeros((32, 64), ttnn.float32, device=other)
     text = refused(add_row, y, row, elsewhere, slug="unusable-tensor")
     assert "argument `y` of add_row is on another mesh" in text
-    text = refused(add_row, ttnn.from_device(y), row, y, slug="unusable-tensor")
-    assert "argument `a` of add_row is a host tensor" in text
+
+
+@pytest.mark.rule("spmd", "host-tensors")
+def test_parts_of_a_mesh_in_the_memory_of_the_host():
+    y, row = on_mesh(numbers(128, 64), BY_ROWS), on_mesh(numbers(32, 32), COPIES)
+    on_host = ttnn.from_device(y)
+    add_row(y, row, y)
+    add_row(on_host, row, on_host)
+    pairs = zip(y.shards, on_host.shards, strict=True)
+    assert all(np.array_equal(ttnn.to_numpy(a), ttnn.to_numpy(b)) for a, b in pairs)
 
 
 @pytest.mark.rule("spmd")
