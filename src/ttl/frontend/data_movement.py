@@ -8,7 +8,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language.pipes import not_from_a_net
+from ttl.language.pipes import Pipe, not_from_a_net
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
@@ -26,7 +26,7 @@ from ttl.semantics.types import BlockType
 from .builder import KernelBuilder
 from .hir import GroupValue, HeldBlock, PipeValue, Scalar, SliceValue, TransferValue, Value
 from .linear import known_difference
-from .pipe_copies import copy_pipe
+from .pipe_copies import copy_pipe, given_pipe
 from .problems import describe, flow_broken, wrong_argument
 
 
@@ -108,6 +108,10 @@ def constant_difference(stop: Value, start: Value) -> int:
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
+    if isinstance(src, Pipe):
+        src = given_pipe(builder, src, "dst") or src
+    if isinstance(dst, Pipe):
+        dst = given_pipe(builder, dst, "src") or dst
     if isinstance(src, PipeValue) or isinstance(dst, PipeValue):
         return copy_pipe(builder, src, dst)
     if isinstance(src, SliceValue) and isinstance(dst, HeldBlock):

@@ -8,11 +8,12 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.language.pipes import receiver_sends, source_receives, used_after_callback
+from ttl.language.pipes import Pipe, receiver_sends, source_receives, used_after_callback
 
 from .builder import KernelBuilder
 from .hir import INDEX, HeldBlock, PipeValue, Value
 from .problems import describe, not_yet, wrong_argument
+from .scalars import check, truth
 
 
 def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
@@ -63,6 +64,21 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
             helps=("a pipe connects blocks of dataflow buffers",),
         )
     return builder.copied([pipe, block] if is_receive else [block, pipe], kind)
+
+
+def given_pipe(builder: KernelBuilder, pipe: Pipe, role: str) -> PipeValue | None:
+    """The pipe that a function around has, where the program writes the `ttl.Pipe` itself."""
+    for value in reversed(builder.pipes):
+        routes = builder.nets.routes(value.pipe_type.net)
+        is_it = [route.pipe == pipe for route in routes]
+        if value.pipe_type.role.data == role and any(is_it):
+            if not all(is_it):  # the function is called for others too
+                properties = {"values": DenseArrayBase.from_list(i64, is_it)}
+                number = builder.scalar(ttl.PipeValueOp, [value], INDEX, properties)
+                is_right = truth(builder, number)
+                check(builder, is_right, f"used pipe {pipe.name} where if_{role}() gives another one")
+            return value
+    return None
 
 
 def _check_role(pipe: PipeValue, kind: str) -> None:

@@ -8,7 +8,7 @@ from math import prod
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, scope
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
 
 
 def check_dims(dims: int) -> None:
@@ -21,11 +21,17 @@ def check_dims(dims: int) -> None:
 
 
 def grid_size(dims: int = 2) -> int | Shape:
-    """The grid's size in `dims` dimensions: the highest are flattened, or ones added."""
+    """The grid's size in `dims` dimensions: the highest are flattened, or ones added.
+
+    Between calls of operations, that of the last one.
+    """
     check_dims(dims)
-    running = ENGINE.get(None)
-    grid = running.grid if running is not None else scope("ttl.grid_size()").grid
-    return flatten_size(grid, dims)
+    running, last = ENGINE.get(None), LAUNCH_HOOK.last_grid
+    if running is not None:
+        return flatten_size(running.grid, dims)
+    if SCOPE.get(None) is None and last is not None:
+        return flatten_size(last, dims)
+    return flatten_size(scope("ttl.grid_size()").grid, dims)
 
 
 def node(dims: int = 2) -> int | Shape:

@@ -63,8 +63,9 @@ class KernelFunction:
         code, around = self.function.__code__, self.function.__globals__
         named = {name: around[name] for name in code.co_names if name in around}
         for name, value in (self.captures() | named).items():
-            if not isinstance(value, DataflowBuffer):
-                yield from ((n, part) for n, part in parts_of(name, value) if is_tensor(part))
+            for part_name, part in parts_of(name, value):
+                if is_tensor(part) and not isinstance(part, DataflowBuffer):
+                    yield part_name, part
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class Operation:
         options = self._options(kwargs, environment_options)
         arguments = self._bind(args, kwargs)
         grid = self._resolve_grid(arguments, full_grid, largest_grid or full_grid)
+        LAUNCH_HOOK.last_grid = grid
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
             self,

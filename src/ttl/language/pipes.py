@@ -261,12 +261,15 @@ def used_after_callback(pipe: str, call: str) -> RuleBroken:
 
 
 def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy of which an end is the pipe or the net itself."""
+    """What is wrong with a copy of which an end is the net itself, or a pipe that is not the one
+    of a function given to if_src() or if_dst() around the copy.
+    """
     for end, call in ((source, "if_dst"), (destination, "if_src")):
         if isinstance(end, (Pipe, PipeNet)):
             return RuleBroken(
                 codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
+                f"ttl.copy() takes the pipe that {call}() gives, not "
+                + (f"pipe {end.name}" if isinstance(end, Pipe) else "a PipeNet"),
                 helps=(f"call {call}() of the pipe net with a function that makes the copy",),
             )
     return None

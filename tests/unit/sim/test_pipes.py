@@ -904,7 +904,7 @@ def copy_between_pipes(a, dfb, net):
             copy_outside,
             "pipe-role",
             "ttl.copy(dfb.reserve(), net.pipes[0])",
-            "ttl.copy() takes the pipe that if_src() gives, not a Pipe",
+            "ttl.copy() takes the pipe that if_src() gives, not pipe (0,) -> (0:1,)",
         ),
         (
             copy_from_a_net,
