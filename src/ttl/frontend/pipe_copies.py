@@ -75,8 +75,8 @@ def given_pipe(builder: KernelBuilder, pipe: Pipe, role: str) -> PipeValue | Non
             if not all(is_it):  # the function is called for others too
                 properties = {"values": DenseArrayBase.from_list(i64, is_it)}
                 number = builder.scalar(ttl.PipeValueOp, [value], INDEX, properties)
-                is_right = truth(builder, number)
-                check(builder, is_right, f"used pipe {pipe.name} where if_{role}() gives another one")
+                error = f"used pipe {pipe.name} where if_{role}() gives another one"
+                check(builder, truth(builder, number), error)
             return value
     return None
 

@@ -11,7 +11,7 @@ from ttl.diagnostics.buffer_ends import second_kernel
 from ttl.language.block import Block
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
-from ttl.language.pipes import Pipe, PipeNet
+from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import ENGINE
@@ -325,10 +325,10 @@ class KernelRun(Engine):
             transfer = start_receive(self, source, destination, place)
         elif isinstance(source, SimBlock) and isinstance(destination, SourceRole):
             transfer = start_send(self, source, destination, place)
-        elif isinstance(source, Pipe) and (to := role_of(source, self.receiver_roles)):
-            transfer = start_receive(self, to, destination, place)
-        elif isinstance(destination, Pipe) and (to := role_of(destination, self.source_roles)):
-            transfer = start_send(self, source, to, place)
+        elif isinstance(destination, SimBlock) and (own := role_of(source, self.receiver_roles)):
+            transfer = start_receive(self, own, destination, place)
+        elif isinstance(source, SimBlock) and (role := role_of(destination, self.source_roles)):
+            transfer = start_send(self, source, role, place)
         else:
             transfer = start_between_blocks(self, source, destination, place)
         transfer.block.transfer = transfer

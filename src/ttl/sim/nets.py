@@ -96,8 +96,10 @@ class NetRuns:
         return run
 
 
-def role_of(pipe: Pipe, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
+def role_of(pipe: Any, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
     """The pipe that the function has, where the program writes the `ttl.Pipe` itself instead."""
+    if not isinstance(pipe, Pipe):
+        return None
     known = (role for of_net in roles.values() for role in of_net if role.open_calls)
     return next((role for role in known if role.route.pipe == pipe), None)
 

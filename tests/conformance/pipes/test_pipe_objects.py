@@ -1,4 +1,4 @@
-"""The `ttl.Pipe` itself in a copy, in the place of what the function of if_src() or if_dst() gets."""
+"""The `ttl.Pipe` itself in a copy, instead of what the functions of if_src() and if_dst() get."""
 
 from __future__ import annotations
 
