@@ -8,7 +8,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.language.pipes import Pipe, not_from_a_net
+from ttl.language.pipes import not_from_a_net
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
@@ -108,10 +108,7 @@ def constant_difference(stop: Value, start: Value) -> int:
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    if isinstance(src, Pipe):
-        src = given_pipe(builder, src, "dst") or src
-    if isinstance(dst, Pipe):
-        dst = given_pipe(builder, dst, "src") or dst
+    src, dst = given_pipe(builder, src, "dst"), given_pipe(builder, dst, "src")
     if isinstance(src, PipeValue) or isinstance(dst, PipeValue):
         return copy_pipe(builder, src, dst)
     if isinstance(src, SliceValue) and isinstance(dst, HeldBlock):

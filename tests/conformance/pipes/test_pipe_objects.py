@@ -84,6 +84,37 @@ def test_one_end_by_hand_the_other_by_the_argument():
 
 
 @pytest.mark.rule("pipe-objects")
+def test_each_node_knows_its_own_pipe():
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        x, _ = ttl.node()
+        ring = [ttl.Pipe((i, 0), ((i + 1) % 3, 0)) for i in range(3)]
+        net = ttl.PipeNet(ring)
+        own, other = ring[x], ring[x - 1]
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def send():
+            with out.reserve() as blk:
+                ttl.copy(a[0, x], blk).wait()
+                net.if_src(lambda _: ttl.copy(blk, own).wait())
+            with out.wait() as blk:
+                ttl.copy(blk, y[1, x]).wait()
+
+        @ttl.datamovement()
+        def receive():
+            with into.reserve() as blk:
+                net.if_dst(lambda _: ttl.copy(other, blk).wait())
+            with into.wait() as blk:
+                ttl.copy(blk, y[0, x]).wait()
+
+    a, y = results()
+    run(operation, a, y)
+    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[7, 5, 6], [5, 6, 7]]
+
+
+@pytest.mark.rule("pipe-objects")
 def test_a_net_of_one_pipe():
     @ttl.operation(grid=(2, 1))
     def operation(a, y):
