@@ -548,18 +548,18 @@ def partial_overlap() -> Any:
     return overlapping([(0, 2), (1, 4), (2, 3), (0, 4)], 2)
 
 
-RANGES_OVER_ROWS = {0: range(2, 7), 1: range(1, 5), 2: range(4, 9, 3)}  # by the source's column
+RANGES_OVER_COLUMNS = {0: range(2, 7), 1: range(1, 5), 2: range(4, 6)}  # by the source's column
 
 
 @pattern((1, 9), (9, 9))
-def ranges_over_the_ends_of_rows() -> Any:
+def ranges_over_the_ends_of_columns() -> Any:
     """Receivers that are no rectangle, one source among its own, beside a rectangle in one net."""
 
     @ttl.operation(grid=(3, 3))
     def operation(a, y):
-        over_rows = ttl.Pipe(src=(0, 0), dst=(slice(2, 7),))
+        over_columns = ttl.Pipe(src=(0, 0), dst=(slice(2, 7),))
         with_itself = ttl.Pipe(src=(1, 1), dst=(slice(1, 5),))
-        net = ttl.PipeNet([over_rows, with_itself, ttl.Pipe(src=(2, 2), dst=(1, slice(1, 3)))])
+        net = ttl.PipeNet([over_columns, with_itself, ttl.Pipe((2, 2), (1, slice(1, 3)))])
         go = ttl.Semaphore(0)
         out = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
         into = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
@@ -592,12 +592,12 @@ def ranges_over_the_ends_of_rows() -> Any:
                     with into.reserve() as block:
                         ttl.copy(pipe, block).wait()
                     with into.wait() as block:
-                        ttl.copy(block, y[3 * y_ + x, 3 * pipe.src[0] + i]).wait()
+                        ttl.copy(block, y[3 * x + y_, 3 * pipe.src[0] + i]).wait()
 
             net.if_dst(come)
 
     def expected(a: Array, y: Array) -> None:
-        for source, nodes in RANGES_OVER_ROWS.items():
+        for source, nodes in RANGES_OVER_COLUMNS.items():
             for i in range(3 * source, 3 * source + 3):
                 for row in (*nodes, 8):
                     tile(y, row, i)[...] = tile(a, 0, i)
@@ -606,13 +606,13 @@ def ranges_over_the_ends_of_rows() -> Any:
 
 
 @pattern((1, 1), (3, 2))
-def each_node_sets_a_range_over_rows() -> Any:
+def each_node_sets_a_range_over_columns() -> Any:
     """The body, which each node runs, makes the range; node after node it is set."""
 
     @ttl.operation(grid=(2, 3))
     def operation(a, y):
         x, row = ttl.node(dims=2)
-        first = min(2 * row + x, 3)
+        first = min(3 * x + row, 3)
         turn, value = ttl.Semaphore(0), ttl.Semaphore(0)
         there = value.get_remote_multicast((slice(first, first + 3),))
         buffer = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
@@ -1515,7 +1515,7 @@ def senders_63_to_one() -> Any:
                 with into.reserve() as block:
                     ttl.copy(pipe, block).wait()
                 with into.wait() as block:
-                    ttl.copy(block, y[pipe.src // 8, pipe.src % 8]).wait()
+                    ttl.copy(block, y[pipe.src % 8, pipe.src // 8]).wait()
 
             net.if_dst(take)
 

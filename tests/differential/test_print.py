@@ -111,6 +111,11 @@ PRINTS: dict[str, dict[str, str]] = {
         "read": "print(a_dfb)",
         "write": "print(y_dfb)",
     },
+    "threads": {
+        "compute": "print('u', i, thread='unpack')\nprint('m', thread='math')\n"
+        "print(i, thread='pack')\nprint(a_blk, thread='pack')",
+        "read": "print(x, thread='pack')",
+    },
     "tensors": {
         "start": "print('A', a, x)\nprint(a, num_pages=3)\nprint(y, num_pages=1000)",
     },
@@ -222,7 +227,8 @@ def test_kernels_that_print_are_accepted_by_the_headers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     places: dict[str, str] = {}
-    shown = ("texts and scalars", "formats", "blocks", "buffers", "tensors", "separators and ends")
+    shown = ("texts and scalars", "formats", "blocks", "buffers", "threads", "tensors",
+             "separators and ends")  # fmt: skip
     for name in shown:
         for place, body in PRINTS[name].items():
             places[place] = places.get(place, "") + "\n" + body
@@ -230,7 +236,8 @@ def test_kernels_that_print_are_accepted_by_the_headers(
     path.write_text(text(**places), encoding="utf-8")
     monkeypatch.setenv("TTL_COMPILE_TO", str(tmp_path / "out"))
     run(path, "host", capsys, (1, 2), ttnn.bfloat16)
-    assert "DPRINT" in (tmp_path / "out" / "kernels" / "compute.cpp").read_text()
+    kernel = (tmp_path / "out" / "kernels" / "compute.cpp").read_text()
+    assert all(f"DPRINT_{thread}(" in kernel for thread in ("UNPACK", "MATH", "PACK"))
     assert check_folder(tmp_path / "out", ["wormhole_b0", "blackhole"]) == []
     # Printing switched on: this compiler cannot check formats, but it knows what has no text.
     monkeypatch.setattr(translation_unit, "_COMMON", (*COMMON, "DEBUG_PRINT_ENABLED"))
@@ -248,6 +255,7 @@ WRONG = {
     "run-time pages": ({"start": "print(a, num_pages=x)"}, codes.NOT_IN_KERNELS, "options"),
     "options": ({"read": "print(i, file=None)"}, codes.NOT_IN_KERNELS, "file="),
     "no text": ({"read": "print(i, end=3)"}, codes.WRONG_ARGUMENT, "end=3"),
+    "thread": ({"compute": "print(i, thread='dst')"}, codes.WRONG_ARGUMENT, "thread='dst'"),
     "tensor in compute": ({"compute": "print(a)"}, codes.WRONG_KERNEL_KIND, "print a tensor"),
     "conversion": ({"read": "print(f'{i!r:.1}')"}, codes.NOT_IN_KERNELS, "converted"),
     "block in a text": ({"read": "print(f'{a_blk}')"}, codes.NOT_IN_KERNELS, "a block"),

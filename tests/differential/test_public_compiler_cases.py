@@ -176,10 +176,13 @@ def test_what_is_accepted_in_silence(
     assert code in [found.code.code for found in caught.value.diagnostics]
 
 
-def test_host_tensors(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_host_tensors(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """e40"""
-    with pytest.raises(TTLError, match="is a host tensor"):
-        operation_of(tmp_path, {})(*tensors(device=None))
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    given = tensors(device=None)
+    operation_of(tmp_path, {})(*given)
+    assert (ttnn.to_numpy(given[1])[:32, :32].astype(np.float32) == 3.0).all()
 
 
 def test_an_unused_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

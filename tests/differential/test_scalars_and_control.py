@@ -318,7 +318,7 @@ def test_node_and_grid_size_in_any_dimensions(dims: int) -> None:
 
     size = 6 if dims == 1 else 32
     found = numbers(read, 2, grid=(3, 2))
-    here = [x + 3 * y if dims == 1 else x + 4 * y for y in range(2) for x in range(3)]
+    here = [2 * x + y if dims == 1 else x + 4 * y for y in range(2) for x in range(3)]
     assert found == [number for each in here for number in (each, size)]
 
 

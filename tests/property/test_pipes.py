@@ -125,9 +125,9 @@ def expected(exchange: Exchange, a: np.ndarray) -> np.ndarray:
                 range(item.start, item.stop) if isinstance(item, slice) else (item,)
                 for item in place
             )
-            source = x + columns * y
+            source = x * rows + y
             for _ in range(exchange.ahead):
-                for receiver in (x + columns * y for y in ys for x in xs):
+                for receiver in (x * rows + y for x in xs for y in ys):
                     result[got[receiver], receiver] = a[sent[source], source]
                     got[receiver] += 1
                 sent[source] += 1

@@ -40,8 +40,8 @@ UNKNOWN_NAME = _code(
 )
 NOT_A_TENSOR = _code(
     "TTL1005", "not-a-tensor", Blame.USER, Effect.NO_MEANING,
-    """Operations take ttnn tensors on a device, and ints, floats, bools or strings as
-    constants.""",
+    """Operations take ttnn tensors, and as constants numbers, strings, None, and tuples, lists,
+    dicts and dataclasses of these. An array of numpy or torch is neither.""",
 )
 KERNEL_COUNT = _code(
     "TTL1006", "kernel-count", Blame.USER, Effect.REFUSED,
@@ -79,10 +79,16 @@ CAPTURED_WRITTEN_SIMULATED = _code(
 )
 
 OLD_NAMES = _code(
-    "TTL1018", "old-names", Blame.USER,
+    "TTL1018", "old-names", Blame.USER, Effect.ACCEPTED,
     """The program is written for an earlier version of the specification. It runs as it is; the
     note shows, once for each name, what is written now and which version changed it.""",
-    Severity.NOTE,
+)
+
+HOST_TENSOR = _code(
+    "TTL1020", "host-tensor", Blame.USER, Effect.REMARK,
+    """A tensor that was made without a device lies in the memory of the host. It is computed on the
+    default device, or on that of the other tensors, and holds the results afterwards; on hardware
+    that copies it there and back at every call.""",
 )
 
 SHAPE_MISMATCH = _code(

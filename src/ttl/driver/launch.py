@@ -22,6 +22,7 @@ from ttl.trace import CATEGORIES
 from .artifacts import CAPTURED, Artifacts
 from .backend import BACKENDS, choose_backend
 from .check import Checked, Checks
+from .placing import host_note, placed
 from .remarks import Remarks
 from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
@@ -91,6 +92,12 @@ class Call:
 
     def _launch_on_one(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         _check_choices(self.config)
+        with placed(args, kwargs) as on_device:
+            self._launch_placed(*on_device, given=(*args, *kwargs.values()))
+
+    def _launch_placed(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...]
+    ) -> None:
         config, chip = choose_backend(self.config, args, kwargs)
         _check_float32(config)
         target = _target(config)
@@ -101,6 +108,10 @@ class Call:
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
         )
+        self.driver.remarks.note_once(host_note(program, given), config)
+        self._run(program, target, config)
+
+    def _run(self, program: Program, target: Target, config: Config) -> None:
         try:
             self._compile_and_run(program, target, config)
         except InternalError as error:

@@ -73,6 +73,11 @@ class Remarks:
             raise
         self.warn(found, config, KernelFault)
 
+    def note_once(self, found: Diagnostic | None, config: Config) -> None:
+        """A note of which one in a process is enough."""
+        if found is not None and self._noted.is_first(found.code.code, None):
+            show([found], config)
+
     def supply(self, program: Program, config: Config) -> None:
         """Note once for each operation which releases and waits are supplied, or refuse them."""
         points = facts_of(program).points

@@ -56,9 +56,9 @@ class Fill:
 
     described = "a fill without a shape"
 
-    def __init__(self, value: Number, shape: Shape | None):
+    def __init__(self, value: Number, shape: Shape | None, dtype: DType | None = None):
         self.value = value
-        self.type = BlockType(shape, None)
+        self.type = BlockType(shape, dtype)
 
 
 class FillExpression(Fill):
@@ -296,7 +296,8 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
     if isinstance(operand, FillExpression):
         return _made_of_fills(builder, operand, context)
     if isinstance(operand, Fill):
-        shape, dtype = operand.type.shape or context.shape, context.dtype
+        shape = operand.type.shape or context.shape
+        dtype = operand.type.dtype or context.dtype
         assert shape is not None and dtype is not None
         type = tensor_of(shape, dtype)
         if isinstance(operand.value, Scalar):
@@ -419,18 +420,20 @@ def _out_blk_as_shape(
 def _fill_as_shape(
     args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
-    """`fill(out_blk, value)`: only the shape of the block counts."""
+    """`fill(out_blk, value)`: only the shape of the block or expression counts."""
     kwargs = dict(kwargs)
-    if args and isinstance(args[0], BlockValue):
+    if args and is_block(args[0]):
         kwargs["out_blk"], args = args[0], args[1:]
-    if isinstance(block := kwargs.get("out_blk"), BlockValue):
+    if is_block(block := kwargs.get("out_blk")):
         del kwargs["out_blk"]
-        kwargs["shape"] = block_type(block.type).shape
+        kwargs["shape"] = operand_type(block).shape
     return args, kwargs
 
 
 def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
-    """A fill with a shape takes its element type from the kernel's buffers, which agree."""
+    """A fill with a shape but without an element type takes it from the kernel's buffers, if they
+    agree.
+    """
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     args, kwargs = _fill_as_shape(args, kwargs)
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
@@ -438,8 +441,9 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     args = tuple(0.0 if any(v is scalar for scalar in scalars) else v for v in args)
     kwargs = {k: 0.0 if any(v is scalar for scalar in scalars) else v for k, v in kwargs.items()}
     _, given = bind(FILL_BLOCK, args, kwargs)
-    filled = Fill(scalars[0] if scalars else float(given["value"]), given["shape"])
-    dtypes = {buffer.dtype for buffer in builder.kernel.buffers()}
+    number = scalars[0] if scalars else float(given["value"])
+    filled = Fill(number, given["shape"], given["dtype"])
+    dtypes = {given["dtype"] or buffer.dtype for buffer in builder.kernel.buffers()}
     if filled.type.shape is None or len(dtypes) != 1:
         _follow_shapeless(builder, [], filled)
         return filled

@@ -37,6 +37,7 @@ from .hir import (
     Body,
     HeldBlock,
     Op,
+    PipeValue,
     Place,
     RunTime,
     Scalar,
@@ -88,6 +89,7 @@ class KernelBuilder(ABC):
         self.entry = self.body = Body()
         self.node: ast.AST | None = None  # that is being evaluated
         self.loops: tuple[Loop, ...] = ()  # around this place, innermost last
+        self.pipes: tuple[PipeValue, ...] = ()  # of functions of nets around it, innermost last
         self.is_trial = False  # is there another way if values cannot be carried?
         self.may_be_unrolled = False  # the loop that is being evaluated
         self.frame_count = self.block_count = self.number_count = 0

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IndexType, f64, i1
 from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language import DataflowBuffer, PipeNet, Semaphore
+from ttl.language import DataflowBuffer, Pipe, PipeNet, Semaphore
 from ttl.language.semaphores import RemoteSemaphore
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
         return len(one) == len(other) and all(is_same(*pair, around) for pair in pairs)
     if isinstance(one, float):
         return struct.pack("<d", one) == struct.pack("<d", other)  # nan is one, -0.0 is not 0.0
-    if isinstance(one, (bool, int, str, slice, range, set, frozenset)):
+    if isinstance(one, (bool, int, str, slice, range, set, frozenset, Pipe)):
         return bool(one == other)
     return False
 

@@ -115,8 +115,8 @@ def node(builder: KernelBuilder, dims: Any = 2) -> Value:
     column, row = (_coordinate(builder, dimension) for dimension in range(2))
     if dims > 1:
         return (column, row, *(0,) * (dims - 2))
-    columns = builder.index(builder.grid[0])
-    return integer(builder, arith.AddiOp, integer(builder, arith.MuliOp, row, columns), column)
+    rows = builder.index(builder.grid[1])
+    return integer(builder, arith.AddiOp, integer(builder, arith.MuliOp, column, rows), row)
 
 
 def _coordinate(builder: KernelBuilder, dimension: int) -> Scalar:

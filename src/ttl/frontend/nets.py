@@ -64,5 +64,5 @@ def _nodes(route: Route) -> ttl.PipeNodes:
     receivers = [(x, y) for x, y in route.receivers]
     x, y = route.source
     pipe = ttl.PipeNodes.to((x, y), receivers)
-    assert receivers == pipe.receivers, "rows of a rectangle, or a part of them"
+    assert receivers == pipe.receivers, "columns of a rectangle, or a part of them"
     return pipe

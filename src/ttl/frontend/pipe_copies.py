@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.language.pipes import receiver_sends, source_receives, used_after_callback
+from ttl.language.pipes import Pipe, receiver_sends, source_receives, used_after_callback
 
 from .builder import KernelBuilder
-from .hir import INDEX, HeldBlock, PipeValue, Value
+from .environment import NodeObjects, RuntimeArgument
+from .hir import INDEX, HeldBlock, PipeValue, Value, is_run_time
 from .problems import describe, not_yet, wrong_argument
+from .scalars import check, compare
 
 
 def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
@@ -26,7 +29,7 @@ def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
             helps=(f"it has `{other}`, the other end",),
         )
     routes = builder.nets.routes(pipe.pipe_type.net)
-    ends = [route.dst if other == "dst" else route.pipe.src for route in routes]
+    ends = [getattr(route.pipe, other) for route in routes]
     return _merged(builder, pipe, ends)
 
 
@@ -63,6 +66,32 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
             helps=("a pipe connects blocks of dataflow buffers",),
         )
     return builder.copied([pipe, block] if is_receive else [block, pipe], kind)
+
+
+def given_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
+    """The pipe that a function around has, where the program writes the `ttl.Pipe` itself."""
+    if not isinstance(end, (Pipe, NodeObjects)):
+        return end
+    ends = (end,) if isinstance(end, Pipe) else end.objects
+    for value in reversed(builder.pipes):
+        pipes = [route.pipe for route in builder.nets.routes(value.pipe_type.net)]
+        if value.pipe_type.role.data == role and any(each in pipes for each in ends):
+            given = _merged(builder, value, [pipes.index(pipe) for pipe in pipes])
+            wanted = _number(builder, end, pipes)
+            is_right = given == wanted
+            if is_run_time((given, wanted)):  # the function is called for others too
+                is_right = compare(builder, ast.Eq(), given, wanted)
+            check(builder, is_right, f"used pipe {end.name} where if_{role}() gives another one")
+            return value
+    return end
+
+
+def _number(builder: KernelBuilder, end: Pipe | NodeObjects, pipes: list[Pipe]) -> Value:
+    """The place among the pipes of a net; it may be another one on each node."""
+    if isinstance(end, Pipe):
+        return pipes.index(end)
+    places = [pipes.index(each) if each in pipes else len(pipes) for each in end.objects]
+    return builder.handles.argument(RuntimeArgument(f"{end.name}_pipe", tuple(places)), INDEX)
 
 
 def _check_role(pipe: PipeValue, kind: str) -> None:

@@ -18,7 +18,7 @@ from .builder import KernelBuilder
 from .carried import Carried, assigned
 from .environment import NodeFunctions
 from .functions import BoundMethod, LocalFunction
-from .hir import INDEX, Body, Op, RunTime, Scalar, TransferValue, Value
+from .hir import INDEX, Body, Op, PipeValue, RunTime, Scalar, TransferValue, Value
 from .loops import new_loop
 from .nets import nodes_with_role
 from .problems import Mistake, describe, wrong_argument
@@ -58,7 +58,7 @@ def _once_for_all(
     carried.enter(arguments)
     with builder.inside(loop, body):
         try:
-            builder.call(function, [body.args[0]], {})
+            _call(builder, function, body.args[0])
         except (Mistake, RuleBroken):
             builder.state.values = carried.before
             raise
@@ -74,6 +74,16 @@ def _once_for_all(
     changed = len(carried.start)
     carried.finish(op.results[:changed], unusable)
     builder.state.values |= dict(zip(transfers, op.results[changed:], strict=True))
+
+
+def _call(builder: KernelBuilder, function: Value, pipe: RunTime) -> None:
+    assert isinstance(pipe, PipeValue)
+    around = builder.pipes
+    builder.pipes = (*around, pipe)
+    try:
+        builder.call(function, [pipe], {})
+    finally:
+        builder.pipes = around
 
 
 def _leaving_transfers(
@@ -120,7 +130,7 @@ def call_with_pipe(
         type = ttl.PipeType(symbol, StringAttr(role))
         place_value = builder.index(place)
         pipe = builder.value(ttl.LocalPipeOp, [place_value], type, {"net": symbol}, "pipe")
-        builder.call(function, [pipe], {})
+        _call(builder, function, pipe)
         builder.state.released |= {pipe}
 
     return call

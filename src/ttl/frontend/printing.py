@@ -83,18 +83,19 @@ def escaped(text: str) -> str:
 
 
 def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None:
-    num_pages, sep, end = (options.pop(name, None) for name in ("num_pages", "sep", "end"))
+    names = ("num_pages", "sep", "end", "thread")
+    num_pages, sep, end, thread = (options.pop(name, None) for name in names)
     num_pages = 1 if num_pages is None else num_pages
     options.pop("flush", None)
     if options:
         raise not_in_kernels(
             f"print() with {', '.join(f'{name}=' for name in options)}",
-            "give print() values, sep= and end=, and num_pages= beside a tensor",
+            "give print() values, sep=, end= and thread=, and num_pages= beside a tensor",
         )
     positions = [n for n, value in enumerate(values) if _is_object(builder, value)]
-    if is_run_time((num_pages, sep, end)) or isinstance(sep, RunTimeText):
+    if is_run_time((num_pages, sep, end, thread)) or isinstance(sep, RunTimeText):
         raise not_in_kernels("print() with options that are known only at run time")
-    check_print(len(positions), num_pages, sep, end)
+    check_print(len(positions), num_pages, sep, end, thread)
     between = escaped(" " if sep is None else sep)
     position = positions[0] if positions else len(values)
     before = _line(builder, values[:position], between)
@@ -105,6 +106,8 @@ def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None
         after.format = (between if position + 1 < len(values) else "") + after.format
     if end not in (None, "\n"):
         shown["end"] = escaped(end)
+    if thread is not None:
+        shown["thread"] = thread
     objects = shown.pop("values", [])
     builder.emit(
         ttl.PrintOp,

@@ -132,16 +132,16 @@ def _ends(builder: KernelBuilder, item: Value, size: int) -> tuple[Value, Value]
 
 
 def _rectangles(nodes: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """The corners of as few as hold the nodes, which fill rows one after the other."""
-    rows: dict[int, list[int]] = {}
+    """The corners of as few as hold the nodes, which fill columns one after the other."""
+    columns: dict[int, list[int]] = {}
     for x, y in nodes:
-        rows.setdefault(y, []).append(x)
+        columns.setdefault(x, []).append(y)
     found: list[list[int]] = []
-    for y, columns in rows.items():
-        if found and (found[-1][0], found[-1][2]) == (columns[0], columns[-1]):
-            found[-1][3] = y
+    for x, rows in columns.items():
+        if found and (found[-1][1], found[-1][3]) == (rows[0], rows[-1]):
+            found[-1][2] = x
         else:
-            found.append([columns[0], y, columns[-1], y])
+            found.append([x, rows[0], x, rows[-1]])
     return tuple([tuple(corners) for corners in found])
 
 
@@ -158,8 +158,8 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
         return items
     if len(items) > 2:
         raise not_yet("a node that is calculated in more than two dimensions")
-    number, columns = builder.index(items[0]), builder.index(builder.grid[0])
-    parts = [calculated(builder, op, number, columns) for op in (arith.RemSIOp, arith.DivSIOp)]
+    number, rows = builder.index(items[0]), builder.index(builder.grid[1])
+    parts = [calculated(builder, op, number, rows) for op in (arith.DivSIOp, arith.RemSIOp)]
     for part in parts:
         part.is_natural = True
     return tuple(parts)

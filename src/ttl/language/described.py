@@ -7,10 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from ttl.semantics.tensors import TensorSlice
 
+from .arguments import is_tensor
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer
 from .copies import GroupTransfer
-from .operation import Operation, is_tensor
+from .operation import Operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost

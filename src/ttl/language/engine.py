@@ -103,6 +103,7 @@ class LaunchHook:
     """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
 
     launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
+    last_grid: Shape | None = None  # of the last call
 
 
 LAUNCH_HOOK = LaunchHook()

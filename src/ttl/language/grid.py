@@ -8,7 +8,7 @@ from math import prod
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, scope
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
 
 
 def check_dims(dims: int) -> None:
@@ -21,11 +21,17 @@ def check_dims(dims: int) -> None:
 
 
 def grid_size(dims: int = 2) -> int | Shape:
-    """The grid's size in `dims` dimensions: the highest are flattened, or ones added."""
+    """The grid's size in `dims` dimensions: the highest are flattened, or ones added.
+
+    Between calls of operations, that of the last one.
+    """
     check_dims(dims)
-    running = ENGINE.get(None)
-    grid = running.grid if running is not None else scope("ttl.grid_size()").grid
-    return flatten_size(grid, dims)
+    running, last = ENGINE.get(None), LAUNCH_HOOK.last_grid
+    if running is not None:
+        return flatten_size(running.grid, dims)
+    if SCOPE.get(None) is None and last is not None:
+        return flatten_size(last, dims)
+    return flatten_size(scope("ttl.grid_size()").grid, dims)
 
 
 def node(dims: int = 2) -> int | Shape:
@@ -40,7 +46,7 @@ def node(dims: int = 2) -> int | Shape:
 
 
 def nodes_of(grid: Shape) -> list[Shape]:
-    """All nodes, x fastest: the order of ttl.node(1)."""
+    """All nodes, row by row."""
     return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
 
 
@@ -50,10 +56,10 @@ def flatten_size(grid: Shape, dims: int) -> int | Shape:
 
 
 def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
-    """c[dims-1] + s[dims-1] * (c[dims] + s[dims] * (...)) in the last place."""
+    """(c[dims-1] * s[dims] + c[dims]) * s[dims+1] + ... in the last place: its last is fastest."""
     last = 0
-    for dimension in reversed(range(dims - 1, len(grid))):
-        last = coordinate[dimension] + grid[dimension] * last
+    for entry, size in zip(coordinate[dims - 1 :], grid[dims - 1 :], strict=True):
+        last = last * size + entry
     head = coordinate[: dims - 1]
     head += (0,) * (dims - 1 - len(head))
     return last if dims == 1 else (*head, last)

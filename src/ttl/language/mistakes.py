@@ -20,6 +20,7 @@ from ttl.diagnostics.frames import is_pyttl_file
 from ttl.diagnostics.names import no_such_name, undefined_name
 from ttl.semantics.ops import NAMESPACES
 
+from .arguments import is_tensor
 from .block import Block
 from .buffer import make_dataflow_buffer_like
 from .copies import copy
@@ -34,7 +35,7 @@ from .functions import matmul
 from .grid import grid_size, node
 from .kernels import compute, datamovement
 from .old_names import OLD_ARGUMENTS
-from .operation import is_tensor, operation
+from .operation import operation
 from .transfer import Transfer
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

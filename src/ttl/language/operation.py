@@ -7,22 +7,20 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
-
-import numpy as np
 
 from ttl.diagnostics import Code, RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
-from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.function_source import keep_source
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.types import Shape
 
+from .arguments import check_arguments, is_tensor, parts_of, python_numbers
 from .buffer import DataflowBuffer
 from .engine import ENGINE, LAUNCH_HOOK, SCOPE
 from .grid import nodes_of
@@ -30,6 +28,7 @@ from .pipes import PipeNet
 from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
+MEMORY_SPACES = ("L1", "DRAM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,9 @@ class KernelFunction:
         code, around = self.function.__code__, self.function.__globals__
         named = {name: around[name] for name in code.co_names if name in around}
         for name, value in (self.captures() | named).items():
-            if not isinstance(value, DataflowBuffer) and is_tensor(value):
-                yield name, value
+            for part_name, part in parts_of(name, value):
+                if is_tensor(part) and not isinstance(part, DataflowBuffer):
+                    yield part_name, part
 
 
 @dataclass(slots=True)
@@ -112,14 +112,6 @@ class Program:
 
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
-
-
-def is_tensor(value: object) -> bool:
-    """Is it a tensor of the embedded or of the real ttnn?"""
-    # A module looks for a name that it has not among all that it has, to name the nearest.
-    if isinstance(value, ModuleType):
-        return False
-    return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +168,7 @@ class Operation:
         options = self._options(kwargs, environment_options)
         arguments = self._bind(args, kwargs)
         grid = self._resolve_grid(arguments, full_grid, largest_grid or full_grid)
+        LAUNCH_HOOK.last_grid = grid
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
             self,
@@ -296,17 +289,10 @@ class Operation:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
             raise refused(f"{self.__name__}: {error}") from None
-        arguments |= _python_numbers(arguments)
-        for name, value in arguments.items():
-            if not is_tensor(value) and not isinstance(value, (int, float, bool, str)):
-                raise refused(
-                    f"argument `{name}` of {self.__name__} is a {type(value).__name__}, not a ttnn "
-                    "tensor",
-                    "make one: ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=device)",
-                    code=codes.NOT_A_TENSOR,
-                )
+        arguments |= python_numbers(arguments)
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
+            check_arguments(self.__name__, arguments)
             check_tensor_arguments(self.__name__, tensors)
         except RuleBroken as broken:
             raise UsageError(broken.at(calling_span())) from None
@@ -357,12 +343,6 @@ class Operation:
                 definition_span(self.function),
                 codes.KERNEL_COUNT,
             )
-
-
-def _python_numbers(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of numpy among the arguments, as Python's: constants are written into kernels."""
-    numbers = {name: value for name, value in arguments.items() if isinstance(value, np.generic)}
-    return {name: value.item() for name, value in numbers.items()}
 
 
 def definition_span(function: Callable[..., Any]) -> Span:
@@ -425,6 +405,8 @@ def operation(
         raise UsageError(broken.at(calling_span()))
     if not _is_grid(grid):
         raise not_a_grid(grid)
+    if memory_space not in MEMORY_SPACES:
+        raise refused(f"memory_space={memory_space!r} is not known", 'write "L1" or "DRAM"')
     fidelity = None if math_fidelity is None else getattr(math_fidelity, "name", math_fidelity)
     if fidelity not in (None, *MATH_FIDELITIES):
         choices = f"use one of {', '.join(MATH_FIDELITIES)}"

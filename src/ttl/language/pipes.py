@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.nodes import (
-    NodePlace,
-    close_range,
+    check_closed,
     describe_place,
-    is_range,
     nodes_at,
     read_place,
 )
@@ -47,6 +45,7 @@ class Pipe:
         try:
             self.src_place = read_place(src, "src", may_be_range=False)
             self.dst_place = read_place(dst, "dst", may_be_range=True)
+            check_closed(self.dst_place, "dst")
         except RuleBroken as broken:
             raise UsageError(broken.at(self.span)) from None
 
@@ -71,7 +70,6 @@ class Route:
     pipe: Pipe
     source: Shape
     receivers: tuple[Shape, ...]
-    dst: NodeCoord | NodeRange  # as written, open ends filled in
 
 
 class PipeIdentity:
@@ -91,7 +89,7 @@ class SrcPipeIdentity(PipeIdentity):
 
     @property
     def dst(self) -> NodeCoord | NodeRange:
-        return self.route.dst
+        return self.route.pipe.dst
 
 
 class DstPipeIdentity(PipeIdentity):
@@ -232,14 +230,7 @@ def _route(pipe: Pipe, grid: Shape) -> Route:
         receivers = nodes_at(pipe.dst_place, grid)
     except RuleBroken as broken:
         raise UsageError(broken.at(pipe.span, "this pipe")) from None
-    return Route(pipe, source, receivers, _written(pipe, grid))
-
-
-def _written(pipe: Pipe, grid: Shape) -> NodeCoord | NodeRange:
-    if not is_range(pipe.dst_place):
-        return pipe.dst
-    closed: NodePlace = close_range(pipe.dst_place, grid)
-    return closed
+    return Route(pipe, source, receivers)
 
 
 # Wrong ends of a copy, for every engine -----------------------------------------------------------
@@ -270,12 +261,15 @@ def used_after_callback(pipe: str, call: str) -> RuleBroken:
 
 
 def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy of which an end is the pipe or the net itself."""
+    """What is wrong with a copy of which an end is the net itself, or a pipe that is not the one
+    of a function given to if_src() or if_dst() around the copy.
+    """
     for end, call in ((source, "if_dst"), (destination, "if_src")):
         if isinstance(end, (Pipe, PipeNet)):
             return RuleBroken(
                 codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not a {type(end).__name__}",
+                f"ttl.copy() takes the pipe that {call}() gives, not "
+                + (f"pipe {end.name}" if isinstance(end, Pipe) else "a PipeNet"),
                 helps=(f"call {call}() of the pipe net with a function that makes the copy",),
             )
     return None

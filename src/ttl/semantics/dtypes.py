@@ -125,8 +125,19 @@ def find_dtype(value: Any) -> DType | None:
     The types of the real ttnn are called BFLOAT16, FLOAT32 and so on.
     """
     dtype = getattr(value, "dtype", None)
-    if isinstance(dtype, DType):
-        return dtype
+    return dtype if isinstance(dtype, DType) else _of_real_ttnn(dtype)
+
+
+def as_dtype(value: Any) -> DType | None:
+    """The element type that a program names, also as one of the real ttnn or of torch."""
+    if isinstance(value, DType):
+        return value
+    if (type(value).__module__, type(value).__name__) == ("torch", "dtype"):
+        return DTYPES.get(str(value).removeprefix("torch."))
+    return _of_real_ttnn(value)
+
+
+def _of_real_ttnn(dtype: Any) -> DType | None:
     name = getattr(dtype, "name", None)
     return _REAL_NAMES.get(name) if isinstance(name, str) else None
 

@@ -1,6 +1,7 @@
 """Coordinates and ranges of nodes, in as many dimensions as the program writes them.
 
-rule FLAT   fewer entries than the grid: the last entry counts all dimensions that are left
+rule FLAT   fewer entries than the grid: the last entry counts the nodes of all dimensions that are
+            left, the last of them fastest
 rule ONES   more entries than the grid: the grid is continued with sizes of 1
 rule RANGE  a range has an int or a slice for each dimension: step 1, not empty, ends may be open
 """
@@ -43,6 +44,19 @@ def _read_item(item: Any, may_be_range: bool) -> int | slice:
     return slice(*ends)
 
 
+def check_closed(place: NodePlace, what: str) -> None:
+    """RuleBroken if a slice is open, empty or reversed: a pipe says itself where it ends."""
+    for item in (item for item in place if isinstance(item, slice)):
+        is_open = None in (item.start, item.stop)
+        if is_open or item.start >= item.stop:
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"{what}={describe_place(place)}: {_describe_item(item)} "
+                f"{'has an open end' if is_open else 'has no node in it'}",
+                helps=("write both ends, the first below the second: slice(0, rows)",),
+            )
+
+
 def is_range(place: NodePlace) -> bool:
     return any(isinstance(item, slice) for item in place)
 
@@ -61,7 +75,7 @@ def close_range(place: NodePlace, grid: Shape) -> NodePlace:
 
 
 def nodes_at(place: NodePlace, grid: Shape) -> tuple[Shape, ...]:
-    """The nodes in full coordinates, x fastest; RuleBroken if one is not in the grid."""
+    """The nodes in full coordinates, the last entry fastest; RuleBroken outside of the grid."""
     sizes = _sizes(grid, len(place))
     ranges = []
     for item, size in zip(close_range(place, grid), sizes, strict=True):
@@ -69,7 +83,7 @@ def nodes_at(place: NodePlace, grid: Shape) -> tuple[Shape, ...]:
         if not extent or not 0 <= extent[0] <= extent[-1] < size:
             raise _outside_grid(place, sizes, grid)
         ranges.append(extent)
-    return tuple([_node(entries[::-1], sizes, grid) for entries in product(*reversed(ranges))])
+    return tuple([_node(entries, grid) for entries in product(*ranges)])
 
 
 def _sizes(grid: Shape, dims: int) -> Shape:
@@ -77,17 +91,15 @@ def _sizes(grid: Shape, dims: int) -> Shape:
     return (*flat, *(1,) * (dims - len(flat)))[:dims]  # rule ONES
 
 
-def _node(entries: tuple[int, ...], sizes: Shape, grid: Shape) -> Shape:
-    if len(sizes) == len(grid):
-        return entries
-    number = 0
-    for entry, size in zip(reversed(entries), reversed(sizes), strict=True):
-        number = entry + size * number
-    coordinate = []
-    for size in grid:
+def _node(entries: tuple[int, ...], grid: Shape) -> Shape:
+    if len(entries) >= len(grid):
+        return entries[: len(grid)]  # rule ONES: what is left out is 0
+    *head, number = entries
+    tail: list[int] = []
+    for size in reversed(grid[len(head) :]):  # rule FLAT
         number, entry = divmod(number, size)
-        coordinate.append(entry)
-    return tuple(coordinate)
+        tail.insert(0, entry)
+    return (*head, *tail)
 
 
 def _outside_grid(place: NodePlace, sizes: Shape, grid: Shape) -> RuleBroken:

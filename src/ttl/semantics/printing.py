@@ -14,9 +14,12 @@ from .block_protocol import State
 PRECISION = 6  # digits after the point
 THRESHOLD = 64  # of more elements only those at the edges are shown
 EDGE_ITEMS = 2
+THREADS = ("unpack", "math", "pack")  # of a compute kernel
 
 
-def check_print(object_count: int, num_pages: Any, sep: Any = None, end: Any = None) -> None:
+def check_print(
+    object_count: int, num_pages: Any, sep: Any = None, end: Any = None, thread: Any = None
+) -> None:
     """The arguments that print() takes beside strings and scalars."""
     if object_count > 1:
         raise RuleBroken(
@@ -35,6 +38,12 @@ def check_print(object_count: int, num_pages: Any, sep: Any = None, end: Any = N
             raise RuleBroken(
                 codes.WRONG_ARGUMENT, f"{name}={given!r}: print() takes a string there"
             )
+    if thread not in (None, *THREADS):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"thread={thread!r}: a compute kernel has the threads {', '.join(THREADS)}",
+            helps=('write for example print(i, thread="math"), or leave thread= out',),
+        )
 
 
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)

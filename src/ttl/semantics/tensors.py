@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ttl.diagnostics import Label, RuleBroken, codes
 
+from .dtypes import DType
 from .layout import TILE_LAYOUT, Layout, layout_of
 from .types import BlockType, Shape, tiles_of
 
@@ -257,8 +258,10 @@ def _unusable(tensor: Any) -> tuple[str, str] | None:
 
 
 def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> None:
-    devices = {name: _device_of(tensor) for name, tensor in tensors.items()}
+    devices = {name: device_of(tensor) for name, tensor in tensors.items()}
     for name, device in devices.items():
+        if device is None and isinstance(tensors[name].dtype, DType):
+            continue  # the embedded ttnn has one memory
         if device is None:
             raise RuleBroken(
                 codes.UNUSABLE_TENSOR,
@@ -271,11 +274,11 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> Non
                 f"{titles[name]} is on device {device}, which is closed",
                 helps=("call the operation before ttnn.close_device(device)",),
             )
-    places = sorted(set(devices.values()), key=str)
-    if len(places) < 2:
+    places = {name: device for name, device in devices.items() if device is not None}
+    if len({*places.values()}) < 2:
         return
-    first = next(iter(devices))
-    other = next(name for name, device in devices.items() if device != devices[first])
+    first = next(iter(places))
+    other = next(name for name, device in places.items() if device != places[first])
     raise RuleBroken(
         codes.UNUSABLE_TENSOR,
         f"{titles[other]} is on device {devices[other]}, "
@@ -284,7 +287,7 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> Non
     )
 
 
-def _device_of(tensor: Any) -> int | None:
+def device_of(tensor: Any) -> int | None:
     """The number of the tensor's device; None: it lies in the memory of the host."""
     device = getattr(tensor, "device", lambda: None)()
     return None if device is None else device.id()

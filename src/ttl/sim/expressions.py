@@ -132,7 +132,9 @@ def _apply_unlike(
         parameters = _converted_parameters(applied, parameters)
     computed = np.asarray(applied.meaning(*arrays, **parameters))
     # A fill stays exact until it meets an element type.
-    if operands and (computed.dtype is not SINGLE or kernel.dest is not float32):
+    if not operands and applied.type.dtype is not None:
+        computed = np.asarray(converted(kernel, computed, applied.type.dtype))
+    elif operands and (computed.dtype is not SINGLE or kernel.dest is not float32):
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     snapshot = computed if computed.base is None else computed.copy()
     result = SimExpression(applied.type, snapshot, kernel)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.diagnostics import RuleBroken
 from ttl.language.pipes import (
     DstPipeIdentity,
+    Pipe,
+    PipeIdentity,
     PipeNet,
     SrcPipeIdentity,
     not_from_a_net,
@@ -19,6 +22,9 @@ from .pipes import PipeEnd, PipeRun
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
+
+
+Role = TypeVar("Role", bound=PipeIdentity)
 
 
 class SourceRole(SrcPipeIdentity):
@@ -88,6 +94,14 @@ class NetRuns:
         if run is None:
             run = self._runs[key] = NetRun(net, self._grid)
         return run
+
+
+def role_of(pipe: Any, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
+    """The pipe that the function has, where the program writes the `ttl.Pipe` itself instead."""
+    if not isinstance(pipe, Pipe):
+        return None
+    known = (role for of_net in roles.values() for role in of_net if role.open_calls)
+    return next((role for role in known if role.route.pipe == pipe), None)
 
 
 def wrong_role(source: Any, destination: Any) -> RuleBroken | None:

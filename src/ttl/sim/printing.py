@@ -40,13 +40,14 @@ def _replace_print() -> Callable[[], None]:
         sep: str | None = " ",
         end: str | None = "\n",
         flush: bool = False,
+        thread: str | None = None,  # on the chip; here a kernel is one
         **options: Any,
     ) -> None:
         running = ENGINE.get(None)
         if not isinstance(running, KernelRun) or options:
             original(*values, sep=sep, end=end, flush=flush, **options)
             return
-        line = started.pop(running, "") + text_of(running, values, num_pages, sep, end)
+        line = started.pop(running, "") + text_of(running, values, num_pages, sep, end, thread)
         if line.endswith("\n"):
             write(running, line[:-1])
         else:
@@ -68,10 +69,15 @@ language_print = WhileRunning(_replace_print)
 
 
 def text_of(
-    kernel: KernelRun, values: tuple[Any, ...], num_pages: int, sep: str | None, end: str | None
+    kernel: KernelRun,
+    values: tuple[Any, ...],
+    num_pages: int,
+    sep: str | None,
+    end: str | None,
+    thread: str | None = None,
 ) -> str:
     """One line for strings and scalars; an object of the language follows on its own lines."""
-    check_print(sum(map(_is_language_object, values)), num_pages, sep, end)
+    check_print(sum(map(_is_language_object, values)), num_pages, sep, end, thread)
     texts = [_text(kernel, value, num_pages) for value in values]
     return (" " if sep is None else sep).join(texts) + ("\n" if end is None else end)
 

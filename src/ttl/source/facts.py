@@ -11,8 +11,9 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
+from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.operation import KernelFunction, Program, is_tensor
+from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind

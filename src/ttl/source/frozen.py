@@ -9,7 +9,7 @@ rule AGAIN    what was met before is known by its number: cycles end, and one li
               twice differs from two equal ones
 rule NAMED    functions and classes of Python and of installed libraries are known by their names
 rule MODULES  a module is known by those of its names that the functions met can ask for
-rule NONE     everything else has no key: nobody knows what it depends on
+rule NONE     everything else has no key: nobody knows what it depends on, or it fails when asked
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
-from ttl.semantics.dtypes import DType, find_dtype
+from ttl.semantics.dtypes import DType, as_dtype, find_dtype
 from ttl.semantics.tensors import row_page_elements
 
 from .functions import own_code
@@ -70,14 +70,16 @@ def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
     freezer = _Freezer(tensors)
     try:
         return (*freezer.keys(values), *freezer.module_names())
-    except RuntimeError as error:  # nested too deeply, or another thread changes a dict meanwhile
+    except NoKey:
+        raise
+    except Exception as error:  # rule NONE; also nested too deeply, or changed by another thread
         raise NoKey(str(error)) from error
 
 
 # Kinds of values ----------------------------------------------------------------------------------
 
 # Modules whose attributes a kernel may use and that do not change; others may.
-CONSTANT_MODULES = ("builtins", "math", "numpy", "ttl", "ttnn")
+CONSTANT_MODULES = ("builtins", "math", "numpy", "torch", "ttl", "ttnn")
 
 AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, NO_VALUE, TENSOR = (
     "again", "class", "code", "function", "module", "named", "no value", "tensor",
@@ -220,8 +222,8 @@ class _Freezer:
         """An object of numpy, or one of ours that does not change."""
         if kind is np.ndarray and not value.dtype.hasobject:
             return kind, repr(value.dtype), value.shape, sha256(value.tobytes()).digest()
-        if isinstance(value, np.dtype):
-            return np.dtype, repr(value)
+        if isinstance(value, np.dtype) or as_dtype(value) is not None:
+            return kind, repr(value)
         base = next((base for base in kind.__mro__ if base in HELD), None)
         if base in (np.generic, RemoteSemaphore, tuple):
             return kind, *self.keys(HELD[base](value))

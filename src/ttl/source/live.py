@@ -23,9 +23,9 @@ from typing import Any, Final
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.frames import is_user_file
+from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.functions import matmul
-from ttl.language.operation import is_tensor
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
-from ttl.semantics.dtypes import DTYPES, DType
+from ttl.semantics.dtypes import DTYPES, DType, as_dtype
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, Layout
 from ttl.target import TARGETS, load
 
@@ -28,6 +28,7 @@ def new_tensor(
 ) -> Tensor:
     """A tensor of zeros; on a mesh one for each device."""
     sizes = Shape(shape)
+    dtype = as_dtype(dtype) or dtype
     _check_kind(dtype, layout)
     place = checked_device(device)
     config = DRAM_MEMORY_CONFIG if memory_config is None else memory_config

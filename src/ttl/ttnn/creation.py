@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.semantics.dtypes import Array, DType, bfloat16
+from ttl.semantics.dtypes import Array, DType, as_dtype, bfloat16
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 
 from .allocation import new_tensor
@@ -63,7 +63,8 @@ def empty(
     memory_config: Any = None,
 ) -> Tensor:
     """A tensor nobody has written: NaN, or a pattern of integers, so that reading it shows."""
-    poison = dtype.poison if isinstance(dtype, DType) else np.nan
+    kind = as_dtype(dtype)
+    poison = np.nan if kind is None else kind.poison
     return full(shape, poison, dtype, layout, device, memory_config)
 
 
@@ -162,8 +163,8 @@ def empty_like(
     device: Any = None,
     memory_config: Any = None,
 ) -> Tensor:
-    kind = dtype or checked_tensor(tensor, "empty_like").dtype
-    poison = kind.poison if isinstance(kind, DType) else 0
+    kind = as_dtype(dtype or checked_tensor(tensor, "empty_like").dtype)
+    poison = 0 if kind is None else kind.poison
     return full_like(tensor, poison, dtype, layout, device, memory_config)
 
 

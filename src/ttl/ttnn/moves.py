@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ttl.semantics.current_engine import TRACE
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.layout import Layout
 
 from .allocation import checked_device, new_tensor
@@ -47,7 +47,7 @@ def typecast(
 ) -> Tensor:
     """A copy with another element type; a float becomes an integer by dropping its fraction."""
     source = checked_tensor(input_tensor, "typecast")
-    if not isinstance(dtype, DType):
+    if as_dtype(dtype) is None:
         raise wrong_type("dtype", dtype, "an element type", "use for example ttnn.float32")
     result = _copy(source, dtype=dtype, memory_config=memory_config)
     if output_tensor is None:

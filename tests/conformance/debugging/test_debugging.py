@@ -125,6 +125,42 @@ def test_print_takes_one_object_of_the_language(show):
     refused(moving(body, (1, 1)), tensor(tiles(5)), empty(32, 32), slug="wrong-argument")
 
 
+@pytest.mark.rule("print-thread")
+@pytest.mark.parametrize("thread", ["unpack", "math", "pack", None])
+def test_print_from_a_thread_of_the_compute_kernel(thread, capsys):
+    printing(thread)(y := empty(32, 32))
+    assert (ttnn.to_numpy(y) == 7).all()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "text" in line] == ["(0, 0) compute: text 7"]
+    assert "block" in lines[1] and "7." in lines[2]
+
+
+@pytest.mark.rule("print-thread")
+def test_a_thread_that_no_kernel_has_is_refused():
+    text = refused(printing("dst"), empty(32, 32), slug="wrong-argument")
+    assert "unpack, math, pack" in text
+
+
+def printing(thread):
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.compute()
+        def compute():
+            with dfb.reserve() as blk:
+                blk.store(ttl.math.fill(7))
+                print("text", 7, thread=thread)
+                print("block", blk, thread=thread)
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as blk:
+                ttl.copy(blk, y[0, 0]).wait()
+
+    return operation
+
+
 @pytest.mark.rule("print-scalars", "print-block")
 def test_print_in_a_compute_kernel(capsys):
     @ttl.operation(grid=(1, 1))

@@ -8,6 +8,7 @@ import pytest
 import ttl
 from conformance.harness import run, tensor, tiles
 from ttl import ttnn
+from ttl.language.engine import LAUNCH_HOOK
 
 
 def looking(grid, look):
@@ -48,7 +49,7 @@ def looking(grid, look):
 def flat(node, grid):
     """node(1)"""
     number = 0
-    for coordinate, size in zip(reversed(node), reversed(grid), strict=True):
+    for coordinate, size in zip(node, grid, strict=True):
         number = number * size + coordinate
     return number
 
@@ -79,10 +80,25 @@ def test_two_dimensions_are_the_default():
     assert body == kernel == {(x, y): (3, 2, x, y, x, y) for x in range(3) for y in range(2)}
 
 
+@pytest.mark.rule("grid-size")
+def test_between_calls_the_grid_is_that_of_the_last_one():
+    for grid in ((3, 2), (1, 4), (2, 1)):
+        looking(grid, lambda: ttl.node(1))
+        assert (ttl.grid_size(), ttl.grid_size(dims=1)) == (grid, grid[0] * grid[1])
+        assert ttl.grid_size(3) == (*grid, 1)
+
+
+@pytest.mark.rule("grid-size")
+def test_before_the_first_call_there_is_no_grid(monkeypatch):
+    monkeypatch.setattr(LAUNCH_HOOK, "last_grid", None)
+    with pytest.raises(ttl.TTLError, match="works only in the body of an operation"):
+        ttl.grid_size()
+
+
 @pytest.mark.rule("node")
-def test_one_dimension_is_y_times_x_size_plus_x():
+def test_one_dimension_is_x_times_y_size_plus_y():
     body, kernel = looking((3, 2), lambda: ttl.node(dims=1))
-    assert body == kernel == {(x, y): y * 3 + x for x in range(3) for y in range(2)}
+    assert body == kernel == {(x, y): x * 2 + y for x in range(3) for y in range(2)}
 
 
 @pytest.mark.rule("node")

@@ -124,8 +124,8 @@ def test_tensors_by_keyword_and_constants():
 
 
 @pytest.mark.rule("arguments")
-@pytest.mark.parametrize("value", [[1], {"a": 1}, None, np.zeros((32, 32))])
-def test_other_arguments_are_refused_by_name(value):
+@pytest.mark.parametrize("value", [np.zeros((32, 32)), [np.zeros(3)], {"a": (np.zeros(3),)}])
+def test_arrays_are_refused_by_name(value):
     text = refused(
         adding(), tensor(tiles(1)), empty(32, 32), count=value, by=1.0, twice=False,
         slug="not-a-tensor",
@@ -147,6 +147,15 @@ def test_all_parameters_of_the_decorator_are_accepted():
     )
     run(operation, tensor(tiles(3)), y, 1, 1.0, True)
     assert tile_numbers(y) == [8]
+
+
+@pytest.mark.rule("operation-parameters")
+def test_an_unknown_memory_space_is_refused_where_the_operation_is_made():
+    with pytest.raises(ttl.TTLError) as caught:
+        ttl.operation(grid=(1, 1), memory_space="SRAM")
+    assert "memory_space='SRAM' is not known" in str(caught.value)
+    assert 'memory_space="SRAM")' in str(caught.value)
+    adding(memory_space="DRAM")
 
 
 @pytest.mark.rule("fp32-dest")

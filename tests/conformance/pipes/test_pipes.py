@@ -89,7 +89,7 @@ def test_a_block_goes_from_one_node_to_another():
     y = tensor(np.zeros((9 * 32, 32), np.float32))
     run(operation, tensor(tiles(5)), y)
     expected = np.zeros((9, 1))
-    expected[6] = 5
+    expected[2] = 5
     assert np.array_equal(ttnn.to_numpy(y)[::32, ::32], expected)
     assert ran == {(x, y) for x in range(3) for y in range(3)}
 
@@ -109,7 +109,7 @@ def test_a_range_is_a_rectangle_of_nodes(dst):
     expected = np.zeros((9, 1))
     for column in members(dst[0]):
         for row in members(dst[1]):
-            expected[row * 3 + column] = 5
+            expected[column * 3 + row] = 5
     assert np.array_equal(ttnn.to_numpy(y)[::32, ::32], expected)
 
 
@@ -171,6 +171,33 @@ def test_a_net_has_pipes(pipes):
     refused(operation, empty(32, 32), empty(32, 32), slug="wrong-argument")
 
 
+@pytest.mark.rule("pipe-slices")
+@pytest.mark.parametrize(
+    "part", [slice(None), slice(1, None), slice(None, 2), slice(1, 1), slice(2, 0)], ids=str
+)
+@pytest.mark.parametrize("place", [0, 1])
+def test_open_empty_and_reversed_slices_are_refused_where_the_pipe_is_made(part, place):
+    @ttl.operation(grid=(3, 3))
+    def operation(a):
+        ttl.Pipe((0, 0), (part, 0) if place == 0 else (0, part))
+
+        @ttl.datamovement()
+        def move():
+            pass
+
+    text = refused(operation, empty(32, 32), slug="wrong-argument")
+    assert "ttl.Pipe((0, 0)" in text and "write both ends" in text
+    assert ("open end" if None in (part.start, part.stop) else "no node in it") in text
+
+
+@pytest.mark.rule("pipe-unicast", "pipe-multicast")
+def test_unicast_and_multicast_in_one_net():
+    pipes = [ttl.Pipe((0, 0), (2, 0)), ttl.Pipe((1, 0), (slice(1, 3), 0))]
+    y = tensor(np.zeros((3 * 32, 2 * 32), np.float32))
+    run(two_kernels((3, 1), pipes, send_own_tile, receive_tiles), tensor(tiles(5, 6)), y)
+    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[0, 0], [6, 0], [5, 6]]
+
+
 @pytest.mark.rule("pipe-inside-grid")
 @pytest.mark.parametrize(
     ("src", "dst"),
@@ -180,7 +207,6 @@ def test_a_net_has_pipes(pipes):
         ((0, 0), (slice(0, 3), 0)),
         ((0, 0), (0, slice(1, 4))),
         ((-1, 0), (0, 0)),
-        ((0, 0), (slice(1, 1), 0)),
     ],
 )
 def test_all_coordinates_lie_in_the_grid(src, dst):

@@ -80,9 +80,9 @@ def test_gather(grid):
     columns, rows = grid
     y = tensor(tiles(*[0] * columns * rows))
     run(gather(grid), every_node(grid), y)
-    numbers = [[row * columns + column + 1 for column in range(columns)] for row in range(rows)]
-    expected = [[sum(row[1:]), *row[1:]] for row in numbers]
-    assert tile_numbers(y) == [number for row in expected for number in row]
+    own = [[column * rows + row + 1 for row in range(rows)] for column in range(columns)]
+    sums = [sum(numbers) for numbers in zip(*own[1:], strict=True)]
+    assert tile_numbers(y) == [number for column in (sums, *own[1:]) for number in column]
 
 
 # Scatter -----------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def scatter(grid):
 def test_scatter(grid):
     columns, rows = grid
     run(scatter(grid), every_node(grid), y := empty(32, 32 * columns * rows))
-    assert tile_numbers(y) == [column + 1 for _ in range(rows) for column in range(columns)]
+    assert tile_numbers(y) == [column * rows + 1 for column in range(columns) for _ in range(rows)]
 
 
 # Scatter-gather ----------------------------------------------------------------------------------
@@ -278,10 +278,10 @@ def test_scatter_gather_corrected(grid, corrected):
     def combined(column):
         total = 0
         for row in range(rows):
-            total = total * 20 + row * columns + column + 1
+            total = total * 20 + column * rows + row + 1
         return total
 
-    assert tile_numbers(y) == [combined(column) for _ in range(rows) for column in range(columns)]
+    assert tile_numbers(y) == [combined(column) for column in range(columns) for _ in range(rows)]
 
 
 # Forward to a +1 neighbour ------------------------------------------------------------------------
@@ -411,8 +411,8 @@ def test_forward_corrected(forward, grid):
     columns, rows = grid
     run(forward(grid), every_node(grid), y := empty(32, 32 * columns * rows))
     expected = [
-        ((row - 1) % rows) * columns + column + 1
-        for row in range(rows)
+        column * rows + (row - 1) % rows + 1
         for column in range(columns)
+        for row in range(rows)
     ]
     assert tile_numbers(y) == expected

@@ -39,7 +39,7 @@ void kernel_main() {
   int32_t ring_sent[1] = {};
   int32_t v = get_absolute_logical_x();  // line 43
   int32_t v_2 = get_absolute_logical_y();
-  int32_t first = (v_2 * 4 + v) * 2;
+  int32_t first = (v * 1 + v_2) * 2;
   int32_t v_3 = first + 2;  // line 44
   for (int32_t row = first; row < v_3; row += 2) {
     for (int32_t column = 0; column < 8; column += 2) {  // line 45

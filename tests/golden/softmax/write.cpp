@@ -8,7 +8,7 @@ void kernel_main() {
   constexpr uint32_t y_dfb = get_compile_time_arg_val(1);
   int32_t v = get_absolute_logical_x();  // line 41
   int32_t v_2 = get_absolute_logical_y();
-  int32_t first = (v_2 * 2 + v) * 2;
+  int32_t first = (v * 2 + v_2) * 2;
   int32_t v_3 = first + 2;  // line 42
   for (int32_t row = first; row < v_3; row += 1) {
     cb_wait_front(y_dfb, 8);  // line 43

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -312,6 +313,22 @@ def test_what_does_not_go_together(
     with pytest.raises(ttl.TTLError, match=message):
         call(*given)
     assert launches.calls == []
+
+
+@pytest.mark.parametrize("on_device", [0, 2], ids=["default device", "device of the others"])
+def test_tensors_of_the_host_visit_the_device(launches: Launches, on_device: int) -> None:
+    """They are copied to it, and the results back into them."""
+    module = sys.modules[Tensor.__module__]
+    device, back = Device(), []
+    visits = {"to_device": lambda tensor, place: replace(tensor, place=place),
+              "copy_device_to_host_tensor": lambda *both: back.append(both)}  # fmt: skip
+    default = {"GetDefaultDevice": lambda: None if on_device else device}
+    vars(module).update(visits | default)
+    given = [*tensors(device)[:on_device], *tensors(None)[on_device:]]
+    call(*given)
+    ((io_tensors, _),) = launches.calls
+    assert io_tensors == tensors(device)
+    assert back == [(on, host) for on, host in zip(io_tensors, given, strict=True)][on_device:]
 
 
 def test_compiling_only_launches_nothing(

@@ -55,6 +55,12 @@ def mapped(function: Callable[[Any], Any]) -> float:
     return float(ttnn.to_numpy(y)[0, 0])
 
 
+def test_a_kernel_that_names_torch_is_compiled_once(driver: Driver) -> None:
+    torch = pytest.importorskip("torch")
+    assert [mapped(lambda x: ttl.math.typecast(x, torch.float32) + torch.inf) for _ in "ab"]
+    assert driver.artifacts.count in (0, 1)
+
+
 Pair = namedtuple("Pair", "first second")
 
 

@@ -26,12 +26,12 @@ def test_size(grid: tuple[int, ...], dims: int, size: object) -> None:
 @pytest.mark.parametrize(
     ("coordinate", "grid", "dims", "flat"),
     [
-        ((3, 2), (8, 4), 1, 2 * 8 + 3),
+        ((3, 2), (8, 4), 1, 3 * 4 + 2),
         ((3, 2), (8, 4), 2, (3, 2)),
         ((3, 2), (8, 4), 3, (3, 2, 0)),
         ((3,), (8,), 2, (3, 0)),
-        ((1, 2, 3), (4, 5, 6), 2, (1, 2 + 5 * 3)),
-        ((1, 2, 3), (4, 5, 6), 1, 1 + 4 * (2 + 5 * 3)),
+        ((1, 2, 3), (4, 5, 6), 2, (1, 2 * 6 + 3)),
+        ((1, 2, 3), (4, 5, 6), 1, (1 * 5 + 2) * 6 + 3),
     ],
 )
 def test_coordinate(
@@ -42,5 +42,5 @@ def test_coordinate(
 
 def test_flat_coordinates_number_the_nodes() -> None:
     grid = (3, 4, 2)
-    nodes = [(x, y, z) for z in range(2) for y in range(4) for x in range(3)]
+    nodes = [(x, y, z) for x in range(3) for y in range(4) for z in range(2)]
     assert [flatten_coordinate(node, grid, 1) for node in nodes] == list(range(24))

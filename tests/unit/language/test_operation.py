@@ -118,7 +118,7 @@ def test_a_body_that_asks_for_the_node_runs_for_every_node() -> None:
 
         @ttl.datamovement()
         def write():
-            assert number == row * 2 + column
+            assert number == column * 2 + row
             with buffer.wait() as block:
                 ttl.copy(block, y[row, column]).wait()
 

@@ -18,6 +18,13 @@ def operation(a, b):
         pass
 
 
+@ttl.operation(grid=(1, 1))
+def three(a, b, c):
+    @ttl.datamovement()
+    def kernel():
+        pass
+
+
 DEVICE = ttnn.open_device(device_id=0)
 
 
@@ -57,12 +64,12 @@ def test_tensors_of_two_devices() -> None:
 
 
 @pytest.mark.parametrize("other", [DEVICE, None])
-def test_host_tensors(other: Any) -> None:
-    with pytest.raises(UsageError, match="argument `b` of operation is a host tensor") as caught:
-        operation(good(), good(device=None))
-    assert "device=ttnn.open_device(device_id=0)" in str(caught.value)
-    with pytest.raises(UsageError, match="argument `a` of operation is a host tensor"):
-        operation(good(device=None), good(device=other))
+def test_host_tensors_go_with_any_device(other: Any) -> None:
+    operation(good(), good(device=None))
+    operation(good(device=None), good(device=other))
+    second = ttnn.open_device(device_id=1)
+    with pytest.raises(UsageError, match="`c` of three is on device 1, argument `b` on device 0"):
+        three(good(device=None), good(), good(device=second))
 
 
 def test_the_same_tensor_twice() -> None:

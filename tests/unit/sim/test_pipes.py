@@ -102,13 +102,13 @@ def test_ring(simulate) -> None:
 def test_gather(simulate) -> None:
     """The specification's: row y to (0, y)."""
     pipes = [ttl.Pipe(src=(x, y), dst=(0, y)) for x in range(1, 4) for y in range(2)]
-    assert exchanged(simulate, pipes, (4, 2)) == [2 + 3 + 4, 0, 0, 0, 6 + 7 + 8, 0, 0, 0]
+    assert exchanged(simulate, pipes, (4, 2)) == [3 + 5 + 7, 4 + 6 + 8, 0, 0, 0, 0, 0, 0]
 
 
 def test_scatter(simulate) -> None:
     """The specification's: (x, 0) to column x, with multicast."""
     pipes = [ttl.Pipe(src=(x, 0), dst=(x, slice(1, 3))) for x in range(2)]
-    assert exchanged(simulate, pipes, (2, 3)) == [0, 0, 1, 2, 1, 2]
+    assert exchanged(simulate, pipes, (2, 3)) == [0, 1, 1, 0, 4, 4]
 
 
 def test_multicast_with_loopback(simulate) -> None:
@@ -118,17 +118,12 @@ def test_multicast_with_loopback(simulate) -> None:
 
 def test_scatter_gather_in_two_kernels(simulate) -> None:
     pipes = [ttl.Pipe((x, y), (x, slice(0, 3))) for x in range(2) for y in range(3)]
-    assert exchanged(simulate, pipes, (2, 3)) == [9, 12] * 3
+    assert exchanged(simulate, pipes, (2, 3)) == [6] * 3 + [15] * 3
 
 
 def test_overlapping_multicasts(simulate) -> None:
     pipes = [ttl.Pipe((0, 0), (slice(0, 3), 0)), ttl.Pipe((3, 0), (slice(1, 4), 0))]
     assert exchanged(simulate, pipes, (4, 1)) == [1, 5, 5, 4]
-
-
-def test_open_ends_of_a_range(simulate) -> None:
-    pipes = [ttl.Pipe((0, 0), (slice(1, None), slice(None)))]
-    assert exchanged(simulate, pipes, (3, 2)) == [0, 1, 1, 0, 1, 1]
 
 
 def test_an_int_is_a_flat_coordinate(simulate) -> None:
@@ -138,7 +133,7 @@ def test_an_int_is_a_flat_coordinate(simulate) -> None:
 
 @pytest.mark.parametrize("dst", [(1, 5), (1, 1, 1), 1 + 2 * 5, (1, 1, 1, 0)])
 def test_coordinates_are_flattened_as_the_grid_is(simulate, dst) -> None:
-    """On a grid (2, 2, 3) the node (1, 1, 2) is (1, 5) and 11."""
+    """On a grid (2, 2, 3) the node (1, 1, 2) is (1, 5) and 11, and (1, 1, 1) is 10."""
     seen = []
 
     @ttl.operation(grid=(2, 2, 3))
@@ -310,7 +305,7 @@ def test_the_function_is_called_for_each_pipe_in_the_order_of_declaration(simula
         net = ttl.PipeNet(
             [
                 ttl.Pipe((2, 0), (0, 0)),
-                ttl.Pipe((0, 0), (slice(1, None), 0)),
+                ttl.Pipe((0, 0), (slice(1, 3), 0)),
                 ttl.Pipe((0, 0), (2, 0)),
                 ttl.Pipe((1, 0), (0, 0)),
             ]
@@ -659,14 +654,14 @@ def neighbour(grid_x, grid_y):
 def test_neighbour_corrected(simulate) -> None:
     y = zeros(9)
     simulate(column_operation(neighbour, dst_first=True), numbered(8), y)
-    assert tiles(y)[:8] == [7, 8, 1, 2, 3, 4, 5, 6]
+    assert tiles(y)[:8] == [4, 1, 2, 3, 8, 5, 6, 7]
 
 
 def test_scatter_gather_corrected(simulate) -> None:
     """Every node got the tile of the last node of its column last."""
     y = zeros(9)
     simulate(column_operation(scatter_gather, dst_first=True), numbered(8), y)
-    assert tiles(y)[:8] == [7, 8] * 4
+    assert tiles(y)[:8] == [4] * 4 + [8] * 4
 
 
 def test_neighbour_as_printed(report) -> None:
@@ -833,8 +828,8 @@ def test_pipes_and_nets_are_checked_where_they_are_made(report) -> None:
         ),
         (
             lambda: ttl.PipeNet([ttl.Pipe(0, (0, slice(1, 1)))]),
-            "node-outside-grid",
-            "range (0, 1:1) does not lie",
+            "wrong-argument",
+            "dst=(0, 1:1): 1:1 has no node in it",
         ),
         (
             lambda: ttl.PipeNet([ttl.Pipe(0, (0, 0, 1))]),
@@ -909,7 +904,7 @@ def copy_between_pipes(a, dfb, net):
             copy_outside,
             "pipe-role",
             "ttl.copy(dfb.reserve(), net.pipes[0])",
-            "ttl.copy() takes the pipe that if_src() gives, not a Pipe",
+            "ttl.copy() takes the pipe that if_src() gives, not pipe (0,) -> (0:1,)",
         ),
         (
             copy_from_a_net,

@@ -249,6 +249,17 @@ def test_what_is_made_alike_has_the_same_key(family: str) -> None:
         assert hash(freeze(make())) == hash(freeze(make()))
 
 
+class Failing(ModuleType):
+    """As lazy modules and loaders of libraries do, for any name they are asked for."""
+
+    def __init__(self, error: type[Exception]):
+        super().__init__("failing")
+        self.error = error
+
+    def __getattribute__(self, name: str) -> Any:
+        raise object.__getattribute__(self, "error")(name)
+
+
 def deep(depth: int) -> Any:
     value: Any = ()
     for _ in range(depth):
@@ -270,6 +281,8 @@ def deep(depth: int) -> Any:
         pytest.param(sys.stdout, id="a file"),
         pytest.param(deep(100_000), id="too deep"),
         pytest.param([0] * 100_001, id="too long"),
+        pytest.param(Failing(AttributeError), id="fails when it is asked"),
+        pytest.param([Failing(OSError)], id="fails inside a list"),
         pytest.param(type("Mine", (BaseException,), {})(), id="derived from what has a state"),
     ],
 )

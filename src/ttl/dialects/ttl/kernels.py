@@ -70,6 +70,7 @@ class PrintOp(QuickOperation):
     num_pages = prop_def(IntegerAttr)
     heading = opt_prop_def(StringAttr)
     end = opt_prop_def(StringAttr)  # of the text, if it is not a newline
+    thread = opt_prop_def(StringAttr)  # of a compute kernel, if the program names one
     values = var_operand_def()
 
 

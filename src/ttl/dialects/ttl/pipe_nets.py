@@ -67,8 +67,8 @@ Node = tuple[int, int]
 class PipeNodes:
     """Where a pipe starts, and the corners of the rectangle of nodes where it ends.
 
-    A range over ends of rows has less than a rectangle: the nodes `before` it and `after` it in
-    the order of rows are none of its receivers.
+    A range over ends of columns has less than a rectangle: the nodes `before` it and `after` it
+    in the order of columns are none of its receivers.
     """
 
     source: Node
@@ -79,7 +79,7 @@ class PipeNodes:
 
     @classmethod
     def to(cls, source: Node, receivers: list[Node]) -> PipeNodes:
-        """To receivers in the order of rows that follow each other in those columns."""
+        """To receivers in the order of columns that follow each other in those rows."""
         columns, rows = ([node[axis] for node in receivers] for axis in (0, 1))
         first, last = (min(columns), min(rows)), (max(columns), max(rows))
         around = cls(source, first, last)
@@ -89,9 +89,9 @@ class PipeNodes:
 
     @property
     def receivers(self) -> list[Node]:
-        """x fastest."""
+        """y fastest."""
         (x0, y0), (x1, y1) = self.first, self.last
-        around = [(x, y) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)]
+        around = [(x, y) for x in range(x0, x1 + 1) for y in range(y0, y1 + 1)]
         return around[self.before : len(around) - self.after]
 
     @property
@@ -103,8 +103,8 @@ class PipeNodes:
         return self.source in self.receivers
 
     @property
-    def columns(self) -> int:
-        return self.last[0] - self.first[0] + 1
+    def rows(self) -> int:
+        return self.last[1] - self.first[1] + 1
 
     def nodes_of(self, role: str) -> list[Node]:
         return [self.source] if role == "src" else self.receivers

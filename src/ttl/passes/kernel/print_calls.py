@@ -43,7 +43,10 @@ def print_calls(converter: KernelConverter, op: ttl.PrintOp, make: Maker) -> Non
 
 
 def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
-    """Compute kernels run on three processors, of which each sees one end of the buffers."""
+    """Compute kernels run on three processors, of which each sees one end of the buffers.
+
+    Texts and scalars come from the one that the program names; an object from one that sees it.
+    """
     if thread_of(converter.kernel) != "compute":
         return ""
     if shows == "block":
@@ -52,7 +55,7 @@ def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
     if shows == "buffer":
         shown = op.values[op.position.value.data]
         return "PACK" if users_of(shown, ttl.ReserveOp) else "UNPACK"
-    return "MATH"
+    return "MATH" if op.thread is None else op.thread.data.upper()
 
 
 def dprint(

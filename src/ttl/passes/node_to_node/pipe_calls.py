@@ -138,8 +138,8 @@ class NetCalls:
     def receivers(self, pipe: LocalPipe) -> SSAValue:
         return pipe.look_up([len(each.receivers) for each in self.pipes], "receivers")
 
-    def columns(self, pipe: LocalPipe) -> SSAValue:
-        return pipe.look_up([each.columns for each in self.pipes], "columns")
+    def rows(self, pipe: LocalPipe) -> SSAValue:
+        return pipe.look_up([each.rows for each in self.pipes], "rows")
 
     # The pipes of the node ------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class NetCalls:
         x0, y0 = self.first_receiver(pipe)
         x = minus(make, self.nodes.own_coordinate("x"), x0)
         y = minus(make, self.nodes.own_coordinate("y"), y0)
-        place = add(make, times(make, y, self.columns(pipe)), x)
+        place = add(make, times(make, x, self.rows(pipe)), y)
         return place if self.has_rectangles else minus(make, place, self._before(pipe))
 
     def _before(self, pipe: LocalPipe) -> SSAValue:
@@ -421,10 +421,10 @@ class NetCalls:
     ) -> tuple[SSAValue, SSAValue]:
         """The node of a receiver."""
         x0, y0 = self.first_receiver(pipe)
-        columns = self.columns(pipe)
+        rows = self.rows(pipe)
         place = number if self.has_rectangles else add(make, number, self._before(pipe))
-        across = make.value(arith.RemSIOp(place, columns))
-        down = make.value(arith.DivSIOp(place, columns))
+        across = make.value(arith.DivSIOp(place, rows))
+        down = make.value(arith.RemSIOp(place, rows))
         return add(make, x0, across), add(make, y0, down)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..dtypes import DType
+from ..dtypes import as_dtype
 from ..types import BlockType, is_block_shape
 from .table import REQUIRED, Arguments, BlockOp, Kind, Parameter
 
@@ -124,6 +124,8 @@ def _checked(op: BlockOp, parameter: Parameter, value: Any) -> Any:
         )
     if parameter.kind is Kind.DIMS:
         return (value,) if isinstance(value, int) else tuple(value)
+    if parameter.kind is Kind.DTYPE:
+        return as_dtype(value)
     return tuple(value) if parameter.kind is Kind.SHAPE else value
 
 
@@ -156,7 +158,7 @@ CHECKS: dict[Kind, Callable[[Any], bool]] = {
     Kind.NATURAL: lambda value: is_integer(value) and value >= 0,
     Kind.INTEGER: is_integer,
     Kind.DIMS: _is_dims,
-    Kind.DTYPE: lambda value: isinstance(value, DType),
+    Kind.DTYPE: lambda value: as_dtype(value) is not None,
     Kind.SHAPE: _is_shape,
 }
 
@@ -172,7 +174,8 @@ def wrong_call(op: BlockOp, problem: str) -> RuleBroken:
 
 def shape_of_block(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """`fill(out_blk, value)` is `fill(value, shape=<that of out_blk>)`, and so is
-    `broadcast(x, out_blk, dims)`; what is no block is left for the checks.
+    `broadcast(x, out_blk, dims)`; what is no block is left for the checks. Of a fill it may also
+    be an expression.
     """
     kwargs = dict(kwargs)
     if len(args) > position and is_value(args[position]):
@@ -180,6 +183,6 @@ def shape_of_block(position: int, args: tuple[Any, ...], kwargs: dict[str, Any])
         args = args[:position] + args[position + 1 :]
     if "out_blk" in kwargs:
         given = kwargs.pop("out_blk")
-        is_block = is_value(given) and hasattr(given, "store")
+        is_block = is_value(given) and (hasattr(given, "store") or position == 0)
         kwargs.setdefault("shape", given.type.shape if is_block else given)
     return args, kwargs

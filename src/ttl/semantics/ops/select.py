@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..types import BlockType, Shape
+from ttl.diagnostics import RuleBroken, codes
+
+from ..dtypes import DType
+from ..layout import TILE_LAYOUT
+from ..types import TILE_SHAPE, BlockType, Shape
 from . import compositions
 from .arguments import shape_of_block
 from .meanings import BOTH
 from .rules import same_type
-from .table import BlockOp, Domain, Kind, Parameter
+from .table import Arguments, BlockOp, Domain, Kind, Parameter
 from .tiles import composed, whole_composed, with_integers
 
 
-def _fill_type(shape: Shape | None) -> BlockType:
-    """The element type is that of the first operand or store it meets."""
-    return BlockType(shape, None)
+def _fill_type(shape: Shape | None, dtype: DType | None) -> BlockType:
+    """Without an element type it takes that of the first operand or store it meets."""
+    return BlockType(shape, dtype)
 
 
-def _fill(value: float, shape: Shape | None) -> Any:
+def _fill(value: float, shape: Shape | None, dtype: DType | None) -> Any:
     return np.array(value, np.float64)
+
+
+def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """`layout=` and `tile=` name what every value has."""
+    kwargs = dict(kwargs)
+    for name, names_it in (("layout", _is_tiled), ("tile", _is_whole_tile)):
+        given = kwargs.pop(name, None)
+        if given is not None and not names_it(given):
+            raise RuleBroken(
+                codes.WRONG_ARGUMENT,
+                f"{name}={given!r}: values of expressions consist of tiles of "
+                f"{' by '.join(map(str, TILE_SHAPE))} elements",
+                helps=(f"leave {name}= out",),
+            )
+    return shape_of_block(0, args, kwargs)
+
+
+def _is_tiled(layout: Any) -> bool:
+    return getattr(layout, "name", "") == TILE_LAYOUT.name
+
+
+def _is_whole_tile(tile: Any) -> bool:
+    shape = getattr(tile, "tile_shape", tile)
+    return isinstance(shape, (tuple, list)) and tuple(shape) == TILE_SHAPE
 
 
 def _where(c: Any, a: Any, b: Any) -> Any:
@@ -36,9 +63,16 @@ FILL_BLOCK = BlockOp(
     _fill,
     "a block full of value; without a shape it takes that of the first operand or store it meets",
     namespaces=BOTH,
-    parameters=(Parameter("value", Kind.NUMBER), Parameter("shape", Kind.SHAPE, None)),
-    rearrange=partial(shape_of_block, 0),
-    forms=("ttl.math.fill(value, shape=(2, 2))", "ttl.math.fill(out_blk, value)"),
+    parameters=(
+        Parameter("value", Kind.NUMBER),
+        Parameter("shape", Kind.SHAPE, None),
+        Parameter("dtype", Kind.DTYPE, None),
+    ),
+    rearrange=_fill_arguments,
+    forms=(
+        "ttl.math.fill(value, shape=(2, 2), dtype=ttnn.float32)",
+        "ttl.math.fill(out_blk, value)",
+    ),
 )
 
 OPS = (

@@ -22,7 +22,7 @@ import numpy as np
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import DTYPES, Array, DType, float32
+from ttl.semantics.dtypes import DTYPES, Array, DType, as_dtype, float32
 from ttl.semantics.layout import Layout
 
 from ..allocation import new_tensor
@@ -162,7 +162,7 @@ def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[s
         if name not in taken:
             raise _wrong_call(op, f"has no argument `{name}`")
     dtype = given.get("dtype")
-    if dtype is not None and not isinstance(dtype, DType):
+    if dtype is not None and as_dtype(dtype) is None:
         raise _wrong_call(
             op, f"takes an element type such as ttnn.bfloat16 as `dtype`, not {dtype!r}"
         )
@@ -170,7 +170,7 @@ def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[s
     output = next((tensor for tensor in outputs if tensor is not None), None)
     if output is not None and not is_tensor(output):
         raise _not_a_tensor(op, "output_tensor", "a ttnn tensor", output)
-    return Result(dtype, given.get("memory_config"), output, given.get("layout")), own
+    return Result(as_dtype(dtype), given.get("memory_config"), output, given.get("layout")), own
 
 
 def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Result) -> Call:

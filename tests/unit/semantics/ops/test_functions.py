@@ -40,7 +40,7 @@ def test_both_namespaces_have_the_same_functions() -> None:
         ("where", "(c, a, b)"),
         ("mask", "(x, m)"),
         ("typecast", "(x, dtype)"),
-        ("fill", "(value, shape=None)"),
+        ("fill", "(value, shape=None, dtype=None)"),
         ("broadcast", "(x, dims, shape=None)"),
         ("reduce_sum", "(x, scaler=1, *, dims, shape=None)"),
     ],

@@ -234,7 +234,9 @@ FLOATS = {
     "broadcast of 3": (lambda x: m.broadcast(x, [-1], (2, 3)), "TTL2001", "of size 1"),
     "fill shape": (lambda x: x + m.fill(1, shape=(2, 0)), "TTL1003", "a shape such as"),
     "fill of two": (lambda x: m.fill(1, 2, 3), "TTL1003", "ttl.math.fill(out_blk, value)"),
-    "out_blk no block": (lambda x: m.fill(x + x, 1), "TTL1003", "as `shape`, not a block"),
+    "out_blk no block": (
+        lambda x: m.broadcast(x, x + x, (0,)), "TTL1003", "as `shape`, not a block"
+    ),
     "different shapes": (lambda x: x + m.fill(1, shape=(3, 2)), "TTL2001", "broadcast"),
     "wrong rank": (lambda x: x + m.unsqueeze(x, 0), "TTL2001", "(1, 2, 3)"),
     "squeeze of 2": (lambda x: m.squeeze(m.fill(1, shape=(2, 1, 1)), 0), "TTL2001", "not 1"),
