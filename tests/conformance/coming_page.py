@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 import ttl
-from conformance.coming_rows import ROWS, SECTIONS, Row
+from conformance.coming_rows import SECTIONS, Row
 from ttl import ttnn
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.remarks import Remarks
