@@ -15,14 +15,10 @@ from ttl.diagnostics import Diagnostic, Span
 from ttl.dialects.conditions import Facts
 
 from .environment import Environment
-from .hir import Body, Op, Place, RunTime, Value
+from .hir import Body, Place, RunTime, Value
 
 Variable = tuple[int, str]  # the number of a frame, and a name in it
 Container = list[Any] | dict[Any, Any] | set[Any]
-
-# Acquires and copies to be finished at the end of a function or of an unrolled iteration;
-# None in loops and in the kernel itself, where passes do it.
-Unfinished = tuple[Op, ...] | None
 
 
 @dataclass(slots=True, eq=False)
@@ -81,17 +77,17 @@ class State:
     values: dict[Variable, Value]
     facts: Facts  # what conditions are decided on this path
     released: frozenset[RunTime]  # blocks released, transfers waited for, pipes left
-    unfinished: tuple[Unfinished, ...]
     shapeless: dict[Value, Place | None]  # fills and broadcasts: where they are
     mistakes: tuple[Diagnostic, ...]
     unrolled: int  # iterations of loops that could be loops in C++ but for what they carry
     containers: dict[int, Made]
+    grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
 
     @classmethod
     def first(cls) -> State:
-        return cls({}, {}, frozenset(), (None,), {}, (), 0, {})
+        return cls({}, {}, frozenset(), {}, (), 0, {})
 
     def fork(self) -> State:
         self.keep()
@@ -115,11 +111,6 @@ class State:
         known = [(each.message, each.primary) for each in self.mistakes]
         if (found.message, found.primary) not in known:  # functions are evaluated at each call
             self.mistakes += (found,)
-
-    def finish_later(self, op: Op) -> None:
-        *outer, inner = self.unfinished
-        assert inner is not None
-        self.unfinished = (*outer, (*inner, op))
 
 
 @dataclass(slots=True)

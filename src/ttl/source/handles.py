@@ -18,6 +18,18 @@ from ttl.semantics.function_source import Definition
 MOST_STATES = 64
 
 
+class Finish(ast.stmt):
+    """Wait for the transfers, or release the blocks, that the variables `names` have.
+
+    Not what one of the variables `kept` has as well; nor what is finished already.
+    """
+
+    _fields = ("names", "kept", "is_wait")
+    names: list[ast.Name]
+    kept: list[ast.Name]
+    is_wait: bool
+
+
 class Meaning(Enum):
     """What an expression that names something outside of a function stands for."""
 

@@ -43,7 +43,7 @@ from ttl.language.copies import GroupTransfer, copy
 from ttl.semantics.function_source import Definition, definition_of
 
 from .functions import MISSING, fingerprint, named_value, own_code
-from .handles import Meaning, SourceFunction
+from .handles import Finish, Meaning, SourceFunction
 from .last_use import Known, Supply, read_function
 from .memo import Memo
 from .recompile import at, method_call
@@ -52,18 +52,6 @@ from .recompile import at, method_call
 HARMLESS = (abs, bool, getattr, hasattr, id, isinstance, len, print, range, repr, str, type)
 # Those whose results have the blocks as items, or are one of them.
 PASSING = (dict, enumerate, iter, list, max, min, next, reversed, set, sorted, tuple, zip)
-
-
-class Finish(ast.stmt):
-    """Wait for the transfers, or release the blocks, that the variables `names` have.
-
-    Not what one of the variables `kept` has as well; nor what is finished already.
-    """
-
-    _fields = ("names", "kept", "is_wait")
-    names: list[ast.Name]
-    kept: list[ast.Name]
-    is_wait: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
