@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ttl.dialects import ttl
 
 from .builder import KernelBuilder
-from .data_movement import wait_group, wait_transfer
+from .data_movement import wait_group
 from .hir import GroupValue, HeldBlock, Op, RunTime, TransferValue, Value
 
 
@@ -23,7 +23,8 @@ def finish_handles(
         if isinstance(each, GroupValue):
             wait_group(builder, each)
         elif isinstance(each, TransferValue):
-            wait_transfer(builder, each)
+            builder.emit(ttl.ScopeEndOp, [each])
+            builder.state.released |= {each}
 
 
 def _release(builder: KernelBuilder, blocks: list[HeldBlock]) -> None:

@@ -26,7 +26,7 @@ from .handles import (
     temporary,
     under_way,
 )
-from .liveness import RELEASES, Liveness, Names
+from .liveness import RELEASES, Liveness, Names, stored
 from .scopes import COMPREHENSIONS, own_names, own_nodes, parameters
 
 Value = tuple[Names, ...]
@@ -281,7 +281,7 @@ class HandleFlow:
             isinstance(node, (ast.Assign, ast.NamedExpr))
             and isinstance(node.value, ast.Call)
             and self.meaning(node.value.func) is Meaning.COPY
-            and receiver.id in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            and receiver.id in stored(node)
             for node in own_nodes(self.tree)
         )
 

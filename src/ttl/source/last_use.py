@@ -28,7 +28,7 @@ from .handles import (
     joined,
     under_way,
 )
-from .liveness import Names, stored
+from .liveness import Names, alive, stored, test_key
 from .scopes import stored_names
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
@@ -123,6 +123,7 @@ class LastUses(HandleFlow):
         """Is it neither used later, nor under way for a transfer that is?"""
         if handle.kind is HandleKind.GIVEN:
             return False
+        live = _on_path(live, state)
         transfers = {under_way(h.site): h for h in state.handles if _is_transfer(h) and h.site}
         for holder in handle.holders:
             if holder[0] == "@":
@@ -178,7 +179,8 @@ class LastUses(HandleFlow):
             is_at_once = _is_transfer(handle) and not handle.is_named
             self.supplies[key] = Supply(key[1], handle.site, place, is_at_once)
         supply = self.supplies[key]
-        supply.names |= names
+        # A name from before the statement is one that all paths through it have.
+        supply.names |= names & self.liveness.before[place.statement] or names
         supply.is_unnamed |= not names
         for state, gone in found.items():
             for other in state.handles:
@@ -187,21 +189,23 @@ class LastUses(HandleFlow):
                     supply.kept |= other.names - names
 
     def _before(self, node: ast.stmt) -> None:
-        """Transfers that the statement needs done."""
+        """Transfers that the statement needs done, and what it gives the only name of away."""
         live = self.liveness.before[node]
+        is_simple = isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Delete))
+        replaced = stored(node) - self.liveness.uses(node) if is_simple else set()
 
         def needed(state: State) -> list[Handle]:
-            owed = [h for h in state.handles if _is_transfer(h) and not _is_awaited(h, live)]
-            return [h for h in owed if self._needs(node, h, state)]
+            owed = [h for h in state.handles if _is_transfer(h) and not _is_awaited(h, state, live)]
+            lost = [h for h in state.handles if h.site and h.names and h.holders <= replaced]
+            return [h for h in owed if h in lost or self._needs(node, h, state)] + [
+                h for h in lost if not _is_transfer(h)
+            ]
 
         self.settle(Place("before", node), needed)
 
     def _needs(self, node: ast.stmt, transfer: Handle, state: State) -> bool:
         if isinstance(node, EXITS):
             return False
-        is_simple = isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Delete))
-        if is_simple and transfer.names and transfer.names <= stored(node):
-            return True
         read, written = set(transfer.reads), set(transfer.writes)
         for block in state.handles:
             if _copies(transfer, block):
@@ -339,7 +343,7 @@ class LastUses(HandleFlow):
 
     def if_statement(self, node: ast.If, exits: Exits) -> None:
         self.value(node.test)
-        start, (key, truth) = self.states, _test_key(node.test)
+        start, (key, truth) = self.states, test_key(node.test)
         then = self.from_states(_assume(start, key, truth), node.body, exits)
         otherwise = self.from_states(_assume(start, key, not truth), node.orelse, exits)
         if then and otherwise:
@@ -352,7 +356,7 @@ class LastUses(HandleFlow):
 
         def ended(state: State) -> list[Handle]:
             found = self.dead(state, live, here)
-            return [h for h in state.handles if _is_transfer(h) and not _is_awaited(h, live)
+            return [h for h in state.handles if _is_transfer(h) and not _is_awaited(h, state, live)
                     and h not in found] + found  # fmt: skip
 
         keys = [{(h.kind, h.site) for s in states for h in ended(s)} for states in (then, otherwise)]
@@ -476,8 +480,14 @@ def _made(handle: Handle) -> Made:
     return Made(handle.kind, handle.reads, handle.writes)
 
 
-def _is_awaited(transfer: Handle, live: Names) -> bool:
-    return not transfer.is_named or any(f"{holder}!" in live for holder in transfer.holders)
+def _is_awaited(transfer: Handle, state: State, live: Names) -> bool:
+    waited = _on_path(live, state)
+    return not transfer.is_named or any(f"{holder}!" in waited for holder in transfer.holders)
+
+
+def _on_path(live: Names, state: State) -> Names:
+    """The names, whatever tests that the path does not know they depend on."""
+    return frozenset(name.partition("?")[0] for name in alive(live, state.tests))
 
 
 def _copies(transfer: Handle, block: Handle) -> bool:
@@ -511,23 +521,6 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
             return None
         pairs += inner
     return pairs
-
-
-STABLE_CALLS = ("is_src", "is_dst", "is_active")
-
-
-def _test_key(test: ast.expr) -> tuple[str | None, bool]:
-    """What two tests with the same outcome have in common, and what `true` means for it."""
-    truth = True
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, truth = test.operand, not truth
-    return (None if any(_may_change(node) for node in ast.walk(test)) else ast.dump(test)), truth
-
-
-def _may_change(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call):
-        return not (isinstance(node.func, ast.Attribute) and node.func.attr in STABLE_CALLS)
-    return isinstance(node, (ast.NamedExpr, ast.Await, ast.Subscript))
 
 
 def _assume(states: States, key: str | None, truth: bool) -> States:

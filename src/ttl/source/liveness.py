@@ -2,7 +2,9 @@
 
 `name` is live if it is mentioned later, `name!` if it may be waited for, released or given to
 somebody later; `buffer.pop` if the buffer itself releases a block later. A function that is
-mentioned uses the variables of the function around it.
+mentioned uses the variables of the function around it. `name?test` is live where the test is true,
+`name?!test` where it is not: two `if` with the same test, of names that do not change in between,
+take the same branch.
 """
 
 from __future__ import annotations
@@ -61,6 +63,8 @@ class Liveness:
             if not isinstance(node.ctx, (ast.Store, ast.Del)):
                 yield from self._name(node.id, True, known)
             return
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield from self._name(node.target.id, True, known)
         if isinstance(node, ast.Attribute) and node.attr in RELEASES:
             yield f"{ast.unparse(node.value)}.{node.attr}"
         for child in ast.iter_child_nodes(node):
@@ -109,8 +113,9 @@ class Liveness:
 
     def _statement(self, node: ast.stmt, live: Names, targets: Targets) -> Names:
         if isinstance(node, ast.If):
-            branches = self._body(node.body, live, targets) | self._body(node.orelse, live, targets)
-            return self.uses(node.test) | branches
+            then = self._body(node.body, live, targets)
+            otherwise = self._body(node.orelse, live, targets)
+            return self.uses(node.test) | _either(node.test, then, otherwise)
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             return self._loop(node, live, targets)
         if isinstance(node, (ast.With, ast.AsyncWith)):
@@ -127,8 +132,7 @@ class Liveness:
                 ast.Continue: targets.continued, ast.Raise: targets.raised}.get(type(node))  # fmt: skip
         if jump is not None:
             live = self.at_jump[node] = jump | self.always
-        gone = stored(node)
-        return frozenset(n for n in live if n.rstrip("!") not in gone) | self.uses(node)
+        return _without(live, stored(node)) | self.uses(node)
 
     def _loop(
         self, node: ast.For | ast.AsyncFor | ast.While, live: Names, targets: Targets
@@ -141,7 +145,7 @@ class Liveness:
         while True:  # until an iteration before adds nothing
             inner = replace(targets, broken=live, continued=head)
             body = self._body(node.body, head, inner)
-            found = head | {name for name in body if name.rstrip("!") not in gone}
+            found = head | _without(body, gone)
             if found == head:
                 return head
             head = found
@@ -154,7 +158,7 @@ class Liveness:
         inner = Targets(*(getattr(targets, part) | held for part in targets.__slots__))
         body = self._body(node.body, live | held, inner)
         gone = stored(*(item.optional_vars for item in node.items if item.optional_vars))
-        return items | {name for name in body if name.rstrip("!") not in gone}
+        return items | _without(body, gone)
 
     def _try(self, node: ast.Try | ast.TryStar, live: Names, targets: Targets) -> Names:
         ends = [self._body(node.finalbody, getattr(targets, p), targets) for p in targets.__slots__]
@@ -166,6 +170,58 @@ class Liveness:
         for statement in node.finalbody:  # whichever way it is entered
             self.after[statement] |= NONE.union(*(getattr(targets, p) for p in targets.__slots__))
         return found
+
+
+def _without(live: Names, gone: set[str]) -> Names:
+    """Before these variables are given values."""
+    found = set()
+    for name in live:
+        variable, _, test = name.partition("?")
+        if variable.rstrip("!") not in gone:
+            is_known = not any(f"id='{other}'" in test for other in gone)
+            found.add(name if is_known else variable)
+    return frozenset(found)
+
+
+def _either(test: ast.expr, then: Names, otherwise: Names) -> Names:
+    key, truth = test_key(test)
+    if key is None:
+        return then | otherwise
+    sides = (alive(then, {(key, truth)}), alive(otherwise, {(key, not truth)}))
+    found = sides[0] & sides[1]
+    for side, is_true in zip(sides, (truth, not truth), strict=True):
+        sign = "?" if is_true else "?!"
+        found |= {name if "?" in name else f"{name}{sign}{key}" for name in side - found}
+    return found
+
+
+def alive(live: Names, tests: Iterable[tuple[str, bool]]) -> Names:
+    """What is live on a path that knows the outcomes of these tests."""
+    decided = {f"{'' if is_true else '!'}{key}" for key, is_true in tests}
+    contrary = {f"{'!' if is_true else ''}{key}" for key, is_true in tests}
+    found = set()
+    for name in live:
+        variable, _, test = name.partition("?")
+        if not test or test not in contrary:
+            found.add(variable if test in decided else name)
+    return frozenset(found)
+
+
+STABLE_CALLS = ("is_src", "is_dst", "is_active")
+
+
+def test_key(test: ast.expr) -> tuple[str | None, bool]:
+    """What two tests with the same outcome have in common, and what `true` means for it."""
+    truth = True
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, truth = test.operand, not truth
+    return (None if any(_may_change(node) for node in ast.walk(test)) else ast.dump(test)), truth
+
+
+def _may_change(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return not (isinstance(node.func, ast.Attribute) and node.func.attr in STABLE_CALLS)
+    return isinstance(node, (ast.NamedExpr, ast.Await, ast.Subscript))
 
 
 def stored(*nodes: ast.AST) -> set[str]:
