@@ -349,6 +349,7 @@ class Join:
     def _go_on(self, results: list[RunTime]) -> None:
         builder, state = self.builder, self.builder.state
         state.released |= self.ends[0].released | self.ends[1].released
+        state.doubtful = self._doubtful()
         state.grouped = tuple(dict.fromkeys((*self.ends[0].grouped, *self.ends[1].grouped)))
         _join_states(state, *self.ends)
         state.has_lost_containers = not self.are_local
@@ -364,6 +365,14 @@ class Join:
             name_value(value, variable[1])
         for variable in [v for v in state.values if v not in self.templates]:
             del state.values[variable]
+
+    def _doubtful(self) -> dict[RunTime, tuple[Scalar, bool] | None]:
+        """What only one of the branches has finished."""
+        one, other = self.ends
+        found = dict.fromkeys((*one.doubtful, *other.doubtful), None)
+        found |= dict.fromkeys(one.released - other.released, (self.condition, True))
+        found |= dict.fromkeys(other.released - one.released, (self.condition, False))
+        return {**found, **self.before.doubtful}
 
     def _finished(self, template: Any, results: list[RunTime], blocks: list[RunTime]) -> Any:
         if isinstance(template, _SliceTemplate):

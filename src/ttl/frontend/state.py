@@ -7,7 +7,7 @@ it goes on with how it ends, or with what was before.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from ttl.diagnostics import Diagnostic, Span
 from ttl.dialects.conditions import Facts
 
 from .environment import Environment
-from .hir import Body, Place, RunTime, Value
+from .hir import Body, Place, RunTime, Scalar, Value
 
 Variable = tuple[int, str]  # the number of a frame, and a name in it
 Container = list[Any] | dict[Any, Any] | set[Any]
@@ -81,6 +81,8 @@ class State:
     mistakes: tuple[Diagnostic, ...]
     unrolled: int  # iterations of loops that could be loops in C++ but for what they carry
     containers: dict[int, Made]
+    # Of what is finished on one branch only: the condition, and whether that is its `then`.
+    doubtful: Mapping[RunTime, tuple[Scalar, bool] | None] = field(default_factory=dict)
     grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ

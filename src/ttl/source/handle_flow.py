@@ -1,7 +1,8 @@
 """What expressions do with handles: make, name, finish, keep them, give them to functions.
 
 The rules are those of implicit_sync.py. A value is what an expression may be: one set of holders
-for each alternative. `a if c else b` has two; a list is one, with the holders of all its items.
+for each alternative. `a if c else b` has two; a list is one, with the holders of all its items. An
+item of a list is one too, with `~`: which of them it is is not known.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class HandleFlow:
         token = temporary(site)
         self.paths[site] = self.lists
         holders = {token, buffer} if buffer in self._released_by_buffer() else {token}
-        handle = Handle(made.kind, site, frozenset(holders), buffer, False, made.reads, made.writes)
+        handle = Handle(made.kind, site, frozenset(holders), buffer)
+        handle = replace(handle, reads=made.reads, writes=made.writes)
         copied = made.reads | made.writes
 
         def started(other: Handle) -> Handle:
@@ -113,7 +115,7 @@ class HandleFlow:
         def with_name(handle: Handle, tokens: Names) -> Handle:
             is_one = handle.held_by(tokens)
             handle = handle.unbound(name) if name not in tokens else handle
-            return handle.given_to(name) if is_one else handle
+            return handle.given_to(name, "~" in tokens) if is_one else handle
 
         found = {
             state.changed(lambda h, tokens=tokens: with_name(h, tokens)): None  # type: ignore[misc]
@@ -127,7 +129,7 @@ class HandleFlow:
             self.bind(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for part in target.elts:
-                self.target(part, value)
+                self.target(part, item_of(value))
         elif isinstance(target, ast.Starred):
             self.target(target.value, value)
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
@@ -161,7 +163,7 @@ class HandleFlow:
             return self._attribute(node)
         if isinstance(node, ast.Subscript):
             self.value(node.slice)
-            return self.value(node.value)
+            return item_of(self.value(node.value))
         if isinstance(node, ast.Lambda):
             self._lambda(node)
             return NOTHING
@@ -223,7 +225,7 @@ class HandleFlow:
         for generator in node.generators:
             value = self.value(generator.iter)
             targets = [n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)]
-            self.shadowed |= dict.fromkeys(targets, value)
+            self.shadowed |= dict.fromkeys(targets, item_of(value))
             for condition in generator.ifs:
                 self.value(condition)
         items = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
@@ -422,6 +424,10 @@ def _alternatives(state: State, value: Value) -> Iterator[Names]:
     known = [t for t in value if _is_held(state, t)]
     others = [t for t in value if not _is_held(state, t)]
     return iter([*known, *others[:1]])
+
+
+def item_of(value: Value) -> Value:
+    return tuple(tokens | {"~"} for tokens in value)
 
 
 def _is_held(state: State, tokens: Names) -> bool:

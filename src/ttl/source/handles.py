@@ -62,6 +62,7 @@ class Handle:
     holders: frozenset[str]
     buffer: str = ""  # and the end of it, as written: releases of one keep their order
     is_named: bool = False  # was it ever bound to a variable?
+    weak: frozenset[str] = frozenset()  # the names that may have another item of its container
     reads: frozenset[str] = frozenset()  # of a transfer: the holders of what it copies from
     writes: frozenset[str] = frozenset()
     tensor: str = ""  # that it writes to
@@ -74,9 +75,10 @@ class Handle:
     def held_by(self, tokens: Iterable[str]) -> bool:
         return not self.holders.isdisjoint(tokens)
 
-    def given_to(self, *tokens: str) -> Handle:
-        is_named = self.is_named or any(token.isidentifier() for token in tokens)
-        return replace(self, holders=self.holders | {*tokens}, is_named=is_named)
+    def given_to(self, token: str, is_weak: bool = False) -> Handle:
+        is_named = self.is_named or token.isidentifier()
+        weak = self.weak | {token} if is_weak else self.weak
+        return replace(self, holders=self.holders | {token}, is_named=is_named, weak=weak)
 
     def without(self, tokens: Iterable[str]) -> Handle:
         return replace(self, holders=self.holders - {*tokens})
@@ -85,9 +87,9 @@ class Handle:
         """The variable has another value from here on."""
         if name not in self.holders | self.reads | self.writes:
             return self
-        sets = (part - {name} for part in (self.holders, self.reads, self.writes))
-        holders, reads, writes = sets
-        return replace(self, holders=holders, reads=reads, writes=writes)
+        sets = (part - {name} for part in (self.holders, self.reads, self.writes, self.weak))
+        holders, reads, writes, weak = sets
+        return replace(self, holders=holders, reads=reads, writes=writes, weak=weak)
 
 
 @dataclass(frozen=True, slots=True)

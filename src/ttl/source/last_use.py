@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ttl.semantics.function_source import Definition, FunctionTree
 
-from .handle_flow import NOTHING, HandleFlow, Value
+from .handle_flow import NOTHING, HandleFlow, Value, item_of
 from .handles import (
     Handle,
     HandleKind,
@@ -408,7 +408,7 @@ class LastUses(HandleFlow):
         if isinstance(node, ast.While):
             self.value(node.test)
         else:
-            self.target(node.target, iterated)
+            self.target(node.target, item_of(iterated))
             self._forget(stored(node.target))
 
     def try_statement(self, node: ast.Try | ast.TryStar, exits: Exits) -> None:
@@ -499,7 +499,7 @@ def _copies(transfer: Handle, block: Handle) -> bool:
 def _names(handle: Handle, state: State) -> Names:
     """The variables that lead to it, or to a transfer of it."""
     transfers = (h.names for h in state.handles if _copies(h, handle))
-    return handle.names or frozenset().union(*transfers)
+    return (handle.names - handle.weak) or handle.names or frozenset().union(*transfers)
 
 
 def _without_temporary(handle: Handle) -> Handle:
