@@ -8,7 +8,7 @@ item of a list is one too, with `~`: which of them it is is not known.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ttl.semantics.function_source import Definition, FunctionTree
@@ -117,12 +117,11 @@ class HandleFlow:
             handle = handle.unbound(name) if name not in tokens else handle
             return handle.given_to(name, "~" in tokens) if is_one else handle
 
-        found = {
-            state.changed(lambda h, tokens=tokens: with_name(h, tokens)): None  # type: ignore[misc]
-            for state in self.states
-            for tokens in _alternatives(state, value)
-        }
-        self.states = joined(found)
+        def bound(state: State) -> State:
+            tokens = _alternative(state, value)
+            return state.changed(lambda handle: with_name(handle, tokens))
+
+        self.states = changed(self.states, bound)
 
     def target(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Name):
@@ -416,14 +415,14 @@ class HandleFlow:
         return found
 
 
-def _alternatives(state: State, value: Value) -> Iterator[Names]:
-    """Those that this path may have taken: what was made on it is what it is."""
-    made = [t for t in value if any(n[0] == "#" for n in t) and _is_held(state, t)]
-    if made:
-        return iter(made[:1])
-    known = [t for t in value if _is_held(state, t)]
-    others = [t for t in value if not _is_held(state, t)]
-    return iter([*known, *others[:1]])
+def _alternative(state: State, value: Value) -> Names:
+    """The one that this path has taken, if it made it; else it may be each of them."""
+    held = [tokens for tokens in value if _is_held(state, tokens)]
+    for tokens in held:
+        if any(token[0] == "#" for token in tokens):
+            return tokens
+    several = {"~"} if len(held) > 1 else set()
+    return frozenset(several).union(*held)
 
 
 def item_of(value: Value) -> Value:

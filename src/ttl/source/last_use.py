@@ -378,6 +378,9 @@ class LastUses(HandleFlow):
         iterated = NOTHING if isinstance(node, ast.While) else self.value(node.iter)
         own: Exits = defaultdict(dict)
         entered: States = {}
+        # A loop over blocks has at least one iteration.
+        ends = {s: None for s in self.states if not any(h.held_by(t) for h in s.handles
+                                                        for t in iterated)}  # fmt: skip
         arriving, rounds = self.states, 0
         outer = self.loops, self.replaced
         self.loops = (*self.loops, id(node.body))
@@ -391,6 +394,7 @@ class LastUses(HandleFlow):
             self._enter_iteration(node, iterated)
             self.statements(node.body, own)
             arriving = joined(self.states, own[ast.Continue])
+            ends = joined(ends, arriving)
             if rounds >= MOST_ROUNDS:
                 arriving = {State(state.handles): None for state in arriving}
             if rounds > 4 * MOST_ROUNDS:
@@ -399,7 +403,7 @@ class LastUses(HandleFlow):
         exits[ast.Return] = joined(exits[ast.Return], own[ast.Return])
         test = node.test if isinstance(node, ast.While) else None
         is_endless = isinstance(test, ast.Constant) and bool(test.value)
-        ends = self.from_states({} if is_endless else entered, node.orelse, exits)
+        ends = self.from_states({} if is_endless else ends, node.orelse, exits)
         self.states = joined(ends, own[ast.Break])
 
     def _enter_iteration(

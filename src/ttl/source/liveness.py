@@ -42,10 +42,11 @@ class Liveness:
         self.before: dict[ast.stmt, Names] = {}
         self.at_jump: dict[ast.stmt, Names] = {}
         self._uses: dict[ast.AST, Names] = {}
-        self.always = shared | {f"{name}!" for name in shared}
+        self.always = ends = shared | {f"{name}!" for name in shared}
         if not isinstance(tree, ast.Lambda):
             self.always |= self._kept_functions(tree)
-            self._body(tree.body, self.always, Targets(returned=self.always))
+            self._body(tree.body, ends, Targets(returned=ends))
+            self.after[tree.body[-1]] = ends
 
     # Names ----------------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class Liveness:
         jump = {ast.Return: targets.returned, ast.Break: targets.broken,
                 ast.Continue: targets.continued, ast.Raise: targets.raised}.get(type(node))  # fmt: skip
         if jump is not None:
-            live = self.at_jump[node] = jump | self.always
+            live = self.at_jump[node] = jump if isinstance(node, ast.Return) else jump | self.always
         return _without(live, stored(node)) | self.uses(node)
 
     def _loop(
