@@ -10,6 +10,7 @@ from ttl.diagnostics import Diagnostic, codes, render_all
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of
+from ttl.source.implicit_sync import place_of
 from ttl.source.supplied import refuse_repairs, supplied_note
 
 from .recent import Recent
@@ -43,7 +44,7 @@ class Remarks:
         points = facts_of(program).points
         if config.strict:
             refuse_repairs(points)
-        kernels = tuple(kernel.function.__code__ for kernel in program.kernels)
+        kernels = tuple(place_of(kernel.function.__code__) for kernel in program.kernels)
         if not self._noted.is_first(kernels, None):
             return
         note = supplied_note(program.operation.__name__, points)
