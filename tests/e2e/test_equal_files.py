@@ -1,4 +1,4 @@
-"""Files whose functions are equal line by line: their code objects are equal, what they name is not."""
+"""Files whose functions are equal line by line: their codes are equal, what they name is not."""
 
 from __future__ import annotations
 

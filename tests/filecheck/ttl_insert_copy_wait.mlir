@@ -23,3 +23,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: "ttl.wait"(%first)
 // CHECK-NEXT: "ttl.scope_end"(%y_blk)
 // CHECK-NEXT: func.return
+// CHECK-NOT:  ttl.scope_end

@@ -16,11 +16,11 @@ from .attributes import attribute_of
 from .block_math import accumulate
 from .builder import KernelBuilder
 from .expressions import bind_target, expression, subscript
+from .finishing import finish_handles
 from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import changed, delete_item, unpacked
 from .operators import binary
-from .finishing import finish_handles
 from .problems import Unusable, not_in_kernels, wrong_argument
 from .scalars import SIGNS, check, truth
 

@@ -139,11 +139,14 @@ class HandleFlow:
             self.escape(value)
 
     def keep(self, container: ast.expr, value: Value) -> None:
-        if isinstance(container, ast.Name) and self.is_local(container.id):
-            self.hold(container.id, value)
+        name = container.id if isinstance(container, ast.Name) else ""
+        handles = [h for state in self.states for h in state.handles]
+        given = {h.buffer for h in handles if h.site is None and name in h.holders}
+        if not self.is_local(name) or given.intersection(parameters(self.tree.args)):
+            self.escape(value)  # somebody else has the container, too
         else:
-            self.value(container)
-            self.escape(value)
+            for each in given or {name}:
+                self.hold(each, value)
 
     # Expressions ----------------------------------------------------------------------------------
 
@@ -206,16 +209,16 @@ class HandleFlow:
         return NOTHING
 
     def _lambda(self, node: ast.Lambda) -> None:
+        """Whoever gets it may call it. It has no place for what it leaves out itself."""
         outer, self.shadowed = self.shadowed, dict(self.shadowed)
         self.shadowed |= dict.fromkeys(parameters(node.args), NOTHING)
-        before = self.states
         self.escape(self.value(node.body))
-        sites = {*ast.walk(node.body)}  # it has no place for what they leave out
+        sites = {*ast.walk(node.body)}
         self.states = changed(
             self.states,
-            lambda s: s.changed(lambda h: None if h.site in sites else h),
+            lambda s: s.changed(lambda h: None if h.site in sites and not h.names else h),
         )
-        self.states, self.shadowed = self.states or before, outer
+        self.shadowed = outer
 
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -375,7 +378,7 @@ class HandleFlow:
         for name, several in sorted(summary.binds.items()):
             for made in sorted(several, key=str):
                 skipped = self.states
-                self.bind(name, self.make(here(made), node))
+                self.hold(name, self.make(here(made), node))
                 self.states = joined(skipped, self.states)
         return self._returned(node, {here(made) for made in summary.makes},
                               [value(name) for name in sorted(summary.returned)])  # fmt: skip

@@ -72,6 +72,15 @@ class Handle:
         """The variables: neither `#place` nor `@place` nor `buffer.pop`."""
         return frozenset(holder for holder in self.holders if holder.isidentifier())
 
+    @property
+    def is_transfer(self) -> bool:
+        return self.kind is HandleKind.TRANSFER
+
+    def copies(self, block: Handle) -> bool:
+        """Is it a transfer of the block that is under way?"""
+        is_known = self.is_transfer and self.site is not None
+        return is_known and under_way(self.site) in block.holders  # type: ignore[arg-type]
+
     def held_by(self, tokens: Iterable[str]) -> bool:
         return not self.holders.isdisjoint(tokens)
 
@@ -106,7 +115,7 @@ class State:
         gone = {*gone}
         if not gone:
             return self
-        done = {under_way(h.site) for h in gone if h.kind is HandleKind.TRANSFER and h.site}
+        done = {under_way(h.site) for h in gone if h.is_transfer and h.site}
         return self.changed(lambda handle: None if handle in gone else handle.without(done))
 
 
@@ -123,6 +132,19 @@ def temporary(site: ast.AST) -> str:
 
 def under_way(site: ast.AST) -> str:
     return f"@{at(site)}"
+
+
+def names_of(handle: Handle, state: State) -> frozenset[str]:
+    """The variables that lead to it, or to a transfer of it; those that surely do first."""
+    transfers = (other.names for other in state.handles if other.copies(handle))
+    found = (handle.names - handle.weak) or handle.names
+    return found or frozenset().union(*transfers)
+
+
+def without_temporary(handle: Handle) -> Handle:
+    if not handle.names:
+        return handle
+    return handle.without([holder for holder in handle.holders if holder[0] == "#"])
 
 
 def joined(*several: States) -> States:

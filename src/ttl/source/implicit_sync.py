@@ -44,9 +44,10 @@ from ttl.semantics.function_source import Definition, definition_of
 
 from .functions import MISSING, fingerprint, named_value, own_code
 from .handles import Finish, Meaning, SourceFunction
-from .last_use import Known, Supply, read_function
+from .last_use import Known, read_function
 from .memo import Memo
 from .recompile import at, method_call
+from .supplies import Supply
 
 # Builtins a block may be given to: they do not keep it.
 HARMLESS = (abs, bool, getattr, hasattr, id, isinstance, len, print, range, repr, str, type)
@@ -59,7 +60,7 @@ class CodePoints:
     """What is supplied in one function of the user's, and in those nested in it."""
 
     code: CodeType
-    supplies: tuple[Supply, ...]  # in the order of their sites
+    supplies: tuple[Supply, ...]
     tree: Definition  # with what is supplied
 
     def span(self, node: ast.expr) -> Span:
@@ -99,18 +100,10 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     known = Known()
     read_function(kernel, known)
     return tuple(
-        CodePoints(code, supplied, with_supplies(source.tree, supplied))
+        CodePoints(code, tuple(supplies), with_supplies(source.tree, supplies))
         for (code, _), source in sources.items()
-        if (supplied := sorted_supplies(known.supplies.get(source, {}).values()))
+        if (supplies := known.supplies.get(source, {}).values())
     )
-
-
-def sorted_supplies(supplies: Iterable[Supply]) -> tuple[Supply, ...]:
-    return tuple(sorted(supplies, key=lambda each: _position(each.site)))
-
-
-def _position(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset
 
 
 # What names mean ----------------------------------------------------------------------------------
@@ -187,7 +180,8 @@ class _Inserter(ast.NodeTransformer):
         self.at_once: set[ast.AST] = set()
         self.held: dict[ast.AST, str] = {}
         self.places: dict[tuple[str, ast.AST], list[Finish]] = defaultdict(list)
-        for supply in sorted(supplies, key=lambda supply: not supply.is_wait):  # rule ORDER
+        # rule ORDER: where they were found, blocks come oldest first.
+        for supply in sorted(supplies, key=lambda supply: not supply.is_wait):
             site, statement = copies[id(supply.site)], copies[id(supply.place.statement)]
             if supply.is_at_once and isinstance(statement, ast.Expr) and statement.value is site:
                 self.at_once.add(site)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ttl.semantics.function_source import Definition, FunctionTree
@@ -19,45 +19,20 @@ from .handles import (
     Handle,
     HandleKind,
     Made,
-    Meaning,
     SourceFunction,
     State,
     States,
     Summary,
     changed,
     joined,
-    under_way,
 )
-from .liveness import Names, alive, stored, test_key
+from .liveness import stored, test_key
 from .scopes import stored_names
+from .supplies import Place, Supplies, Supplying, is_awaited
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
 EXITS = (ast.Return, ast.Break, ast.Continue)
 MOST_ROUNDS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Before or after a statement, or in the `else` that an `if` does not have."""
-
-    where: str  # "before", "after", "else"
-    statement: ast.stmt
-
-
-@dataclass(slots=True)
-class Supply:
-    """One supplied call: what for, where, and the variables that may have the handle then."""
-
-    is_wait: bool
-    site: ast.expr
-    place: Place
-    is_at_once: bool = False
-    is_unnamed: bool = False  # on some path no variable has it
-    names: set[str] = field(default_factory=set)
-    kept: set[str] = field(default_factory=set)  # what these have is used later
-
-
-Supplies = dict[tuple[Place, bool, ast.expr], Supply]
 
 
 @dataclass(slots=True)
@@ -75,14 +50,12 @@ def read_function(function: SourceFunction, known: Known) -> Summary:
     return known.summaries[function, function.tree]
 
 
-class LastUses(HandleFlow):
+class LastUses(Supplying):
     def __init__(
         self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None, known: Known
     ):
-        super().__init__(root, tree, outer)
-        self.known, self.supplies = known, known.supplies[root]
-        self.loops: tuple[int, ...] = ()
-        self.replaced: tuple[set[str], ...] = ()  # the names that a loop gives values to
+        super().__init__(root, tree, outer, known.supplies[root])
+        self.known = known
         known.summaries[root, tree] = self.summary  # first: functions may call themselves
 
     def summary_of(self, callee: SourceFunction | FunctionTree) -> Summary:
@@ -117,137 +90,16 @@ class LastUses(HandleFlow):
                 self.summary.binds.setdefault(name, set()).add(_made(handle))
         self.summary.is_complete = True
 
-    # Supplying ------------------------------------------------------------------------------------
-
-    def is_dead(self, handle: Handle, state: State, live: Names) -> bool:
-        """Is it neither used later, nor under way for a transfer that is?"""
-        if handle.kind is HandleKind.GIVEN:
-            return False
-        live = _on_path(live, state)
-        transfers = {under_way(h.site): h for h in state.handles if _is_transfer(h) and h.site}
-        for holder in handle.holders:
-            if holder[0] == "@":
-                if holder not in transfers or not self.is_dead(transfers[holder], state, live):
-                    return False
-            elif holder in live:
-                return False
-        return True
-
-    def dead(
-        self, state: State, live: Names, body: int | None, is_end: bool = False
-    ) -> list[Handle]:
-        """What is to be finished now: transfers, then blocks, oldest first."""
-        ended = [h for h in state.handles if self.is_dead(h, state, live)]
-        transfers = [
-            h for h in ended
-            if _is_transfer(h) and (not h.is_named or (is_end and self._path(h)[-1:] == (body,)))
-        ]  # fmt: skip
-        blocks: list[Handle] = []
-        older: set[str] = set()
-        for handle in (h for h in state.handles if h.kind is HandleKind.BLOCK):
-            is_here = body is None or body in self._path(handle) or self._is_replaced(handle)
-            if handle in ended and is_here and handle.buffer not in older:
-                blocks.append(handle)
-                transfers += [h for h in ended if _copies(h, handle) and h not in transfers]
-            else:
-                older.add(handle.buffer)
-        return transfers + blocks
-
-    def _is_replaced(self, handle: Handle) -> bool:
-        """Is this the body of a loop, in which its names get something else?"""
-        if not self.loops or self.loops[-1] != self.lists[-1]:
-            return False
-        return not handle.names.isdisjoint(self.replaced[-1])
-
-    def _path(self, handle: Handle) -> tuple[int, ...]:
-        return self.paths.get(handle.site, ()) if handle.site is not None else ()
-
-    def settle(self, place: Place, gone: Callable[[State], list[Handle]]) -> None:
-        """Supply what is left out on some path, at a place that they all pass."""
-        found = {state: gone(state) for state in self.states}
-        for state, handles in found.items():
-            for handle in handles:
-                self._supply(place, handle, _names(handle, state), found)
-        self.states = joined({state.finished(handles): None for state, handles in found.items()})
-
-    def _supply(
-        self, place: Place, handle: Handle, names: Names, found: dict[State, list[Handle]]
-    ) -> None:
-        assert handle.site is not None
-        key = place, _is_transfer(handle), handle.site
-        if key not in self.supplies:
-            is_at_once = _is_transfer(handle) and not handle.is_named
-            self.supplies[key] = Supply(key[1], handle.site, place, is_at_once)
-        supply = self.supplies[key]
-        # A name from before the statement is one that all paths through it have.
-        supply.names |= names & self.liveness.before[place.statement] or names
-        supply.is_unnamed |= not names
-        for state, gone in found.items():
-            for other in state.handles:
-                leads = other.names | _names(other, state)
-                if other not in gone and other.site is not None and leads & names:
-                    supply.kept |= other.names - names
-
-    def _before(self, node: ast.stmt) -> None:
-        """Transfers that the statement needs done, and what it gives the only name of away."""
-        live = self.liveness.before[node]
-        is_simple = isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Delete))
-        replaced = stored(node) - self.liveness.uses(node) if is_simple else set()
-
-        def needed(state: State) -> list[Handle]:
-            owed = [h for h in state.handles if _is_transfer(h) and not _is_awaited(h, state, live)]
-            lost = [h for h in state.handles if h.site and h.names and h.holders <= replaced]
-            return [h for h in owed if h in lost or self._needs(node, h, state)] + [
-                h for h in lost if not _is_transfer(h)
-            ]
-
-        self.settle(Place("before", node), needed)
-
-    def _needs(self, node: ast.stmt, transfer: Handle, state: State) -> bool:
-        if isinstance(node, EXITS):
-            return False
-        read, written = set(transfer.reads), set(transfer.writes)
-        for block in state.handles:
-            if _copies(transfer, block):
-                (written if block.held_by(transfer.writes) else read).update(block.names)
-        sources, tensors = self._copied_from(node)
-        if transfer.tensor in tensors:
-            return True
-        if self.liveness.uses(node).isdisjoint(read | written):
-            return False
-        names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in read | written]
-        return not names or any(n.id in written or n not in sources for n in names)
-
-    def _copied_from(self, node: ast.AST) -> tuple[set[ast.AST], set[str]]:
-        """The names whose blocks are copied from, and the tensors."""
-        names: set[ast.AST] = set()
-        tensors: set[str] = set()
-        for call in ast.walk(node):
-            if isinstance(call, ast.Call) and call.args and self.meaning(call.func) is Meaning.COPY:
-                source = call.args[0]
-                if isinstance(source, ast.Name):
-                    names.add(source)
-                elif isinstance(source, ast.Subscript) and isinstance(source.value, ast.Name):
-                    tensors.add(source.value.id)
-        return names, tensors
-
-    def _after(self, node: ast.stmt, body: list[ast.stmt]) -> None:
-        live = self.liveness.after[node]
-        is_end = node is body[-1]
-        here = id(body)
-        self.settle(Place("after", node), lambda state: self.dead(state, live, here, is_end))
-        self.states = changed(self.states, lambda s: s.changed(_without_temporary))
-
     # Statements -----------------------------------------------------------------------------------
 
     def statements(self, body: list[ast.stmt], exits: Exits) -> None:
         outer, self.lists = self.lists, (*self.lists, id(body))
         for node in body:
             if self.states:
-                self._before(node)
+                self.supply_before(node)
                 self.statement(node, exits)
                 if self.states:
-                    self._after(node, body)
+                    self.supply_after(node, body)
         self.lists = outer
 
     def from_states(self, states: States, body: list[ast.stmt], exits: Exits) -> States:
@@ -313,7 +165,7 @@ class LastUses(HandleFlow):
 
         def left(state: State) -> State:
             returned = [h for h in state.handles if h.held_by(tokens)]
-            copied = [b for b in state.handles if any(_copies(h, b) for h in returned)]
+            copied = [b for b in state.handles if any(h.copies(b) for h in returned)]
             for handle in (*returned, *copied):
                 if handle.kind is HandleKind.GIVEN:
                     self.summary.returned.add(handle.buffer)
@@ -331,7 +183,7 @@ class LastUses(HandleFlow):
 
         def left(state: State) -> list[Handle]:
             ended = self.dead(state, live, loop)
-            return [h for h in state.handles if _is_transfer(h) and h not in ended
+            return [h for h in state.handles if h.is_transfer and h not in ended
                     and self.is_dead(h, state, live)
                     and (loop is None or loop in self._path(h))] + ended  # fmt: skip
 
@@ -356,7 +208,7 @@ class LastUses(HandleFlow):
 
         def ended(state: State) -> list[Handle]:
             found = self.dead(state, live, here)
-            return [h for h in state.handles if _is_transfer(h) and not _is_awaited(h, state, live)
+            return [h for h in state.handles if h.is_transfer and not is_awaited(h, state, live)
                     and h not in found] + found  # fmt: skip
 
         keys = [{(h.kind, h.site) for s in states for h in ended(s)} for states in (then, otherwise)]
@@ -476,40 +328,8 @@ COMPOUND: dict[type[ast.stmt], Callable[[LastUses, ast.stmt, Exits], None]] = {
 }
 
 
-def _is_transfer(handle: Handle) -> bool:
-    return handle.kind is HandleKind.TRANSFER
-
-
 def _made(handle: Handle) -> Made:
     return Made(handle.kind, handle.reads, handle.writes)
-
-
-def _is_awaited(transfer: Handle, state: State, live: Names) -> bool:
-    waited = _on_path(live, state)
-    return not transfer.is_named or any(f"{holder}!" in waited for holder in transfer.holders)
-
-
-def _on_path(live: Names, state: State) -> Names:
-    """The names, whatever tests that the path does not know they depend on."""
-    return frozenset(name.partition("?")[0] for name in alive(live, state.tests))
-
-
-def _copies(transfer: Handle, block: Handle) -> bool:
-    return _is_transfer(transfer) and transfer.site is not None and (
-        under_way(transfer.site) in block.holders
-    )  # fmt: skip
-
-
-def _names(handle: Handle, state: State) -> Names:
-    """The variables that lead to it, or to a transfer of it."""
-    transfers = (h.names for h in state.handles if _copies(h, handle))
-    return (handle.names - handle.weak) or handle.names or frozenset().union(*transfers)
-
-
-def _without_temporary(handle: Handle) -> Handle:
-    if not handle.names:
-        return handle
-    return handle.without([holder for holder in handle.holders if holder[0] == "#"])
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:

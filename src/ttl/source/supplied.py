@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError, codes
 
 from .implicit_sync import CodePoints
-from .last_use import Supply
+from .supplies import Supply
 
 
 def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | None:

@@ -205,13 +205,17 @@ def test_the_data_of_a_copy_is_there_after_its_wait():
     assert ttnn.to_numpy(y)[0, ::32].tolist() == [3, 4]
 
 
+def reserve(dfb, held):
+    held["block"] = dfb.reserve()
+
+
 @pytest.mark.rule("end-of-kernel")
 @pytest.mark.parametrize(
     ("steps", "slug"),
     [(WRITTEN, "block-not-released"), (("copy in",), "transfer-not-waited")],
 )
 def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug):
-    """The block and the transfers are in lists: nothing is supplied for them."""
+    """The block and the transfers are in a caller's dict: nothing is supplied for them."""
 
     @ttl.operation(grid=(1, 1))
     def operation(a, y):
@@ -219,8 +223,9 @@ def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug):
 
         @ttl.datamovement()
         def move():
-            blocks, transfers = [dfb.reserve()], {"in": [], "out": []}
+            held = {"in": [], "out": []}
+            reserve(dfb, held)
             for step in steps:
-                take_step(blocks[0], step, transfers, a, y)
+                take_step(held["block"], step, held, a, y)
 
     refused(operation, tensor(tiles(5)), empty(32, 32), slug=slug)

@@ -3,7 +3,7 @@
 All of them copy four tiles from a to y, doubled by the compute kernel; buffers have one block where
 a release any later than the language says would be a deadlock.
 """
-# ruff: noqa: E702, F841
+# ruff: noqa: F841, RUF034
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def compute_in_a_tuple(a_dfb, t_dfb, y_dfb):
     for _ in range(COUNT // 2):
         pair = (a_dfb.wait(), a_dfb.wait())
         y_dfb.reserve().store(pair[0] + pair[0])
-        first, second = pair
+        _, second = pair
         y_dfb.reserve().store(second + second)
 
 

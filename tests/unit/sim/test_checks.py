@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import ttl
@@ -286,9 +288,12 @@ def test_release_order(report, tensor, kernel, line) -> None:
     assert "the older block was acquired here" in found.text
 
 
+HELD = SimpleNamespace()
+
+
 def hold_at_the_end(a, y, a_dfb, y_dfb):
-    held = [a_dfb.reserve()]  # what is in a container is not supplied
-    ttl.copy(a[0, 0], held[0]).wait()
+    HELD.block = a_dfb.reserve()  # what is in an attribute is not supplied
+    ttl.copy(a[0, 0], HELD.block).wait()
 
 
 def test_block_not_released(report, tensor) -> None:

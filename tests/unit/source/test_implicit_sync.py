@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from ttl.source.handles import Finish, Meaning, SourceFunction
-from ttl.source.implicit_sync import sorted_supplies, with_supplies
+from ttl.source.implicit_sync import with_supplies
 from ttl.source.last_use import Known, read_function
 
 MEANINGS = {
@@ -54,7 +54,7 @@ def supplied(text: str) -> str:
     known = Known()
     read_function(functions_of(text)["kernel"], known)
     trees = [
-        with_supplies(function.tree, sorted_supplies(supplies.values()))
+        with_supplies(function.tree, supplies.values())
         for function, supplies in known.supplies.items()
     ]
     shown = [ast.unparse(ast.fix_missing_locations(_Shown().visit(tree))) for tree in trees]
