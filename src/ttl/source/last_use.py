@@ -195,9 +195,9 @@ class LastUses(Supplying):
 
     def if_statement(self, node: ast.If, exits: Exits) -> None:
         self.value(node.test)
-        start, (key, truth) = self.states, test_key(node.test)
-        then = self.from_states(_assume(start, key, truth), node.body, exits)
-        otherwise = self.from_states(_assume(start, key, not truth), node.orelse, exits)
+        start, test = self.states, node.test
+        then = self.from_states(_assume(start, test, True), node.body, exits)
+        otherwise = self.from_states(_assume(start, test, False), node.orelse, exits)
         if then and otherwise:
             then, otherwise = self._balanced(node, then, otherwise)
         self.states = joined(then, otherwise)
@@ -211,7 +211,10 @@ class LastUses(Supplying):
             return [h for h in state.handles if h.is_transfer and not is_awaited(h, state, live)
                     and h not in found] + found  # fmt: skip
 
-        keys = [{(h.kind, h.site) for s in states for h in ended(s)} for states in (then, otherwise)]
+        keys = [
+            {(h.kind, h.site) for state in states for h in ended(state)}
+            for states in (then, otherwise)
+        ]
         last = node.orelse[-1] if node.orelse else None
         places = [Place("after", node.body[-1]),
                   Place("after", last) if last is not None else Place("else", node)]  # fmt: skip
@@ -347,11 +350,28 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
     return pairs
 
 
-def _assume(states: States, key: str | None, truth: bool) -> States:
+def _assume(states: States, test: ast.expr, outcome: bool) -> States:
+    """The paths on which the test has that outcome."""
+    key, truth = test_key(test)
+    states = {s: None for s in states if _is_something(test, s) is not (not outcome)}
     if key is None:
         return states
+    known = (key, truth is outcome)
     return {
-        State(state.handles, state.tests | {(key, truth)}): None
+        State(state.handles, state.tests | {known}): None
         for state in states
-        if (key, not truth) not in state.tests
+        if (key, not known[1]) not in state.tests
     }
+
+
+def _is_something(test: ast.expr, state: State) -> bool | None:
+    """`held is not None`, or `held`, of what has a handle."""
+    outcome = True
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, outcome = test.operand, not outcome
+    if isinstance(test, ast.Compare) and ast.unparse(test.comparators[-1]) == "None":
+        outcome = outcome if isinstance(test.ops[0], ast.IsNot) else not outcome
+        test = test.left if isinstance(test.ops[0], (ast.Is, ast.IsNot)) else test
+    name = test.id if isinstance(test, ast.Name) else ""
+    is_held = any(name in h.names - h.weak for h in state.handles if h.site is not None)
+    return outcome if is_held else None

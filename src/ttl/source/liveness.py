@@ -129,10 +129,13 @@ class Liveness:
             return self.uses(node.subject) | live.union(*cases)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return live.union(*map(self.uses, (*node.args.defaults, *node.decorator_list)))
-        jump = {ast.Return: targets.returned, ast.Break: targets.broken,
-                ast.Continue: targets.continued, ast.Raise: targets.raised}.get(type(node))  # fmt: skip
-        if jump is not None:
-            live = self.at_jump[node] = jump if isinstance(node, ast.Return) else jump | self.always
+        if isinstance(node, ast.Return):
+            live = self.at_jump[node] = targets.returned
+        elif isinstance(node, (ast.Break, ast.Continue)):
+            live = targets.broken if isinstance(node, ast.Break) else targets.continued
+            self.at_jump[node] = live | self.always
+        elif isinstance(node, ast.Raise):
+            live = targets.raised
         return _without(live, stored(node)) | self.uses(node)
 
     def _loop(

@@ -242,9 +242,10 @@ def test_block_states_in_compute(report, tensor, kernel, marked, message) -> Non
 
 
 def release_younger_first(a, y, a_dfb, y_dfb):
-    _one, two = a_dfb.reserve(), a_dfb.reserve()
+    one, two = a_dfb.reserve(), a_dfb.reserve()
     ttl.copy(a[0, 0], two).wait()
     two.push()
+    ttl.copy(a[0, 0], one).wait()
 
 
 def with_inside_a_hand_held_block(a, y, a_dfb, y_dfb):
@@ -304,8 +305,9 @@ def test_block_not_released(report, tensor) -> None:
 
 
 def never_wait(a, y, a_dfb, y_dfb):
-    block, other = held = [a_dfb.reserve(), a_dfb.reserve()]
-    held += [ttl.copy(a[0, 0], block), ttl.copy(a[0, 0], other)]
+    HELD.blocks = [a_dfb.reserve(), a_dfb.reserve()]
+    block, other = HELD.blocks
+    HELD.transfers = [ttl.copy(a[0, 0], block), ttl.copy(a[0, 0], other)]
 
 
 def test_transfer_not_waited(report, tensor) -> None:
