@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from ttl.semantics.function_source import Definition, FunctionTree
 
@@ -65,7 +66,7 @@ class HandleFlow:
     def make(self, made: Made, site: ast.expr, buffer: str = "") -> Value:
         token = temporary(site)
         self.paths[site] = self.lists
-        holders = {token, buffer} if buffer in self._released_by_buffer() else {token}
+        holders = {token, buffer} if buffer in self._released_by_buffer else {token}
         handle = Handle(made.kind, site, frozenset(holders), buffer)
         handle = replace(handle, reads=made.reads, writes=made.writes)
         copied = made.reads | made.writes
@@ -80,6 +81,7 @@ class HandleFlow:
         self.states = changed(self.states, with_it)
         return (frozenset({token}),)
 
+    @cached_property
     def _released_by_buffer(self) -> Names:
         """`dfb.pop()` releases the oldest block: what is read off the text."""
         return frozenset(n for n in self.liveness.uses(self.tree) if "." in n)
@@ -279,15 +281,18 @@ class HandleFlow:
 
     def _was_transfer(self, receiver: ast.expr) -> bool:
         """`t` of `t = ttl.copy(...)`, here or in an iteration that is not known yet."""
-        if not isinstance(receiver, ast.Name) or not self.is_local(receiver.id):
-            return False
-        return any(
-            isinstance(node, (ast.Assign, ast.NamedExpr))
+        return isinstance(receiver, ast.Name) and receiver.id in self._transfer_names
+
+    @cached_property
+    def _transfer_names(self) -> set[str]:
+        return {
+            name
+            for node in own_nodes(self.tree)
+            if isinstance(node, (ast.Assign, ast.NamedExpr))
             and isinstance(node.value, ast.Call)
             and self.meaning(node.value.func) is Meaning.COPY
-            and receiver.id in stored(node)
-            for node in own_nodes(self.tree)
-        )
+            for name in stored(node)
+        }
 
     def _release(self, node: ast.Attribute) -> Value:
         value = self.value(node.value)
@@ -305,9 +310,11 @@ class HandleFlow:
 
     def _copy(self, node: ast.Call) -> Value:
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        ends = [frozenset().union(*self.value(argument)) for argument in arguments]
+        values = [frozenset().union(*self.value(argument)) for argument in arguments]
+        if len(arguments) != 2:
+            return NOTHING  # the call is refused
         tensors = [self._tensor(argument) for argument in arguments]
-        source, destination = (end - {name} for end, name in zip(ends, tensors, strict=True))
+        source, destination = (end - {name} for end, name in zip(values, tensors, strict=True))
         made = self.make(Made(HandleKind.TRANSFER, source, destination), node)
 
         def with_tensor(handle: Handle) -> Handle:

@@ -90,6 +90,8 @@ class Handle:
         return replace(self, holders=self.holders | {token}, is_named=is_named, weak=weak)
 
     def without(self, tokens: Iterable[str]) -> Handle:
+        if self.holders.isdisjoint(tokens):
+            return self
         return replace(self, holders=self.holders - {*tokens})
 
     def unbound(self, name: str) -> Handle:
@@ -122,6 +124,11 @@ class State:
 States = dict[State, None]  # a set in a fixed order
 
 
+def has_own(states: States) -> bool:
+    """Is there a handle that the function itself made?"""
+    return any(handle.site is not None for state in states for handle in state.handles)
+
+
 def at(site: ast.AST) -> str:
     return f"{site.lineno}.{site.col_offset}.{site.end_lineno}.{site.end_col_offset}"  # type: ignore[attr-defined]
 
@@ -142,9 +149,8 @@ def names_of(handle: Handle, state: State) -> frozenset[str]:
 
 
 def without_temporary(handle: Handle) -> Handle:
-    if not handle.names:
-        return handle
-    return handle.without([holder for holder in handle.holders if holder[0] == "#"])
+    temporary = [holder for holder in handle.holders if holder[0] == "#"]
+    return handle.without(temporary) if temporary and handle.names else handle
 
 
 def joined(*several: States) -> States:

@@ -133,15 +133,15 @@ class LastUses(Supplying):
             self.children(node)
         if isinstance(node, ast.Raise):
             self.states = {}
-        changed_names = stored(node) if not isinstance(node, tuple(COMPOUND)) else set()
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            changed_names.add(node.target.id)
-        self._forget(changed_names)
+        if isinstance(node, ast.AugAssign):
+            self._forget([node.target.id] if isinstance(node.target, ast.Name) else [])
+        elif type(node) not in COMPOUND:
+            self._forget(stored(node))
 
     def _forget(self, names: Iterable[str]) -> None:
         """What tests of these names were."""
         texts = [f"id='{name}'" for name in names]
-        if texts:
+        if texts and any(state.tests for state in self.states):
             self.states = changed(self.states, lambda state: State(
                 state.handles,
                 frozenset(t for t in state.tests if not any(text in t[0] for text in texts)),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ttl.semantics.function_source import Definition, FunctionTree
 
@@ -85,6 +86,8 @@ class Liveness:
 
     def _kept_functions(self, tree: Definition) -> Names:
         """What functions use that somebody may call later, under another name."""
+        if not self.functions:
+            return NONE
         called = {
             id(part)
             for node in ast.walk(tree)
@@ -145,7 +148,7 @@ class Liveness:
         header = self.uses(node.test if is_while else node.iter)
         is_endless = is_while and isinstance(node.test, ast.Constant) and bool(node.test.value)
         head = header | (NONE if is_endless else self._body(node.orelse, live, targets))
-        gone = set() if is_while else stored(node.target)
+        gone = NONE if is_while else stored(node.target)
         while True:  # until an iteration before adds nothing
             inner = replace(targets, broken=live, continued=head)
             body = self._body(node.body, head, inner)
@@ -176,15 +179,15 @@ class Liveness:
         return found
 
 
-def _without(live: Names, gone: set[str]) -> Names:
+def _without(live: Names, gone: Names) -> Names:
     """Before these variables are given values."""
     found = set()
-    for name in live:
+    for name in live if gone else ():
         variable, _, test = name.partition("?")
         if variable.rstrip("!") not in gone:
             is_known = not any(f"id='{other}'" in test for other in gone)
             found.add(name if is_known else variable)
-    return frozenset(found)
+    return frozenset(found) if gone else live
 
 
 def _either(test: ast.expr, then: Names, otherwise: Names) -> Names:
@@ -228,7 +231,8 @@ def _may_change(node: ast.AST) -> bool:
     return isinstance(node, (ast.NamedExpr, ast.Await, ast.Subscript))
 
 
-def stored(*nodes: ast.AST) -> set[str]:
+@lru_cache(maxsize=10_000)
+def stored(*nodes: ast.AST) -> Names:
     """The variables that are certainly given a value, or deleted."""
     found: set[str] = set()
     for node in nodes:
@@ -242,4 +246,4 @@ def stored(*nodes: ast.AST) -> set[str]:
             found |= stored(node.values[0])
         elif not isinstance(node, (ast.Lambda, *COMPREHENSIONS)):
             found |= stored(*ast.iter_child_nodes(node))
-    return found
+    return frozenset(found)

@@ -19,6 +19,7 @@ from .handles import (
     SourceFunction,
     State,
     changed,
+    has_own,
     joined,
     names_of,
     under_way,
@@ -133,9 +134,11 @@ class Supplying(HandleFlow):
 
     def supply_before(self, node: ast.stmt) -> None:
         """Transfers that the statement needs done, and what it gives the only name of away."""
+        if not has_own(self.states):
+            return
         live = self.liveness.before[node]
         is_simple = isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Delete))
-        replaced = stored(node) - self.liveness.uses(node) if is_simple else set()
+        replaced = stored(node) - self.liveness.uses(node) if is_simple else frozenset()
 
         def needed(state: State) -> list[Handle]:
             owed = [h for h in state.handles if h.is_transfer and not is_awaited(h, state, live)]
@@ -173,6 +176,8 @@ class Supplying(HandleFlow):
         return names, tensors
 
     def supply_after(self, node: ast.stmt, body: list[ast.stmt]) -> None:
+        if not has_own(self.states):
+            return
         live = self.liveness.after[node]
         is_end = node is body[-1]
         here = id(body)
