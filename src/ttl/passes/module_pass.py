@@ -78,9 +78,6 @@ def target_of(module: ModuleOp) -> Target:
     return load(name.data)
 
 
-LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
-
-
 def terminator(block: Block) -> Operation:
     assert block.last_op is not None
     return block.last_op

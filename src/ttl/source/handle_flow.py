@@ -45,9 +45,9 @@ class HandleFlow:
     def __init__(self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None):
         self.root, self.tree, self.outer = root, tree, outer
         self.own = own_names(tree)
-        self.functions: dict[str, FunctionTree] = dict(outer.functions) if outer else {}
-        nested = (node for node in own_nodes(tree) if isinstance(node, Definition))
-        self.functions |= {node.name: node for node in nested}
+        nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
+        self.nested: dict[str, FunctionTree] = {node.name: node for node in nested}
+        self.functions = (outer.functions if outer else {}) | self.nested
         self.around: Names = (outer.own | outer.around) if outer else frozenset()
         self.liveness = Liveness(tree, self.functions, self.around - self.own)
         self.shadowed: dict[str, Value] = {}  # the targets of comprehensions
@@ -106,10 +106,11 @@ class HandleFlow:
     def hold(self, name: str, value: Value) -> None:
         """One more name has it, beside what the name has already."""
         tokens = frozenset().union(*value)
-        self.states = changed(
-            self.states,
-            lambda s: s.changed(lambda h: h.given_to(name) if h.held_by(tokens) else h),
-        )
+
+        def held(handle: Handle) -> Handle:
+            return handle.given_to(name, "~" in tokens) if handle.held_by(tokens) else handle
+
+        self.states = changed(self.states, lambda state: state.changed(held))
 
     def bind(self, name: str, value: Value) -> None:
         """The name has it, and nothing else."""

@@ -67,9 +67,7 @@ class LastUses(Supplying):
 
     def _around(self, callee: FunctionTree) -> HandleFlow:
         flow: HandleFlow = self
-        while flow.outer is not None and flow.functions.get(callee.name) is not callee:  # type: ignore[union-attr]
-            flow = flow.outer
-        while flow.outer is not None and flow.outer.functions.get(callee.name) is callee:  # type: ignore[union-attr]
+        while callee not in flow.nested.values() and flow.outer is not None:
             flow = flow.outer
         return flow
 
@@ -78,7 +76,7 @@ class LastUses(Supplying):
         assert not isinstance(self.tree, ast.Lambda)
         given = {h.buffer for state in self.states for h in state.handles}
         self.statements(self.tree.body, exits)
-        for node in self.functions.values():  # also those that nobody here calls
+        for node in self.nested.values():  # also those that nobody here calls
             self.summary_of(node)
         ends = joined(self.states, exits[ast.Return])
         finished = [given - {h.buffer for h in s.handles if h.site is None} for s in ends]
@@ -148,16 +146,18 @@ class LastUses(Supplying):
             ))  # fmt: skip
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
-        for target in targets:
-            if (pairs := _pairs(target, value)) is None or len(targets) > 1:
-                break
-            values = [(part, self.value(item)) for part, item in pairs]
-            for part, item_value in values:
-                self.target(part, item_value)
-            return
-        whole = self.value(value)
-        for target in targets:
-            self.target(target, whole)
+        pairs = _pairs(targets[0], value) if len(targets) == 1 else None
+        if pairs is None:
+            whole = self.value(value)
+            pairs = [(target, value) for target in targets]
+            values = [whole] * len(targets)
+        else:
+            values = [self.value(item) for _, item in pairs]
+        for number, each in enumerate(values if len(values) > 1 else ()):
+            self.hold(f"#{number}", each)  # `a, b = b, a`
+            values[number] = tuple(tokens & {"~"} | {f"#{number}"} for tokens in each)
+        for (target, _), each in zip(pairs, values, strict=True):
+            self.target(target, each)
 
     def _return(self, node: ast.Return, exits: Exits) -> None:
         value: Value = NOTHING if node.value is None else self.value(node.value)
@@ -286,24 +286,15 @@ class LastUses(Supplying):
         self.states = self.from_states(ends, node.finalbody, exits)
 
     def with_statement(self, node: ast.With | ast.AsyncWith, exits: Exits) -> None:
-        finished: list[Value] = []
+        """What it acquires, or is given, it releases itself."""
         for item in node.items:
-            value: Value = NOTHING
             if isinstance(item.context_expr, ast.Call) and self._is_acquire(item.context_expr):
                 self.children(item.context_expr.func)
             else:
-                value = self.value(item.context_expr)
-                finished.append(value)
+                self.finish(self.value(item.context_expr), but=HandleKind.TRANSFER)
             if item.optional_vars is not None:
-                self.target(item.optional_vars, value)
-        own: Exits = defaultdict(dict)
-        ends = self.from_states(self.states, node.body, own)
-        for states, kind in [*((own[kind], kind) for kind in EXITS), (ends, None)]:
-            self.states = states
-            for value in finished:
-                self.finish(value)
-            if kind is not None:
-                exits[kind] = joined(exits[kind], self.states)
+                self.target(item.optional_vars, NOTHING)
+        self.statements(node.body, exits)
 
     def _is_acquire(self, node: ast.Call) -> bool:
         return isinstance(node.func, ast.Attribute) and node.func.attr in ("reserve", "wait")

@@ -159,13 +159,8 @@ class Liveness:
 
     def _with(self, node: ast.With | ast.AsyncWith, live: Names, targets: Targets) -> Names:
         items = NONE.union(*(self.uses(item.context_expr) for item in node.items))
-        held = NONE.union(
-            *(self.uses(i.context_expr) for i in node.items if isinstance(i.context_expr, ast.Name))
-        )
-        inner = Targets(*(getattr(targets, part) | held for part in targets.__slots__))
-        body = self._body(node.body, live | held, inner)
         gone = stored(*(item.optional_vars for item in node.items if item.optional_vars))
-        return items | _without(body, gone)
+        return items | _without(self._body(node.body, live, targets), gone)
 
     def _try(self, node: ast.Try | ast.TryStar, live: Names, targets: Targets) -> Names:
         ends = [self._body(node.finalbody, getattr(targets, p), targets) for p in targets.__slots__]

@@ -190,6 +190,26 @@ LAST_USES = {
             y.store(a)
             RELEASE(a)
     """,
+    "exchanged": """
+        def kernel():
+            a, b = a_dfb.wait(), b_dfb.wait()
+            a, b = b, a
+            y.store(a)
+            RELEASE(a)
+            y.store(b)
+            RELEASE(b)
+    """,
+    "a with of what a helper returns": """
+        def kernel():
+            c = c_dfb.wait()
+            with take(a_dfb) as a:
+                y.store(a + c)
+                RELEASE(c)
+                return
+        def take(dfb):
+            b = dfb.wait()
+            return b
+    """,
     "carried": """
         def kernel():
             held = a_dfb.wait()
