@@ -30,12 +30,16 @@ def pass_on(a, y):
 
 pass_on(*(ttnn.zeros((32, 96), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
 
-# What is left out is marked for the passes; what is written is not.
+# What is left out ends after its last use, for the passes; what is written is there already.
 # CHECK:      func.func @read
-# CHECK:      %a_blk = "ttl.dfb_reserve"(%a_dfb) {implicit_release}
-# CHECK:      "ttl.copy"({{.*}}, %a_blk) {implicit_wait = "at once"}
+# CHECK:      %a_blk = "ttl.dfb_reserve"(%a_dfb)
+# CHECK:      "ttl.copy"({{.*}}, %a_blk)
+# CHECK-NEXT: "ttl.wait"(
+# CHECK-NEXT: "ttl.scope_end"(%a_blk)
 # CHECK:      func.func @write
-# CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb) {implicit_release}
-# CHECK:      %transfer = "ttl.copy"(%a_blk, {{.*}}) {implicit_wait = "end of body"}
-# CHECK:      %last = "ttl.dfb_wait"(%a_dfb) {number = 1 : i64} :
-# CHECK:      "ttl.copy"(%last, {{%[0-9]+}}) :
+# CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb)
+# CHECK:      %transfer = "ttl.copy"(%a_blk, {{.*}})
+# CHECK-NEXT: "ttl.scope_end"(%transfer)
+# CHECK-NEXT: "ttl.scope_end"(%a_blk)
+# CHECK:      %last = "ttl.dfb_wait"(%a_dfb)
+# CHECK-NOT:  ttl.scope_end

@@ -14,34 +14,11 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     "ttl.scope_end"(%a_blk, %y_blk) : (!block, !block) -> ()
     func.return
   }
-  func.func @left_out() attributes {ttl.kernel_thread = "compute"} {
-    %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
-    %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
-    %zero = arith.constant 0 : index
-    %one = arith.constant 1 : index
-    %y_blk = "ttl.dfb_reserve"(%y_dfb) {implicit_release} : (!dfb) -> !block
-    scf.for %i = %zero to %one step %one {
-      %a_blk = "ttl.dfb_wait"(%a_dfb) {implicit_release} : (!dfb) -> !block
-      "ttl.store"(%a_blk, %y_blk) : (!block, !block) -> ()
-    }
-    %z_blk = "ttl.dfb_wait"(%a_dfb) {implicit_release} : (!dfb) -> !block
-    "ttl.store"(%z_blk, %y_blk) : (!block, !block) -> ()
-    func.return
-  }
 }
 
 // A waited block is popped, a reserved one pushed, in the order of acquisition.
 // CHECK:      "ttl.store"(%a_blk, %y_blk)
 // CHECK-NEXT: "ttl.dfb_pop"(%a_dfb)
 // CHECK-NEXT: "ttl.dfb_push"(%y_dfb)
-// CHECK-NEXT: func.return
-// Without a `with`, at the end of the loop body or of the kernel.
-// CHECK:      func.func @left_out
-// CHECK:      "ttl.store"(%a_blk, %y_blk)
-// CHECK-NEXT: "ttl.dfb_pop"(%a_dfb)
-// CHECK-NEXT: }
-// CHECK:      "ttl.store"(%z_blk, %y_blk)
-// CHECK-NEXT: "ttl.dfb_push"(%y_dfb)
-// CHECK-NEXT: "ttl.dfb_pop"(%a_dfb)
 // CHECK-NEXT: func.return
 // CHECK-NOT:  ttl.scope_end

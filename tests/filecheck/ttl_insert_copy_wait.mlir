@@ -8,26 +8,19 @@
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   func.func @write(%y : !block) attributes {ttl.kernel_thread = "writer"} {
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
-    %zero = arith.constant 0 : index
-    %one = arith.constant 1 : index
-    scf.for %i = %zero to %one step %one {
-      %y_blk = "ttl.dfb_wait"(%y_dfb) {implicit_release} : (!dfb) -> !block
-      %first = "ttl.copy"(%y_blk, %y) {implicit_wait = "end of body"} : (!block, !block) -> !transfer
-      %second = "ttl.copy"(%y_blk, %y) {implicit_wait = "at once"} : (!block, !block) -> !transfer
-      %third = "ttl.copy"(%y_blk, %y) : (!block, !block) -> !transfer
-      "ttl.wait"(%third) : (!transfer) -> ()
-    }
+    %y_blk = "ttl.dfb_wait"(%y_dfb) : (!dfb) -> !block
+    %first = "ttl.copy"(%y_blk, %y) : (!block, !block) -> !transfer
+    %second = "ttl.copy"(%y_blk, %y) : (!block, !block) -> !transfer
+    "ttl.wait"(%second) : (!transfer) -> ()
+    "ttl.scope_end"(%first) : (!transfer) -> ()
+    "ttl.scope_end"(%y_blk) : (!block) -> ()
     func.return
   }
 }
 
-// At once behind the copy; else at the end of the body. Releases are left for ttl-insert-cb-sync.
-// CHECK:      %y_blk = "ttl.dfb_wait"(%y_dfb) {implicit_release}
-// CHECK-NEXT: %first = "ttl.copy"(%y_blk, %y) :
-// CHECK-NEXT: %second = "ttl.copy"(%y_blk, %y) :
-// CHECK-NEXT: "ttl.wait"(%second)
-// CHECK-NEXT: %third = "ttl.copy"
-// CHECK-NEXT: "ttl.wait"(%third)
+// Where the frontend says. Releases are left for ttl-insert-cb-sync.
+// CHECK:      "ttl.wait"(%second)
 // CHECK-NEXT: "ttl.wait"(%first)
-// CHECK-NEXT: }
+// CHECK-NEXT: "ttl.scope_end"(%y_blk)
 // CHECK-NEXT: func.return
+// CHECK-NOT:  ttl.scope_end

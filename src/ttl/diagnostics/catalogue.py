@@ -193,21 +193,16 @@ PIPE_GUARD = _code(
 )
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER, Effect.ACCEPTED,
-    """A program may leave out releases and waits. A block or transfer that is bound to a name and
-    never released or waited for is released or waited for at the end of the innermost loop body or
-    function body it is bound in: first the transfers, then the blocks, each oldest first. A
-    statement that is only a ttl.copy(...) is waited for at once. The note shows where.""",
+    """A program may leave out releases and waits. A block is released after the statement in which
+    it is used last, in the body that acquires it: aliases, later iterations of a loop, branches,
+    helpers and callbacks count. A transfer is waited for before the first statement that needs it
+    done, at the latest where its block is released; a ttl.copy(...) that nobody keeps at once. A
+    path that does not release a block itself gets the release. The note shows where.""",
 )
 LEFT_OUT = _code(
     "TTL3011", "left-out", Blame.USER, Effect.ASKED,
     """With --strict (TTL_STRICT=1) every release and wait is written in the program. Without it, it
     is supplied; `ttl explain TTL3010` says where.""",
-)
-RELEASED_ON_SOME_PATHS = _code(
-    "TTL3012", "released-on-some-paths", Blame.USER, Effect.HANG,
-    """A block or transfer is released or waited for on some paths through the kernel and not on
-    others, for example in one branch of an `if`, or not before a `continue`. What a program does on
-    some paths is not supplied on the others.""",
 )
 
 OUTPUT_NOT_COVERED = _code(

@@ -19,6 +19,7 @@ from ttl.diagnostics import (
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of
+from ttl.source.implicit_sync import place_of
 from ttl.source.old_names import old_names, old_names_note
 from ttl.source.supplied import refuse_repairs, supplied_note
 
@@ -83,7 +84,7 @@ class Remarks:
         points = facts_of(program).points
         if config.severity_of(codes.SUPPLIED) is Severity.ERROR:
             refuse_repairs(points)
-        kernels = tuple(kernel.function.__code__ for kernel in program.kernels)
+        kernels = tuple(place_of(kernel.function.__code__) for kernel in program.kernels)
         refuses = config.severity_of(codes.CAPTURED_WRITTEN_SIMULATED) is Severity.ERROR
         if not self._noted.is_first(kernels, None) and not refuses:
             return

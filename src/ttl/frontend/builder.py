@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation
 
 from ttl.diagnostics import Label, RuleBroken, Span, codes
@@ -26,7 +26,7 @@ from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
-from ttl.source.implicit_sync import RepairKind, repair_spans
+from ttl.source.implicit_sync import function_points, place_of
 
 from .environment import MISSING, Environment
 from .handlers import Handlers
@@ -84,7 +84,8 @@ class KernelBuilder(ABC):
         # nobody notices but print() and isinstance(): with them such paths are kept apart.
         self.keeps_kinds = keeps_kinds
         self.mixes_kinds = self.tells_kinds = False
-        self.implicit = repair_spans(kernel.function)
+        # With the releases and waits that the program leaves out.
+        self.repaired = {place_of(p.code): p.tree for p in function_points(kernel.function)}
         self.state = State.first()
         self.entry = self.body = Body()
         self.node: ast.AST | None = None  # that is being evaluated
@@ -166,40 +167,10 @@ class KernelBuilder(ABC):
         block = cast(HeldBlock, self.value(becomes, [buffer], type))
         self.block_count += 1
         block.age = self.block_count
-        if self._left_out() is RepairKind.RELEASE:
-            self._finish_later(block.acquire, "implicit_release", UnitAttr())
         return block
 
     def copied(self, operands: Iterable[RunTime], kind: str) -> RunTime:
-        transfer = self.value(ttl.CopyOp, operands, ttl.TransferType(StringAttr(kind)))
-        assert isinstance(transfer.owner, Op)
-        left_out = self._left_out()
-        if left_out is RepairKind.WAIT_AT_ONCE:
-            transfer.owner.attributes["implicit_wait"] = StringAttr("at once")
-        elif left_out is RepairKind.WAIT:
-            self._finish_later(transfer.owner, "implicit_wait", StringAttr("end of body"))
-        return transfer
-
-    def _left_out(self) -> RepairKind | None:
-        """What of this acquire or copy the program leaves to be supplied."""
-        return self.implicit.get(self.span) if self.implicit and self.span else None
-
-    def _finish_later(self, op: Op, attribute: str, value: Attribute) -> None:
-        """Passes know the ends of loops and of the kernel, not those of functions it calls."""
-        if self.state.unfinished[-1] is not None:
-            self.state.finish_later(op)
-        else:
-            op.attributes[attribute] = value
-
-    def finish(self, unfinished: Iterable[Op]) -> None:
-        """What a body left to be finished at its end: first the transfers, then the blocks."""
-        unfinished = list(unfinished)
-        for copy in unfinished:
-            if copy.becomes is ttl.CopyOp:
-                self.emit(ttl.WaitTransferOp, copy.results)
-        blocks = [op.results[0] for op in unfinished if op.becomes is not ttl.CopyOp]
-        if blocks:
-            self.emit(ttl.ScopeEndOp, blocks)
+        return self.value(ttl.CopyOp, operands, ttl.TransferType(StringAttr(kind)))
 
     def number(self, block: HeldBlock) -> Attribute:
         """Tells a release which block it is of."""
@@ -412,13 +383,12 @@ class KernelBuilder(ABC):
     @contextmanager
     def inside(self, loop: Loop, body: Body) -> Iterator[None]:
         """What is evaluated inside belongs to the body of the loop."""
-        loops, unfinished = self.loops, self.state.unfinished
-        self.loops, self.state.unfinished = (*loops, loop), (*unfinished, None)
+        loops, self.loops = self.loops, (*self.loops, loop)
         try:
             with self.into(body):
                 yield
         finally:
-            self.loops, self.state.unfinished = loops, unfinished
+            self.loops = loops
 
     def is_tensor(self, value: Value) -> bool:
         return self.handles.is_tensor(value)

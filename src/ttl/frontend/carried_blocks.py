@@ -21,7 +21,7 @@ from ttl.dialects import ttl
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .builder import KernelBuilder
-from .hir import BlockValue, HeldBlock, Op, RunTime, TransferValue, Value
+from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value
 from .problems import FlowBroken, flow_broken
 
 
@@ -48,21 +48,13 @@ class CarriedBlocks:
         """A block that the program itself will release."""
         if not isinstance(value, HeldBlock):
             return False
-        return not value.is_scoped and not self._is_finished(value)
+        return not value.is_scoped and value not in self.builder.state.released
 
     def _is_under_way(self, value: Value) -> bool:
         """A transfer that the program itself will wait for; those of pipes have counters."""
         if not isinstance(value, TransferValue):
             return False
-        return value.kind in ("read", "write") and not self._is_finished(value)
-
-    def _is_finished(self, value: RunTime) -> bool:
-        """By the program already, or where it leaves it out."""
-        state, op = self.builder.state, value.owner
-        assert isinstance(op, Op)
-        left_out = any(op in (level or ()) for level in state.unfinished)
-        is_implicit = left_out or {"implicit_release", "implicit_wait"} & op.attributes.keys()
-        return value in state.released or bool(is_implicit)
+        return value.kind in ("read", "write") and value not in self.builder.state.released
 
     def pop_blocks(self, values: list[RunTime], numbers: Collection[int]) -> None:
         """rule VALUE: put what they hold in place of the blocks among some of the values."""

@@ -163,8 +163,10 @@ def add_to_group(builder: KernelBuilder, group: GroupValue, transfer: Value) -> 
         raise wrong_argument(f"GroupTransfer.add() takes what ttl.copy() returns, not {given}")
     builder.emit(ttl.GroupAddOp, [group, transfer])
     transfer.is_grouped = True
+    builder.state.grouped += ((group, transfer),)
     builder.state.released |= {transfer}
 
 
 def wait_group(builder: KernelBuilder, group: GroupValue) -> None:
     builder.emit(ttl.GroupWaitOp, [group])
+    builder.state.released |= {group}

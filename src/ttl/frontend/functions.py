@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.semantics.function_source import FunctionTree
+from ttl.source.implicit_sync import place_of
 from ttl.source.scopes import own_names, shared_names
 
 from .builder import KernelBuilder
@@ -98,12 +99,10 @@ def inline(
 def _evaluate(builder: KernelBuilder, frame: Frame, tree: FunctionTree) -> None:
     mistakes = len(builder.state.mistakes)
     caller, builder.frame = builder.frame, frame
-    outer, builder.state.unfinished = builder.state.unfinished, (*builder.state.unfinished, ())
     try:
         builder.evaluate_function(tree)
-        builder.finish(builder.state.unfinished[-1] or ())
     finally:
-        builder.frame, builder.state.unfinished = caller, outer
+        builder.frame = caller
     if len(builder.state.mistakes) > mistakes:
         raise Mistake(None, None)
 
@@ -121,8 +120,8 @@ def _entered(
     code = first.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise not_in_kernels("generators and coroutines")
-    tree = function_tree(first)
-    own = frozenset({*code.co_varnames, *code.co_cellvars})
+    tree = builder.repaired.get(place_of(code)) or function_tree(first)
+    own = frozenset({*code.co_varnames, *code.co_cellvars}) | own_names(tree)
     frame = builder.new_frame(code.co_filename, own, environment=Environment(functions))
     frame.shared = shared_names(tree)
     if isinstance(function, NodeFunctions):

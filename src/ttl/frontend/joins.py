@@ -119,7 +119,7 @@ class Join:
 
     def _variable(self, name: str, one: Value, other: Value) -> Any:
         """A template for the value after the branch."""
-        is_hidden = not name.isidentifier()  # the value of an expression or of a function
+        is_hidden = name.startswith("<")  # the value of an expression or of a function
         for value in (one, other):
             if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
                 return value if one is other or is_hidden else copy(value)
@@ -326,7 +326,6 @@ class Join:
         found: list[RunTime] = []
 
         def end() -> None:
-            self._finish(side)
             values: list[Any] = [pair[side] for pair in self.pairs]
             self.carried.pop_blocks(values, self.values_of_blocks)
             pairs = zip(values, types, strict=True)
@@ -338,14 +337,6 @@ class Join:
 
         self.builder.go_on(self.paths[side], end)
         return found
-
-    def _finish(self, side: int) -> None:
-        """What a path left to be finished is finished at its end: after it nobody has it."""
-        state = self.builder.state
-        for level, known in zip(state.unfinished, self.before.unfinished, strict=False):
-            if level is not None and known is not None:
-                self.builder.finish([op for op in level if op not in known])
-        state.unfinished = self.before.unfinished
 
     def _is_selection(self, bodies: list[Body]) -> bool:
         """Branches that only calculate one scalar."""
@@ -368,6 +359,8 @@ class Join:
     def _go_on(self, results: list[RunTime]) -> None:
         builder, state = self.builder, self.builder.state
         state.released |= self.ends[0].released | self.ends[1].released
+        state.doubtful = self._doubtful()
+        state.grouped = tuple(dict.fromkeys((*self.ends[0].grouped, *self.ends[1].grouped)))
         _join_states(state, *self.ends)
         state.has_lost_containers = not self.are_local
         blocks = self.carried.resume()
@@ -382,6 +375,14 @@ class Join:
             name_value(value, variable[1])
         for variable in [v for v in state.values if v not in self.templates]:
             del state.values[variable]
+
+    def _doubtful(self) -> dict[RunTime, tuple[Scalar, bool] | None]:
+        """What only one of the branches has finished."""
+        one, other = self.ends
+        found = dict.fromkeys((*one.doubtful, *other.doubtful), None)
+        found |= dict.fromkeys(one.released - other.released, (self.condition, True))
+        found |= dict.fromkeys(other.released - one.released, (self.condition, False))
+        return {**found, **self.before.doubtful}
 
     def _finished(self, template: Any, results: list[RunTime], blocks: list[RunTime]) -> Any:
         if isinstance(template, _SliceTemplate):

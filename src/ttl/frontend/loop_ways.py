@@ -372,8 +372,7 @@ def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Step
         def enter(rest: Steps) -> Steps:
             with builder.at(node.target):
                 bind_target(builder, node.target, items[position])
-            enter_iteration(builder)
-            end = End(lambda: leave_iteration(builder), ast.Continue)
+            end = End(lambda: None, ast.Continue)
             return (*node.body, end, *iteration(position + 1), *rest)
 
         return (Iterate(node.body, enter),) if position < len(items) else ()
@@ -393,21 +392,10 @@ def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Step
                 raise endless_loop()
         if not condition:
             return rest
-        enter_iteration(builder)
-        end = End(lambda: leave_iteration(builder), ast.Continue)
+        end = End(lambda: None, ast.Continue)
         return (*node.body, end, Iterate(node.body, enter), *rest)
 
     return (Iterate(node.body, enter), End(lambda: None, ast.Break), *rest)
-
-
-def enter_iteration(builder: KernelBuilder) -> None:
-    builder.state.unfinished = (*builder.state.unfinished, ())
-
-
-def leave_iteration(builder: KernelBuilder) -> None:
-    *outer, unfinished = builder.state.unfinished
-    builder.finish(unfinished or ())
-    builder.state.unfinished = tuple(outer)
 
 
 # What is carried ----------------------------------------------------------------------------------

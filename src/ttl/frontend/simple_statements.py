@@ -10,16 +10,18 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.block import not_in_place
+from ttl.source.handles import Finish
 
 from .attributes import attribute_of
 from .block_math import accumulate
 from .builder import KernelBuilder
 from .expressions import bind_target, expression, subscript
+from .finishing import finish_handles
 from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import changed, delete_item, unpacked
 from .operators import binary
-from .problems import not_in_kernels, wrong_argument
+from .problems import Unusable, not_in_kernels, wrong_argument
 from .scalars import SIGNS, check, truth
 
 
@@ -109,6 +111,21 @@ def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
     builder.assign(node.name, function)
 
 
+def finish(builder: KernelBuilder, node: Finish) -> None:
+    """What a path has not finished itself, of that which the program leaves out."""
+
+    def values(names: list[ast.Name]) -> list[Value]:
+        variables = [builder.variable(name.id) for name in names]
+        return [builder.state.values.get(v) for v in variables if v is not None]
+
+    found = values(node.names)
+    usable = [value for value in found if not isinstance(value, Unusable)]
+    for value in found if not usable else ():
+        assert isinstance(value, Unusable)
+        raise value.refuse()
+    finish_handles(builder, usable, values(node.kept), node.is_wait)
+
+
 def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:
     pass
 
@@ -125,4 +142,5 @@ STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
     ast.ImportFrom: import_names,
     ast.Nonlocal: do_nothing,
     ast.Pass: do_nothing,
+    Finish: finish,
 }

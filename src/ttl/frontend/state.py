@@ -7,7 +7,7 @@ it goes on with how it ends, or with what was before.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,15 +15,11 @@ from ttl.diagnostics import Diagnostic, Span
 from ttl.dialects.conditions import Facts
 
 from .environment import Environment
-from .hir import Body, HeldBlock, Op, Place, RunTime, Value
+from .hir import Body, HeldBlock, Place, RunTime, Scalar, Value
 
 Variable = tuple[int, str]  # the number of a frame, and a name in it
 End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and is it the consumer's?
 Container = list[Any] | dict[Any, Any] | set[Any]
-
-# Acquires and copies to be finished at the end of a function or of an unrolled iteration;
-# None in loops and in the kernel itself, where passes do it.
-Unfinished = tuple[Op, ...] | None
 
 
 @dataclass(slots=True, eq=False)
@@ -83,17 +79,19 @@ class State:
     values: dict[Variable, Value]
     facts: Facts  # what conditions are decided on this path
     released: frozenset[RunTime]  # blocks released, transfers waited for, pipes left
-    unfinished: tuple[Unfinished, ...]
     shapeless: dict[Value, Place | None]  # fills and broadcasts: where they are
     mistakes: tuple[Diagnostic, ...]
     unrolled: int  # iterations of loops that could be loops in C++ but for what they carry
     containers: dict[int, Made]
+    # Of what is finished on one branch only: the condition, and whether that is its `then`.
+    doubtful: Mapping[RunTime, tuple[Scalar, bool] | None] = field(default_factory=dict)
+    grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
 
     @classmethod
     def first(cls) -> State:
-        return cls({}, {}, frozenset(), (None,), {}, (), 0, {})
+        return cls({}, {}, frozenset(), {}, (), 0, {})
 
     def fork(self) -> State:
         self.keep()
@@ -122,12 +120,6 @@ class State:
         """The blocks that variables have and the program is still to release, oldest first."""
         blocks = {v for v in self.values.values() if isinstance(v, HeldBlock) and not v.is_scoped}
         return sorted(blocks - self.released, key=lambda block: block.age)
-
-    def finish_later(self, op: Op) -> None:
-        *outer, inner = self.unfinished
-        assert inner is not None
-        self.unfinished = (*outer, (*inner, op))
-
 
 @dataclass(slots=True)
 class Path:

@@ -18,7 +18,8 @@ from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
 from ttl.semantics.function_source import FunctionTree
-from ttl.source.scopes import shared_names
+from ttl.source.implicit_sync import place_of
+from ttl.source.scopes import own_names, shared_names
 from ttl.source.uses import NOTHING, uses_of
 
 from .block_math import refuse_shapeless
@@ -53,7 +54,8 @@ class Translation(KernelBuilder):
 
     def evaluate_kernel(self) -> None:
         try:
-            tree = kernel_tree(self.kernel.function)
+            function = self.kernel.function
+            tree = self.repaired.get(place_of(function.__code__)) or kernel_tree(function)
         except RuleBroken as broken:
             self.report(self.mistake(broken))
             return
@@ -62,6 +64,7 @@ class Translation(KernelBuilder):
     def evaluate_body(self, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """The statements of a kernel, or of a thread of another DSL."""
         self.frame.tree = tree
+        self.frame.own |= own_names(tree)
         self.frame.shared = shared_names(tree)
         self.state.values[self.frame.number, RETURNED] = None
         self.sequence(tuple(tree.body))

@@ -42,8 +42,7 @@ class GroupTransfer:
         """Wait until all copies of the group are complete; the group is dead afterwards."""
         self._refuse_if_done("wait_all()")
         self.is_done = True
-        transfers, self.transfers = self.transfers, []
-        for transfer in transfers:
+        for transfer in self.transfers:
             transfer.finish()
 
     def _refuse_if_done(self, call: str) -> None:

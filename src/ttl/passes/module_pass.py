@@ -78,9 +78,6 @@ def target_of(module: ModuleOp) -> Target:
     return load(name.data)
 
 
-LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
-
-
 def terminator(block: Block) -> Operation:
     assert block.last_op is not None
     return block.last_op
@@ -91,21 +88,6 @@ def branch_end(op: Operation) -> Operation:
     block = op.parent_block()
     assert block is not None
     return terminator(block)
-
-
-def at_body_end(op: Operation) -> Maker:
-    """Where the loop body or kernel ends that contains `op`; in a branch if `op` is in one."""
-    end, branch = branch_end(op), op.parent_op()
-    if isinstance(branch, (*LOOPS, func.FuncOp)):
-        return Maker(InsertPoint.before(end), op)
-    if not isinstance(branch, scf.IfOp) or isinstance(branch.parent_op(), scf.IfOp):
-        raise not_yet("a block in a branch of a branch, left to be released", op, "release it")
-    is_then = op.parent_block() is branch.true_region.block
-    inside, nothing = Block([scf.YieldOp()]), Block([scf.YieldOp()])
-    then, otherwise = (inside, nothing) if is_then else (nothing, inside)
-    again = scf.IfOp(branch.cond, [], Region(then), Region(otherwise))
-    Maker(InsertPoint.before(branch_end(branch)), op).add(again)
-    return Maker(InsertPoint.before(terminator(inside)), op)
 
 
 def erase(op: Operation) -> None:

@@ -1,11 +1,8 @@
 """Runs kernels recompiled with the releases and waits that were left out.
 
-rule HOLD    `site` becomes `(.held := site)`: what is finished is what was acquired there, whatever
-             becomes of the name; `.held` cannot be a name of the user's
-rule REACHED `.held` is None at the start of the body: a site that is not reached is not finished
-rule EXITS   the calls stand at the end of the body; if it has a return, break or continue they
-             stand in a `finally`, which an exception passes with nothing held
-rule PLACE   each supplied call has the lines and columns of its site
+rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: what is left is asked for when
+             the place is reached, and called from the user's own frame
+rule PLACE   each supplied call has the lines and columns of its acquire or copy
 rule SAME    the function objects stay the user's own, cells and defaults and all; only their code
              is another for the time of the run. So whoever calls a helper calls the repaired one.
 """
@@ -13,26 +10,31 @@ rule SAME    the function objects stay the user's own, cells and defaults and al
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
 from types import CodeType, FunctionType
+from typing import Any
 
+from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
+from ttl.semantics.block_protocol import State
 from ttl.source.facts import facts_of
 from ttl.source.functions import REPLACED, own_code, reachable_functions
-from ttl.source.implicit_sync import CodePoints, Repair, RepairKind, function_points
-from ttl.source.recompile import at, compiled, method_call
+from ttl.source.handles import Finish
+from ttl.source.implicit_sync import CodePoints, function_points, place_of
+from ttl.source.recompile import at, compiled
+from ttl.source.scopes import own_nodes
+
+from .block import SimBlock
+from .transfers import SimTransfer
 
 
 @contextmanager
 def repaired(program: Program) -> Iterator[None]:
-    """Inside, the kernels of the program and their helpers have what they leave out.
-
-    Raises UsageError for a handle that is released or waited for on some paths only.
-    """
+    """Inside, the kernels of the program and their helpers have what they leave out."""
     replaced = dict(_replacements(program)) if facts_of(program).points else {}
     try:
         for function, code in replaced.items():
@@ -46,9 +48,9 @@ def repaired(program: Program) -> Iterator[None]:
 def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
     for kernels in program.kernels_by_node.values() or (program.kernels,):
         for kernel in kernels:
-            points = {found.code: found for found in function_points(kernel.function)}
+            points = {place_of(found.code): found for found in function_points(kernel.function)}
             for function in reachable_functions(kernel.function):
-                found = points.get(own_code(function))
+                found = points.get(place_of(own_code(function)))
                 code = recompiled(found) if found is not None else None
                 if code is not None:
                     yield function, code
@@ -57,13 +59,9 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
     """The function's code with its repairs; None if its source is not what it was made from."""
-    if not points.points.repairs:
-        return None
     original = points.code
-    copies: dict[int, ast.AST] = {}
-    tree = deepcopy(points.tree, copies)
-    _Inserter(points.points.repairs, copies).visit(tree)
     file, flags = original.co_filename, original.co_flags
+    tree = _Calls().visit(deepcopy(points.tree))
     code = compiled(tree, original.co_freevars, file, flags)
     if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
         return None
@@ -80,70 +78,69 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=qualname, co_consts=tuple(constants))
 
 
-class _Inserter(ast.NodeTransformer):
-    """Changes a copy of a definition; `copies` finds the copied node by the id of the original."""
+class _Calls(ast.NodeTransformer):
+    """Python's own statements in place of `Finish`."""
 
-    def __init__(self, repairs: Sequence[Repair], copies: dict[int, ast.AST]):
-        self.at_once: set[ast.AST] = set()
-        self.held: dict[ast.AST, str] = {}
-        self.bodies: dict[ast.AST, list[tuple[RepairKind, str, ast.expr]]] = defaultdict(list)
-        for position, repair in enumerate(repairs):
-            site = copies[id(repair.site)]
-            assert isinstance(site, ast.expr)
-            if repair.kind is RepairKind.WAIT_AT_ONCE:
-                self.at_once.add(site)
-            else:
-                name = self.held[site] = f".held_{position}"
-                self.bodies[copies[id(repair.body)]].append((repair.kind, name, site))
+    def visit_Finish(self, node: Finish) -> ast.stmt:
+        names, kept = ([ast.Constant(n.id) for n in part] for part in (node.names, node.kept))
+        given = [ast.Tuple(names, ast.Load()), ast.Tuple(kept, ast.Load())]
+        left = _call(".left", *given, ast.Constant(node.is_wait))
+        loop = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
+        return at(ast.copy_location(loop, node), node)  # rule PLACE
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        finishes = any(isinstance(each, Finish) for each in own_nodes(node))
         self.generic_visit(node)
-        if node in self.held:  # rule HOLD
-            assert isinstance(node, ast.expr)
-            target = ast.copy_location(ast.Name(self.held[node], ast.Store()), node)
-            return ast.copy_location(ast.NamedExpr(target, node), node)
-        if node in self.at_once:
-            assert isinstance(node, ast.expr)
-            return method_call(node, "wait", node)
-        if node in self.bodies:
-            assert isinstance(node, (ast.FunctionDef, ast.For, ast.While))
-            node.body = _finishing(node.body, self.bodies[node])
+        if finishes:
+            first = 1 if _is_docstring(node.body[0]) else 0
+            alias = ast.alias(left_to_finish.__name__, ".left")
+            ask = at(ast.ImportFrom(left_to_finish.__module__, [alias], 0), node.body[0])
+            node.body.insert(first, ask)
         return node
 
 
-def _finishing(
-    body: list[ast.stmt], handles: Sequence[tuple[RepairKind, str, ast.expr]]
-) -> list[ast.stmt]:
-    waits = [handle for handle in handles if handle[0] is RepairKind.WAIT]
-    releases = [handle for handle in handles if handle[0] is RepairKind.RELEASE]
-    calls = [_finish(*handle) for handle in waits + releases]
-    nothing = _nothing_held([name for _, name, _ in handles], body[0])
-    docstring = body[:1] if _is_docstring(body[0]) else []
-    inside = body[len(docstring) :]
-    if not _has_exits(body):
-        return [*docstring, nothing, *inside, *calls]
-    handler = ast.ExceptHandler(None, None, [deepcopy(nothing), ast.Raise()])
-    return [*docstring, nothing, at(ast.Try(inside, [handler], [], calls), body[0])]
-
-
-def _finish(kind: RepairKind, name: str, site: ast.expr) -> ast.stmt:
-    """if .held is not None: .held.release()"""
-    held = ast.Name(name, ast.Load())
-    method = "wait" if kind is RepairKind.WAIT else "release"
-    call = ast.Expr(method_call(held, method, site))
-    is_held = ast.Compare(held, [ast.IsNot()], [ast.Constant(None)])
-    return at(ast.If(is_held, [call], []), site)  # rule PLACE
-
-
-def _nothing_held(names: Iterable[str], first: ast.stmt) -> ast.stmt:  # rule REACHED
-    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
-    return at(ast.Assign(targets, ast.Constant(None)), first)
-
-
-def _has_exits(body: Iterable[ast.stmt]) -> bool:
-    exits = (ast.Return, ast.Break, ast.Continue)
-    return any(isinstance(node, exits) for statement in body for node in ast.walk(statement))
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+# When a place is reached --------------------------------------------------------------------------
+
+
+def left_to_finish(
+    names: Sequence[str], kept: Sequence[str], is_wait: bool
+) -> list[Callable[[], None]]:  # rule CALLED
+    """The waits, or the releases, of what variables of the caller have, oldest first."""
+    values = sys._getframe(1).f_locals
+    found = _handles([values.get(name) for name in names], is_wait)
+    used = _handles([values.get(name) for name in kept], is_wait)
+    left = [handle for handle in found if handle not in used]
+    if is_wait:
+        return [h.wait_all if isinstance(h, GroupTransfer) else h.wait for h in left]
+    return [block.release for block in sorted(left, key=lambda block: block.sequence)]
+
+
+def _handles(values: Iterable[Any], is_wait: bool) -> dict[Any, None]:
+    """What is not finished yet: transfers, or blocks, also by their transfers."""
+    found: dict[Any, None] = {}
+    for value in values:
+        if isinstance(value, dict):
+            value = tuple(value.values())
+        if isinstance(value, (list, tuple, set)):
+            found |= _handles(value, is_wait)
+        elif isinstance(value, SimTransfer):
+            if not is_wait:
+                found |= _handles((value.block, getattr(value, "source", None)), is_wait)
+            elif not value.is_done and value.group is None:
+                found[value] = None
+        elif isinstance(value, GroupTransfer):
+            if not is_wait:
+                found |= _handles(value.transfers, is_wait)
+            elif not value.is_done and value.transfers:
+                found[value] = None
+        elif isinstance(value, SimBlock) and not is_wait and value.state is not State.RELEASED:
+            found[value] = None
+    return found

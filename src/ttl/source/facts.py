@@ -23,7 +23,6 @@ from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
 from .memo import Memo
 from .name_uses import reads_what_it_writes
-from .supplied import refuse_leaks
 
 
 def facts_of(program: Program) -> Facts:
@@ -44,13 +43,8 @@ class Facts:
 
     @cached_property
     def points(self) -> list[CodePoints]:
-        """The supplied calls of all kernels and helpers.
-
-        Raises UsageError for a handle that is released or waited for on some paths only.
-        """
-        found = kernel_points(kernel.function for kernel in self.kernels)
-        refuse_leaks(found)
-        return found
+        """The supplied calls of all kernels and helpers."""
+        return kernel_points(kernel.function for kernel in self.kernels)
 
     @cached_property
     def may_read_what_it_writes(self) -> bool:

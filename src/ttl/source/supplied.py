@@ -1,22 +1,21 @@
-"""The releases and waits that are supplied, and those that are missing on some paths, in words."""
+"""The releases and waits that are supplied, in words."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken, Span, UsageError, codes
-from ttl.semantics.function_source import Definition
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError, codes
 
-from .implicit_sync import CodePoints, Leak, Repair, RepairKind
+from .implicit_sync import CodePoints
+from .supplies import Supply
 
 
 def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | None:
     """One note for an operation: what was supplied, and where."""
-    labels = [_repair_label(points, repair) for points in found for repair in points.points.repairs]
+    labels = sorted((label for label, _ in _labels(found)), key=lambda label: label.span)
     if not labels:
         return None
-    labels = sorted(labels, key=lambda label: label.span)
     calls = "1 call that was" if len(labels) == 1 else f"{len(labels)} calls that were"
     return Diagnostic(
         codes.SUPPLIED,
@@ -30,87 +29,66 @@ def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | N
 def refuse_repairs(found: Iterable[CodePoints]) -> None:
     """--strict: every repair is an error, all of them at once."""
     diagnostics = []
-    for points in found:
-        for repair in points.points.repairs:
-            label = _repair_label(points, repair)
-            broken = RuleBroken(
-                codes.LEFT_OUT,
-                f"{_handle(repair)} is not {_finished(repair)}",
-                helps=(_advice(repair),),
-            )
-            diagnostics.append(broken.at(label.span, f"without --strict: {label.text}"))
+    for label, supply in sorted(_labels(found), key=lambda each: each[0].span):
+        broken = RuleBroken(
+            codes.LEFT_OUT,
+            f"{_handle(supply)} is not {_finished(supply)}{_where_only(supply)}",
+            helps=(_advice(supply),),
+        )
+        diagnostics.append(broken.at(label.span, f"without --strict: {label.text}"))
     if diagnostics:
-        raise UsageError(*sorted(diagnostics, key=_primary_span))
+        raise UsageError(*diagnostics)
 
 
-def _primary_span(diagnostic: Diagnostic) -> Span:
-    assert diagnostic.primary is not None
-    return diagnostic.primary.span
+def _labels(found: Iterable[CodePoints]) -> Iterator[tuple[Label, Supply]]:
+    """One for each acquire and copy, with all places at which it is finished."""
+    for points in found:
+        by_site: dict[tuple[ast.expr, bool], list[Supply]] = {}
+        for supply in points.supplies:
+            by_site.setdefault((supply.site, supply.is_wait), []).append(supply)
+        for (site, _), several in by_site.items():
+            places = dict.fromkeys(_place(supply) for supply in several)
+            text = f"{_finished(several[0])} {' or '.join(places)}"
+            yield Label(points.span(site), text), several[0]
 
 
-def refuse_leaks(found: Iterable[CodePoints]) -> None:
-    """A handle that is released or waited for on some paths only is an error, always."""
-    leaks = [_leak(points, leak) for points in found for leak in points.points.leaks]
-    if leaks:
-        raise UsageError(*leaks)
-
-
-def _leak(points: CodePoints, leak: Leak) -> Diagnostic:
-    finished = "waited for" if leak.is_transfer else "released"
-    broken = RuleBroken(
-        codes.RELEASED_ON_SOME_PATHS,
-        f"`{leak.name}` is {finished} on some paths only",
-        helps=(
-            f"make every path from here reach its own {'wait' if leak.is_transfer else 'release'},"
-            " or leave it out everywhere and let it be supplied",
-            *(("give each of them a name of its own",) if leak.rebound is not None else ()),
-        ),
-        secondary=tuple(_leak_labels(points, leak, finished)),
-    )
-    what = "this transfer" if leak.is_transfer else "this block"
-    return broken.at(points.span(leak.site), f"there is a path on which {what} is not {finished}")
-
-
-def _leak_labels(points: CodePoints, leak: Leak, finished: str) -> Iterator[Label]:
-    if leak.rebound is not None:
-        yield Label(points.span(leak.rebound), f"`{leak.name}` is another one from here on")
-    yield Label(points.span(leak.finish), f"{finished} here")
-
-
-def _repair_label(points: CodePoints, repair: Repair) -> Label:
-    return Label(points.span(repair.site), f"{_finished(repair)} {_place(repair)}")
-
-
-def _place(repair: Repair) -> str:
-    if repair.kind is RepairKind.WAIT_AT_ONCE:
+def _place(supply: Supply) -> str:
+    if supply.is_at_once:
         return "at once"
-    body = repair.body
-    if isinstance(body, Definition):
-        return f"at the end of `{body.name}`"
-    return f"at the end of the body of the loop in line {body.lineno}"
+    statement = supply.place.statement
+    if supply.place.where == "else":
+        return f"in an `else` of the `if` in line {statement.lineno}"
+    if supply.place.where == "before":
+        return f"before line {statement.lineno}"
+    return f"after line {statement.end_lineno}"
 
 
-def _finished(repair: Repair) -> str:
-    if repair.kind is not RepairKind.RELEASE:
+
+def _finished(supply: Supply) -> str:
+    if supply.is_wait:
         return "waited for"
-    return "pushed" if _acquire(repair) == "reserve" else "popped"
+    return {"reserve": "pushed", "wait": "popped"}.get(_method(supply), "released")
 
 
-def _acquire(repair: Repair) -> str:
-    assert isinstance(repair.site.func, ast.Attribute)
-    return repair.site.func.attr
+def _method(supply: Supply) -> str:
+    called = supply.site.func if isinstance(supply.site, ast.Call) else None
+    return called.attr if isinstance(called, ast.Attribute) else ""
 
 
-def _handle(repair: Repair) -> str:
-    if repair.kind is RepairKind.WAIT_AT_ONCE:
-        return "this transfer"
-    return f"the {'block' if repair.kind is RepairKind.RELEASE else 'transfer'} `{repair.name}`"
+def _handle(supply: Supply) -> str:
+    kind = "transfer" if supply.is_wait else "block"
+    return f"the {kind} `{min(supply.names)}`" if supply.names else f"this {kind}"
 
 
-def _advice(repair: Repair) -> str:
-    if repair.kind is RepairKind.WAIT_AT_ONCE:
-        return "write ttl.copy(...).wait()"
-    if repair.kind is RepairKind.WAIT:
-        return f"call {repair.name}.wait()"
-    release = "push" if _acquire(repair) == "reserve" else "pop"
-    return f"call {repair.name}.{release}(), or acquire the block in a `with`"
+def _where_only(supply: Supply) -> str:
+    return " on every path" if supply.place.where == "else" else ""
+
+
+def _advice(supply: Supply) -> str:
+    name = min(supply.names, default="")
+    if supply.is_wait:
+        return f"call {name}.wait()" if name else "write ttl.copy(...).wait()"
+    release = {"reserve": "push", "wait": "pop"}.get(_method(supply), "release")
+    if name:
+        return f"call {name}.{release}(), or acquire the block in a `with`"
+    return f"give the block a name and call {release}(), or acquire it in a `with`"

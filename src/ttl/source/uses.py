@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
+from .handles import Finish
+
 Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]
 Names = frozenset[str]
 
@@ -175,6 +177,11 @@ def _attribute(node: ast.Attribute) -> Uses:
     )
 
 
+def _finish(node: Finish) -> Uses:
+    names = frozenset(name.id for name in (*node.names, *node.kept))
+    return Uses(names, NONE, names, released=NONE if node.is_wait else names)
+
+
 _SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
     ast.Name: _name,
     ast.FunctionDef: _function,
@@ -194,4 +201,5 @@ _SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
     ast.Continue: _jump,
     ast.Subscript: _item,
     ast.Attribute: _attribute,
+    Finish: _finish,
 }

@@ -244,6 +244,10 @@ def test_the_data_of_a_copy_is_there_after_its_wait():
     assert ttnn.to_numpy(y)[0, ::32].tolist() == [3, 4]
 
 
+def reserve(dfb, held):
+    held["block"] = dfb.reserve()
+
+
 @pytest.mark.rule("end-of-kernel")
 @pytest.mark.parametrize(
     ("steps", "slug", "diagnosed"),
@@ -253,7 +257,7 @@ def test_the_data_of_a_copy_is_there_after_its_wait():
     ],
 )
 def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug, diagnosed):
-    """The block and the transfers are in lists: nothing is supplied for them."""
+    """The block and the transfers are in a caller's dict: nothing is supplied for them."""
 
     @ttl.operation(grid=(1, 1))
     def operation(a, y):
@@ -261,8 +265,9 @@ def test_at_its_end_a_kernel_holds_no_block_and_no_transfer(steps, slug, diagnos
 
         @ttl.datamovement()
         def move():
-            blocks, transfers = [dfb.reserve()], {"in": [], "out": []}
+            held = {"in": [], "out": []}
+            reserve(dfb, held)
             for step in steps:
-                take_step(blocks[0], step, transfers, a, y)
+                take_step(held["block"], step, held, a, y)
 
     diagnosed(operation, tensor(tiles(5)), empty(32, 32), slug=slug)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import ttl
@@ -260,9 +262,10 @@ def test_a_popped_block_that_was_never_read_is_mentioned_once_for_its_place(warn
 
 
 def release_younger_first(a, y, a_dfb, y_dfb):
-    _one, two = a_dfb.reserve(), a_dfb.reserve()
+    one, two = a_dfb.reserve(), a_dfb.reserve()
     ttl.copy(a[0, 0], two).wait()
     two.push()
+    ttl.copy(a[0, 0], one).wait()
 
 
 def with_inside_a_hand_held_block(a, y, a_dfb, y_dfb):
@@ -306,9 +309,12 @@ def test_release_order(report, tensor, kernel, line) -> None:
     assert "the older block was acquired here" in found.text
 
 
+HELD = SimpleNamespace()
+
+
 def hold_at_the_end(a, y, a_dfb, y_dfb):
-    held = [a_dfb.reserve()]  # what is in a container is not supplied
-    ttl.copy(a[0, 0], held[0]).wait()
+    HELD.block = a_dfb.reserve()  # what is in an attribute is not supplied
+    ttl.copy(a[0, 0], HELD.block).wait()
 
 
 def test_block_not_released(warned, tensor) -> None:
@@ -319,8 +325,9 @@ def test_block_not_released(warned, tensor) -> None:
 
 
 def never_wait(a, y, a_dfb, y_dfb):
-    block, other = held = [a_dfb.reserve(), a_dfb.reserve()]
-    held += [ttl.copy(a[0, 0], block), ttl.copy(a[0, 0], other)]
+    HELD.blocks = [a_dfb.reserve(), a_dfb.reserve()]
+    block, other = HELD.blocks
+    HELD.transfers = [ttl.copy(a[0, 0], block), ttl.copy(a[0, 0], other)]
 
 
 def test_transfer_not_waited(report, tensor) -> None:

@@ -334,12 +334,13 @@ def test_without_source_the_run_says_what_is_missing(warned, tensor) -> None:
     assert warned(operation, tensor(), tensor()).code == "block-not-released"
 
 
-def test_what_leaves_in_a_container_is_not_repaired(warned, tensor) -> None:
+def test_what_leaves_in_an_attribute_is_not_repaired(warned, tensor) -> None:
+    held = SimpleNamespace()
+
     def read(a, a_dfb):
-        held = []
         block = a_dfb.reserve()
         ttl.copy(a[0, 0], block)
-        held.append(block)
+        held.block = block
 
     operation = operation_of(read, lambda a, y: None, lambda y, d: None)
     seen = warned(operation, tensor(), tensor())
@@ -431,22 +432,57 @@ def test_trace_events_of_supplied_releases_have_the_acquires_line(simulate, tens
 # Paths
 
 
-def test_released_on_some_paths(report, tensor) -> None:
-    def read(a, a_dfb):
-        for i in range(2):
-            block = a_dfb.reserve()
-            transfer = ttl.copy(a[0, 0], block)
-            if i:
-                transfer.wait()
+def read_on_some_paths(a, a_dfb):
+    for i in range(TILES):
+        block = a_dfb.reserve()
+        transfer = ttl.copy(a[0, i], block)
+        if i % 2:
+            transfer.wait()
+            block.push()
+
+
+def read_before_the_return(a, a_dfb):
+    def one(i):
+        block = a_dfb.reserve()
+        transfer = ttl.copy(a[0, i], block)
+        if i % 2:
+            return len(str(transfer.is_done))
+        transfer.wait()
+        block.push()
+        return 0
+
+    assert [one(i) for i in range(TILES)] == [0, 5] * (TILES // 2)
+
+
+def read_in_a_finally(a, a_dfb):
+    for i in range(TILES):
+        block = a_dfb.reserve()
+        try:
+            ttl.copy(a[0, i], block)
+        finally:
+            if i % 2:
                 block.push()
 
+
+@pytest.mark.parametrize("read", [read_on_some_paths, read_before_the_return, read_in_a_finally])
+def test_the_other_path_gets_it(simulate, tensor, read) -> None:
+    run_on_tiles(simulate, tensor, operation_of(read, explicit_compute, explicit_write))
+
+
+def test_a_container_that_is_not_the_functions_own_keeps_what_it_gets(report, tensor) -> None:
+    def start(a, block, transfers):
+        under_way = transfers["in"]
+        under_way.append(ttl.copy(a[0, 0], block))
+
+    def read(a, a_dfb):
+        transfers = {"in": []}
+        with a_dfb.reserve() as block:
+            start(a, block, transfers)
+            assert not transfers["in"][0].is_done
+            transfers["in"].pop().wait()
+
     seen = report(operation_of(read, lambda a, y: None, lambda y, d: None), tensor(), tensor())
-    assert isinstance(seen.error, UsageError)
-    assert seen.code == "released-on-some-paths"
-    assert seen.marked("^") == ["a_dfb.reserve()", "ttl.copy(a[0, 0], block)"]
-    assert seen.marked("-") == ["block.push", "transfer.wait"]
-    assert "`block` is released on some paths only" in seen.text
-    assert "`transfer` is waited for on some paths only" in seen.text
+    assert seen.code == "buffer-leftover"  # of the block that nobody pops, and nothing else
 
 
 # The note and --strict
@@ -464,9 +500,8 @@ def test_the_note_lists_every_repair_with_its_line(tensor) -> None:
     text = render_text(note)
     assert text.startswith("note[TTL3010]: `operation` leaves out 4 calls that were supplied\n")
     assert f"test_implicit_sync.py:{first + 2}:17" in text
-    loop = f"at the end of the body of the loop in line {first + 1}"
-    assert f"^^^^^^^^^^^^^^^ pushed {loop}" in text
-    assert f"------------------------ waited for {loop}" in text
+    assert f"^^^^^^^^^^^^^^^ pushed after line {first + 4}" in text
+    assert f"------------------------ waited for after line {first + 4}" in text
     assert len(re.findall("^ *[0-9]+ \\|", text, re.MULTILINE)) == 4
 
 

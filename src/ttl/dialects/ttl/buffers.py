@@ -167,10 +167,13 @@ class HandOverOp(ReleaseOp):
 
 @irdl_op_definition
 class ScopeEndOp(QuickOperation):
-    """The end of a `with`: the blocks it acquired, in order. ttl-insert-cb-sync releases them."""
+    """The end of a `with`, or of what the program leaves to be finished: blocks or transfers.
+
+    ttl-insert-copy-wait waits for the transfers, ttl-insert-cb-sync releases the blocks in order.
+    """
 
     name = "ttl.scope_end"
-    blocks = var_operand_def(TensorType)
+    handles = var_operand_def()
 
 
 @irdl_op_definition

@@ -1,6 +1,6 @@
 """ttl-insert-cb-sync: blocks are released at the end of their `with`, or where it is left out.
 
-Which releases are left out the frontend says (`implicit_release`, by source/implicit_sync).
+Where that is the frontend knows (`ttl.scope_end`, by source/implicit_sync).
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ from xdsl.dialects.builtin import ModuleOp
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
-from ..module_pass import Maker, at_body_end, erase
+from ..module_pass import Maker, erase
 
 
 def apply(op: ModuleOp) -> None:
     for scope_end in [o for o in walk(op) if isinstance(o, ttl.ScopeEndOp)]:
         _release_blocks(scope_end)
-    for acquire in [o for o in walk(op) if isinstance(o, ttl.AcquireOp)]:
-        if acquire.attributes.pop("implicit_release", None) is not None:
-            _release(acquire, at_body_end(acquire))
 
 
 def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
     """Oldest first: releases of one buffer take effect in the order of acquisition."""
     make = Maker.before(scope_end)
-    for block in scope_end.blocks:
-        assert isinstance(block.owner, ttl.AcquireOp)
-        _release(block.owner, make)
+    for block in scope_end.handles:
+        if isinstance(block.owner, ttl.AcquireOp):
+            _release(block.owner, make)
     erase(scope_end)
 
 

@@ -1,0 +1,457 @@
+"""What expressions do with handles: make, name, finish, keep them, give them to functions.
+
+The rules are those of implicit_sync.py. A value is what an expression may be: one set of holders
+for each alternative. `a if c else b` has two; a list is one, with the holders of all its items. An
+item of a list is one too, with `~`: which of them it is is not known.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+
+from ttl.semantics.function_source import Definition, FunctionTree
+
+from .handles import (
+    Handle,
+    HandleKind,
+    Made,
+    Meaning,
+    SourceFunction,
+    State,
+    States,
+    Summary,
+    changed,
+    joined,
+    temporary,
+    under_way,
+)
+from .liveness import RELEASES, Liveness, Names, stored
+from .scopes import COMPREHENSIONS, own_names, own_nodes, parameters
+
+Value = tuple[Names, ...]
+NOTHING: Value = (frozenset(),)
+ACQUIRES = frozenset({"reserve", "wait"})
+KEEPING = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
+DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)
+ESCAPING = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+class HandleFlow:
+    """One function, or one nested in it: the states that the evaluation has reached."""
+
+    def __init__(self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None):
+        self.root, self.tree, self.outer = root, tree, outer
+        self.own = own_names(tree)
+        nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
+        self.nested: dict[str, FunctionTree] = {node.name: node for node in nested}
+        self.functions = (outer.functions if outer else {}) | self.nested
+        self.around: Names = (outer.own | outer.around) if outer else frozenset()
+        self.liveness = Liveness(tree, self.functions, self.around - self.own)
+        self.shadowed: dict[str, Value] = {}  # the targets of comprehensions
+        self.lists: tuple[int, ...] = ()  # the bodies around this place, as ids
+        self.paths: dict[ast.expr, tuple[int, ...]] = {}  # the bodies around a site
+        self.summary = Summary()
+        given = [*parameters(tree.args), *sorted(self.around - self.own)]
+        handles = [Handle(HandleKind.GIVEN, None, frozenset({n}), n, True) for n in given]
+        self.states: States = {State(tuple(handles)): None}
+
+    def summary_of(self, callee: SourceFunction | FunctionTree) -> Summary:
+        raise NotImplementedError
+
+    # Handles --------------------------------------------------------------------------------------
+
+    def make(self, made: Made, site: ast.expr, buffer: str = "") -> Value:
+        token = temporary(site)
+        self.paths[site] = self.lists
+        holders = {token, buffer} if buffer in self._released_by_buffer else {token}
+        handle = Handle(made.kind, site, frozenset(holders), buffer)
+        handle = replace(handle, reads=made.reads, writes=made.writes)
+        copied = made.reads | made.writes
+
+        def started(other: Handle) -> Handle:
+            is_copied = other.kind is HandleKind.BLOCK and other.held_by(copied)
+            return other.given_to(under_way(site)) if is_copied else other
+
+        def with_it(state: State) -> State:
+            return State((*state.changed(started).handles, handle), state.tests)
+
+        self.states = changed(self.states, with_it)
+        return (frozenset({token}),)
+
+    @cached_property
+    def _released_by_buffer(self) -> Names:
+        """`dfb.pop()` releases the oldest block: what is read off the text."""
+        return frozenset(n for n in self.liveness.uses(self.tree) if "." in n)
+
+    def finish(self, value: Value, but: HandleKind | None = None) -> None:
+        tokens = frozenset().union(*value)
+        self.states = changed(
+            self.states,
+            lambda state: state.finished(
+                h for h in state.handles if h.held_by(tokens) and h.kind is not but
+            ),
+        )
+
+    def escape(self, value: Value) -> None:
+        """Somebody keeps it: it is finished elsewhere."""
+        tokens = frozenset().union(*value)
+        kept = [h for state in self.states for h in state.handles if h.held_by(tokens)]
+        self.summary.escaped |= {h.buffer for h in kept if h.kind is HandleKind.GIVEN}
+        gone = {h for h in kept if h.kind is not HandleKind.GIVEN}
+        self.states = changed(self.states, lambda s: s.changed(lambda h: None if h in gone else h))
+
+    def hold(self, name: str, value: Value) -> None:
+        """One more name has it, beside what the name has already."""
+        tokens = frozenset().union(*value)
+
+        def held(handle: Handle) -> Handle:
+            return handle.given_to(name, "~" in tokens) if handle.held_by(tokens) else handle
+
+        self.states = changed(self.states, lambda state: state.changed(held))
+
+    def bind(self, name: str, value: Value) -> None:
+        """The name has it, and nothing else."""
+
+        def with_name(handle: Handle, tokens: Names) -> Handle:
+            is_one = handle.held_by(tokens)
+            handle = handle.unbound(name) if name not in tokens else handle
+            return handle.given_to(name, "~" in tokens) if is_one else handle
+
+        def bound(state: State) -> State:
+            tokens = _alternative(state, value)
+            return state.changed(lambda handle: with_name(handle, tokens))
+
+        self.states = changed(self.states, bound)
+
+    def target(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self.target(part, item_of(value))
+        elif isinstance(target, ast.Starred):
+            self.target(target.value, value)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            self.value(target.slice)
+            self.keep(target.value, value)
+        else:
+            self.children(target)
+            self.escape(value)
+
+    def keep(self, container: ast.expr, value: Value) -> None:
+        name = container.id if isinstance(container, ast.Name) else ""
+        handles = [h for state in self.states for h in state.handles]
+        given = {h.buffer for h in handles if h.site is None and name in h.holders}
+        if not self.is_local(name) or given.intersection(parameters(self.tree.args)):
+            self.escape(value)  # somebody else has the container, too
+        else:
+            for each in given or {name}:
+                self.hold(each, value)
+
+    # Expressions ----------------------------------------------------------------------------------
+
+    def value(self, node: ast.AST | None, is_unused: bool = False) -> Value:
+        if isinstance(node, ast.Name):
+            self.meaning(node)  # a helper that is only named may be called by whoever gets it
+            return self.shadowed.get(node.id, (frozenset({node.id}),))
+        if isinstance(node, ast.NamedExpr):
+            self.bind(node.target.id, self.value(node.value))
+            return (frozenset({node.target.id}),)
+        if isinstance(node, (ast.IfExp, ast.BoolOp)):
+            return self._choice(node)
+        if isinstance(node, ast.Call):
+            return self._call(node, is_unused)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        if isinstance(node, ast.Subscript):
+            self.value(node.slice)
+            return item_of(self.value(node.value))
+        if isinstance(node, ast.Lambda):
+            self._lambda(node)
+            return NOTHING
+        if isinstance(node, COMPREHENSIONS):
+            return self._comprehension(node)
+        if isinstance(node, DISPLAYS):
+            return _union(self.value(child) for child in ast.iter_child_nodes(node))
+        if node is not None:
+            self.children(node, is_escape=isinstance(node, ESCAPING))
+        return NOTHING
+
+    def children(self, node: ast.AST, is_escape: bool = False) -> None:
+        for child in ast.iter_child_nodes(node):
+            value = self.value(child)
+            if is_escape:
+                self.escape(value)
+
+    def _choice(self, node: ast.IfExp | ast.BoolOp) -> Value:
+        if isinstance(node, ast.IfExp):
+            self.value(node.test)
+            parts, values, ends = [node.body, node.orelse], [], []
+            start = self.states
+            for part in parts:
+                self.states = start
+                values.append(self.value(part))
+                ends.append(self.states)
+            self.states = joined(*ends)
+        else:
+            values = [self.value(node.values[0])]
+            for part in node.values[1:]:
+                skipped = self.states
+                values.append(self.value(part))
+                self.states = joined(skipped, self.states)
+        return tuple(tokens for value in values for tokens in value)
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        value = self.value(node.value)
+        self.meaning(node)
+        if node.attr in RELEASES or node.attr in ("release", "wait"):
+            self.escape(value)  # a method that is taken and called by somebody
+        return NOTHING
+
+    def _lambda(self, node: ast.Lambda) -> None:
+        """Whoever gets it may call it. It has no place for what it leaves out itself."""
+        outer, self.shadowed = self.shadowed, dict(self.shadowed)
+        self.shadowed |= dict.fromkeys(parameters(node.args), NOTHING)
+        self.escape(self.value(node.body))
+        sites = {*ast.walk(node.body)}
+        self.states = changed(
+            self.states,
+            lambda s: s.changed(lambda h: None if h.site in sites and not h.names else h),
+        )
+        self.shadowed = outer
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> Value:
+        outer, self.shadowed = self.shadowed, dict(self.shadowed)
+        for generator in node.generators:
+            value = self.value(generator.iter)
+            targets = [n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)]
+            self.shadowed |= dict.fromkeys(targets, item_of(value))
+            for condition in generator.ifs:
+                self.value(condition)
+        items = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        found = _union([self.value(item) for item in items])
+        self.shadowed = outer
+        return found
+
+    # Calls ----------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call, is_unused: bool) -> Value:
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if isinstance(node.func, ast.Attribute):
+            if method in ACQUIRES and not node.args:
+                return self._acquire_or_wait(node, node.func.value, is_unused)
+            if method in RELEASES or method == "release":
+                return self._release(node.func)
+            if method == "wait_all":
+                self.finish(self.value(node.func.value), but=HandleKind.BLOCK)
+                return NOTHING
+            if method in KEEPING and self._is_variable(node.func.value):
+                for argument in node.args:
+                    self.keep(node.func.value, self.value(argument))
+                return NOTHING
+        callee = Meaning.HARMLESS if method == "store" else self._callee(node.func)
+        if callee is Meaning.COPY:
+            return self._copy(node)
+        if not isinstance(callee, (SourceFunction, ast.AST)) or method == "store":
+            self.value(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
+        if isinstance(callee, Meaning):
+            return self._call_other(node, callee)
+        return self._call_function(node, callee)
+
+    def _acquire_or_wait(self, node: ast.Call, receiver: ast.expr, is_unused: bool) -> Value:
+        value = self.value(receiver)
+        tokens = frozenset().union(*value)
+        assert isinstance(node.func, ast.Attribute)
+        is_transfer = any(
+            h.kind is HandleKind.TRANSFER and h.held_by(tokens)
+            for state in self.states for h in state.handles
+        )  # fmt: skip
+        meaning = self.meaning(receiver)
+        if node.func.attr == "wait" and (is_transfer or (is_unused and meaning is Meaning.UNKNOWN)):
+            self.finish(value, but=HandleKind.BLOCK)
+            return NOTHING
+        if meaning not in (Meaning.BUFFER, Meaning.UNKNOWN) or self._was_transfer(receiver):
+            return NOTHING
+        release = "pop" if node.func.attr == "wait" else "push"
+        return self.make(Made(HandleKind.BLOCK), node, f"{ast.unparse(receiver)}.{release}")
+
+    def _was_transfer(self, receiver: ast.expr) -> bool:
+        """`t` of `t = ttl.copy(...)`, here or in an iteration that is not known yet."""
+        return isinstance(receiver, ast.Name) and receiver.id in self._transfer_names
+
+    @cached_property
+    def _transfer_names(self) -> set[str]:
+        return {
+            name
+            for node in own_nodes(self.tree)
+            if isinstance(node, (ast.Assign, ast.NamedExpr))
+            and isinstance(node.value, ast.Call)
+            and self.meaning(node.value.func) is Meaning.COPY
+            for name in stored(node)
+        }
+
+    def _release(self, node: ast.Attribute) -> Value:
+        value = self.value(node.value)
+        buffer = f"{ast.unparse(node.value)}.{node.attr}"
+
+        def released(state: State) -> State:
+            tokens = frozenset().union(*value)
+            held = [h for h in state.handles
+                    if h.held_by(tokens) and h.kind is not HandleKind.TRANSFER]  # fmt: skip
+            oldest = [h for h in state.handles if h.buffer == buffer and h.site is not None][:1]
+            return state.finished(oldest or held)
+
+        self.states = changed(self.states, released)
+        return NOTHING
+
+    def _copy(self, node: ast.Call) -> Value:
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        values = [frozenset().union(*self.value(argument)) for argument in arguments]
+        if len(arguments) != 2:
+            return NOTHING  # the call is refused
+        tensors = [self._tensor(argument) for argument in arguments]
+        source, destination = (end - {name} for end, name in zip(values, tensors, strict=True))
+        made = self.make(Made(HandleKind.TRANSFER, source, destination), node)
+
+        def with_tensor(handle: Handle) -> Handle:
+            return replace(handle, tensor=tensors[1]) if handle.site is node else handle
+
+        self.states = changed(self.states, lambda s: s.changed(with_tensor))
+        return made
+
+    def _tensor(self, node: ast.expr) -> str:
+        """`a` of `a[0, i]`, and not of `blocks[i]`."""
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            return ""
+        name = node.value.id
+        held = [h.kind for s in self.states for h in s.handles if name in h.holders]
+        is_list = HandleKind.BLOCK in held or isinstance(node.slice, ast.Constant)
+        return "" if is_list else name
+
+    def _call_other(self, node: ast.Call, callee: Meaning) -> Value:
+        """Of something that is not read: it may call the functions that it gets."""
+        found = []
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            given = self._callee(argument) if isinstance(argument, ast.Name) else callee
+            value = self.value(argument)
+            if isinstance(given, (SourceFunction, ast.AST)):
+                self._apply(node, self.summary_of(given), {})
+            elif callee not in (Meaning.HARMLESS, Meaning.PASSING):
+                self.escape(value)
+            found.append(value)
+        return _union(found) if callee is Meaning.PASSING else NOTHING
+
+    def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
+        tree = callee.tree if isinstance(callee, SourceFunction) else callee
+        given: dict[str, Value] = {}
+        arguments: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
+        arguments += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        has_starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        for key, argument in arguments:
+            value = self.value(argument)
+            parameter = None if has_starred else _parameter(tree, key)
+            if parameter is None:
+                self.escape(value)
+            else:
+                given[parameter] = value
+        is_nested = not isinstance(callee, SourceFunction)
+        return self._apply(node, self.summary_of(callee), given, is_nested)
+
+    def _apply(
+        self, node: ast.Call, summary: Summary, given: dict[str, Value], is_nested: bool = True
+    ) -> Value:
+        def value(name: str) -> Value:
+            return given.get(name, (frozenset({name}),) if is_nested else NOTHING)
+
+        def here(made: Made) -> Made:
+            reads, writes = ({t for n in names for tokens in value(n) for t in tokens}
+                             for names in (made.reads, made.writes))  # fmt: skip
+            return Made(made.kind, frozenset(reads), frozenset(writes))
+
+        for name in sorted(summary.escaped):
+            self.escape(value(name))
+        for each in given.values() if not summary.is_complete else ():
+            self.escape(each)
+        for name in sorted(summary.finished):
+            self.finish(value(name))
+        for name in sorted(summary.finished_sometimes):
+            skipped = self.states
+            self.finish(value(name))
+            self.states = joined(skipped, self.states)
+        for name, several in sorted(summary.binds.items()):
+            for made in sorted(several, key=str):
+                skipped = self.states
+                self.hold(name, self.make(here(made), node))
+                self.states = joined(skipped, self.states)
+        return self._returned(node, {here(made) for made in summary.makes},
+                              [value(name) for name in sorted(summary.returned)])  # fmt: skip
+
+    def _returned(self, node: ast.Call, makes: set[Made], passed: list[Value]) -> Value:
+        """One of what it was given, or all that it made: a tuple, say."""
+        blocks = [made for made in makes if made.kind is HandleKind.BLOCK]
+        values = [self.make(made, node) for made in blocks]
+        for made in sorted(makes.difference(blocks), key=str):
+            own = frozenset().union(*(tokens for value in values for tokens in value))
+            values.append(self.make(replace(made, writes=made.writes | own), node))
+        alternatives = [tokens for value in passed for tokens in value]
+        return tuple([*_union(values), *alternatives] if values else alternatives) or NOTHING
+
+    # Names ----------------------------------------------------------------------------------------
+
+    def is_local(self, name: str) -> bool:
+        return name in self.own or name in self.around or name in self.shadowed
+
+    def _is_variable(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and self.is_local(node.id)
+
+    def _callee(self, node: ast.expr) -> Meaning | SourceFunction | FunctionTree:
+        if isinstance(node, ast.Name) and node.id in self.functions:
+            return self.functions[node.id]
+        return self.meaning(node)
+
+    def meaning(self, node: ast.expr) -> Meaning | SourceFunction:
+        base = node
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        if not isinstance(base, ast.Name) or self.is_local(base.id):
+            return Meaning.UNKNOWN
+        found = self.root.resolve(node)
+        if isinstance(found, SourceFunction):
+            self.summary_of(found)
+        return found
+
+
+def _alternative(state: State, value: Value) -> Names:
+    """The one that this path has taken, if it made it; else it may be each of them."""
+    held = [tokens for tokens in value if _is_held(state, tokens)]
+    for tokens in held:
+        if any(token[0] == "#" for token in tokens):
+            return tokens
+    several = {"~"} if len(held) > 1 else set()
+    return frozenset(several).union(*held)
+
+
+def item_of(value: Value) -> Value:
+    return tuple(tokens | {"~"} for tokens in value)
+
+
+def _is_held(state: State, tokens: Names) -> bool:
+    return any(handle.held_by(tokens) for handle in state.handles)
+
+
+def _union(values: Iterable[Value]) -> Value:
+    return (frozenset().union(*(tokens for value in values for tokens in value)),)
+
+
+def _parameter(tree: FunctionTree, key: int | str | None) -> str | None:
+    """Which one gets the argument at a position, or with a name."""
+    if isinstance(key, int):
+        positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+        return positional[key] if key < len(positional) else None
+    named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
+    return key if key in named else None

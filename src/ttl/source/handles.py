@@ -1,0 +1,190 @@
+"""Handles that a function holds at a place: blocks it acquired, transfers it started.
+
+Holders are the names of variables, and three others: `#place` is the expression itself, until the
+end of its statement, `@place` is a transfer that is under way, for the blocks it copies, and
+`buffer.pop` is a buffer that itself releases its blocks.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ttl.semantics.function_source import Definition
+
+# Beyond these less is known: outcomes of tests, then which handles there are together.
+MOST_STATES = 64
+
+
+class Finish(ast.stmt):
+    """Wait for the transfers, or release the blocks, that the variables `names` have.
+
+    Not what one of the variables `kept` has as well; nor what is finished already.
+    """
+
+    _fields = ("names", "kept", "is_wait")
+    names: list[ast.Name]
+    kept: list[ast.Name]
+    is_wait: bool
+
+
+class Meaning(Enum):
+    """What an expression that names something outside of a function stands for."""
+
+    COPY = "ttl.copy"
+    BUFFER = "a dataflow buffer"
+    HARMLESS = "a function that does not keep its arguments"
+    PASSING = "a function whose result has its arguments as items"
+    OTHER = "something that is no dataflow buffer"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceFunction:
+    """A function as the analysis sees it: its definition, and what the names in it mean."""
+
+    tree: Definition
+    resolve: Callable[[ast.expr], Meaning | SourceFunction]
+
+
+class HandleKind(Enum):
+    BLOCK = "block"
+    TRANSFER = "transfer"
+    GIVEN = "given"  # a parameter, or a variable of a function around: nothing is supplied
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    kind: HandleKind
+    site: ast.expr | None  # the acquire, copy or call that made it
+    holders: frozenset[str]
+    buffer: str = ""  # and the end of it, as written: releases of one keep their order
+    is_named: bool = False  # was it ever bound to a variable?
+    weak: frozenset[str] = frozenset()  # the names that may have another item of its container
+    reads: frozenset[str] = frozenset()  # of a transfer: the holders of what it copies from
+    writes: frozenset[str] = frozenset()
+    tensor: str = ""  # that it writes to
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables: neither `#place` nor `@place` nor `buffer.pop`."""
+        return frozenset(holder for holder in self.holders if holder.isidentifier())
+
+    @property
+    def is_transfer(self) -> bool:
+        return self.kind is HandleKind.TRANSFER
+
+    def copies(self, block: Handle) -> bool:
+        """Is it a transfer of the block that is under way?"""
+        is_known = self.is_transfer and self.site is not None
+        return is_known and under_way(self.site) in block.holders  # type: ignore[arg-type]
+
+    def held_by(self, tokens: Iterable[str]) -> bool:
+        return not self.holders.isdisjoint(tokens)
+
+    def given_to(self, token: str, is_weak: bool = False) -> Handle:
+        is_named = self.is_named or token.isidentifier()
+        weak = self.weak | {token} if is_weak else self.weak
+        return replace(self, holders=self.holders | {token}, is_named=is_named, weak=weak)
+
+    def without(self, tokens: Iterable[str]) -> Handle:
+        if self.holders.isdisjoint(tokens):
+            return self
+        return replace(self, holders=self.holders - {*tokens})
+
+    def unbound(self, name: str) -> Handle:
+        """The variable has another value from here on."""
+        if name not in self.holders | self.reads | self.writes:
+            return self
+        sets = (part - {name} for part in (self.holders, self.reads, self.writes, self.weak))
+        holders, reads, writes, weak = sets
+        return replace(self, holders=holders, reads=reads, writes=writes, weak=weak)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    handles: tuple[Handle, ...]  # oldest first
+    tests: frozenset[tuple[str, bool]] = frozenset()
+
+    def changed(self, change: Callable[[Handle], Handle | None]) -> State:
+        found = (change(handle) for handle in self.handles)
+        return replace(self, handles=tuple(dict.fromkeys(h for h in found if h is not None)))
+
+    def finished(self, gone: Iterable[Handle]) -> State:
+        """Without these; a transfer that is done holds its blocks no longer."""
+        gone = {*gone}
+        if not gone:
+            return self
+        done = {under_way(h.site) for h in gone if h.is_transfer and h.site}
+        return self.changed(lambda handle: None if handle in gone else handle.without(done))
+
+
+States = dict[State, None]  # a set in a fixed order
+
+
+def has_own(states: States) -> bool:
+    """Is there a handle that the function itself made?"""
+    return any(handle.site is not None for state in states for handle in state.handles)
+
+
+def at(site: ast.AST) -> str:
+    return f"{site.lineno}.{site.col_offset}.{site.end_lineno}.{site.end_col_offset}"  # type: ignore[attr-defined]
+
+
+def temporary(site: ast.AST) -> str:
+    return f"#{at(site)}"
+
+
+def under_way(site: ast.AST) -> str:
+    return f"@{at(site)}"
+
+
+def names_of(handle: Handle, state: State) -> frozenset[str]:
+    """The variables that lead to it, or to a transfer of it; those that surely do first."""
+    transfers = (other.names for other in state.handles if other.copies(handle))
+    found = (handle.names - handle.weak) or handle.names
+    return found or frozenset().union(*transfers)
+
+
+def without_temporary(handle: Handle) -> Handle:
+    temporary = [holder for holder in handle.holders if holder[0] == "#"]
+    return handle.without(temporary) if temporary and handle.names else handle
+
+
+def joined(*several: States) -> States:
+    states: States = {}
+    for each in several:
+        states |= each
+    if len(states) > MOST_STATES:
+        states = {State(state.handles): None for state in states}
+    if len(states) > MOST_STATES:
+        states = {State(tuple(dict.fromkeys(h for s in states for h in s.handles))): None}
+    return states
+
+
+def changed(states: States, change: Callable[[State], State]) -> States:
+    return joined({change(state): None for state in states})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A handle that a call gives its caller, and the variables of the function that it copies."""
+
+    kind: HandleKind
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a call of a function does: with its parameters, and with variables around it."""
+
+    finished: set[str] = field(default_factory=set)  # on every path
+    finished_sometimes: set[str] = field(default_factory=set)
+    escaped: set[str] = field(default_factory=set)
+    returned: set[str] = field(default_factory=set)  # parameters and variables
+    makes: set[Made] = field(default_factory=set)  # that it returns
+    binds: dict[str, set[Made]] = field(default_factory=dict)  # variables around it
+    is_complete: bool = False

@@ -1,0 +1,195 @@
+"""What is left out at a place: the handles that a path has, and nobody finishes or uses later.
+
+The rules are those of implicit_sync.py.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ttl.semantics.function_source import FunctionTree
+
+from .handle_flow import HandleFlow
+from .handles import (
+    Handle,
+    HandleKind,
+    Meaning,
+    SourceFunction,
+    State,
+    changed,
+    has_own,
+    joined,
+    names_of,
+    under_way,
+    without_temporary,
+)
+from .liveness import Names, alive, stored
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Before or after a statement, or in the `else` that an `if` does not have."""
+
+    where: str  # "before", "after", "else"
+    statement: ast.stmt
+
+
+@dataclass(slots=True)
+class Supply:
+    """One supplied call: what for, where, and the variables that may have the handle then."""
+
+    is_wait: bool
+    site: ast.expr
+    place: Place
+    is_at_once: bool = False
+    is_unnamed: bool = False  # on some path no variable has it
+    names: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)  # what these have is used later
+
+
+Supplies = dict[tuple[Place, bool, ast.expr], Supply]
+
+
+class Supplying(HandleFlow):
+    """The function is read statement by statement; `loops` and `replaced` are those around."""
+
+    def __init__(
+        self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None, found: Supplies
+    ):
+        super().__init__(root, tree, outer)
+        self.supplies = found
+        self.loops: tuple[int, ...] = ()  # their bodies, as ids
+        self.replaced: tuple[set[str], ...] = ()  # the names that they give values to
+
+    def is_dead(self, handle: Handle, state: State, live: Names) -> bool:
+        """Is it neither used later, nor under way for a transfer that is?"""
+        if handle.kind is HandleKind.GIVEN:
+            return False
+        live = _on_path(live, state)
+        transfers = {under_way(h.site): h for h in state.handles if h.is_transfer and h.site}
+        for holder in handle.holders:
+            if holder[0] == "@":
+                if holder not in transfers or not self.is_dead(transfers[holder], state, live):
+                    return False
+            elif holder in live:
+                return False
+        return True
+
+    def dead(
+        self, state: State, live: Names, body: int | None, is_end: bool = False
+    ) -> list[Handle]:
+        """What is to be finished now: transfers, then blocks, oldest first."""
+        ended = [h for h in state.handles if self.is_dead(h, state, live)]
+        transfers = [
+            h for h in ended
+            if h.is_transfer and (not h.is_named or (is_end and self._path(h)[-1:] == (body,)))
+        ]  # fmt: skip
+        blocks: list[Handle] = []
+        older: set[str] = set()
+        for handle in (h for h in state.handles if h.kind is HandleKind.BLOCK):
+            is_here = body is None or body in self._path(handle) or self._is_replaced(handle)
+            if handle in ended and is_here and handle.buffer not in older:
+                blocks.append(handle)
+                transfers += [h for h in ended if h.copies(handle) and h not in transfers]
+            else:
+                older.add(handle.buffer)
+        return transfers + blocks
+
+    def _is_replaced(self, handle: Handle) -> bool:
+        """Is this the body of a loop, in which its names get something else?"""
+        if not self.loops or self.loops[-1] != self.lists[-1]:
+            return False
+        return not handle.names.isdisjoint(self.replaced[-1])
+
+    def _path(self, handle: Handle) -> tuple[int, ...]:
+        return self.paths.get(handle.site, ()) if handle.site is not None else ()
+
+    def settle(self, place: Place, gone: Callable[[State], list[Handle]]) -> None:
+        """Supply what is left out on some path, at a place that they all pass."""
+        found = {state: gone(state) for state in self.states}
+        for state, handles in found.items():
+            for handle in handles:
+                self._supply(place, handle, names_of(handle, state), found)
+        self.states = joined({state.finished(handles): None for state, handles in found.items()})
+
+    def _supply(
+        self, place: Place, handle: Handle, names: Names, found: dict[State, list[Handle]]
+    ) -> None:
+        assert handle.site is not None
+        key = place, handle.is_transfer, handle.site
+        if key not in self.supplies:
+            is_at_once = handle.is_transfer and not handle.is_named
+            self.supplies[key] = Supply(key[1], handle.site, place, is_at_once)
+        supply = self.supplies[key]
+        # A name from before the statement is one that all paths through it have.
+        supply.names |= names & self.liveness.before[place.statement] or names
+        supply.is_unnamed |= not names
+        for state, gone in found.items():
+            for other in state.handles:
+                leads = other.names | names_of(other, state)
+                if other not in gone and other.site is not None and leads & names:
+                    supply.kept |= other.names - names
+
+    def supply_before(self, node: ast.stmt) -> None:
+        """Transfers that the statement needs done, and what it gives the only name of away."""
+        if not has_own(self.states):
+            return
+        live = self.liveness.before[node]
+        is_simple = isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Delete))
+        replaced = stored(node) - self.liveness.uses(node) if is_simple else frozenset()
+
+        def needed(state: State) -> list[Handle]:
+            owed = [h for h in state.handles if h.is_transfer and not is_awaited(h, state, live)]
+            lost = [h for h in state.handles if h.site and h.names and h.holders <= replaced]
+            return [h for h in owed if h in lost or self._needs(node, h, state)] + [
+                h for h in lost if not h.is_transfer
+            ]
+
+        self.settle(Place("before", node), needed)
+
+    def _needs(self, node: ast.stmt, transfer: Handle, state: State) -> bool:
+        read, written = set(transfer.reads), set(transfer.writes)
+        for block in state.handles:
+            if transfer.copies(block):
+                (written if block.held_by(transfer.writes) else read).update(block.names)
+        sources, tensors = self._copied_from(node)
+        if transfer.tensor in tensors:
+            return True
+        if self.liveness.uses(node).isdisjoint(read | written):
+            return False
+        names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in read | written]
+        return not names or any(n.id in written or n not in sources for n in names)
+
+    def _copied_from(self, node: ast.AST) -> tuple[set[ast.AST], set[str]]:
+        """The names whose blocks are copied from, and the tensors."""
+        names: set[ast.AST] = set()
+        tensors: set[str] = set()
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and call.args and self.meaning(call.func) is Meaning.COPY:
+                source = call.args[0]
+                if isinstance(source, ast.Name):
+                    names.add(source)
+                elif isinstance(source, ast.Subscript) and isinstance(source.value, ast.Name):
+                    tensors.add(source.value.id)
+        return names, tensors
+
+    def supply_after(self, node: ast.stmt, body: list[ast.stmt]) -> None:
+        if not has_own(self.states):
+            return
+        live = self.liveness.after[node]
+        is_end = node is body[-1]
+        here = id(body)
+        self.settle(Place("after", node), lambda state: self.dead(state, live, here, is_end))
+        self.states = changed(self.states, lambda s: s.changed(without_temporary))
+
+
+def is_awaited(transfer: Handle, state: State, live: Names) -> bool:
+    waited = _on_path(live, state)
+    return not transfer.is_named or any(f"{holder}!" in waited for holder in transfer.holders)
+
+
+def _on_path(live: Names, state: State) -> Names:
+    """The names, whatever tests that the path does not know they depend on."""
+    return frozenset(name.partition("?")[0] for name in alive(live, state.tests))
