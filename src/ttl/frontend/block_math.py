@@ -182,11 +182,8 @@ def _of_rank(builder: KernelBuilder, value: BlockValue, rank: int) -> BlockValue
     missing = rank - len(type.shape)
     if missing <= 0:
         return value
-    parameters: dict[str, Value] = {"dim": tuple(range(missing))}
-    return _emit(
-        builder, BLOCK_OPS["unsqueeze"], [value], BlockType((1,) * missing + type.shape, type.dtype),
-        parameters,
-    )  # fmt: skip
+    result = BlockType((1,) * missing + type.shape, type.dtype)
+    return _emit(builder, BLOCK_OPS["unsqueeze"], [value], result, {"dim": tuple(range(missing))})
 
 
 def _reduction(
