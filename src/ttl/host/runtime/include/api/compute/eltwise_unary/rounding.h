@@ -2,12 +2,6 @@
 
 #include "api/compute/common_globals.h"
 
-TTL_PLAIN_INIT(rounding_op_tile_init)
-TTL_OF_SLOT(floor_tile)
-TTL_OF_SLOT(ceil_tile)
-TTL_OF_SLOT(trunc_tile)
-TTL_OF_SLOT(frac_tile)
-
 namespace ckernel {
 
 namespace detail {
