@@ -123,7 +123,10 @@ class _Reader:
             target=self._own(self.own, "target", lambda part: part.one_of(TARGETS), ""),
             device_api=self._own(self.own, "device_api", Part.text, ""),
             kernels=self._kernels(),
-            buffers=self._buffers(),
+            buffers=tuple(
+                self._buffer(*each)
+                for each in self._beside("buffers", self.root.member("cb_configs").items())
+            ),
             operands=self._operands() if self.is_ours else (),
             core_range=ranges[0],
             semaphores=self._semaphores(waiting),
@@ -212,10 +215,6 @@ class _Reader:
         return ComputeConfig(math_fidelity=known, **flags)
 
     # Buffers, semaphores and tensors
-
-    def _buffers(self) -> tuple[Buffer, ...]:
-        parts = self.root.member("cb_configs").items()
-        return tuple(self._buffer(*each) for each in self._beside("buffers", parts))
 
     def _buffer(self, position: int, part: Part, own: Part) -> Buffer:
         index = part.member("buffer_index").u32()

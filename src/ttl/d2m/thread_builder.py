@@ -110,10 +110,6 @@ def acquire(kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffe
     return block
 
 
-def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
-    return StreamBlock(stream, checked_index(stream, index))
-
-
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
     _require_known("core_index", dim)
     functions.check_dim("core_index", dim)
@@ -265,10 +261,6 @@ def row_maximum(builder: KernelBuilder, x: Value, other: Value = None) -> Value:
     return block_math.block_math(builder, BLOCK_OPS["max"], [largest, other])
 
 
-def row_sum(builder: KernelBuilder, x: Value) -> Value:
-    return LANGUAGE.calls[math.reduce_sum](builder, x, dims=[-1])
-
-
 def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
     shape = block_math.operand_type(like).shape if block_math.is_block(like) else tuple(like)
     return LANGUAGE.calls[math.broadcast](builder, x, dims=[-1], shape=shape)
@@ -282,7 +274,7 @@ THREADS = LANGUAGE.extended(
         functions.sqrt: square_root,
         functions.fill: fill,
         functions.rowmax: row_maximum,
-        functions.rowsum: row_sum,
+        functions.rowsum: partial(LANGUAGE.calls[math.reduce_sum], dims=[-1]),
         functions.bcast: broadcast,
     },
     methods={d2m.MemTxType: {"wait": dma_wait}},
@@ -297,6 +289,8 @@ THREADS = LANGUAGE.extended(
             "wait": semaphore_wait,
         },
     },
-    subscripts={Stream: stream_block},
+    subscripts={
+        Stream: lambda builder, stream, index: StreamBlock(stream, checked_index(stream, index))
+    },
     statements=STATEMENTS,
 )

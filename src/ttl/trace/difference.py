@@ -63,15 +63,12 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     streams: dict[Stream, list[Record]] = defaultdict(list)
     for record in records:
         if record["kind"] not in IGNORED:
-            end = _end_of_pipe(record["kind"])
+            kind = record["kind"]
+            # A kernel that sends to itself may post before it sends, or after it.
+            end = kind.removesuffix("_end") if kind.startswith("pipe_") else ""
             key = (tuple(record["node"]), record["kernel"], record["subject"], end)
             streams[key].append(record)
     return streams
-
-
-def _end_of_pipe(kind: str) -> str:
-    """A kernel that sends to itself may post before it sends, or after it."""
-    return kind.removesuffix("_end") if kind.startswith("pipe_") else ""
 
 
 def _known_to_both(

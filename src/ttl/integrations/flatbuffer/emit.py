@@ -35,10 +35,7 @@ _MEMORY_LAYOUTS = {
     "width_sharded": "WidthSharded",
     "block_sharded": "BlockSharded",
 }
-_FORMATS = {
-    **{dtype.mlir: dtype.data_format for dtype in DTYPES.values()},
-    "i32": "Int32",
-}
+_FORMATS = {**{dtype.mlir: dtype.data_format for dtype in DTYPES.values()}, "i32": "Int32"}
 _DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 
 

@@ -120,9 +120,7 @@ class _Host:
     def _run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
         tiles = result if to_tiles else source
         assert isinstance(tiles.type, MemRefType)
-        grid, shard = _on_cores(
-            tuple(tiles.type.get_shape()), target_of(self.module).grid[::-1]
-        )
+        grid, shard = _on_cores(tuple(tiles.type.get_shape()), target_of(self.module).grid[::-1])
         program = LayoutProgram(to_tiles, grid, shard, tiles.type.element_type.dtype)
         name = self._program(program)
         kernels = [SymbolRefAttr(name, [kernel]) for kernel in KERNELS]

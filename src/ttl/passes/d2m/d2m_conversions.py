@@ -214,9 +214,7 @@ def semaphore_set(kernel: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
     make.add(ttl.SemaphoreSetOp.create(operands=[op.value], properties=named))
     if op.core:
         place = _corners(list(op.core), list(op.mcast), make)
-        make.add(
-            ttl.SemaphoreSetMulticastOp.create(operands=[op.value, *place], properties=named)
-        )
+        make.add(ttl.SemaphoreSetMulticastOp.create(operands=[op.value, *place], properties=named))
 
 
 def semaphore_inc(kernel: Kernel, op: d2m.SemaphoreIncOp, make: Maker) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -201,9 +202,7 @@ class NetCalls:
             place = self._own_place(make, pipe)
             tests.append(make.value(compare_op(place, make.index(0), "sge")))
             tests.append(make.value(compare_op(place, self.receivers(pipe), "slt")))
-        result = tests[0]
-        for test in tests[1:]:
-            result = make.value(and_op(result, test))
+        result = reduce(lambda one, other: make.value(and_op(one, other)), tests)
         result.name_hint = f"is_{role}"
         return result
 

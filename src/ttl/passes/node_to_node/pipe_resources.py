@@ -54,16 +54,13 @@ class NetResources:
 
     def attribute(self) -> DictionaryAttr:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return DictionaryAttr({name: _attribute(v) for name, v in values.items() if _is_given(v)})
+        given = {name: v for name, v in values.items() if v is not None and v is not False}
+        return DictionaryAttr({name: _attribute(v) for name, v in given.items()})
 
     @classmethod
     def of(cls, net: ttl.DeclarePipeNetOp) -> NetResources:
         assert net.resources is not None, "ttl-assign-pipe-resources has run"
         return cls(**{name: _value(found) for name, found in net.resources.data.items()})
-
-
-def _is_given(value: Any) -> bool:
-    return value is not None and value is not False
 
 
 def _attribute(value: Any) -> Attribute:
@@ -141,19 +138,13 @@ class Allocation:
         resources = NetResources(
             depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
         )
-        for role in shared:
-            place = self._words_on_all(net.most_on_a_node(role), pipes)
-            is_src = role == "src"
-            resources = (
-                replace(resources, sent=place) if is_src else replace(resources, posted=place)
-            )
-        self.nets.append((net, resources))
-
-    def _words_on_all(self, width: int, pipes: Sequence[ttl.PipeNodes]) -> int:
         nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
-        first = self.tables.take(list(nodes), width)
-        assert first is not None
-        return first
+        counted = {
+            "sent" if role == "src" else "posted":
+                self.tables.take(list(nodes), net.most_on_a_node(role))
+            for role in shared
+        }
+        self.nets.append((net, replace(resources, **counted)))
 
     def _counters(
         self, wanted: list[tuple[Sequence[Node], int]]
