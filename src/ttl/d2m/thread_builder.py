@@ -6,13 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    SymbolRefAttr,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
 
 from ttl.diagnostics import Span, codes

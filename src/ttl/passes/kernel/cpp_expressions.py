@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from math import isinf, isnan
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import emitc, ttkernel, ttl
@@ -138,9 +130,7 @@ def _collect(op: Operation, operations: list[Operation], leaves: dict[SSAValue, 
 Rebuild = Callable[[Operation, list[SSAValue], Maker], SSAValue]
 
 
-def _new(
-    kind: type[Operation], op: Operation, operands: list[SSAValue], make: Maker
-) -> SSAValue:
+def _new(kind: type[Operation], op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     return make.new(kind, operands, scalar_type(op.results[0].type))
 
 

@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    FunctionType,
-    StringAttr,
-    UnitAttr,
-    i32,
-)
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 

@@ -56,9 +56,7 @@ def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
     return "MATH"
 
 
-def dprint(
-    make: Maker, processor: str, text: str, values: list[SSAValue], *literals: str
-) -> None:
+def dprint(make: Maker, processor: str, text: str, values: list[SSAValue], *literals: str) -> None:
     properties = {"format": StringAttr(text), "processor": StringAttr(processor)}
     op = ttkernel.DprintOp.create(operands=values, properties=properties)
     if literals:

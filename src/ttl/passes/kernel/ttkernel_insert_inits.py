@@ -29,15 +29,7 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.building import walk
-from ttl.semantics.ops import (
-    COPY,
-    DUPLICATE,
-    FILL,
-    FILL_WHOLE,
-    MATMUL,
-    TILE_OPS,
-    TileCall,
-)
+from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, MATMUL, TILE_OPS, TileCall
 
 from ..module_pass import Maker, kernel_of, kernels, target_of
 from .kernel_calls import call

@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, i1, i64
 from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -438,9 +431,7 @@ class NetCalls:
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
         self._signal(make, pipe, self.first_receiver(pipe))
 
-    def _signal(
-        self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]
-    ) -> None:
+    def _signal(self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]) -> None:
         there = self.nodes.on_node(make, receiver, self.done(make, pipe), "done_on_receiver")
         call(make, "noc_semaphore_inc", there, make.index(1))
 

@@ -16,13 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DictionaryAttr,
-    IntegerAttr,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
@@ -146,9 +140,7 @@ class Allocation:
         }
         self.nets.append((net, replace(resources, **counted)))
 
-    def _counters(
-        self, wanted: list[tuple[Sequence[Node], int]]
-    ) -> tuple[tuple[int, ...], bool]:
+    def _counters(self, wanted: list[tuple[Sequence[Node], int]]) -> tuple[tuple[int, ...], bool]:
         found = self.semaphores.take_all(wanted)  # rule FIRST
         if found is not None:
             return tuple(first + self.first_id for first in found), False

@@ -60,9 +60,7 @@ def _there(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAV
     return converter.nodes().on_node(make, (x, y), address, f"remote_{address.name_hint}")
 
 
-def set_multicast(
-    converter: KernelConverter, op: ttl.SemaphoreSetMulticastOp, make: Maker
-) -> None:
+def set_multicast(converter: KernelConverter, op: ttl.SemaphoreSetMulticastOp, make: Maker) -> None:
     """The loopback form, which is right whether the node is in the rectangle or not."""
     nodes = converter.nodes()
     address, staging = _address(converter, op, make), nodes.staging(make)

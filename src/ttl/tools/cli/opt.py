@@ -8,14 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import (
-    RuleBroken,
-    TTLError,
-    UsageError,
-    codes,
-    file_not_usable,
-    usage_error,
-)
+from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable, usage_error
 
 if TYPE_CHECKING:
     from xdsl.context import Context
