@@ -150,21 +150,17 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
 def _moves(call: Call) -> DictionaryAttr:
     """The operands that are a core's shard: filled at the start, written at the end."""
     filled = [n for n in range(len(call.operands)) if call.is_prefilled(n)]
+    blocks = [1] * len(call.grid)  # of the output on each core, by dimension
+    if call.iteration is not None:
+        blocks = [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
     return DictionaryAttr(
         {
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
             "written": BoolAttr.from_bool(call.is_written_back),
             "taken": BoolAttr.from_bool(bool(call.takers)),
-            "blocks": ArrayAttr([IntegerAttr(n, i64) for n in _blocks(call)]),
+            "blocks": ArrayAttr([IntegerAttr(n, i64) for n in blocks]),
         }
     )
-
-
-def _blocks(call: Call) -> list[int]:
-    """Of the output on each core, by dimension."""
-    if call.iteration is None:
-        return [1] * len(call.grid)
-    return [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
 
 
 def _empty(block: Block, type: Attribute) -> SSAValue:

@@ -97,11 +97,9 @@ class GetGlobalOp(IRDLOperation):
 # Tensors ------------------------------------------------------------------------------------------
 
 
-@irdl_op_definition
-class EmptyOp(IRDLOperation):
-    name = "d2m.empty"
-    result = result_def()
-    assembly_format = "`(` `)` attr-dict `:` type($result)"
+EmptyOp = define_operation(
+    "d2m.empty", result=result_def(), assembly_format="`(` `)` attr-dict `:` type($result)"
+)
 
 
 @irdl_op_definition
@@ -130,23 +128,11 @@ class LayoutOp(IRDLOperation, ABC):
 ToLayoutOp = define_operation("d2m.to_layout", LayoutOp)
 
 
-@irdl_op_definition
-class TilizeOp(LayoutOp):
-    """A tensor of the host, divided into tiles among the cores."""
-
-    name = "d2m.tilize"
-
-
-@irdl_op_definition
-class UntilizeOp(LayoutOp):
-    name = "d2m.untilize"
-
-
-@irdl_op_definition
-class StreamLayoutOp(LayoutOp):
-    """A view of `input` that blocks are read from, by way of the buffers in `output`."""
-
-    name = "d2m.stream_layout"
+# A tensor of the host, divided into tiles among the cores.
+TilizeOp = define_operation("d2m.tilize", LayoutOp)
+UntilizeOp = define_operation("d2m.untilize", LayoutOp)
+# A view of `input` that blocks are read from, by way of the buffers in `output`.
+StreamLayoutOp = define_operation("d2m.stream_layout", LayoutOp)
 
 
 @irdl_op_definition
@@ -285,11 +271,7 @@ class IndexOp(IRDLOperation, ABC):
         return cls.create(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
 
 
-@irdl_op_definition
-class CoreIndexOp(IndexOp):
-    """0 is y, 1 is x."""
-
-    name = "d2m.core_index"
+CoreIndexOp = define_operation("d2m.core_index", IndexOp)  # 0 is y, 1 is x
 
 
 @irdl_op_definition

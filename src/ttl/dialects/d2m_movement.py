@@ -69,11 +69,7 @@ class TransferOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name}: the shapes {what} differ")
 
 
-@irdl_op_definition
-class DmaOp(TransferOp):
-    name = "d2m.dma"
-
-
+DmaOp = define_operation("d2m.dma", TransferOp)
 # From the tensor's tile at the indices on, to a block.
 DmaReadOp = define_operation("d2m.dma_read", TransferOp)
 DmaWriteOp = define_operation("d2m.dma_write", TransferOp)

@@ -75,11 +75,8 @@ def _known_to_both(
     one: dict[Stream, list[Record]], other: dict[Stream, list[Record]]
 ) -> tuple[dict[Stream, list[Record]], dict[Stream, list[Record]]]:  # rule KNOWN
     subjects = {key[2] for key in one} & {key[2] for key in other}
-
-    def known(streams: dict[Stream, list[Record]]) -> dict[Stream, list[Record]]:
-        return {key: records for key, records in streams.items() if key[2] in subjects}
-
-    return known(one), known(other)
+    known = [{key: own[key] for key in own if key[2] in subjects} for own in (one, other)]
+    return known[0], known[1]
 
 
 def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> str | None:

@@ -92,10 +92,10 @@ class TupleOp(IRDLOperation):
         names = parse_names(parser)
 
         def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
-            (tuple_,) = types
-            if not isinstance(tuple_, TupleType) or len(tuple_.types) != len(names):
+            given = types[0].types if isinstance(types[0], TupleType) else ()
+            if len(types) != 1 or len(given) != len(names):
                 parser.raise_error("a tuple has one type for each operand")
-            return list(tuple_.types), types
+            return list(given), types
 
         return read_op(cls, parser, names, of_types=of_types)
 

@@ -175,8 +175,10 @@ class SelectOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Any:
-        names = parse_names(parser)
-        return read_op(cls, parser, names, of_types=lambda types: ([*types, types[1]], types[1:]))
+        def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
+            return [*types, *types[1:]], types[1:]
+
+        return read_op(cls, parser, parse_names(parser), of_types=of_types)
 
     def verify_(self) -> None:
         if not self.on_true.type == self.on_false.type == self.result.type:

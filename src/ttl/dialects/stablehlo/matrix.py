@@ -53,7 +53,8 @@ def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
     if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.type, TensorType):
         parser.raise_error("a constant is a tensor", start, parser.pos)
     element = value.get_element_type()
-    elements = parser.lexer.input.slice(start, parser.pos).partition("<")[2].partition(">")[0]
+    written = parser.lexer.input.slice(start, parser.pos) or ""
+    elements = written.partition("<")[2].partition(">")[0]
     if not isinstance(element, AnyFloat) or '"' in elements:
         return value
     numbers = [_float(parser, text, element) for text in re.findall(r"[^\s,\[\]]+", elements)]
@@ -64,11 +65,11 @@ def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
 
 def _float(parser: Parser, text: str, type: AnyFloat) -> float:
     """A whole number without a point is the bits of the float."""
-    if not re.fullmatch(r"0x[0-9a-fA-F]+|[0-9]+", text):
+    if "." in text:
         return float(text)
-    bits = int(text, 0)
-    if bits >= 1 << 8 * type.compile_time_size:
-        parser.raise_error(f"{bits:#x} is not the bits of a {type}")
+    bits = int(text, 0) if text not in ("true", "false") else -1
+    if not 0 <= bits < 1 << 8 * type.compile_time_size:
+        parser.raise_error(f"{text} is not the bits of a {type}")
     return float(type.unpack(bits.to_bytes(type.compile_time_size, "little"), 1)[0])
 
 

@@ -104,7 +104,8 @@ def parse_signature(
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     start = parser.pos
-    written = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    none = parser.Delimiter.NONE
+    written: list[Attribute] = [*parser.parse_comma_separated_list(none, parser.parse_type)]
     if isinstance(written[0], FunctionType):
         inputs, outputs = list(written[0].inputs), list(written[0].outputs)
     elif of_types is not None:

@@ -138,13 +138,6 @@ OF_SLOT(ceil_tile, PLAIN(rounding_op_tile_init), Cut, rounded_up(x))
 OF_SLOT(trunc_tile, PLAIN(rounding_op_tile_init), Cut, truncated(x))
 OF_SLOT(frac_tile, PLAIN(rounding_op_tile_init), Cut, x - truncated(x))
 
-void round_tile(uint32_t slot, uint32_t decimals, VectorMode faces, int line) {
-  const int places = static_cast<int>(decimals);
-  const float coefficient = power_of_ten(places), inverse = power_of_ten(-places);
-  map_slot(slot, {"round_tile", "", Store::Cut, faces, line},
-           [=](float x) { return inverse * rounded_even(x * coefficient); });
-}
-
 // The parameter of div is 1 / s.
 HEADER("eltwise_unary/binop_with_scalar.h")
 OF_SLOT1(WIDE(add_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x + p)
@@ -211,12 +204,10 @@ void add_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode m
   on_slots(in0, in1, out, tile_math().add, chosen_rounding(mode), line);
 }
 
-// api/compute/eltwise_binary_sfpu.h
 void sub_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
   on_slots(in0, in1, out, tile_math().subtract, chosen_rounding(mode), line);
 }
 
-// api/compute/eltwise_binary_sfpu.h
 void rsub_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
   on_slots(in1, in0, out, tile_math().subtract, chosen_rounding(mode), line);
 }
@@ -260,27 +251,6 @@ void logical_not_tile(uint32_t slot, DataFormat format, int line) {
   for (uint32_t i = 0; i < tile_values; ++i) values[i] = bits_of(values[i]) ? 0.0f : one;
 }
 
-namespace {
-
-void put_where_zero(uint32_t slot, float value, int line) {
-  Fiber& fiber = self(line);
-  float* values = slot_values(fiber, slot, line);
-  const float* mask = slot_values(fiber, slot + 1, line);
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] = mask[i] == 0.0f ? value : values[i];
-}
-
-}  // namespace
-
-// api/compute/mask.h. Another format than these masks nothing.
-void mask_tile(uint32_t slot, DataFormat format, int line) {
-  const bool is_known = format == DataFormat::Float16_b || format == DataFormat::Float16 ||
-                        format == DataFormat::Int32;
-  if (is_known) put_where_zero(slot, 0.0f, line);
-}
-
-// api/compute/mask.h
-void mask_posinf_tile(uint32_t slot, int line) { put_where_zero(slot, infinity, line); }
-
 // api/compute/copy_dest_values.h: `format` describes DST; a 32-bit one copied as 16-bit is cut off.
 void copy_dest_values(uint32_t in, uint32_t out, DataFormat format, int line) {
   Fiber& fiber = self(line);
@@ -293,3 +263,37 @@ void copy_dest_values(uint32_t in, uint32_t out, DataFormat format, int line) {
 }
 
 }  // namespace ckernel::detail
+
+namespace ckernel {
+
+using namespace ttl_host;
+
+// api/compute/eltwise_unary/rounding.h
+void round_tile(uint32_t slot, int32_t decimals, int line) {
+  const float coefficient = power_of_ten(decimals), inverse = power_of_ten(-decimals);
+  map_slot(slot, {"round_tile", "", Store::Cut, VectorMode::RC, line},
+           [=](float x) { return inverse * rounded_even(x * coefficient); });
+}
+
+namespace {
+
+void put_where_zero(uint32_t slot, float value, int line) {
+  Fiber& fiber = self(line);
+  float* values = slot_values(fiber, slot, line);
+  const float* mask = slot_values(fiber, slot + 1, line);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = mask[i] == 0.0f ? value : values[i];
+}
+
+}  // namespace
+
+// api/compute/mask.h. Another format than these masks nothing.
+void mask_tile(uint32_t slot, uint32_t, DataFormat format, int line) {
+  const bool is_known = format == DataFormat::Float16_b || format == DataFormat::Float16 ||
+                        format == DataFormat::Int32;
+  if (is_known) put_where_zero(slot, 0.0f, line);
+}
+
+// api/compute/mask.h
+void mask_posinf_tile(uint32_t slot, uint32_t, int line) { put_where_zero(slot, infinity, line); }
+
+}  // namespace ckernel

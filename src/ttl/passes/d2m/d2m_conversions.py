@@ -165,7 +165,7 @@ def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
     op.value.replace_all_uses_with(op.block)
 
 
-def core_index(kernel: Kernel, op: d2m.CoreIndexOp, make: Maker) -> None:
+def core_index(kernel: Kernel, op: d2m.IndexOp, make: Maker) -> None:
     value = node_index(make, 1 - op.dim.value.data, op.result.name_hint)
     op.result.replace_all_uses_with(value)
 

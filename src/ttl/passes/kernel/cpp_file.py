@@ -68,9 +68,12 @@ class FileMaker:
         )
 
     def _make_includes(self) -> list[Operation]:
-        standard = {"include": StringAttr("cstdint"), "is_standard_include": UnitAttr()}
-        own = [{"include": StringAttr(name)} for name in sorted(self.includes)]
-        return [emitc.IncludeOp.create(properties=given) for given in (standard, *own)]
+        standard: dict[str, Attribute] = {
+            "include": StringAttr("cstdint"),
+            "is_standard_include": UnitAttr(),
+        }
+        others = ({"include": StringAttr(name)} for name in sorted(self.includes))
+        return [emitc.IncludeOp.create(properties=each) for each in (standard, *others)]
 
     # Operations ----------------------------------------------------------------------------------
 

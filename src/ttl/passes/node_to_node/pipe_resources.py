@@ -133,12 +133,11 @@ class Allocation:
             depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
         )
         nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
-        counted = {
-            "sent" if role == "src" else "posted":
-                self.tables.take(list(nodes), net.most_on_a_node(role))
-            for role in shared
-        }
-        self.nets.append((net, replace(resources, **counted)))
+        for role in shared:
+            first = self.tables.take(list(nodes), net.most_on_a_node(role))
+            name = "sent" if role == "src" else "posted"
+            resources = replace(resources, **{name: first})  # type: ignore[arg-type]
+        self.nets.append((net, resources))
 
     def _counters(self, wanted: list[tuple[Sequence[Node], int]]) -> tuple[tuple[int, ...], bool]:
         found = self.semaphores.take_all(wanted)  # rule FIRST

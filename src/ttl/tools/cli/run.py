@@ -145,7 +145,10 @@ def run(options: argparse.Namespace) -> int:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
         if options.counts:
-            _print_counts()
+            from ttl.driver import PROCESS_DRIVER
+            from ttl.host import counts_table
+
+            print(counts_table(PROCESS_DRIVER.runs.counts))
 
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
@@ -153,13 +156,6 @@ def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
     chosen = [f"--{name}" for name in ("host", "strict", "float32") if getattr(options, name)]
     given = ["ttl", "run", *chosen, "--seed", str(options.seed), options.file, *options.arguments]
     return fault.with_note(f"to repeat it: {shlex.join(given)}")
-
-
-def _print_counts() -> None:
-    from ttl.driver import PROCESS_DRIVER
-    from ttl.host import counts_table
-
-    print(counts_table(PROCESS_DRIVER.runs.counts))
 
 
 def run_variables(options: argparse.Namespace) -> dict[str, str]:
