@@ -131,14 +131,6 @@ def _fill(tensor: Tensor, value: Any) -> Tensor:
     return tensor
 
 
-def _item(tensor: Tensor) -> Any:
-    return on_host(tensor).item()
-
-
-def _equal(tensor: Tensor, other: Tensor) -> bool:
-    return bool(torch.equal(on_host(tensor), on_host(other)))
-
-
 def _of_host(name: str) -> Callable[..., Tensor]:
     """How many there are is known only when they are looked at, or they are drawn."""
 
@@ -194,11 +186,6 @@ def _batch_norm(
     return tuple(found)
 
 
-def _convolution(*args: Any) -> Any:
-    """torch has an operation of its own for devices that it does not know."""
-    return _run_eagerly(torch.ops.aten.convolution.default, *args)
-
-
 def _convolution_backward(*args: Any) -> Any:
     from .lowering.emitter import unsupported
 
@@ -214,12 +201,15 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "fill_.Scalar": _fill,
     "zero_": lambda tensor: _fill(tensor, 0),
     "fill_.Tensor": _fill,
-    "_local_scalar_dense": _item,
-    "equal": _equal,
+    "_local_scalar_dense": lambda tensor: on_host(tensor).item(),
+    "equal": lambda tensor, other: torch.equal(on_host(tensor), on_host(other)),
     "randperm.generator_out": _randperm,
     "index.Tensor": _index,
     "native_batch_norm": _batch_norm,
-    "convolution_overrideable": _convolution,
+    # torch has an operation of its own for devices that it does not know.
+    "convolution_overrideable": lambda *args: _run_eagerly(
+        torch.ops.aten.convolution.default, *args
+    ),
     "convolution_backward_overrideable": _convolution_backward,
     # How torch asks whether it may make a nested tensor of a padded one; there are none here.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,

@@ -18,7 +18,7 @@ from .decompositions import decompositions
 from .device import NAME
 from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported
-from .registry import OperationEntry, get_registered_operation
+from .registry import get_registered_operation
 
 _PLACE = ("dtype", "layout", "device", "pin_memory")
 _CALLS: Recent[tuple[Executable, Any]] = Recent(MOST_KEPT)
@@ -84,7 +84,9 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, spec = pytree.tree_flatten((args, kwargs))
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     _check_devices(op, [leaves[place] for place in places])
-    key = _key(op, leaves, spec), _entry(op, args)
+    # Another TT-Lang operation may take the id of the one that is called.
+    entry = get_registered_operation(args[1]) if op.namespace == "tt" else None
+    key = _key(op, leaves, spec), entry
     executable, structure = _CALLS.get(key, lambda: _call(op, leaves, spec, places))
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
 
@@ -121,11 +123,6 @@ def _call(
     except AssertionError:  # of torch, which knows no shapes for such an operation
         raise unsupported(f"no lowering for {op}") from None
     return Executable(traced), structure
-
-
-def _entry(op: Any, args: tuple[Any, ...]) -> OperationEntry | None:
-    """The operation that is called, if it is a TT-Lang operation: another may take its id."""
-    return get_registered_operation(args[1]) if op.namespace == "tt" else None
 
 
 def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:

@@ -43,13 +43,11 @@ class Executable:
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
-        arrays += [_draw(each) for each in self.drawn]
+        for drawn in self.drawn:
+            chosen = torch.empty(drawn.shape, dtype=torch.bool).bernoulli_(drawn.probability)
+            arrays.append(chosen.numpy())
         found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
-
-
-def _draw(drawn: Drawn) -> Any:
-    return torch.empty(drawn.shape, dtype=torch.bool).bernoulli_(drawn.probability).numpy()
 
 
 def _outputs(graph: fx.GraphModule) -> list[Tensor | None]:

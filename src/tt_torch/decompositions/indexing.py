@@ -212,9 +212,7 @@ def index_put(
     return written.reshape([x.shape[dim] for dim in order]).permute(back)
 
 
-def _masked(
-    x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool
-) -> Any:
+def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> Any:
     """One value wherever the mask is: how many there are need not be known."""
     mask = indices[0]
     if len(indices) != 1 or mask is None or mask.dtype is not torch.bool or values.numel() != 1:

@@ -71,11 +71,8 @@ def encoder_layer(
     mask: Tensor | None = None,
     mask_type: int | None = None,
 ) -> Tensor:
-    def norm_1(x: Tensor) -> Tensor:
-        return F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
-
-    def norm_2(x: Tensor) -> Tensor:
-        return F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+    def norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return F.layer_norm(x, (embed_dim,), weight, bias, eps)
 
     def attend(x: Tensor) -> Tensor:
         projections = (weight, bias, out_weight, out_bias)
@@ -87,11 +84,12 @@ def encoder_layer(
         hidden = F.linear(x, weight_1, bias_1)
         return F.linear(F.gelu(hidden) if use_gelu else F.relu(hidden), weight_2, bias_2)
 
+    first, second = (norm_weight_1, norm_bias_1), (norm_weight_2, norm_bias_2)
     if norm_first:
-        middle = source + attend(norm_1(source))
-        return middle + feed(norm_2(middle))
-    middle = norm_1(source + attend(source))
-    return norm_2(middle + feed(middle))
+        middle = source + attend(norm(source, *first))
+        return middle + feed(norm(middle, *second))
+    middle = norm(source + attend(source), *first)
+    return norm(middle + feed(middle), *second)
 
 
 def lstm_cell(
@@ -104,12 +102,8 @@ def lstm_cell(
     """The new hidden state and cell, and the gates for the gradient."""
     gates = _biased(input_gates, input_bias) + _biased(hidden_gates, hidden_bias)
     enter, forget, content, leave = gates.chunk(4, -1)
-    enter, forget, content, leave = (
-        enter.sigmoid(),
-        forget.sigmoid(),
-        content.tanh(),
-        leave.sigmoid(),
-    )
+    enter, forget, leave = enter.sigmoid(), forget.sigmoid(), leave.sigmoid()
+    content = content.tanh()
     new = forget * cell + enter * content
     return leave * new.tanh(), new, torch.cat([enter, forget, content, leave], -1)
 

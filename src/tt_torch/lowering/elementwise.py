@@ -65,15 +65,12 @@ def _binary(name: str) -> Lowering:
 
 def _compare(direction: str) -> Lowering:
     def lower(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
-        dtype = torch.result_type(*map(_sample, node.args))
+        samples = [each.meta["val"] if isinstance(each, fx.Node) else each for each in node.args]
+        dtype = torch.result_type(*samples)
         left, right = (operand(emitter, each, node, dtype) for each in (x, y))
         return emitter.compare(direction, left, right)
 
     return lower
-
-
-def _sample(argument: Any) -> Any:
-    return argument.meta["val"] if isinstance(argument, fx.Node) else argument
 
 
 def _lowering(name: str) -> Lowering:

@@ -287,21 +287,19 @@ def _emit_node(
             tensor_type(value.shape, value.dtype), len(emitter.block.args)
         )
     if node.op == "get_attr":
-        return emitter.constant(_host(getattr(graph, str(node.target))))
+        from tt_torch.device import on_host
+
+        return emitter.constant(on_host(getattr(graph, str(node.target))))
     lowering = LOWERINGS.get(node.target)
     if lowering is None:
         limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
         raise unsupported(f"no lowering for {_name(node)}{limit}", node)
-    _check_node(node)
-    args = fx.map_arg(node.args, lambda each: values[each])
-    kwargs = fx.map_arg(node.kwargs, lambda each: values[each])
-    return lowering(emitter, node, *args, **kwargs)
-
-
-def _check_node(node: fx.Node) -> None:
     for value in _flat(node.meta.get("val")):
         if isinstance(value, Tensor):
             _check_dtype(node, value)
+    args = fx.map_arg(node.args, lambda each: values[each])
+    kwargs = fx.map_arg(node.kwargs, lambda each: values[each])
+    return lowering(emitter, node, *args, **kwargs)
 
 
 def _check_dtype(node: fx.Node, value: Tensor) -> None:
@@ -309,12 +307,6 @@ def _check_dtype(node: fx.Node, value: Tensor) -> None:
         raise unsupported(f"{_name(node)} has elements of type {value.dtype}", node)
     if any(not isinstance(size, int) for size in value.shape):
         raise unsupported(f"{_name(node)} has sizes that are not known: {value.shape}", node)
-
-
-def _host(tensor: Tensor) -> Tensor:
-    from tt_torch.device import on_host
-
-    return on_host(tensor)
 
 
 def _flat(value: Any) -> list[Any]:

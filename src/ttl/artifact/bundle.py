@@ -39,14 +39,11 @@ def write_bundle(compiled: CompiledOperation, place: Path) -> Path:
 def check_includes(compiled: CompiledOperation) -> None:
     """UsageError if a kernel includes anything but names of headers."""
     for kernel in compiled.kernels:
-        for operand in _included(kernel.cpp_source):
+        lines = kernel.cpp_source.replace("\r\n", "\n").replace("\r", "\n")
+        spliced = re.sub(r"\\[ \t]*\r?\n", "", lines)
+        for operand in map(str.strip, _INCLUDE.findall(spliced)):
             if not _is_header(operand):
                 raise _refused(kernel, operand)
-
-
-def _included(text: str) -> list[str]:
-    spliced = re.sub(r"\\[ \t]*\r?\n", "", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return [operand.strip() for operand in _INCLUDE.findall(spliced)]
 
 
 def _is_header(operand: str) -> bool:

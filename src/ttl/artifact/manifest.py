@@ -13,7 +13,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable
 
-from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, Pipe, ThreadKind
+from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
 from .part import MissingKey
 from .reader import CONFIG_TYPES, FORMAT_VERSIONS, MLIR_NAMES, read_artifact
 
@@ -138,25 +138,23 @@ def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
     }
 
 
-def _memory_configs(operands: tuple[Operand, ...]) -> dict[str, Any]:
-    """Nothing where all tensors are interleaved in DRAM."""
-    if all(operand.memory == Memory() for operand in operands):
-        return {}
-    return {"memory_configs": [_memory_to_json(operand.memory) for operand in operands]}
-
-
-def _memory_to_json(memory: Memory) -> dict[str, Any]:
-    cores = [[list(start), list(end)] for start, end in memory.cores]
-    return asdict(memory) | {"cores": cores, "shard_shape": list(memory.shard_shape)}
+def _record(value: Any) -> Any:
+    """A dataclass as JSON has it: tuples are lists."""
+    if isinstance(value, dict):
+        return {key: _record(item) for key, item in value.items()}
+    return [_record(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _own(compiled: CompiledOperation) -> dict[str, Any]:
+    usual = _record(asdict(Memory()))
+    memories = [_record(asdict(operand.memory)) for operand in compiled.operands]
     return {
         "name": compiled.name,
         "target": compiled.target,
         "device_api": compiled.device_api,
         "operand_names": [operand.name for operand in compiled.operands],
-        **_memory_configs(compiled.operands),
+        # Nothing where all tensors are interleaved in DRAM.
+        **({"memory_configs": memories} if any(memory != usual for memory in memories) else {}),
         "kernels": [_own_of_kernel(compiled, kernel) for kernel in compiled.kernels],
         "buffers": [
             {
@@ -173,7 +171,7 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
             for semaphore in compiled.semaphores
         ],
         "pipe_net_count": compiled.pipe_net_count,
-        "pipes": [_pipe_to_json(pipe) for pipe in compiled.pipes],
+        "pipes": [_record(asdict(pipe)) for pipe in compiled.pipes],
     }
 
 
@@ -199,20 +197,11 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
         "uses_tensor_accessors": kernel.uses_tensor_accessors,
         "uses_pipe_scratch": kernel.uses_pipe_scratch,
         "runtime_arg_names": list(kernel.runtime_arg_names),
-        "runtime_args": [
-            {"core": list(arguments.core), "args": list(arguments.args)}
-            for arguments in kernel.runtime_args
-        ],
+        "runtime_args": [_record(asdict(arguments)) for arguments in kernel.runtime_args],
         "signposts": [list(pair) for pair in kernel.signposts],
         "marks": [asdict(mark) for mark in kernel.marks],
         "source_map": [[line, _span_to_json(span)] for line, span in kernel.source_map],
     }
-
-
-def _pipe_to_json(pipe: Pipe) -> dict[str, Any]:
-    corners = {"source": pipe.source, "first": pipe.first, "last": pipe.last}
-    named = {key: list(node) for key, node in corners.items()}
-    return {"net": pipe.net, "name": pipe.name, **named}
 
 
 def _span_to_json(span: Span) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, TypeVar
 
 from ttl.target import TARGETS, Target, load
@@ -123,12 +124,15 @@ class _Reader:
             target=self._own(self.own, "target", lambda part: part.one_of(TARGETS), ""),
             device_api=self._own(self.own, "device_api", Part.text, ""),
             kernels=self._kernels(),
-            buffers=self._buffers(),
+            buffers=tuple(
+                self._buffer(*each)
+                for each in self._beside("buffers", self.root.member("cb_configs").items())
+            ),
             operands=self._operands() if self.is_ours else (),
             core_range=ranges[0],
             semaphores=self._semaphores(waiting),
             pipe_net_count=self.own.get("pipe_net_count", Part.u32, 0),
-            pipes=self.own.get("pipes", lambda part: part.each(_pipe), ()),
+            pipes=self.own.get("pipes", partial(_each, Pipe), ()),
             pipe_scratch_bytes=self._count("pipe_sram_scratch_bytes"),
         )
         if self.is_ours:
@@ -181,7 +185,7 @@ class _Reader:
             runtime_arg_names=self._own(own, "runtime_arg_names", Part.texts, ()),
             signposts=own.get("signposts", Part.named, ()),
             uses_pipe_scratch=own.get("uses_pipe_scratch", Part.flag, False),
-            marks=own.get("marks", lambda part: part.each(_mark), ()),
+            marks=own.get("marks", partial(_each, Mark), ()),
         )
 
     def _thread(self, part: Part, own: Part) -> tuple[Part, ThreadKind]:
@@ -212,10 +216,6 @@ class _Reader:
         return ComputeConfig(math_fidelity=known, **flags)
 
     # Buffers, semaphores and tensors
-
-    def _buffers(self) -> tuple[Buffer, ...]:
-        parts = self.root.member("cb_configs").items()
-        return tuple(self._buffer(*each) for each in self._beside("buffers", parts))
 
     def _buffer(self, position: int, part: Part, own: Part) -> Buffer:
         index = part.member("buffer_index").u32()
@@ -260,7 +260,7 @@ class _Reader:
         dtypes = metadata.member("dtypes").each(lambda part: _ELEMENTS[part.one_of(_ELEMENTS)])
         layouts = metadata.member("layouts").each(lambda part: part.one_of(LAYOUTS))
         usual = (Memory(),) * len(names)
-        memories = self.own.get("memory_configs", lambda part: part.each(_memory), usual)
+        memories = self.own.get("memory_configs", partial(_each, Memory), usual)
         lists = (names, shapes, dtypes, layouts, memories)
         if len({len(each) for each in lists}) != 1:
             raise ValueError("names, shapes, types and layouts are not those of the same tensors")
@@ -271,22 +271,21 @@ def _core_args(part: Part) -> CoreArguments:
     return CoreArguments(part.member("core").coordinate(), part.member("args").each(Part.word))
 
 
-def _mark(part: Part) -> Mark:
-    cpp_line, line = (part.member(key).u32() for key in ("cpp_line", "line"))
-    texts = {key: part.member(key).text() for key in ("kind", "subject", "place", "value")}
-    return Mark(cpp_line=cpp_line, line=line, **texts)
+# By the type of a field, as it is written.
+_READERS: dict[str, Callable[[Part], Any]] = {
+    "int": Part.u32,
+    "str": Part.text,
+    "Coordinate": Part.coordinate,
+    "tuple[int, ...]": Part.numbers,
+    "tuple[tuple[Coordinate, Coordinate], ...]": lambda part: part.each(
+        lambda each: each.pair(Part.coordinate, Part.coordinate)
+    ),
+}
 
 
-def _pipe(part: Part) -> Pipe:
-    corners = (part.member(key).coordinate() for key in ("source", "first", "last"))
-    return Pipe(part.member("net").text(), part.member("name").text(), *corners)
-
-
-def _memory(part: Part) -> Memory:
-    cores = part.member("cores").each(lambda each: each.pair(Part.coordinate, Part.coordinate))
-    buffer_type, layout, orientation, distribution = (
-        part.member(key).text()
-        for key in ("buffer_type", "memory_layout", "orientation", "distribution")
+def _each(kind: type[T], part: Part) -> tuple[T, ...]:
+    """Objects with a key for each field of a dataclass."""
+    types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    return part.each(
+        lambda each: kind(**{name: _READERS[of](each.member(name)) for name, of in types.items()})
     )
-    shape = part.member("shard_shape").numbers()
-    return Memory(buffer_type, layout, cores, shape, orientation, distribution)

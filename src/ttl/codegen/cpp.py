@@ -181,10 +181,6 @@ def verbatim(printer: _Printer, op: emitc.VerbatimOp) -> None:
         printer.open()
 
 
-def literal(printer: _Printer, op: emitc.LiteralOp) -> None:
-    printer.texts[op.result] = op.value.data
-
-
 def expression(printer: _Printer, op: emitc.ExpressionOp) -> None:
     body = op.body.block
     printer.texts.update(zip(body.args, printer.operands(op), strict=True))
@@ -219,10 +215,6 @@ def assign(printer: _Printer, op: emitc.AssignOp) -> None:
     is_first = isinstance(previous, emitc.VariableOp) and previous.result is op.var
     type = f"{cpp_type(op.var)} " if is_first else ""
     printer.line(f"{type}{printer.texts[op.var]} = {printer.texts[op.value]};", op)
-
-
-def load(printer: _Printer, op: emitc.LoadOp) -> None:
-    printer.texts[op.result] = printer.texts[op.operand]
 
 
 def subscript(printer: _Printer, op: emitc.SubscriptOp) -> None:
@@ -280,14 +272,6 @@ def _is_inline(op: Operation) -> bool:
     return isinstance(op, (emitc.LiteralOp, emitc.LoadOp, emitc.YieldOp))
 
 
-def loop_end(printer: _Printer, op: emitc.YieldOp) -> None:
-    pass
-
-
-def function_end(printer: _Printer, op: emitc.ReturnOp) -> None:
-    printer.line("return;", op)
-
-
 def mark(printer: _Printer, op: ttkernel.MarkOp) -> None:
     """Nothing in the text; it stands before the next line."""
     place, value = str(op.place.value.data), str(op.size.value.data)
@@ -319,17 +303,17 @@ PRINTERS: dict[type[Operation], Callable[..., None]] = {
     emitc.IncludeOp: include,
     emitc.FuncOp: function,
     emitc.VerbatimOp: verbatim,
-    emitc.LiteralOp: literal,
+    emitc.LiteralOp: lambda printer, op: printer.texts.update({op.result: op.value.data}),
     emitc.ExpressionOp: expression,
     emitc.CallOpaqueOp: call,
     emitc.VariableOp: variable,
     emitc.AssignOp: assign,
-    emitc.LoadOp: load,
+    emitc.LoadOp: lambda printer, op: printer.texts.update({op.result: printer.texts[op.operand]}),
     emitc.SubscriptOp: subscript,
     emitc.IfOp: branch,
     emitc.ForOp: loop,
     emitc.WhileOp: while_loop,
     ttkernel.MarkOp: mark,
-    emitc.YieldOp: loop_end,
-    emitc.ReturnOp: function_end,
+    emitc.YieldOp: lambda printer, op: None,
+    emitc.ReturnOp: lambda printer, op: printer.line("return;", op),
 }

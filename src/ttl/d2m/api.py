@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ttl.config import Config
-from ttl.diagnostics import InternalError, RuleBroken, Span, TTLError
+from ttl.diagnostics import InternalError, RuleBroken, Span, TTLError, file_not_usable
 from ttl.diagnostics.frames import calling_span
+from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
-from .flatbuffer import write_flatbuffer
 from .functions import (
     bcast,
     core_index,
@@ -49,7 +50,7 @@ from .mistakes import (
 )
 from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
-from .program import BoundProgram, Call, Program, check_call, check_written, make_operation
+from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
 
 __all__ = [
@@ -124,7 +125,11 @@ class PykernelFunction:
         self._inject(arguments, grid, args)
         self._check_complete(arguments)
         bound = self._threads(arguments, tensors)
-        self._run(bound, arguments, grid, self._iteration(bound, args))
+        iteration = self.iteration
+        if iteration is not None:
+            count, span = len(bound.tensors), self._span()
+            iteration = iteration.with_factors(self._factors(args), count, span)
+        self._run(bound, arguments, grid, iteration)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -140,9 +145,7 @@ class PykernelFunction:
         grid = self.grid(*args) if callable(self.grid) else self.grid
         is_pair = isinstance(grid, (tuple, list)) and len(grid) == 2
         if not is_pair or not all(type(size) is int and size > 0 for size in grid):
-            raise wrong_value(
-                f"grid={grid!r}", "write grid=(rows, columns)", self._span()
-            )
+            raise wrong_value(f"grid={grid!r}", "write grid=(rows, columns)", self._span())
         return tuple(grid)
 
     def _inject(self, arguments: dict[str, Any], grid: Shape, args: Sequence[Any]) -> None:
@@ -187,11 +190,6 @@ class PykernelFunction:
             self._span(),
         )
 
-    def _iteration(self, bound: BoundProgram, args: Sequence[Any]) -> Iteration | None:
-        if self.iteration is None:
-            return None
-        return self.iteration.with_factors(self._factors(args), len(bound.tensors), self._span())
-
     def _run(
         self,
         bound: BoundProgram,
@@ -223,7 +221,19 @@ class PykernelFunction:
             check_written(call)
         copy_back(call.output)
         if config.flatbuffer is not None and not config.compile_only:
-            write_flatbuffer(self, operands, config.flatbuffer)
+            self._write_flatbuffer(operands, config.flatbuffer)
+
+    def _write_flatbuffer(self, operands: Sequence[Operand], file: str) -> None:
+        """One GenericOp: the function is called again, with tensors that are only described."""
+        from ttl.driver import TensorSpec
+        from ttl.integrations.flatbuffer import compile_operation
+
+        pairs = ((each.layout.collapsed_shape, dtype_of(each.tensor)) for each in operands)
+        specs = [TensorSpec(*pair) for pair in pairs]
+        try:
+            Path(file).write_bytes(compile_operation(self, specs))
+        except OSError as error:
+            raise file_not_usable(file, error) from None
 
     def _span(self) -> Span:
         code = self.function.__code__

@@ -127,8 +127,11 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
         inputs.append(value)
     output = _empty(block, device_type(call.output))
     kinds = ["compute" if t.is_compute else "datamovement" for t in call.program.threads]
-    _name_blocks(regions, kinds)
-    generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions, _affine(call))
+    for number, (region, kind) in enumerate(zip(regions, kinds, strict=True)):
+        region.block.name_hint = f"{kind}{kinds[:number].count(kind)}"
+    given = call.iteration
+    affine = d2m.Affine(given.factors, given.maps, given.iterators) if given else None
+    generic = d2m.GenericOp.of(inputs, output, call.grid, kinds, regions, affine)
     block.add_op(generic)
     last = block.args[-1]
     result = _add(block, d2m.ToLayoutOp, [generic.ends[0], last], last.type)
@@ -144,34 +147,20 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
     return function
 
 
-def _affine(call: Call) -> d2m.Affine | None:
-    given = call.iteration
-    return None if given is None else d2m.Affine(given.factors, given.maps, given.iterators)
-
-
 def _moves(call: Call) -> DictionaryAttr:
     """The operands that are a core's shard: filled at the start, written at the end."""
     filled = [n for n in range(len(call.operands)) if call.is_prefilled(n)]
+    blocks = [1] * len(call.grid)  # of the output on each core, by dimension
+    if call.iteration is not None:
+        blocks = [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
     return DictionaryAttr(
         {
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
             "written": BoolAttr.from_bool(call.is_written_back),
             "taken": BoolAttr.from_bool(bool(call.takers)),
-            "blocks": ArrayAttr([IntegerAttr(n, i64) for n in _blocks(call)]),
+            "blocks": ArrayAttr([IntegerAttr(n, i64) for n in blocks]),
         }
     )
-
-
-def _blocks(call: Call) -> list[int]:
-    """Of the output on each core, by dimension."""
-    if call.iteration is None:
-        return [1] * len(call.grid)
-    return [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
-
-
-def _name_blocks(regions: list[Region], kinds: list[str]) -> None:
-    for number, (region, kind) in enumerate(zip(regions, kinds, strict=True)):
-        region.block.name_hint = f"{kind}{kinds[:number].count(kind)}"
 
 
 def _empty(block: Block, type: Attribute) -> SSAValue:

@@ -9,7 +9,7 @@ tensor is divided into as many blocks.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -129,20 +129,15 @@ def _map(given: Callable[..., Any], count: int, span: Span | None) -> Map:
         results = given(*(_Dim(number) for number in range(count)))
     except Exception:  # of the user's: arithmetic, attributes, whatever a map may not have
         results = None
-    is_zero = [type(each) is int and each == 0 for each in _items(results)]
-    is_dim = [isinstance(each, _Dim) for each in _items(results)]
-    known = [zero or dim for zero, dim in zip(is_zero, is_dim, strict=True)]
-    if len(known) != 2 or not all(known):
+    items = results if isinstance(results, (tuple, list)) else ()
+    known = [isinstance(each, _Dim) or (type(each) is int and each == 0) for each in items]
+    if known != [True, True]:
         raise wrong_value(
             "an indexing map gives something else than iterators and 0",
             "write two results, each a parameter or 0: lambda m, n: (m, 0)",
             span,
         )
-    return tuple(each.number if isinstance(each, _Dim) else None for each in results)
-
-
-def _items(results: Any) -> Sequence[Any]:
-    return results if isinstance(results, (tuple, list)) else ()
+    return tuple(each.number if isinstance(each, _Dim) else None for each in items)
 
 
 # Running ------------------------------------------------------------------------------------------

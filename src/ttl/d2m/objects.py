@@ -45,7 +45,7 @@ class Stream(Described):
             text = f"Stream(num_buffers={num_buffers!r}) is not implemented"
             help_text = "leave num_buffers out: a stream has two buffers"
             raise NotImplementedYet(diagnostic(text, help_text, span))
-        name = _name_of(tensor)
+        name = next((name for name, each in ARGUMENTS.get().items() if each is tensor), None)
         if name is None:
             raise wrong_type(
                 "Stream must be created from a top level tensor argument",
@@ -125,10 +125,6 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
 
 # The tensors of the function decorated with @pykernel_gen that is running, by name.
 ARGUMENTS: ContextVar[Mapping[str, Any]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
-
-
-def _name_of(value: Any) -> str | None:
-    return next((name for name, tensor in ARGUMENTS.get().items() if tensor is value), None)
 
 
 class CircularBuffer(Described):

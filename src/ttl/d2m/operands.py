@@ -36,15 +36,11 @@ def make_operands(
     for position, value in enumerate(given):
         taken = [operand.name for operand in found]
         free = {name: tensor for name, tensor in names.items() if name not in taken}
-        name = _name(value, free, position)
+        # That of the parameter; a tensor may be given twice.
+        known = (name for name, tensor in free.items() if tensor is value)
+        name = next(known, f"argument_{position}")
         found.append(_operand(value, name, grids[position], memory_space, call))
     return tuple(found)
-
-
-def _name(value: Any, names: dict[str, Any], position: int) -> str:
-    """That of the parameter; a tensor may be given twice."""
-    found = (name for name, tensor in names.items() if tensor is value)
-    return next(found, f"argument_{position}")
 
 
 def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -> Operand:

@@ -358,9 +358,7 @@ def _check_affine(call: Call) -> None:
         )
 
 
-def _wrong_end(
-    call: Call, thread: Thread, position: int, what: str, help_text: str
-) -> Exception:
+def _wrong_end(call: Call, thread: Thread, position: int, what: str, help_text: str) -> Exception:
     name = call.program.names("cb", thread)[position]
     text = f"thread `{thread.name}` {what.format(name)}"
     return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)

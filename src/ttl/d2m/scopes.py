@@ -82,10 +82,6 @@ class Bodies:
         return left
 
 
-def _enter(builder: Any, node: BodyStart) -> None:
-    builder.bodies.enter(node.depth, builder.region)
-
-
 def _leave(builder: Any, node: BodyEnd) -> None:
     scope: Scope = builder.bodies.leave(node.depth)
     if not scope.is_region:
@@ -112,4 +108,7 @@ def _released(block: RunTime) -> RuleBroken:
     )
 
 
-STATEMENTS = {BodyStart: _enter, BodyEnd: _leave}
+STATEMENTS = {
+    BodyStart: lambda builder, node: builder.bodies.enter(node.depth, builder.region),
+    BodyEnd: _leave,
+}

@@ -6,13 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    SymbolRefAttr,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
 
 from ttl.diagnostics import Span, codes
@@ -108,10 +102,6 @@ def acquire(kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffe
     if not builder.is_held(cb, kind is d2m.WaitOp):
         builder.bodies.note(block)
     return block
-
-
-def stream_block(builder: KernelBuilder, stream: Stream, index: Value) -> Value:
-    return StreamBlock(stream, checked_index(stream, index))
 
 
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
@@ -265,10 +255,6 @@ def row_maximum(builder: KernelBuilder, x: Value, other: Value = None) -> Value:
     return block_math.block_math(builder, BLOCK_OPS["max"], [largest, other])
 
 
-def row_sum(builder: KernelBuilder, x: Value) -> Value:
-    return LANGUAGE.calls[math.reduce_sum](builder, x, dims=[-1])
-
-
 def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
     shape = block_math.operand_type(like).shape if block_math.is_block(like) else tuple(like)
     return LANGUAGE.calls[math.broadcast](builder, x, dims=[-1], shape=shape)
@@ -282,7 +268,7 @@ THREADS = LANGUAGE.extended(
         functions.sqrt: square_root,
         functions.fill: fill,
         functions.rowmax: row_maximum,
-        functions.rowsum: row_sum,
+        functions.rowsum: partial(LANGUAGE.calls[math.reduce_sum], dims=[-1]),
         functions.bcast: broadcast,
     },
     methods={d2m.MemTxType: {"wait": dma_wait}},
@@ -297,6 +283,8 @@ THREADS = LANGUAGE.extended(
             "wait": semaphore_wait,
         },
     },
-    subscripts={Stream: stream_block},
+    subscripts={
+        Stream: lambda builder, stream, index: StreamBlock(stream, checked_index(stream, index))
+    },
     statements=STATEMENTS,
 )

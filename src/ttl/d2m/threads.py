@@ -102,21 +102,11 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
 
 def check_threads(threads: Sequence[Thread]) -> None:
     """WrongType with everything that is wrong with the threads before they run."""
-    found = [mistake for thread in threads for mistake in _mistakes(thread)]
+    found = [mistake for thread in threads for check in CHECKS for mistake in check(thread)]
     if not found:
         found = list(_different(threads))
     if found:
         raise WrongType(*found)
-
-
-def _mistakes(thread: Thread) -> Iterator[Diagnostic]:
-    yield from _annotations(thread)
-    yield from _captures(thread)
-    yield from _unknown_names(thread)
-    yield from _syntax(thread)
-    yield from _broadcasts(thread)
-    yield from _handed_on(thread)
-    yield from _arguments(thread)
 
 
 def kind_of(argument: ast.arg) -> str | None:
@@ -152,9 +142,7 @@ def _captures(thread: Thread) -> Iterator[Diagnostic]:
     for name, value in thread.captures().items():
         if isinstance(value, Stream) or type(value) is int:
             continue
-        place = next(
-            n for n in ast.walk(thread.tree) if isinstance(n, ast.Name) and n.id == name
-        )
+        place = next(n for n in ast.walk(thread.tree) if isinstance(n, ast.Name) and n.id == name)
         text = f"thread `{thread.name}` captures `{name}`, a {type(value).__name__}"
         help_text = "threads capture integers and streams: write Stream(tensor) for a tensor"
         yield diagnostic(text, help_text, thread.span(place))
@@ -244,6 +232,10 @@ def _different(threads: Sequence[Thread]) -> Iterator[Diagnostic]:
             yield diagnostic(text, help_text, thread.span(thread.tree))
 
 
+CHECKS = (
+    _annotations, _captures, _unknown_names, _syntax, _broadcasts, _handed_on, _arguments,
+)  # fmt: skip
+
 # Running ------------------------------------------------------------------------------------------
 
 
@@ -301,17 +293,14 @@ class Recompiled(ast.NodeTransformer):
         if not isinstance(node.func, ast.Attribute):
             return node
         owner, method = node.func.value, node.func.attr
-        if method == "store" and len(node.args) == 1 and not node.keywords:
-            return self._call("store", [owner, *node.args], node)  # rule PRODUCT
+        if method == "store" and len(node.args) == 1 and not node.keywords:  # rule PRODUCT
+            call = method_call(_name(self._scope(self.depth)), "store", node)
+            call.args = [owner, *node.args]
+            return call
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
         if is_parameter and method in ACQUIRING:
             node.args = [at(_name(self._scope(self.depth)), node)]
         return node
-
-    def _call(self, method: str, arguments: list[ast.expr], place: ast.AST) -> ast.AST:
-        call = method_call(_name(self._scope(self.depth)), method, place)
-        call.args = arguments
-        return call
 
 
 def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:

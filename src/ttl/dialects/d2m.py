@@ -10,10 +10,11 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterator
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
+    I64,
     ArrayAttr,
     DictionaryAttr,
     FloatAttr,
@@ -27,11 +28,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import (
-    Attribute,
-    Dialect,
-    SSAValue,
-)
+from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -42,8 +39,6 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
@@ -85,24 +80,9 @@ class GlobalOp(IRDLOperation):
     name = "ttcore.global"
     sym_name = prop_def(SymbolNameConstraint())
     type = prop_def(Attribute)
-    index = opt_prop_def(IntegerAttr)
+    index = opt_prop_def(IntegerAttr[I64])
+    assembly_format = "$sym_name `=` $type (`[` $index^ `]`)? attr-dict"
     traits = traits_def(SymbolOpInterface())
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" @{self.sym_name.data} = ")
-        printer.print_attribute(self.type)
-        if self.index is not None:
-            printer.print_string(f" [{self.index.value.data}]")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> GlobalOp:
-        name = parser.parse_symbol_name()
-        parser.parse_punctuation("=")
-        properties: dict[str, Attribute] = {"sym_name": name, "type": parser.parse_type()}
-        if parser.parse_optional_punctuation("["):
-            properties["index"] = IntegerAttr(parser.parse_integer(), i64)
-            parser.parse_punctuation("]")
-        return cls.create(properties=properties)
 
 
 @irdl_op_definition
@@ -117,11 +97,9 @@ class GetGlobalOp(IRDLOperation):
 # Tensors ------------------------------------------------------------------------------------------
 
 
-@irdl_op_definition
-class EmptyOp(IRDLOperation):
-    name = "d2m.empty"
-    result = result_def()
-    assembly_format = "`(` `)` attr-dict `:` type($result)"
+EmptyOp = define_operation(
+    "d2m.empty", result=result_def(), assembly_format="`(` `)` attr-dict `:` type($result)"
+)
 
 
 @irdl_op_definition
@@ -150,23 +128,11 @@ class LayoutOp(IRDLOperation, ABC):
 ToLayoutOp = define_operation("d2m.to_layout", LayoutOp)
 
 
-@irdl_op_definition
-class TilizeOp(LayoutOp):
-    """A tensor of the host, divided into tiles among the cores."""
-
-    name = "d2m.tilize"
-
-
-@irdl_op_definition
-class UntilizeOp(LayoutOp):
-    name = "d2m.untilize"
-
-
-@irdl_op_definition
-class StreamLayoutOp(LayoutOp):
-    """A view of `input` that blocks are read from, by way of the buffers in `output`."""
-
-    name = "d2m.stream_layout"
+# A tensor of the host, divided into tiles among the cores.
+TilizeOp = define_operation("d2m.tilize", LayoutOp)
+UntilizeOp = define_operation("d2m.untilize", LayoutOp)
+# A view of `input` that blocks are read from, by way of the buffers in `output`.
+StreamLayoutOp = define_operation("d2m.stream_layout", LayoutOp)
 
 
 @irdl_op_definition
@@ -305,11 +271,7 @@ class IndexOp(IRDLOperation, ABC):
         return cls.create(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
 
 
-@irdl_op_definition
-class CoreIndexOp(IndexOp):
-    """0 is y, 1 is x."""
-
-    name = "d2m.core_index"
+CoreIndexOp = define_operation("d2m.core_index", IndexOp)  # 0 is y, 1 is x
 
 
 @irdl_op_definition
@@ -360,12 +322,12 @@ class TileOp(IRDLOperation, ABC):
     ENTRY: ClassVar[BlockOp]
 
 
-def _define_tile(name: str) -> Any:
-    mnemonic = f"d2m.tile_{GUIDE_NAMES.get(name, name)}"
-    return define_operation(mnemonic, TileOp, ENTRY=TILE_OPS[name])
-
-
-TILES = OperationTable((name for name, op in TILE_OPS.items() if op.tile), _define_tile)
+TILES = OperationTable(
+    (name for name, op in TILE_OPS.items() if op.tile),
+    lambda name: define_operation(
+        f"d2m.tile_{GUIDE_NAMES.get(name, name)}", TileOp, ENTRY=TILE_OPS[name]
+    ),
+)
 
 
 # Kernels ------------------------------------------------------------------------------------------

@@ -164,7 +164,8 @@ class GenericOp(IRDLOperation):
         found, operands = self.iteration, [*self.inputs, *self.outputs]
         if len(found.maps) != len(operands):
             raise VerifyException("d2m.generic has an indexing map for each operand")
-        if not len(found.factors) == len(found.iterators) == self._iterators():
+        (count,) = {map.data.num_dims for map in self.indexing_maps} or {0}
+        if not len(found.factors) == len(found.iterators) == count:
             raise VerifyException("d2m.generic has a block factor and a type for each iterator")
         output = found.maps[-1]
         for value, map in zip(operands, found.maps, strict=True):
@@ -177,10 +178,6 @@ class GenericOp(IRDLOperation):
                 cores = self.grid.shape[output.index(iterator)] if is_parallel else 1
                 if size != cores * found.factors[iterator]:
                     raise VerifyException("a grid of d2m.generic is not its cores and factors")
-
-    def _iterators(self) -> int:
-        (count,) = {map.data.num_dims for map in self.indexing_maps} or {0}
-        return count
 
     def _verify_grid(self) -> None:
         output = shape_of(self.outputs[0])

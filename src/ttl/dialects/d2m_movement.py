@@ -6,7 +6,6 @@ from abc import ABC
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -19,8 +18,6 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-
-from ttl.semantics.types import Shape
 
 from .d2m_types import MemTxType, SemaphoreType, is_remote, shape_of
 from .definitions import define_operation
@@ -63,28 +60,16 @@ class TransferOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name}: core and mcast come together")
         if self.is_multicast and any(remote):
             raise VerifyException(f"{self.name}: a multicast goes from a block to blocks")
-        for end, index, far in zip(
-            (self.src, self.dst), (self.src_index, self.dst_index), remote, strict=True
-        ):
-            if bool(index) != far:
-                raise VerifyException(f"{self.name}: a tensor of the device has indices")
-            if far and self._block_shape(end, index) != self._other(end):
-                raise VerifyException(f"{self.name}: the shapes that the indices leave differ")
-        if not any(remote) and shape_of(self.src) != shape_of(self.dst):
-            raise VerifyException(f"{self.name}: the shapes of the ends differ")
-
-    def _block_shape(self, end: SSAValue, index: Any) -> Shape:
-        return shape_of(end)[len(shape_of(end)) // 2 :]
-
-    def _other(self, end: SSAValue) -> Shape:
-        return shape_of(self.dst if end is self.src else self.src)
+        if [bool(self.src_index), bool(self.dst_index)] != remote:
+            raise VerifyException(f"{self.name}: a tensor of the device has indices")
+        shapes = [shape_of(self.src), shape_of(self.dst)]
+        left = [s[len(s) // 2 :] if far else s for s, far in zip(shapes, remote, strict=True)]
+        if left[0] != left[1]:
+            what = "that the indices leave" if any(remote) else "of the ends"
+            raise VerifyException(f"{self.name}: the shapes {what} differ")
 
 
-@irdl_op_definition
-class DmaOp(TransferOp):
-    name = "d2m.dma"
-
-
+DmaOp = define_operation("d2m.dma", TransferOp)
 # From the tensor's tile at the indices on, to a block.
 DmaReadOp = define_operation("d2m.dma_read", TransferOp)
 DmaWriteOp = define_operation("d2m.dma_write", TransferOp)

@@ -107,13 +107,8 @@ class VerbatimOp(QuickOperation):
     value = prop_def(StringAttr)
 
 
-@irdl_op_definition
-class LiteralOp(QuickOperation):
-    """Text that stands for a value wherever it is used."""
-
-    name = "emitc.literal"
-    value = prop_def(StringAttr)
-    result = result_def()
+# Text that stands for a value wherever it is used.
+LiteralOp = define_operation("emitc.literal", value=prop_def(StringAttr), result=result_def())
 
 
 class BinaryOp(QuickOperation, ABC):
@@ -170,15 +165,13 @@ class CmpOp(QuickOperation):
         return IntegerAttr(PREDICATES.index(sign), i64)
 
 
-@irdl_op_definition
-class ConditionalOp(QuickOperation):
-    name = "emitc.conditional"
-    condition = operand_def()
-    true_value = operand_def()
-    false_value = operand_def()
-    result = result_def()
-
-
+ConditionalOp = define_operation(
+    "emitc.conditional",
+    condition=operand_def(),
+    true_value=operand_def(),
+    false_value=operand_def(),
+    result=result_def(),
+)
 CastOp = define_operation("emitc.cast", source=operand_def(), dest=result_def())
 
 
@@ -198,13 +191,8 @@ class AssignOp(QuickOperation):
     value = operand_def()
 
 
-@irdl_op_definition
-class LoadOp(QuickOperation):
-    """What a variable holds. Our printer writes its name: nothing assigns to it before a use."""
-
-    name = "emitc.load"
-    operand = operand_def(LValueType)
-    result = result_def()
+# What a variable holds. Our printer writes its name: nothing assigns to it before a use.
+LoadOp = define_operation("emitc.load", operand=operand_def(LValueType), result=result_def())
 
 
 @irdl_op_definition
@@ -254,12 +242,9 @@ class ForOp(QuickOperation):
     body = region_def("single_block")
 
 
-@irdl_op_definition
-class YieldOp(QuickOperation):
-    name = "emitc.yield"
-    value = opt_operand_def()
-    traits = traits_def(IsTerminator())
-
+YieldOp = define_operation(
+    "emitc.yield", value=opt_operand_def(), traits=traits_def(IsTerminator())
+)
 
 # C++ keywords that are names in Python.
 _KEYWORDS = frozenset(

@@ -29,9 +29,7 @@ def block_math_to_linalg(block: Block) -> None:
             value = insert_linalg(op, op.ENTRY.name, list(op.inputs), op.result.type, op.properties)
         elif isinstance(op, ttl.FillOp):
             assert op.value is not None, "the frontend refuses fills of run-time values"
-            new = d2m.FullOp.create(
-                properties={"value": op.value}, result_types=[op.result.type]
-            )
+            new = d2m.FullOp.create(properties={"value": op.value}, result_types=[op.result.type])
             value = _before(op, new).results[0]
         elif isinstance(op, ttl.StoreOp):
             _before(op, d2m.StoreOp.create(operands=[op.value, op.view]))

@@ -9,14 +9,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    IntAttr,
-    IntegerAttr,
-    MemRefLayoutAttr,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, MemRefLayoutAttr, StringAttr, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_attr_definition, param_def

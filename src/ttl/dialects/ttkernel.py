@@ -7,7 +7,7 @@ declares it; compute headers are relative to api/compute/.
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -328,12 +328,12 @@ _DATAFLOW = {
 _KNOWN = _FIXED | _table_calls() | {name: (arity, DATAFLOW) for name, arity in _DATAFLOW.items()}
 
 
-def _define_call(name: str) -> Any:
-    arity, include = _KNOWN[name]
-    return define_operation(f"ttkernel.{name}", CallOp, ARITY=arity, INCLUDE=include)
-
-
-CALLS = OperationTable(_KNOWN, _define_call)
+CALLS = OperationTable(
+    _KNOWN,
+    lambda name: define_operation(
+        f"ttkernel.{name}", CallOp, ARITY=_KNOWN[name][0], INCLUDE=_KNOWN[name][1]
+    ),
+)
 
 # What a kernel's variables may not be called: functions and types that its text uses.
 RESERVED_NAMES = frozenset(_KNOWN) | {

@@ -27,11 +27,11 @@ class CreateBufferOp(IRDLOperation):
     assembly_format = "`(` $address `)` attr-dict `:` type($buffer)"
 
 
-@irdl_op_definition
-class DeallocateBufferOp(IRDLOperation):
-    name = "ttmetal.deallocate_buffer"
-    buffer = operand_def(MemRefType)
-    assembly_format = "`(` $buffer `)` attr-dict `:` type($buffer)"
+DeallocateBufferOp = define_operation(
+    "ttmetal.deallocate_buffer",
+    buffer=operand_def(MemRefType),
+    assembly_format="`(` $buffer `)` attr-dict `:` type($buffer)",
+)
 
 
 @irdl_op_definition

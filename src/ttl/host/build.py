@@ -112,7 +112,11 @@ def build_runtime(
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
     flags = (*_COMMON_FLAGS, *own_flags, *_chip_flags(), *compiler.flags)
     units = tuple(str(path) for path in sources if path.suffix == ".cpp")
-    content = [part for path in sources for part in _named_content(path, folder)]
+    content = [
+        part
+        for path in sources
+        for part in (str(path.relative_to(folder)).encode(), path.read_bytes())
+    ]
     key = _key(compiler, flags, content)
     link = (*_linker_flags(compiler), "-lm")
     recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link)
@@ -143,10 +147,6 @@ def build_kernels(
 def _includes(compiler: Compiler, folder: Path) -> tuple[str, ...]:
     names = ("include",) if compiler.has_cxx_library else ("include", "freestanding")
     return tuple(f"-I{folder / name}" for name in names)
-
-
-def _named_content(path: Path, folder: Path) -> tuple[bytes, bytes]:
-    return str(path.relative_to(folder)).encode(), path.read_bytes()
 
 
 def _linker_flags(compiler: Compiler) -> tuple[str, ...]:

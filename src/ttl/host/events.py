@@ -82,13 +82,12 @@ class CompiledEvents:
         found = runtime.ttl_number_events(data, self.count, self.numbers, firsts)
         if found == _NO_MEMORY:
             raise MemoryError("the host has no memory left for the trace")
-        self.said = [self._said(self._struct(position)) for position in firsts[:found]]
+        size = ctypes.sizeof(EventStruct)
+        starts = (position * size for position in firsts[:found])
+        self.said = [self._said(EventStruct.from_buffer_copy(data, start)) for start in starts]
 
     def __len__(self) -> int:
         return self.count
-
-    def _struct(self, position: int) -> EventStruct:
-        return EventStruct.from_buffer_copy(self.data, position * ctypes.sizeof(EventStruct))
 
     def _said(self, event: EventStruct) -> tuple[EventKind, str, str, int]:
         """Kind, kernel, subject and line."""
@@ -160,14 +159,9 @@ def _subject(
 ) -> str:
     if kind in _KERNEL_EVENTS:
         return ""
-    if kind in _SIGNPOST_EVENTS:
-        return _signpost(kernel, event.value)
+    if kind in _SIGNPOST_EVENTS:  # the program's name; of a kernel from elsewhere, the profiler's
+        zone = ctypes.string_at(event.value).decode(errors="replace")
+        return dict(kernel.signposts).get(zone, zone)
     if kind in _COPY_EVENTS:
         return compiled.operands[int(event.subject)].name
     return compiled.buffers[int(event.subject)].name
-
-
-def _signpost(kernel: Kernel, address: int) -> str:
-    """The program's name; of a kernel from elsewhere, the profiler's."""
-    zone = ctypes.string_at(address).decode(errors="replace")
-    return dict(kernel.signposts).get(zone, zone)

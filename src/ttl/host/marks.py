@@ -58,17 +58,14 @@ class Subjects:
         """Those of the node."""
         found = self.known.get((net, is_send, node))
         if found is None:
+            x, y = node
             found = self.known[net, is_send, node] = [
                 f"pipe {pipe.name}"
                 for pipe in self.nets[net]
-                if (pipe.source == node if is_send else _ends_at(pipe, node))
-            ]
+                if (pipe.source == node if is_send else
+                    pipe.first[0] <= x <= pipe.last[0] and pipe.first[1] <= y <= pipe.last[1])
+            ]  # fmt: skip
         return found
-
-
-def _ends_at(pipe: Pipe, node: tuple[int, int]) -> bool:
-    bounds = zip(pipe.first, node, pipe.last, strict=True)
-    return all(first <= own <= last for first, own, last in bounds)
 
 
 def _subjects(compiled: CompiledOperation) -> list[str]:

@@ -74,11 +74,7 @@ class ProgramStruct(ctypes.Structure):
 
 
 class EventStruct(ctypes.Structure):
-    _fields_ = [
-        *words("kind node kernel subject"),
-        ("value", c_uint64),
-        *words("line unused"),
-    ]
+    _fields_ = [*words("kind node kernel subject"), ("value", c_uint64), *words("line unused")]
 
 
 class WaitingStruct(ctypes.Structure):
@@ -175,7 +171,8 @@ def make_program(
         *map(_kernel_struct, compiled.kernels, entries, arguments)
     )
     semaphores = _initial_values(compiled.semaphores)
-    coordinates = _coordinates(target)
+    columns, rows = target.noc_columns, target.noc_rows
+    coordinates = (c_uint8 * len(columns))(*columns), (c_uint8 * len(rows))(*rows)
     struct = ProgramStruct(
         buffers=buffers,
         tensors=tensors,
@@ -301,8 +298,3 @@ def _initial_values(semaphores: Sequence[Semaphore]) -> ctypes.Array[c_uint32]:
     for item in semaphores:
         values[item.index] = item.initial & 0xFFFFFFFF
     return _words(values)
-
-
-def _coordinates(target: Target) -> tuple[ctypes.Array[c_uint8], ctypes.Array[c_uint8]]:
-    columns, rows = target.noc_columns, target.noc_rows
-    return (c_uint8 * len(columns))(*columns), (c_uint8 * len(rows))(*rows)

@@ -32,14 +32,11 @@ _COMPILER_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fat
 
 def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     """KernelFault for what the kernels did; UsageError for what the runtime does not know."""
-    if report.status == FAULT:
-        raise KernelFault(_fault(compiled, report))
-    if report.status == DEADLOCK:
-        raise KernelFault(_deadlock(compiled, report))
-    if report.status == SPINNING:
-        raise KernelFault(_spinning(compiled, report))
-    if report.status == NOT_RESERVED:
-        raise KernelFault(_not_reserved(compiled, report))
+    faults = {
+        FAULT: _fault, DEADLOCK: _deadlock, SPINNING: _spinning, NOT_RESERVED: _not_reserved,
+    }  # fmt: skip
+    if report.status in faults:
+        raise KernelFault(faults[report.status](compiled, report))
     if report.status == NO_MEMORY:
         raise MemoryError("the host executor could not get memory for the nodes")
     if report.status == UNKNOWN_FORMAT:

@@ -14,11 +14,13 @@ from collections.abc import Iterator, Sequence
 from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, ThreadKind
 from ttl.target import load as load_target
 
+from .build import RUNTIME_FOLDER
 from .counts import counting_lines
 from .marks import DECLARATION, marked_lines
 from .program import TensorPlan
+from .vector_headers import declarations
 
-_INCLUDE = re.compile(r"^\s*#\s*include\b")
+_INCLUDE = re.compile(r'^\s*#\s*include\b(?:\s*"(.+)")?')
 
 
 def translation_unit(
@@ -29,8 +31,9 @@ def translation_unit(
     With `counted` it exports ttl_unit_counts, how often each of these calls was made.
     """
     lines = list(_prelude(compiled))
+    declared: set[str] = set()
     for kernel in compiled.kernels:
-        lines += _hoisted_includes(kernel)
+        lines += _hoisted_includes(kernel, declared)
     if counted is not None:
         lines += counting_lines(counted)
     for position, kernel in enumerate(compiled.kernels):
@@ -80,9 +83,17 @@ def _tile_sizes(compiled: CompiledOperation) -> str:
     return "{" + ", ".join(str(sizes.get(index, 0)) for index in range(count)) + "}"
 
 
-def _hoisted_includes(kernel: Kernel) -> Iterator[str]:
+def _hoisted_includes(kernel: Kernel, declared: set[str]) -> Iterator[str]:
+    """The headers, once each where they are rows of the vector unit and no files."""
+    rows = declarations(RUNTIME_FOLDER)
     for number, line in enumerate(kernel.cpp_source.splitlines(), start=1):
-        if _INCLUDE.match(line):
+        if (include := _INCLUDE.match(line)) is None:
+            continue
+        header = include[1]
+        if header in rows and header not in declared:
+            declared.add(header)
+            yield from rows[header]
+        if header not in rows or (RUNTIME_FOLDER / "include" / header).is_file():
             yield f'#line {number} "{kernel_file(kernel)}"'
             yield line
 

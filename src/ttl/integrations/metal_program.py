@@ -47,7 +47,9 @@ class _Queue:
     def write_buffer(self, op: ttmetal.EnqueueWriteBufferOp) -> None:
         array = self.tensors[op.tensor]
         rows = MetalLayout(tuple(array.shape)).collapse(array)
-        self.tensors[op.buffer] = _on_device(rows, op.buffer)
+        _, dtype, layout = _described(op.buffer)
+        device = ttnn.open_device(device_id=0)
+        self.tensors[op.buffer] = ttnn.from_numpy(rows, dtype=dtype, layout=layout, device=device)
 
     def read_buffer(self, op: ttmetal.EnqueueReadBufferOp) -> None:
         array = self.tensors[op.tensor]
@@ -64,7 +66,9 @@ class _Queue:
         compiled = assemble(name, module, operands)
         for value in op.buffers:
             if self.tensors[value] is None:
-                self.tensors[value] = _empty(value)
+                shape, dtype, layout = _described(value)
+                device = ttnn.open_device(device_id=0)
+                self.tensors[value] = ttnn.empty(shape, dtype=dtype, layout=layout, device=device)
         storages = [self.tensors[value].storage for value in op.buffers]
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
@@ -95,14 +99,3 @@ def _operand(value: SSAValue, name: str) -> Operand:
     shape, dtype, layout = _described(value)
     kind = "TILE" if layout is ttnn.TILE_LAYOUT else "ROW_MAJOR"
     return Operand(name, shape, dtype.name, kind)
-
-
-def _on_device(array: Array, value: SSAValue) -> Any:
-    _, dtype, layout = _described(value)
-    device = ttnn.open_device(device_id=0)
-    return ttnn.from_numpy(array, dtype=dtype, layout=layout, device=device)
-
-
-def _empty(value: SSAValue) -> Any:
-    shape, dtype, layout = _described(value)
-    return ttnn.empty(shape, dtype=dtype, layout=layout, device=ttnn.open_device(device_id=0))

@@ -63,26 +63,20 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     streams: dict[Stream, list[Record]] = defaultdict(list)
     for record in records:
         if record["kind"] not in IGNORED:
-            end = _end_of_pipe(record["kind"])
+            kind = record["kind"]
+            # A kernel that sends to itself may post before it sends, or after it.
+            end = kind.removesuffix("_end") if kind.startswith("pipe_") else ""
             key = (tuple(record["node"]), record["kernel"], record["subject"], end)
             streams[key].append(record)
     return streams
-
-
-def _end_of_pipe(kind: str) -> str:
-    """A kernel that sends to itself may post before it sends, or after it."""
-    return kind.removesuffix("_end") if kind.startswith("pipe_") else ""
 
 
 def _known_to_both(
     one: dict[Stream, list[Record]], other: dict[Stream, list[Record]]
 ) -> tuple[dict[Stream, list[Record]], dict[Stream, list[Record]]]:  # rule KNOWN
     subjects = {key[2] for key in one} & {key[2] for key in other}
-
-    def known(streams: dict[Stream, list[Record]]) -> dict[Stream, list[Record]]:
-        return {key: records for key, records in streams.items() if key[2] in subjects}
-
-    return known(one), known(other)
+    known = [{key: own[key] for key in own if key[2] in subjects} for own in (one, other)]
+    return known[0], known[1]
 
 
 def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> str | None:

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect, Operation
 
-from .calls import (
-    FRONTEND_ATTRIBUTES,
-    TT_LANG_TARGET,
-    CustomCallOp,
-    GetTupleElementOp,
-    TupleOp,
-)
+from .calls import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp, GetTupleElementOp, TupleOp
 from .elementwise import (
     BINARY,
     CHLO,

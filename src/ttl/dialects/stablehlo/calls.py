@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TupleType
+from xdsl.dialects.builtin import I32, ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TupleType
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -21,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .text import parse_names, parse_signature, print_operands, print_signature, print_type, read_op
+from .text import SIGNATURE, parse_names, parse_signature, print_operands, print_type, read_op
 
 TT_LANG_TARGET = "tt.tt_lang_op"
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
@@ -87,15 +88,16 @@ class TupleOp(IRDLOperation):
         print_type(printer, self, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> TupleOp:
+    def parse(cls, parser: Parser) -> Any:
         names = parse_names(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        result = parser.parse_type()
-        if not isinstance(result, TupleType) or len(result.types) != len(names):
-            parser.raise_error("a tuple has one type for each operand")
-        operands = [parser.resolve_operand(n, t) for n, t in zip(names, result.types, strict=True)]
-        return cls.create(operands=operands, result_types=[result], attributes=attributes)
+
+        def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
+            given = types[0].types if isinstance(types[0], TupleType) else ()
+            if len(types) != 1 or len(given) != len(names):
+                parser.raise_error("a tuple has one type for each operand")
+            return list(given), types
+
+        return read_op(cls, parser, names, of_types=of_types)
 
     def verify_(self) -> None:
         if [v.type for v in self.val] != list(self.result.type.types):
@@ -107,22 +109,11 @@ class GetTupleElementOp(IRDLOperation):
     """`stablehlo.get_tuple_element %0[1] : (tuple<types>) -> type`."""
 
     name = "stablehlo.get_tuple_element"
-    index = prop_def(IntegerAttr)
+    index = prop_def(IntegerAttr[I32])
     operand = operand_def(TupleType)
     result = result_def()
+    assembly_format = f"$operand `[` $index `]` {SIGNATURE}"
     traits = traits_def(Pure())
-
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self)
-        printer.print_string(f"[{self.index.value.data}]")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        names = [parser.parse_unresolved_operand()]
-        with parser.in_square_brackets():
-            index = IntegerAttr(parser.parse_integer(), 32)
-        return read_op(cls, parser, names, {"index": index})
 
     def verify_(self) -> None:
         types = list(cast(TupleType, self.operand.type).types)

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import I1, FunctionType, IntegerType, StringAttr, TensorType
+from xdsl.dialects.builtin import I1, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -174,19 +174,11 @@ class SelectOp(IRDLOperation):
         print_type(printer, self, self.pred.type, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> SelectOp:
-        names = parse_names(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        first = parser.parse_type()
-        if isinstance(first, FunctionType):
-            types, result = list(first.inputs), first.outputs.data[0]
-        else:
-            parser.parse_punctuation(",")
-            result = parser.parse_type()
-            types = [first, result, result]
-        operands = [parser.resolve_operand(n, t) for n, t in zip(names, types, strict=True)]
-        return cls.create(operands=operands, result_types=[result], attributes=attributes)
+    def parse(cls, parser: Parser) -> Any:
+        def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
+            return [*types, *types[1:]], types[1:]
+
+        return read_op(cls, parser, parse_names(parser), of_types=of_types)
 
     def verify_(self) -> None:
         if not self.on_true.type == self.on_false.type == self.result.type:

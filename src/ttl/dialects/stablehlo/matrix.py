@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import prod
 from typing import Any, cast
@@ -9,7 +10,6 @@ from typing import Any, cast
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
-    BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     StringAttr,
@@ -48,70 +48,29 @@ from .text import (
 
 def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
     """`dense<...> : type`. xDSL's own reader takes the bits of a float, 0xFF80, for its value."""
-    parser.parse_keyword("dense")
-    values: list[int | float] = []
-    shape: tuple[int, ...] | None = None  # of nothing, or of bytes
-    parser.parse_punctuation("<")
-    raw = parser.parse_optional_str_literal()
-    if parser.parse_optional_punctuation(">") is None:
-        shape = _parse_elements(parser, values)
-        parser.parse_punctuation(">")
-    parser.parse_punctuation(":")
-    type = parser.parse_type()
-    if not isinstance(type, TensorType):
-        parser.raise_error("a constant is a tensor")
-    count = prod(type.get_shape())
-    if raw is not None and shape is None:
-        return _of_bytes(parser, type, raw)
-    if shape == ():
-        values *= count
-    elif (shape or (0,)) != tuple(type.get_shape()) and (shape is not None or count):
-        parser.raise_error(f"elements of shape {shape} in {type}")
-    if isinstance(type.element_type, AnyFloat):
-        values = [_float(parser, value, type.element_type) for value in values]
-    return DenseIntOrFPElementsAttr.from_list(type, values)
-
-
-def _of_bytes(parser: Parser, type: TensorType[Any], raw: str) -> DenseIntOrFPElementsAttr[Any]:
-    """The bytes of all elements, or of one that all are like."""
-    count, size = prod(type.get_shape()), type.element_type.compile_time_size
-    try:
-        data = bytes.fromhex(raw.removeprefix("0x"))
-    except ValueError:
-        parser.raise_error("bytes are written with hexadecimal digits")
-    if len(data) == size:
-        data *= count
-    if len(data) != count * size:
-        parser.raise_error(f"{len(data)} bytes for {type}")
-    return DenseIntOrFPElementsAttr(type, BytesAttr(data))
-
-
-def _float(parser: Parser, value: int | float, type: AnyFloat) -> float:
-    """A whole number without a point is the bits of the float."""
-    if isinstance(value, float):
+    start = parser.pos
+    value = parser.parse_attribute()
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.type, TensorType):
+        parser.raise_error("a constant is a tensor", start, parser.pos)
+    element = value.get_element_type()
+    written = parser.lexer.input.slice(start, parser.pos) or ""
+    elements = written.partition("<")[2].partition(">")[0]
+    if not isinstance(element, AnyFloat) or '"' in elements:
         return value
-    if not 0 <= value < 1 << 8 * type.compile_time_size:
-        parser.raise_error(f"{value:#x} is not the bits of a {type}")
-    return float(type.unpack(value.to_bytes(type.compile_time_size, "little"), 1)[0])
+    numbers = [_float(parser, text, element) for text in re.findall(r"[^\s,\[\]]+", elements)]
+    if len(numbers) == 1:
+        numbers *= prod(value.type.get_shape())
+    return DenseIntOrFPElementsAttr.from_list(value.type, numbers)
 
 
-def _parse_elements(parser: Parser, values: list[int | float]) -> tuple[int, ...]:
-    """Read nested lists; the shape of what was read."""
-    if parser.parse_optional_punctuation("[") is None:
-        if parser.parse_optional_punctuation("-") is not None:
-            values.append(-parser.parse_number())
-        else:
-            values.append(parser.parse_number(allow_boolean=True))
-        return ()
-    shapes: list[tuple[int, ...]] = []
-    if parser.parse_optional_punctuation("]") is None:
-        shapes.append(_parse_elements(parser, values))
-        while parser.parse_optional_punctuation(",") is not None:
-            shapes.append(_parse_elements(parser, values))
-        parser.parse_punctuation("]")
-    if len(set(shapes)) > 1:
-        parser.raise_error("lists of different shapes in one constant")
-    return (len(shapes), *(shapes[0] if shapes else ()))
+def _float(parser: Parser, text: str, type: AnyFloat) -> float:
+    """A whole number without a point is the bits of the float."""
+    if "." in text:
+        return float(text)
+    bits = int(text, 0) if text not in ("true", "false") else -1
+    if not 0 <= bits < 1 << 8 * type.compile_time_size:
+        parser.raise_error(f"{text} is not the bits of a {type}")
+    return float(type.unpack(bits.to_bytes(type.compile_time_size, "little"), 1)[0])
 
 
 @irdl_op_definition

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -25,6 +25,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .text import (
+    SIGNATURE,
     DimOp,
     DimsOp,
     PlainOp,
@@ -33,6 +34,8 @@ from .text import (
     element_of,
     ints,
     parse_dims,
+    parse_names,
+    parse_word,
     print_operands,
     print_signature,
     read_op,
@@ -45,7 +48,8 @@ class BroadcastInDimOp(DimsOp):
     """Dimension i of the operand becomes dimension dims[i] of the result."""
 
     name = "stablehlo.broadcast_in_dim"
-    broadcast_dimensions = prop_def(DenseArrayBase)
+    broadcast_dimensions = prop_def(DenseArrayBase[I64])
+    assembly_format = f"$operand `,` `dims` `=` $broadcast_dimensions {SIGNATURE}"
     PROPERTY: ClassVar[str] = "broadcast_dimensions"
 
     def verify_(self) -> None:
@@ -64,7 +68,8 @@ class BroadcastInDimOp(DimsOp):
 @irdl_op_definition
 class TransposeOp(DimsOp):
     name = "stablehlo.transpose"
-    permutation = prop_def(DenseArrayBase)
+    permutation = prop_def(DenseArrayBase[I64])
+    assembly_format = f"$operand `,` `dims` `=` $permutation {SIGNATURE}"
     PROPERTY: ClassVar[str] = "permutation"
 
     @property
@@ -85,11 +90,24 @@ class ReshapeOp(PlainOp, RowOp):
 
 @irdl_op_definition
 class ConcatenateOp(DimOp):
+    """`stablehlo.concatenate %0, %1, dim = 0 : (types) -> type`."""
+
     name = "stablehlo.concatenate"
     dimension = prop_def(IntegerAttr)
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
     PROPERTY: ClassVar[str] = "dimension"
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        printer.print_string(f", dim = {self.dim}")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        names = parse_names(parser)
+        parse_word(parser, "dim")
+        return read_op(cls, parser, names, {"dimension": IntegerAttr(parser.parse_integer(), i64)})
 
 
 @irdl_op_definition
@@ -250,7 +268,8 @@ class IotaOp(DimOp):
     """Each element is its position along one dimension."""
 
     name = "stablehlo.iota"
-    iota_dimension = prop_def(IntegerAttr)
+    iota_dimension = prop_def(IntegerAttr[I64])
+    assembly_format = "`dim` `=` $iota_dimension attr-dict `:` type($result)"
     result = result_def(TensorType)
     PROPERTY: ClassVar[str] = "iota_dimension"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics.graph_ops import BY_STABLEHLO
 
 Dims = DenseArrayBase[IntegerType]
+SIGNATURE = "attr-dict `:` functional-type(operands, results)"  # in assembly formats
 
 
 def dims(values: Sequence[int]) -> Dims:
@@ -80,12 +81,9 @@ def parse_word(parser: Parser, word: str) -> None:
     parser.parse_punctuation("=")
 
 
-def parse_names(parser: Parser, at_least: int = 1) -> list[UnresolvedOperand]:
-    """Operands up to what is no operand, as in `%0, %1, dims = [0]`."""
-    first = parser.parse_optional_unresolved_operand() if at_least == 0 else None
-    if first is None and at_least == 0:
-        return []
-    found = [first or parser.parse_unresolved_operand()]
+def parse_names(parser: Parser) -> list[UnresolvedOperand]:
+    """Operands up to what is no operand, as in `%0, %1, dim = 0`."""
+    found = [parser.parse_unresolved_operand()]
     while parser.parse_optional_punctuation(",") is not None:
         operand = parser.parse_optional_unresolved_operand()
         if operand is None:
@@ -94,18 +92,26 @@ def parse_names(parser: Parser, at_least: int = 1) -> list[UnresolvedOperand]:
     return found
 
 
+OfTypes = Callable[[list[Attribute]], tuple[list[Attribute], list[Attribute]]]
+
+
 def parse_signature(
-    parser: Parser, names: Sequence[UnresolvedOperand]
+    parser: Parser, names: Sequence[UnresolvedOperand], of_types: OfTypes | None = None
 ) -> tuple[dict[str, Attribute], list[SSAValue], list[Attribute]]:
-    """`{...} : type` with one type for all operands and the result, or `: (types) -> types`."""
+    """`{...} : (types) -> types`, or fewer types, of which `of_types` gives those of operands and
+    results: one is all of them.
+    """
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     start = parser.pos
-    written = parser.parse_type()
-    if isinstance(written, FunctionType):
-        inputs, outputs = list(written.inputs), list(written.outputs)
+    none = parser.Delimiter.NONE
+    written: list[Attribute] = [*parser.parse_comma_separated_list(none, parser.parse_type)]
+    if isinstance(written[0], FunctionType):
+        inputs, outputs = list(written[0].inputs), list(written[0].outputs)
+    elif of_types is not None:
+        inputs, outputs = of_types(written)
     else:
-        inputs, outputs = [written] * len(names), [written]
+        inputs, outputs = written * len(names), written
     if len(inputs) != len(names):
         parser.raise_error(f"{len(names)} operands have {len(inputs)} types", start, parser.pos)
     return (
@@ -120,9 +126,10 @@ def read_op(
     parser: Parser,
     names: Sequence[UnresolvedOperand],
     properties: Mapping[str, Attribute] | None = None,
+    of_types: OfTypes | None = None,
 ) -> Any:
     """The operation, when all but its attributes and types has been read."""
-    attributes, operands, results = parse_signature(parser, names)
+    attributes, operands, results = parse_signature(parser, names, of_types)
     return cls.create(
         operands=operands,
         result_types=results,
@@ -172,7 +179,7 @@ class RowOp(IRDLOperation, ABC):
 
 
 class DimOp(RowOp, ABC):
-    """`stablehlo.concatenate %0, %1, dim = 0 : (types) -> type`, or `dim = 0 : type`."""
+    """Along one dimension."""
 
     PROPERTY: ClassVar[str]
 
@@ -189,24 +196,9 @@ class DimOp(RowOp, ABC):
     def row_attributes(self) -> dict[str, Any]:
         return {"dim": self.dim}
 
-    def print(self, printer: Printer) -> None:
-        if not self.operands:
-            printer.print_string(f" dim = {self.dim}")
-            print_type(printer, self, self.results[0].type)
-            return
-        print_operands(printer, self)
-        printer.print_string(f", dim = {self.dim}")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        names = parse_names(parser, at_least=0)
-        parse_word(parser, "dim")
-        return read_op(cls, parser, names, {cls.PROPERTY: IntegerAttr(parser.parse_integer(), i64)})
-
 
 class DimsOp(RowOp, ABC):
-    """`stablehlo.transpose %0, dims = [1, 0] : (type) -> type`."""
+    """Of a dimension for each of the operand's."""
 
     operand = operand_def(TensorType)
     result = result_def(TensorType)
@@ -220,15 +212,3 @@ class DimsOp(RowOp, ABC):
     @property
     def dims(self) -> tuple[int, ...]:
         return ints(cast(Dims, self.properties[self.PROPERTY]))
-
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self)
-        printer.print_string(", dims = ")
-        print_dims(printer, self.dims)
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        names = parse_names(parser)
-        parse_word(parser, "dims")
-        return read_op(cls, parser, names, {cls.PROPERTY: dims(parse_dims(parser))})

@@ -119,10 +119,10 @@ class TileMathOp(QuickOperation, ABC):
 
 
 def _math_table(base: type[QuickOperation], prefix: str) -> OperationTable:
-    def define(name: str) -> Any:
-        return define_operation(f"ttl.{prefix}{name}", base, ENTRY=TILE_OPS[name])
-
-    return OperationTable((name for name, op in TILE_OPS.items() if op.tile), define)
+    return OperationTable(
+        (name for name, op in TILE_OPS.items() if op.tile),
+        lambda name: define_operation(f"ttl.{prefix}{name}", base, ENTRY=TILE_OPS[name]),
+    )
 
 
 BLOCK_MATH = _math_table(BlockMathOp, "")

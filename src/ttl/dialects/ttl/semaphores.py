@@ -26,6 +26,7 @@ from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..building import QuickOperation
+from ..definitions import define_operation
 from .pipe_nets import module_of
 
 __all__ = [
@@ -79,30 +80,11 @@ class SemaphoreWaitOp(SemaphoreOp):
     PLACES: ClassVar[int] = 0
 
 
-@irdl_op_definition
-class SemaphoreSetOp(SemaphoreOp):
-    name = "ttl.semaphore_set"
-    PLACES: ClassVar[int] = 0
-
-
-@irdl_op_definition
-class SemaphoreSetRemoteOp(SemaphoreOp):
-    name = "ttl.semaphore_set_remote"
-    PLACES: ClassVar[int] = 2
-
-
-@irdl_op_definition
-class SemaphoreIncRemoteOp(SemaphoreOp):
-    name = "ttl.semaphore_inc_remote"
-    PLACES: ClassVar[int] = 2
-
-
-@irdl_op_definition
-class SemaphoreSetMulticastOp(SemaphoreOp):
-    """On all nodes of a rectangle, the own one too if it is in it."""
-
-    name = "ttl.semaphore_set_multicast"
-    PLACES: ClassVar[int] = 4
+SemaphoreSetOp = define_operation("ttl.semaphore_set", SemaphoreOp, PLACES=0)
+SemaphoreSetRemoteOp = define_operation("ttl.semaphore_set_remote", SemaphoreOp, PLACES=2)
+SemaphoreIncRemoteOp = define_operation("ttl.semaphore_inc_remote", SemaphoreOp, PLACES=2)
+# On all nodes of a rectangle, the own one too if it is in it.
+SemaphoreSetMulticastOp = define_operation("ttl.semaphore_set_multicast", SemaphoreOp, PLACES=4)
 
 
 def semaphores_of(module: ModuleOp) -> Iterator[DeclareSemaphoreOp]:

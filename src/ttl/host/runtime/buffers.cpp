@@ -33,8 +33,11 @@ uint32_t advance(uint32_t page, uint32_t pages, const CircularBuffer& buffer, co
   return next == buffer.plan->pages ? 0 : next;
 }
 
-uint8_t* page_bytes(const CircularBuffer& buffer, uint32_t page) {
-  return buffer.bytes + page * buffer.plan->page_bytes;
+uint8_t* tile_bytes(const CircularBuffer& buffer, uint32_t page, uint32_t tile, int line) {
+  if (page + tile >= buffer.plan->pages)
+    fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
+          buffer.plan->name);
+  return buffer.bytes + (page + tile) * buffer.plan->page_bytes;
 }
 
 }  // namespace
@@ -43,22 +46,14 @@ const uint8_t* front_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int lin
   if (tile >= buffer.waited)
     fault(line, "tile %d of `%s` is read, but %u tiles were waited for", static_cast<int>(tile),
           buffer.plan->name, buffer.waited);
-  const uint32_t page = buffer.read_page + tile;
-  if (page >= buffer.plan->pages)
-    fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
-          buffer.plan->name);
-  return page_bytes(buffer, page);
+  return tile_bytes(buffer, buffer.read_page, tile, line);
 }
 
 uint8_t* reserved_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) {
   if (tile >= buffer.reserved)
     fault(line, "tile %d of `%s` is packed, but %u tiles are reserved", static_cast<int>(tile),
           buffer.plan->name, buffer.reserved);
-  const uint32_t page = buffer.write_page + tile;
-  if (page >= buffer.plan->pages)
-    fault(line, "tile %u lies past the end of `%s`: blocks must not wrap", tile,
-          buffer.plan->name);
-  return page_bytes(buffer, page);
+  return tile_bytes(buffer, buffer.write_page, tile, line);
 }
 
 }  // namespace ttl_host

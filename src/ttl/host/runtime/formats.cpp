@@ -99,43 +99,33 @@ float decoded(uint8_t code, int exponent, int mantissa_bits) {
   return code > mask ? -magnitude : magnitude;
 }
 
-void unpack_bfloat8(const uint8_t* tile, float* values) {
-  for (uint32_t i = 0; i < tile_values; ++i)
-    values[i] = decoded(tile[groups + i], tile[i / group_values], 7);
-}
-
-void pack_bfloat8(const float* values, uint8_t* tile) {
-  for (uint32_t group = 0; group < groups; ++group) {
-    const float* first = values + group * group_values;
-    const int exponent = shared_exponent(first);
-    tile[group] = static_cast<uint8_t>(exponent);
-    for (uint32_t i = 0; i < group_values; ++i)
-      tile[groups + group * group_values + i] = encoded(first[i], exponent, 7);
-  }
-}
-
-// Two values share a byte, the first in its lower half.
-void unpack_bfloat4(const uint8_t* tile, float* values) {
+// Of 3 mantissa bits two values share a byte, the first in its lower half.
+template <int mantissa_bits>
+void unpack_block_float(const uint8_t* tile, float* values) {
   for (uint32_t i = 0; i < tile_values; ++i) {
     const uint8_t pair = tile[groups + i / 2];
-    values[i] = decoded(i % 2 ? pair >> 4 : pair & 15, tile[i / group_values], 3);
+    const uint8_t code = mantissa_bits == 7 ? tile[groups + i] : i % 2 ? pair >> 4 : pair & 15;
+    values[i] = decoded(code, tile[i / group_values], mantissa_bits);
   }
 }
 
-void pack_bfloat4(const float* values, uint8_t* tile) {
-  for (uint32_t i = 0; i < tile_values; i += 2) {
-    const int exponent = shared_exponent(values + i / group_values * group_values);
-    tile[i / group_values] = static_cast<uint8_t>(exponent);
-    const uint8_t low = encoded(values[i], exponent, 3), high = encoded(values[i + 1], exponent, 3);
-    tile[groups + i / 2] = static_cast<uint8_t>(low | high << 4);
+template <int mantissa_bits>
+void pack_block_float(const float* values, uint8_t* tile) {
+  for (uint32_t i = 0; i < tile_values; ++i) {
+    const uint32_t group = i / group_values;
+    const int exponent = i % group_values ? tile[group] : shared_exponent(values + i);
+    tile[group] = static_cast<uint8_t>(exponent);
+    const uint8_t code = encoded(values[i], exponent, mantissa_bits);
+    if (mantissa_bits == 7) tile[groups + i] = code;
+    else tile[groups + i / 2] = i % 2 ? tile[groups + i / 2] | code << 4 : code;
   }
 }
 
 const TileFormat tile_formats[] = {
     {"BFloat16", 2048, false, true, false, false, unpack_bfloat16, pack_bfloat16},
     {"Float32", 4096, false, false, false, false, unpack_words, pack_words},
-    {"BFP_BFloat8", 1088, false, true, false, false, unpack_bfloat8, pack_bfloat8},
-    {"BFP_BFloat4", 576, false, true, false, false, unpack_bfloat4, pack_bfloat4},
+    {"BFP_BFloat8", 1088, false, true, false, false, unpack_block_float<7>, pack_block_float<7>},
+    {"BFP_BFloat4", 576, false, true, false, false, unpack_block_float<3>, pack_block_float<3>},
     {"Int32", 4096, true, false, true, false, unpack_words, pack_words},
     {"UInt32", 4096, true, false, false, false, unpack_words, pack_words},
     {"UInt16", 2048, true, true, false, true, unpack_integers<uint16_t>, pack_integers<uint16_t>},

@@ -82,7 +82,7 @@ struct Compute {
   bool accumulates;  // where that is for the init to say
   uint32_t matmul_columns, matmul_rows, matmul_transpose;
   uint32_t layout_tiles, layout_row_tiles;
-  ckernel::detail::VectorInit vector_init;  // the last one that loaded constants
+  const char* vector_init;  // the last one that loaded constants; null where none has
   uint32_t vector_parameter;
   Source source_a, source_b;
   bool adds_integers;  // the matrix unit, by the format that was set up last

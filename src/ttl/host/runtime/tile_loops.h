@@ -100,21 +100,9 @@ static void exponential(float* values, uint32_t count, float scale, Rounding rou
   exponential_rounded<ToNearestEven>(values, count, scale);
 }
 
-// Ordered as sign and magnitude, as SFPSWAP does: -0 < +0, and a NaN by its sign.
-static void maximum(float* values, uint32_t count, float threshold, Rounding rounding) {
-  const uint32_t mask = rounding == Rounding::Truncate ? 0xffff0000u : 0xffffffffu;
-  const int32_t limit = static_cast<int32_t>(bits_of(threshold));
-  const int32_t limit_key = limit < 0 ? limit ^ 0x7fffffff : limit;
-  for (uint32_t i = 0; i < count; ++i) {
-    const int32_t bits = static_cast<int32_t>(bits_of(values[i]));
-    const int32_t key = bits < 0 ? bits ^ 0x7fffffff : bits;
-    values[i] = float_of(static_cast<uint32_t>(key > limit_key ? bits : limit) & mask);
-  }
-}
-
 static const TileMath table = {
     unpack_bfloat16,    pack_bfloat16,       copy,
     add,                subtract,            multiply,
     multiply_zero_wins, multiply_accumulate, matmul_accumulate,
-    exponential,        maximum,
+    exponential,
 };

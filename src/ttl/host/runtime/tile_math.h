@@ -21,7 +21,6 @@ struct TileMath {
   void (*multiply_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
   void (*matmul_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
   void (*exponential)(float* values, uint32_t count, float scale, Rounding rounding);
-  void (*maximum)(float* values, uint32_t count, float threshold, Rounding rounding);
 };
 
 // The variant for this processor; all variants give the same bits.

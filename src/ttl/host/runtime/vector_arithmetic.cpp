@@ -9,21 +9,11 @@
 #include "api/compute/compute_kernel_api.h"
 #include "api/compute/copy_dest_values.h"
 #include "api/compute/eltwise_binary_sfpu.h"
-#include "api/compute/eltwise_unary/activations.h"
-#include "api/compute/eltwise_unary/binop_with_scalar.h"
 #include "api/compute/eltwise_unary/clamp.h"
-#include "api/compute/eltwise_unary/comp.h"
 #include "api/compute/eltwise_unary/fill.h"
-#include "api/compute/eltwise_unary/hardtanh.h"
-#include "api/compute/eltwise_unary/identity.h"
-#include "api/compute/eltwise_unary/isinf_isnan.h"
 #include "api/compute/eltwise_unary/logical_not.h"
-#include "api/compute/eltwise_unary/negative.h"
-#include "api/compute/eltwise_unary/prelu.h"
 #include "api/compute/eltwise_unary/relu.h"
 #include "api/compute/eltwise_unary/rounding.h"
-#include "api/compute/eltwise_unary/rsub.h"
-#include "api/compute/eltwise_unary/threshold.h"
 #include "api/compute/eltwise_unary/where.h"
 #include "api/compute/mask.h"
 
@@ -101,94 +91,94 @@ using namespace ttl_host;
 
 using Real = float;
 
-// api/compute/compute_kernel_api.h
-OF_SLOT(abs_tile, none, Cut, __builtin_fabsf(x))
-OF_SLOT(sign_tile, none, Cut, x == 0.0f ? 0.0f : __builtin_copysignf(1.0f, x))
+HEADER("compute_kernel_api.h")
+OF_SLOT(abs_tile, PLAIN(abs_tile_init), Cut, __builtin_fabsf(x))
+OF_SLOT(sign_tile, PLAIN(sign_tile_init), Cut, x == 0.0f ? 0.0f : __builtin_copysignf(1.0f, x))
 OF_SLOT(signbit_tile, signbit_tile_init, Cut, one_if(bits_of(x) >> 31))
-OF_SLOT(square_tile, square_tile_init, Rounded, x * x)
-OF_SLOT1(heaviside_tile, none, Cut, x < 0.0f ? 0.0f : x > 0.0f ? 1.0f : p)
+OF_SLOT(WIDE(square_tile), square_tile_init, Rounded, x * x)
+OF_SLOT1(heaviside_tile, PLAIN(heaviside_tile_init), Cut, x < 0.0f ? 0.0f : x > 0.0f ? 1.0f : p)
 OF_SLOT1(unary_max_tile, unary_max_tile_init, Cut, larger(x, p))
 OF_SLOT1(unary_min_tile, unary_min_tile_init, Cut, smaller(x, p))
 
 void power_iterative_tile(uint32_t slot, uint32_t exponent, VectorMode faces, int line) {
-  map_slot(slot, {"power_iterative_tile", VectorInit::none, Store::Cut, faces, line},
+  map_slot(slot, {"power_iterative_tile", "", Store::Cut, faces, line},
            [exponent](float x) { return integral_power(x, exponent); });
 }
 
-// api/compute/eltwise_unary/negative.h, identity.h
-OF_SLOT(negative_tile, none, Cut, -x)
-OF_SLOT(identity_tile, none, Cut, x)
+HEADER("eltwise_unary/negative.h")
+OF_SLOT(negative_tile, PLAIN(negative_tile_init), Cut, -x)
+HEADER("eltwise_unary/identity.h")
+OF_SLOT(identity_tile, PLAIN(identity_tile_init), Cut, x)
 
-// api/compute/eltwise_unary/relu.h, prelu.h
-OF_SLOT(relu_tile, none, Cut, larger(x, 0.0f))
-OF_SLOT1(relu_min_tile, none, Cut, larger(x, p))
-OF_SLOT1(relu_max_tile, none, Cut, (x > p ? p : x) < 0.0f ? 0.0f : x > p ? p : x)
-OF_SLOT1(leaky_relu_tile, none, Cut, x < 0.0f ? x * p : x)
-OF_SLOT1(prelu_tile, none, Cut, x < 0.0f ? x * p : x)
+HEADER("eltwise_unary/relu.h")
+OF_SLOT(relu_tile, PLAIN(relu_tile_init), Cut, larger(x, 0.0f))
+OF_SLOT1(relu_min_tile, PLAIN(relu_min_tile_init), Cut, larger(x, p))
+OF_SLOT1(relu_max_tile, PLAIN(relu_max_tile_init), Cut,
+         (x > p ? p : x) < 0.0f ? 0.0f : x > p ? p : x)
+OF_SLOT1(DECLARED(leaky_relu_tile), PLAIN(leaky_relu_tile_init), Cut, x < 0.0f ? x * p : x)
+HEADER("eltwise_unary/prelu.h")
+OF_SLOT1(prelu_tile, PLAIN(prelu_tile_init), Cut, x < 0.0f ? x * p : x)
 
-// api/compute/eltwise_unary/clamp.h, hardtanh.h, threshold.h
-OF_SLOT2(clamp_tile, none, Cut, clamped(x, p, q))
-OF_SLOT2(hardtanh_tile, none, Cut, clamped(x, p, q))
-OF_SLOT2(threshold_tile, none, Cut, x <= p ? q : x)
+HEADER("eltwise_unary/clamp.h")
+OF_SLOT2(clamp_tile, PLAIN(clamp_tile_init), Cut, clamped(x, p, q))
+HEADER("eltwise_unary/hardtanh.h")
+OF_SLOT2(hardtanh_tile, PLAIN(hardtanh_tile_init), Cut, clamped(x, p, q))
+HEADER("eltwise_unary/threshold.h")
+OF_SLOT2(threshold_tile, PLAIN(threshold_tile_init), Cut, x <= p ? q : x)
 
-// api/compute/eltwise_unary/activations.h
+HEADER("eltwise_unary/activations.h")
 OF_SLOT(hardsigmoid_tile, hardsigmoid_tile_init, Cut,
         clamped(x * 0.1666666716337204f + 0.5f, 0.0f, 1.0f))
-OF_SLOT1(softshrink_tile, none, Cut, x > p ? x - p : x < -p ? x + p : 0.0f)
-OF_SLOT1(hardshrink_tile, none, Cut, x > p || x < -p ? x : 0.0f)
+OF_SLOT1(softshrink_tile, PLAIN(softshrink_tile_init), Cut, x > p ? x - p : x < -p ? x + p : 0.0f)
+OF_SLOT1(hardshrink_tile, PLAIN(hardshrink_tile_init), Cut, x > p || x < -p ? x : 0.0f)
 
-// api/compute/eltwise_unary/rounding.h
-OF_SLOT(floor_tile, none, Cut, rounded_down(x))
-OF_SLOT(ceil_tile, none, Cut, rounded_up(x))
-OF_SLOT(trunc_tile, none, Cut, truncated(x))
-OF_SLOT(frac_tile, none, Cut, x - truncated(x))
+HEADER("eltwise_unary/rounding.h")
+OF_SLOT(floor_tile, PLAIN(rounding_op_tile_init), Cut, rounded_down(x))
+OF_SLOT(ceil_tile, PLAIN(rounding_op_tile_init), Cut, rounded_up(x))
+OF_SLOT(trunc_tile, PLAIN(rounding_op_tile_init), Cut, truncated(x))
+OF_SLOT(frac_tile, PLAIN(rounding_op_tile_init), Cut, x - truncated(x))
 
-void round_tile(uint32_t slot, uint32_t decimals, VectorMode faces, int line) {
-  const int places = static_cast<int>(decimals);
-  const float coefficient = power_of_ten(places), inverse = power_of_ten(-places);
-  map_slot(slot, {"round_tile", VectorInit::none, Store::Cut, faces, line},
-           [=](float x) { return inverse * rounded_even(x * coefficient); });
-}
+// The parameter of div is 1 / s.
+HEADER("eltwise_unary/binop_with_scalar.h")
+OF_SLOT1(WIDE(add_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x + p)
+OF_SLOT1(WIDE(sub_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x - p)
+OF_SLOT1(WIDE(mul_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x * p)
+OF_SLOT1(WIDE(div_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x * p)
+OF_SLOT1(WIDE(rsub_unary_tile), PLAIN(binop_with_scalar_tile_init), Rounded, p - x)
+HEADER("eltwise_unary/rsub.h")
+OF_SLOT1(WIDE(rsub_tile), PLAIN(rsub_tile_init), Rounded, p - x)
 
-// api/compute/eltwise_unary/binop_with_scalar.h, rsub.h. The parameter of div is 1 / s.
-OF_SLOT1(add_unary_tile, none, Cut, x + p)
-OF_SLOT1(sub_unary_tile, none, Cut, x - p)
-OF_SLOT1(mul_unary_tile, none, Cut, x * p)
-OF_SLOT1(div_unary_tile, none, Cut, x * p)
-OF_SLOT1(rsub_unary_tile, none, Rounded, p - x)
-OF_SLOT1(rsub_tile, none, Rounded, p - x)
+HEADER("eltwise_unary/comp.h")
+OF_SLOT(eqz_tile, PLAIN(eqz_tile_init), Cut, one_if(x == 0.0f))
+OF_SLOT(nez_tile, PLAIN(nez_tile_init), Cut, one_if(x != 0.0f))
+OF_SLOT(ltz_tile, PLAIN(ltz_tile_init), Cut, one_if(x < 0.0f))
+OF_SLOT(lez_tile, PLAIN(lez_tile_init), Cut, one_if(x <= 0.0f))
+OF_SLOT(gtz_tile, PLAIN(gtz_tile_init), Cut, one_if(x > 0.0f))
+OF_SLOT(gez_tile, PLAIN(gez_tile_init), Cut, one_if(x >= 0.0f))
+OF_SLOT1(unary_eq_tile, PLAIN(unary_eq_tile_init), Cut, one_if(x == p))
+OF_SLOT1(unary_ne_tile, PLAIN(unary_ne_tile_init), Cut, one_if(x != p))
+OF_SLOT1(unary_lt_tile, PLAIN(unary_lt_tile_init), Cut, one_if(x < p))
+OF_SLOT1(unary_le_tile, PLAIN(unary_le_tile_init), Cut, one_if(x <= p))
+OF_SLOT1(unary_gt_tile, PLAIN(unary_gt_tile_init), Cut, one_if(x > p))
+OF_SLOT1(unary_ge_tile, PLAIN(unary_ge_tile_init), Cut, one_if(x >= p))
 
-// api/compute/eltwise_unary/comp.h
-OF_SLOT(eqz_tile, none, Cut, one_if(x == 0.0f))
-OF_SLOT(nez_tile, none, Cut, one_if(x != 0.0f))
-OF_SLOT(ltz_tile, none, Cut, one_if(x < 0.0f))
-OF_SLOT(lez_tile, none, Cut, one_if(x <= 0.0f))
-OF_SLOT(gtz_tile, none, Cut, one_if(x > 0.0f))
-OF_SLOT(gez_tile, none, Cut, one_if(x >= 0.0f))
-OF_SLOT1(unary_eq_tile, none, Cut, one_if(x == p))
-OF_SLOT1(unary_ne_tile, none, Cut, one_if(x != p))
-OF_SLOT1(unary_lt_tile, none, Cut, one_if(x < p))
-OF_SLOT1(unary_le_tile, none, Cut, one_if(x <= p))
-OF_SLOT1(unary_gt_tile, none, Cut, one_if(x > p))
-OF_SLOT1(unary_ge_tile, none, Cut, one_if(x >= p))
+HEADER("eltwise_unary/isinf_isnan.h")
+OF_SLOT(isinf_tile, PLAIN(isinf_tile_init), Cut, one_if(__builtin_fabsf(x) == infinity))
+OF_SLOT(isposinf_tile, PLAIN(isposinf_tile_init), Cut, one_if(x == infinity))
+OF_SLOT(isneginf_tile, PLAIN(isneginf_tile_init), Cut, one_if(x == -infinity))
+OF_SLOT(isnan_tile, PLAIN(isnan_tile_init), Cut, one_if(x != x))
+OF_SLOT(isfinite_tile, PLAIN(isfinite_tile_init), Cut, one_if(__builtin_fabsf(x) < infinity))
 
-// api/compute/eltwise_unary/isinf_isnan.h
-OF_SLOT(isinf_tile, none, Cut, one_if(__builtin_fabsf(x) == infinity))
-OF_SLOT(isposinf_tile, none, Cut, one_if(x == infinity))
-OF_SLOT(isneginf_tile, none, Cut, one_if(x == -infinity))
-OF_SLOT(isnan_tile, none, Cut, one_if(x != x))
-OF_SLOT(isfinite_tile, none, Cut, one_if(__builtin_fabsf(x) < infinity))
-
-// api/compute/eltwise_binary_sfpu.h, binary_max_min.h
-OF_SLOTS(div_binary_tile, div_binary_tile_init, Rounded, a / b)
-OF_SLOTS(eq_binary_tile, none, Cut, one_if(a == b))
-OF_SLOTS(ne_binary_tile, none, Cut, one_if(a != b))
-OF_SLOTS(lt_binary_tile, none, Cut, one_if(a < b))
-OF_SLOTS(le_binary_tile, none, Cut, one_if(a <= b))
-OF_SLOTS(gt_binary_tile, none, Cut, one_if(a > b))
-OF_SLOTS(ge_binary_tile, none, Cut, one_if(a >= b))
-OF_SLOTS(binary_max_tile, binary_max_tile_init, Cut, larger(a, b))
-OF_SLOTS(binary_min_tile, binary_min_tile_init, Cut, smaller(a, b))
+HEADER("eltwise_binary_sfpu.h")
+OF_SLOTS(WIDE(div_binary_tile), div_binary_tile_init, Rounded, a / b)
+OF_SLOTS(eq_binary_tile, PLAIN(eq_binary_tile_init), Cut, one_if(a == b))
+OF_SLOTS(ne_binary_tile, PLAIN(ne_binary_tile_init), Cut, one_if(a != b))
+OF_SLOTS(lt_binary_tile, PLAIN(lt_binary_tile_init), Cut, one_if(a < b))
+OF_SLOTS(le_binary_tile, PLAIN(le_binary_tile_init), Cut, one_if(a <= b))
+OF_SLOTS(gt_binary_tile, PLAIN(gt_binary_tile_init), Cut, one_if(a > b))
+OF_SLOTS(ge_binary_tile, PLAIN(ge_binary_tile_init), Cut, one_if(a >= b))
+OF_SLOTS(DECLARED(binary_max_tile), binary_max_tile_init, Cut, larger(a, b))
+OF_SLOTS(DECLARED(binary_min_tile), binary_min_tile_init, Cut, smaller(a, b))
 
 namespace {
 
@@ -214,12 +204,10 @@ void add_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode m
   on_slots(in0, in1, out, tile_math().add, chosen_rounding(mode), line);
 }
 
-// api/compute/eltwise_binary_sfpu.h
 void sub_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
   on_slots(in0, in1, out, tile_math().subtract, chosen_rounding(mode), line);
 }
 
-// api/compute/eltwise_binary_sfpu.h
 void rsub_binary_tile(uint32_t in0, uint32_t in1, uint32_t out, DstRoundingMode mode, int line) {
   on_slots(in1, in0, out, tile_math().subtract, chosen_rounding(mode), line);
 }
@@ -244,7 +232,7 @@ void fill_tile_bitcast(uint32_t slot, uint32_t bits, VectorMode, int line) {
 // api/compute/eltwise_unary/where.h: the bits are tested, so minus zero is not zero.
 void where_tile(uint32_t condition, uint32_t yes, uint32_t no, uint32_t out, DataFormat format,
                 int line) {
-  Fiber& fiber = begin_call({"where_tile", VectorInit::where_tile_init, Store::Cut,
+  Fiber& fiber = begin_call({"where_tile", "where_tile_init", Store::Cut,
                              VectorMode::RC, line});
   check_width(fiber, "where_tile", format == DataFormat::Float16_b, line);
   const float* c = slot_values(fiber, condition, line);
@@ -263,27 +251,6 @@ void logical_not_tile(uint32_t slot, DataFormat format, int line) {
   for (uint32_t i = 0; i < tile_values; ++i) values[i] = bits_of(values[i]) ? 0.0f : one;
 }
 
-namespace {
-
-void put_where_zero(uint32_t slot, float value, int line) {
-  Fiber& fiber = self(line);
-  float* values = slot_values(fiber, slot, line);
-  const float* mask = slot_values(fiber, slot + 1, line);
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] = mask[i] == 0.0f ? value : values[i];
-}
-
-}  // namespace
-
-// api/compute/mask.h. Another format than these masks nothing.
-void mask_tile(uint32_t slot, DataFormat format, int line) {
-  const bool is_known = format == DataFormat::Float16_b || format == DataFormat::Float16 ||
-                        format == DataFormat::Int32;
-  if (is_known) put_where_zero(slot, 0.0f, line);
-}
-
-// api/compute/mask.h
-void mask_posinf_tile(uint32_t slot, int line) { put_where_zero(slot, infinity, line); }
-
 // api/compute/copy_dest_values.h: `format` describes DST; a 32-bit one copied as 16-bit is cut off.
 void copy_dest_values(uint32_t in, uint32_t out, DataFormat format, int line) {
   Fiber& fiber = self(line);
@@ -296,3 +263,37 @@ void copy_dest_values(uint32_t in, uint32_t out, DataFormat format, int line) {
 }
 
 }  // namespace ckernel::detail
+
+namespace ckernel {
+
+using namespace ttl_host;
+
+// api/compute/eltwise_unary/rounding.h
+void round_tile(uint32_t slot, int32_t decimals, int line) {
+  const float coefficient = power_of_ten(decimals), inverse = power_of_ten(-decimals);
+  map_slot(slot, {"round_tile", "", Store::Cut, VectorMode::RC, line},
+           [=](float x) { return inverse * rounded_even(x * coefficient); });
+}
+
+namespace {
+
+void put_where_zero(uint32_t slot, float value, int line) {
+  Fiber& fiber = self(line);
+  float* values = slot_values(fiber, slot, line);
+  const float* mask = slot_values(fiber, slot + 1, line);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = mask[i] == 0.0f ? value : values[i];
+}
+
+}  // namespace
+
+// api/compute/mask.h. Another format than these masks nothing.
+void mask_tile(uint32_t slot, uint32_t, DataFormat format, int line) {
+  const bool is_known = format == DataFormat::Float16_b || format == DataFormat::Float16 ||
+                        format == DataFormat::Int32;
+  if (is_known) put_where_zero(slot, 0.0f, line);
+}
+
+// api/compute/mask.h
+void mask_posinf_tile(uint32_t slot, uint32_t, int line) { put_where_zero(slot, infinity, line); }
+
+}  // namespace ckernel

@@ -2,28 +2,13 @@
 #include "matrix_unit.h"
 #include "vector_unit.h"
 
-#include "api/compute/add_int_sfpu.h"
-#include "api/compute/binary_bitwise_sfpu.h"
-#include "api/compute/binary_comp.h"
-#include "api/compute/binary_fmod.h"
 #include "api/compute/binary_max_min.h"
-#include "api/compute/binary_remainder.h"
-#include "api/compute/binary_shift.h"
 #include "api/compute/compute_kernel_api.h"
-#include "api/compute/div_int32_floor.h"
-#include "api/compute/eltwise_unary/binop_with_scalar.h"
-#include "api/compute/eltwise_unary/bitwise.h"
-#include "api/compute/eltwise_unary/bitwise_not.h"
 #include "api/compute/eltwise_unary/clamp.h"
-#include "api/compute/eltwise_unary/comp.h"
 #include "api/compute/eltwise_unary/fill.h"
-#include "api/compute/eltwise_unary/negative.h"
 #include "api/compute/eltwise_unary/relu.h"
 #include "api/compute/eltwise_unary/remainder.h"
-#include "api/compute/eltwise_unary/rsub.h"
 #include "api/compute/eltwise_unary/typecast.h"
-#include "api/compute/mul_int_sfpu.h"
-#include "api/compute/sub_int_sfpu.h"
 
 namespace ttl_host {
 
@@ -133,131 +118,141 @@ namespace ckernel::detail {
 using namespace ttl_host;
 
 // name, init, format, value of the word x; s is x as a signed number
-#define OF_SLOT(name, init, format, value)                                                    \
-  void name(uint32_t slot, VectorMode faces, int line) {                                      \
-    map_words(slot, DataFormat::format,                                                       \
-              {#name, VectorInit::init, Store::Cut, faces, line}, [](uint32_t x) -> uint32_t { \
-                [[maybe_unused]] const int64_t s = as_signed(x);                              \
-                return value;                                                                 \
-              });                                                                             \
+#define OF_SLOT(name, init, format, value)                                  \
+  void name(uint32_t slot, VectorMode faces, int line) {                    \
+    const VectorCall call CALL(name, init, Cut, faces);                     \
+    map_words(slot, DataFormat::format, call, [](uint32_t x) -> uint32_t {  \
+      [[maybe_unused]] const int64_t s = as_signed(x);                      \
+      return value;                                                         \
+    });                                                                     \
   }
 // with the parameter p, and as a signed number t
-#define OF_SLOT1(name, init, format, value)                                                   \
-  void name(uint32_t slot, uint32_t p, VectorMode faces, int line) {                          \
-    [[maybe_unused]] const int64_t t = as_signed(p);                                          \
-    map_words(slot, DataFormat::format,                                                       \
-              {#name, VectorInit::init, Store::Cut, faces, line}, [=](uint32_t x) -> uint32_t { \
-                [[maybe_unused]] const int64_t s = as_signed(x);                              \
-                return value;                                                                 \
-              });                                                                             \
+#define OF_SLOT1(name, init, format, value)                                  \
+  void name(uint32_t slot, uint32_t p, VectorMode faces, int line) {         \
+    const VectorCall call CALL(name, init, Cut, faces);                      \
+    [[maybe_unused]] const int64_t t = as_signed(p);                         \
+    map_words(slot, DataFormat::format, call, [=](uint32_t x) -> uint32_t {  \
+      [[maybe_unused]] const int64_t s = as_signed(x);                       \
+      return value;                                                          \
+    });                                                                      \
   }
 // of the words a and b, which are s and t as signed numbers
-#define OF_SLOTS(name, init, format, value)                                                   \
-  void name(uint32_t in0, uint32_t in1, uint32_t out, VectorMode faces, int line) {           \
-    map_word_pairs(in0, in1, out, DataFormat::format,                                         \
-                   {#name, VectorInit::init, Store::Cut, faces, line},                        \
-                   [](uint32_t a, uint32_t b) -> uint32_t {                                   \
-                     [[maybe_unused]] const int64_t s = as_signed(a), t = as_signed(b);       \
-                     return value;                                                            \
-                   });                                                                        \
+#define OF_SLOTS(name, init, format, value)                                               \
+  void name(uint32_t in0, uint32_t in1, uint32_t out, VectorMode faces, int line) {       \
+    const VectorCall call CALL(name, init, Cut, faces);                                   \
+    map_word_pairs(in0, in1, out, DataFormat::format, call, [](uint32_t a, uint32_t b) {  \
+      [[maybe_unused]] const int64_t s = as_signed(a), t = as_signed(b);                  \
+      return static_cast<uint32_t>(value);                                                \
+    });                                                                                   \
   }
 // of any of the three integer formats
-#define OF_FORMAT(name, init, value)                                                          \
-  void name(uint32_t in0, uint32_t in1, uint32_t out, DataFormat format, int line) {          \
-    const bool is_signed = format == DataFormat::Int32;                                       \
-    map_word_pairs(in0, in1, out, format,                                                     \
-                   {#name, VectorInit::init, Store::Cut, VectorMode::RC, line},               \
-                   [=](uint32_t first, uint32_t second) -> uint32_t {                         \
-                     const int64_t a = is_signed ? as_signed(first) : int64_t{first};         \
-                     const int64_t b = is_signed ? as_signed(second) : int64_t{second};       \
-                     return wrapped(value);                                                   \
-                   });                                                                        \
+#define OF_INTEGERS(name, init, value)                                                  \
+  void name(uint32_t in0, uint32_t in1, uint32_t out, DataFormat format, int line) {    \
+    const VectorCall call CALL(name, init, Cut, VectorMode::RC);                        \
+    const bool is_signed = format == DataFormat::Int32;                                 \
+    map_word_pairs(in0, in1, out, format, call, [=](uint32_t first, uint32_t second) {  \
+      const int64_t a = is_signed ? as_signed(first) : int64_t{first};                  \
+      const int64_t b = is_signed ? as_signed(second) : int64_t{second};                \
+      return wrapped(value);                                                            \
+    });                                                                                 \
   }
-#define WITH_SCALAR(name, value)                                                              \
-  void name(uint32_t slot, DataFormat format, uint32_t p, int line) {                         \
-    map_words(slot, format, {#name, VectorInit::none, Store::Cut, VectorMode::RC, line},      \
-              [=](uint32_t x) -> uint32_t { return value; });                                 \
+#define WITH_WORD(name, init, value)                                   \
+  void name(uint32_t slot, DataFormat format, uint32_t p, int line) {  \
+    map_words(slot, format, CALL(name, init, Cut, VectorMode::RC),     \
+              [=](uint32_t x) -> uint32_t { return value; });          \
   }
 
-// api/compute/add_int_sfpu.h, sub_int_sfpu.h, mul_int_sfpu.h
-OF_FORMAT(add_int_tile, none, a + b)
-OF_FORMAT(sub_int_tile, none, a - b)
-OF_FORMAT(rsub_int_tile, none, b - a)
-OF_FORMAT(mul_int_tile, mul_int_tile_init, wrapped(a) * wrapped(b))
+HEADER("add_int_sfpu.h")
+OF_INTEGERS(add_int_tile, PLAIN(add_int_tile_init), a + b)
+HEADER("sub_int_sfpu.h")
+OF_INTEGERS(sub_int_tile, PLAIN(sub_int_tile_init), a - b)
+OF_INTEGERS(rsub_int_tile, PLAIN(rsub_int_tile_init), b - a)
+HEADER("mul_int_sfpu.h")
+OF_INTEGERS(mul_int_tile, BY_FORMAT(mul_int_tile_init), wrapped(a) * wrapped(b))
 
-// api/compute/binary_bitwise_sfpu.h, eltwise_unary/bitwise.h, bitwise_not.h
-OF_FORMAT(bitwise_and_binary_tile, none, a & b)
-OF_FORMAT(bitwise_or_binary_tile, none, a | b)
-OF_FORMAT(bitwise_xor_binary_tile, none, a ^ b)
-WITH_SCALAR(bitwise_and_tile, x & p)
-WITH_SCALAR(bitwise_or_tile, x | p)
-WITH_SCALAR(bitwise_xor_tile, x ^ p)
-OF_SLOT(bitwise_not_tile, none, Int32, ~x)
+HEADER("binary_bitwise_sfpu.h")
+OF_INTEGERS(bitwise_and_binary_tile, PLAIN(binary_bitwise_tile_init), a & b)
+OF_INTEGERS(bitwise_or_binary_tile, PLAIN(binary_bitwise_tile_init), a | b)
+OF_INTEGERS(bitwise_xor_binary_tile, PLAIN(binary_bitwise_tile_init), a ^ b)
+HEADER("eltwise_unary/bitwise.h")
+WITH_WORD(bitwise_and_tile, PLAIN(bitwise_and_tile_init), x & p)
+WITH_WORD(bitwise_or_tile, PLAIN(bitwise_or_tile_init), x | p)
+WITH_WORD(bitwise_xor_tile, PLAIN(bitwise_xor_tile_init), x ^ p)
+HEADER("eltwise_unary/bitwise_not.h")
+OF_SLOT(bitwise_not_tile, PLAIN(bitwise_not_tile_init), Int32, ~x)
 
-// api/compute/binary_shift.h: zeros come in from above, and by 32 or more nothing is left.
-OF_FORMAT(binary_logical_right_shift_tile, none,
-          b < 0 || b >= 32 ? 0 : static_cast<int64_t>(wrapped(a) >> b))
+// Zeros come in from above, and by 32 or more nothing is left.
+HEADER("binary_shift.h")
+OF_INTEGERS(binary_logical_right_shift_tile, PLAIN(binary_shift_tile_init),
+            b < 0 || b >= 32 ? 0 : static_cast<int64_t>(wrapped(a) >> b))
 
-// api/compute/binary_comp.h
-OF_FORMAT(eq_int_tile, none, a == b)
-OF_FORMAT(ne_int_tile, none, a != b)
-OF_FORMAT(lt_int_tile, none, a < b)
-OF_FORMAT(le_int_tile, none, a <= b)
-OF_FORMAT(gt_int_tile, none, a > b)
-OF_FORMAT(ge_int_tile, none, a >= b)
+HEADER("binary_comp.h")
+OF_INTEGERS(eq_int_tile, PLAIN(BY_FORMAT(eq_int_tile_init)), a == b)
+OF_INTEGERS(ne_int_tile, PLAIN(BY_FORMAT(ne_int_tile_init)), a != b)
+OF_INTEGERS(lt_int_tile, PLAIN(BY_FORMAT(lt_int_tile_init)), a < b)
+OF_INTEGERS(le_int_tile, PLAIN(BY_FORMAT(le_int_tile_init)), a <= b)
+OF_INTEGERS(gt_int_tile, PLAIN(BY_FORMAT(gt_int_tile_init)), a > b)
+OF_INTEGERS(ge_int_tile, PLAIN(BY_FORMAT(ge_int_tile_init)), a >= b)
 
-// api/compute/eltwise_unary/comp.h
-OF_SLOT(eqz_tile_int32, none, Int32, s == 0)
-OF_SLOT(nez_tile_int32, none, Int32, s != 0)
-OF_SLOT(ltz_tile_int32, none, Int32, s < 0)
-OF_SLOT(lez_tile_int32, none, Int32, s <= 0)
-OF_SLOT(gtz_tile_int32, none, Int32, s > 0)
-OF_SLOT(gez_tile_int32, none, Int32, s >= 0)
-OF_SLOT(eqz_tile_uint16, none, UInt16, x == 0)
-OF_SLOT(nez_tile_uint16, none, UInt16, x != 0)
-OF_SLOT(eqz_tile_uint32, none, UInt32, x == 0)
-OF_SLOT(nez_tile_uint32, none, UInt32, x != 0)
-OF_SLOT1(unary_eq_tile_int32, none, Int32, s == t)
-OF_SLOT1(unary_ne_tile_int32, none, Int32, s != t)
-OF_SLOT1(unary_lt_tile_int32, none, Int32, s < t)
-OF_SLOT1(unary_le_tile_int32, none, Int32, s <= t)
-OF_SLOT1(unary_gt_tile_int32, none, Int32, s > t)
-OF_SLOT1(unary_ge_tile_int32, none, Int32, s >= t)
+HEADER("eltwise_unary/comp.h")
+OF_SLOT(eqz_tile_int32, PLAIN(eqz_tile_init), Int32, s == 0)
+OF_SLOT(nez_tile_int32, PLAIN(nez_tile_init), Int32, s != 0)
+OF_SLOT(ltz_tile_int32, PLAIN(ltz_tile_init), Int32, s < 0)
+OF_SLOT(lez_tile_int32, PLAIN(lez_tile_init), Int32, s <= 0)
+OF_SLOT(gtz_tile_int32, PLAIN(gtz_tile_init), Int32, s > 0)
+OF_SLOT(gez_tile_int32, PLAIN(gez_tile_init), Int32, s >= 0)
+OF_SLOT(eqz_tile_uint16, PLAIN(eqz_tile_init), UInt16, x == 0)
+OF_SLOT(nez_tile_uint16, PLAIN(nez_tile_init), UInt16, x != 0)
+OF_SLOT(eqz_tile_uint32, PLAIN(eqz_tile_init), UInt32, x == 0)
+OF_SLOT(nez_tile_uint32, PLAIN(nez_tile_init), UInt32, x != 0)
+OF_SLOT1(unary_eq_tile_int32, PLAIN(unary_eq_tile_init), Int32, s == t)
+OF_SLOT1(unary_ne_tile_int32, PLAIN(unary_ne_tile_init), Int32, s != t)
+OF_SLOT1(unary_lt_tile_int32, PLAIN(unary_lt_tile_init), Int32, s < t)
+OF_SLOT1(unary_le_tile_int32, PLAIN(unary_le_tile_init), Int32, s <= t)
+OF_SLOT1(unary_gt_tile_int32, PLAIN(unary_gt_tile_init), Int32, s > t)
+OF_SLOT1(unary_ge_tile_int32, PLAIN(unary_ge_tile_init), Int32, s >= t)
 
-// api/compute/compute_kernel_api.h, eltwise_unary/negative.h, relu.h
-OF_SLOT(abs_tile_int32, none, Int32, wrapped(s < 0 ? -s : s))
+HEADER("compute_kernel_api.h")
+OF_SLOT(abs_tile_int32, PLAIN(abs_tile_init), Int32, wrapped(s < 0 ? -s : s))
 OF_SLOT(signbit_tile_int32, signbit_tile_int32_init, Int32, x >> 31)
-OF_SLOT(negative_tile_int32, none, Int32, wrapped(-s))
-OF_SLOT(relu_tile_int32, none, Int32, s < 0 ? 0 : x)
+HEADER("eltwise_unary/negative.h")
+OF_SLOT(negative_tile_int32, PLAIN(negative_tile_init), Int32, wrapped(-s))
+HEADER("eltwise_unary/relu.h")
+OF_SLOT(relu_tile_int32, PLAIN(relu_tile_init), Int32, s < 0 ? 0 : x)
+HEADER("compute_kernel_api.h")
 OF_SLOT1(unary_max_int32_tile, unary_max_int32_tile_init, Int32, s > t ? x : p)
 OF_SLOT1(unary_min_int32_tile, unary_min_int32_tile_init, Int32, s < t ? x : p)
 OF_SLOT1(unary_max_uint32_tile, unary_max_uint32_tile_init, UInt32, x > p ? x : p)
 OF_SLOT1(unary_min_uint32_tile, unary_min_uint32_tile_init, UInt32, x < p ? x : p)
 
-// api/compute/eltwise_unary/binop_with_scalar.h, rsub.h, remainder.h
-OF_SLOT1(add_unary_tile_int32, none, Int32, x + p)
-OF_SLOT1(sub_unary_tile_int32, none, Int32, x - p)
-OF_SLOT1(rsub_unary_int32_tile, none, Int32, p - x)
+HEADER("eltwise_unary/binop_with_scalar.h")
+OF_SLOT1(add_unary_tile_int32, PLAIN(binop_with_scalar_tile_init), Int32, x + p)
+OF_SLOT1(sub_unary_tile_int32, PLAIN(binop_with_scalar_tile_init), Int32, x - p)
+HEADER("eltwise_unary/rsub.h")
+OF_SLOT1(rsub_unary_int32_tile, PLAIN(rsub_unary_int32_tile_init), Int32, p - x)
+HEADER("eltwise_unary/remainder.h")
 OF_SLOT1(remainder_tile_uint32, remainder_tile_uint32_init, UInt32, p == 0 ? 0 : x % p)
 
-// api/compute/binary_max_min.h
+HEADER("binary_max_min.h")
 OF_SLOTS(binary_max_int32_tile, binary_max_int32_tile_init, Int32, s > t ? a : b)
 OF_SLOTS(binary_min_int32_tile, binary_min_int32_tile_init, Int32, s < t ? a : b)
 OF_SLOTS(binary_max_uint32_tile, binary_max_uint32_tile_init, UInt32, a > b ? a : b)
 OF_SLOTS(binary_min_uint32_tile, binary_min_uint32_tile_init, UInt32, a < b ? a : b)
 
-// api/compute/div_int32_floor.h, binary_remainder.h, binary_fmod.h
+HEADER("div_int32_floor.h")
 OF_SLOTS(div_int32_floor_tile, div_int32_floor_tile_init, Int32, wrapped(floored_quotient(s, t)))
 OF_SLOTS(div_int32_trunc_tile, div_int32_trunc_tile_init, Int32,
          wrapped(truncated_quotient(s, t)))
+HEADER("binary_remainder.h")
 OF_SLOTS(remainder_int32_tile, remainder_int32_tile_init, Int32, wrapped(floored_rest(s, t)))
 OF_SLOTS(remainder_uint32_tile, remainder_uint32_tile_init, UInt32, b == 0 ? 0 : a % b)
+HEADER("binary_fmod.h")
 OF_SLOTS(fmod_int32_tile, fmod_int32_tile_init, Int32, wrapped(truncated_rest(s, t)))
 
 // api/compute/eltwise_unary/clamp.h
 void clamp_tile_int32(uint32_t slot, uint32_t low, uint32_t high, VectorMode faces, int line) {
   map_words(slot, DataFormat::Int32,
-            {"clamp_tile_int32", VectorInit::none, Store::Cut, faces, line}, [=](uint32_t x) {
+            {"clamp_tile_int32", "", Store::Cut, faces, line}, [=](uint32_t x) {
               const uint32_t raised = as_signed(x) > as_signed(low) ? x : low;
               return as_signed(raised) < as_signed(high) ? raised : high;
             });
@@ -265,14 +260,14 @@ void clamp_tile_int32(uint32_t slot, uint32_t low, uint32_t high, VectorMode fac
 
 // api/compute/eltwise_unary/fill.h
 void fill_tile_int(uint32_t slot, DataFormat format, uint32_t value, int line) {
-  map_words(slot, format, {"fill_tile_int", VectorInit::none, Store::Cut, VectorMode::RC, line},
+  map_words(slot, format, {"fill_tile_int", "", Store::Cut, VectorMode::RC, line},
             [=](uint32_t) { return value; });
 }
 
 // api/compute/eltwise_unary/typecast.h. Floats are rounded to uint16, ties away from zero; to the
 // others they lose their fraction.
 void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
-  Fiber& fiber = begin_call({"typecast_tile", VectorInit::typecast_tile_init, Store::Rounded,
+  Fiber& fiber = begin_call({"typecast_tile", "typecast_tile_init", Store::Rounded,
                              VectorMode::RC, line});
   const uint32_t setting = static_cast<uint32_t>(from) * 256 + static_cast<uint32_t>(to);
   if (compute_of(fiber).vector_parameter != setting)
@@ -299,7 +294,7 @@ void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
 // api/compute/compute_kernel_api.h. Sums wrap around. Beside the row or column of results the tile
 // holds what was left of the calculation.
 void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line) {
-  Fiber& fiber = begin_call({"sfpu_reduce", VectorInit::sfpu_reduce_init, Store::Cut,
+  Fiber& fiber = begin_call({"sfpu_reduce", "sfpu_reduce_init", Store::Cut,
                              VectorMode::RC, line});
   const uint32_t setting = static_cast<uint32_t>(pool) * 256 + static_cast<uint32_t>(format);
   if (compute_of(fiber).vector_parameter != setting)

@@ -1,22 +1,15 @@
 #include "vector_unit.h"
 
+#include <cstring>
+
 namespace ttl_host {
-
-namespace {
-
-const char* const init_names[] = {
-#define TTL_NAME(name) #name,
-    TTL_VECTOR_INITS(TTL_NAME)
-#undef TTL_NAME
-};
-
-}  // namespace
 
 Fiber& begin_call(const VectorCall& call) {
   Fiber& fiber = self(call.line);
-  if (call.init != VectorInit::none && compute_of(fiber).vector_init != call.init)
+  const char* loaded = compute_of(fiber).vector_init;
+  if (*call.init && (!loaded || strcmp(loaded, call.init) != 0))
     fault(call.line, "%s needs %s as the last vector init that loads constants", call.name,
-          init_names[static_cast<int>(call.init)]);
+          call.init);
   return fiber;
 }
 
@@ -35,10 +28,10 @@ uint32_t touched_faces(VectorMode mode) {
 namespace ckernel::detail {
 
 // An init without constants leaves those that are loaded.
-void begin_vector(VectorInit init, uint32_t parameter) {
+void begin_vector(const char* loaded, uint32_t parameter) {
   ttl_host::Compute& compute = ttl_host::compute_of(ttl_host::self());
-  if (init == VectorInit::none) return;
-  compute.vector_init = init;
+  if (!*loaded) return;
+  compute.vector_init = loaded;
   compute.vector_parameter = parameter;
 }
 

@@ -9,18 +9,32 @@
 namespace ttl_host {
 
 using ckernel::VectorMode;
-using ckernel::detail::VectorInit;
 
 // What a 16-bit DST makes of a result: SFPSTORE cuts it off, unless the function has rounded it.
 enum class Store { Cut, Rounded };
 
 struct VectorCall {
   const char* name;
-  VectorInit init;  // that the function cannot do without
+  const char* init;  // that the function cannot do without; may be empty
   Store store;
   VectorMode faces;
   int line;
 };
+
+// A row of vector_*.cpp defines a function by what it does to one value. It is also all that declares
+// it for kernels: host/vector_headers.py reads the rows that follow HEADER, a file of api/compute/.
+// A name stands in the template that the device function has, an init in PLAIN if it loads nothing.
+// What is DECLARED has parameters of its own, in the file of its header.
+#define HEADER(file)
+#define WIDE(name) name
+#define APPROXIMATE(name) name
+#define BY_FORMAT(name) name
+#define DECLARED(name) name
+#define PLAIN(init)
+#define TTL_SPELLED(...) #__VA_ARGS__
+#define SPELLED(...) TTL_SPELLED(__VA_ARGS__)
+#define CALL(name, init, store, faces) \
+  {SPELLED(name), SPELLED(init), Store::store, faces, line}
 
 // Faults unless the last init that loads constants was the one that the call needs.
 Fiber& begin_call(const VectorCall& call);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,8 +42,7 @@ def compile_module(
     passes: list[ModulePass] = [
         find_pass(name)(**(options if name == RESOLVE else {})) for name in GRAPH
     ]
-    verbose = Config.current().verbose_passes
-    run_passes(passes, Context(), module, None, _dump() if verbose else None)
+    run_passes(passes, Context(), module, None, _show if Config.current().verbose_passes else None)
     _verify(module)
     rows, columns = (*mesh_shape, 1, 1)[:2]
     return emit_flatbuffer(module, mesh_shape=(rows, columns))
@@ -57,8 +56,5 @@ def _verify(module: ModuleOp) -> None:
         raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None)) from None
 
 
-def _dump() -> Callable[[str, ModuleOp], None]:
-    def show(name: str, module: ModuleOp) -> None:
-        print(f"// -----// IR after {name} //----- //\n{print_module(module)}", file=sys.stderr)
-
-    return show
+def _show(name: str, module: ModuleOp) -> None:
+    print(f"// -----// IR after {name} //----- //\n{print_module(module)}", file=sys.stderr)

@@ -29,16 +29,7 @@ from .schema import SCHEMA_REVISION, VERSION
 from .writer import Unwritable, write_binary
 
 _BUFFER_TYPES = {"dram": "DRAM", "l1": "L1", "system_memory": "SystemMemory"}
-_MEMORY_LAYOUTS = {
-    "interleaved": "Interleaved",
-    "height_sharded": "HeightSharded",
-    "width_sharded": "WidthSharded",
-    "block_sharded": "BlockSharded",
-}
-_FORMATS = {
-    **{dtype.mlir: dtype.data_format for dtype in DTYPES.values()},
-    "i32": "Int32",
-}
+_FORMATS = {**{dtype.mlir: dtype.data_format for dtype in DTYPES.values()}, "i32": "Int32"}
 _DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 
 
@@ -168,7 +159,7 @@ def _format(element: str) -> str:
 
 def _memory_config(layout: TensorLayout) -> dict[str, Any]:
     config: dict[str, Any] = {
-        "tensor_memory_layout": _MEMORY_LAYOUTS[layout.memory_layout],
+        "tensor_memory_layout": layout.memory_layout.title().replace("_", ""),
         "buffer_type": _BUFFER_TYPES[layout.buffer_type],
     }
     if layout.is_sharded:

@@ -113,7 +113,9 @@ class _Reader:
         self.operands = self._operand_count()
 
     def operation(self, cores: Rectangle) -> CompiledOperation:
-        buffers = self._buffers()
+        has_scratch = self.operands < len(self.tensors)
+        wide, values = self._wide_buffers(), enumerate(self.program["cbs"])
+        buffers = tuple(_buffer(value, position, self.debug, wide) for position, value in values)
         kernels = tuple(
             self._kernel(value, position, buffers)
             for position, value in enumerate(self.program["kernels"])
@@ -129,8 +131,10 @@ class _Reader:
                 for n, each in enumerate(self.tensors[: self.operands])
             ),
             core_range=cores,
-            semaphores=self._semaphores(),
-            **self._scratch(),
+            semaphores=tuple(
+                Semaphore(each["id"], each["initial_value"]) for each in self.program["semaphores"]
+            ),
+            pipe_scratch_bytes=self.tensors[-1].shape[-1] * 4 if has_scratch else 0,
         )
 
     def _operand_count(self) -> int:
@@ -143,11 +147,6 @@ class _Reader:
         has_scratch = marked == tensors - 1 and marked > 0 and self.tensors[-1].is_in_l1_rows
         return marked if has_scratch else tensors
 
-    def _scratch(self) -> dict[str, Any]:
-        if self.operands == len(self.tensors):
-            return {}
-        return {"pipe_scratch_bytes": self.tensors[-1].shape[-1] * 4}
-
     def _kernel(self, value: Mapping[str, Any], position: int, buffers: Sequence[Buffer]) -> Kernel:
         if value["source_type"] != "SOURCE_CODE":
             raise Malformed("a kernel that is a path, not C++, is not run")
@@ -158,19 +157,20 @@ class _Reader:
         self._check_compile_time(_arguments(_list(value["ct_args"])), thread, buffers)
         addressed = self._addressed(_arguments(_list(value["common_rt_args"])))
         own = tuple(index for index in addressed if index < self.operands)
-        extra: dict[str, Any] = {"uses_pipe_scratch": True} if own != addressed else {}
+        names = ComputeConfig.__dataclass_fields__.keys()
+        fields = {name: config[name] for name in names & config.keys()}
         path, at = ("kernels", position), self.debug.at
         return Kernel(
             name=at((*path, "name"), identifier, f"kernel_{position}"),
             thread=thread,
             cpp_source=value["source"],
             tensor_indices=own,
-            config=_compute_config(config) if thread is ThreadKind.COMPUTE else None,
+            config=ComputeConfig(**fields) if thread is ThreadKind.COMPUTE else None,
             source_map=at((*path, "source_map"), Part.source_map, ()),
             runtime_arg_names=at((*path, "runtime_arg_names"), Part.texts, ()),
             runtime_args=tuple(_core_arguments(each) for each in value["rt_args"]),
             signposts=at((*path, "signposts"), Part.named, ()),
-            **extra,
+            uses_pipe_scratch=own != addressed,
         )
 
     def _check_compile_time(
@@ -208,11 +208,6 @@ class _Reader:
             raise Malformed("the scratch memory of pipes is not the last common argument")
         return tuple(found)
 
-    def _buffers(self) -> tuple[Buffer, ...]:
-        wide = self._wide_buffers()
-        values = enumerate(self.program["cbs"])
-        return tuple(_buffer(value, position, self.debug, wide) for position, value in values)
-
     def _wide_buffers(self) -> set[int]:
         """Those whose tiles the unpacker writes to DST in 32 bits."""
         configs = [kernel["config"] or {} for kernel in self.program["kernels"]]
@@ -223,14 +218,6 @@ class _Reader:
         ]
         return {index for each in modes for index, mode in each if mode == "UnpackToDestFp32"}
 
-    def _semaphores(self) -> tuple[Semaphore, ...]:
-        values = self.program["semaphores"]
-        return tuple(Semaphore(each["id"], each["initial_value"]) for each in values)
-
-
-def _compute_config(value: Mapping[str, Any]) -> ComputeConfig:
-    names = ComputeConfig.__dataclass_fields__
-    return ComputeConfig(**{name: value[name] for name in names})
 
 
 def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:

@@ -33,12 +33,7 @@ MAX_RANK = 12
 _ROWS = {op.table.name: op for op in GRAPH_OPS.values() if not op.table.kinds}
 _FORMATS = {dtype.data_format: dtype for dtype in DTYPES.values()}
 _BUFFER_TYPES = {"DRAM": BufferType.DRAM, "SystemMemory": BufferType.DRAM, "L1": BufferType.L1}
-_MEMORY_LAYOUTS = {
-    "Interleaved": TensorMemoryLayout.INTERLEAVED,
-    "HeightSharded": TensorMemoryLayout.HEIGHT_SHARDED,
-    "WidthSharded": TensorMemoryLayout.WIDTH_SHARDED,
-    "BlockSharded": TensorMemoryLayout.BLOCK_SHARDED,
-}
+_MEMORY_LAYOUTS = {each.name.title().replace("_", ""): each for each in TensorMemoryLayout}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from .schema import (
-    ENUMS,
-    IDENTIFIER,
-    SCALARS,
-    STRUCTS,
-    UNIONS,
-    is_inline,
-    slots,
-    struct_layout,
-)
+from .schema import ENUMS, IDENTIFIER, SCALARS, STRUCTS, UNIONS, is_inline, slots, struct_layout
 
 
 class Malformed(ValueError):

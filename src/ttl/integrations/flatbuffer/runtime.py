@@ -241,14 +241,13 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
         "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
         "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),
         "empty": lambda: ttnn.empty(out.shape, out.dtype, **place),
-        "arange": lambda: _tensor(_positions(out.shape, attributes["dim"]), out, device),
+        "arange": lambda: _tensor(
+            np.broadcast_to(np.indices(out.shape, sparse=True)[attributes["dim"]], out.shape),
+            out,
+            device,
+        ),
         "constant": lambda: _tensor(
             np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
         ),
     }
     return forms.get(name) or partial(getattr(ttnn, name), dtype=out.dtype)
-
-
-def _positions(shape: tuple[int, ...], dim: int) -> np.ndarray:
-    row = np.arange(shape[dim]).reshape([-1 if d == dim else 1 for d in range(len(shape))])
-    return np.broadcast_to(row, shape)

@@ -175,14 +175,13 @@ def _operation_fields(op: GraphOp) -> tuple[Field, ...]:
     return (*kind, *operands, *attributes, ("out", "TensorRef"))
 
 
-def _kinds(enum: str) -> dict[str, int]:
-    return {op.name: op.wire for op in GRAPH_OPS.values() if op.table.kinds == enum}
-
-
 _KINDS = sorted({op.table.kinds for op in GRAPH_OPS.values()} - {""})
 ENUMS: dict[str, tuple[str, dict[str, int]]] = {
     **{name: (width, _numbers(members)) for name, width, members in _declared("enum")},
-    **{name: ("uint", _kinds(name)) for name in _KINDS},
+    **{
+        kind: ("uint", {op.name: op.wire for op in GRAPH_OPS.values() if op.table.kinds == kind})
+        for kind in _KINDS
+    },
 }
 STRUCTS: dict[str, tuple[tuple[str, str], ...]] = {
     name: tuple(_field(each)[:2] for each in members) for name, _, members in _declared("struct")

@@ -6,15 +6,7 @@ from typing import Any
 
 import flatbuffers
 
-from .schema import (
-    ENUMS,
-    IDENTIFIER,
-    STRUCTS,
-    UNIONS,
-    is_inline,
-    slots,
-    struct_layout,
-)
+from .schema import ENUMS, IDENTIFIER, STRUCTS, UNIONS, is_inline, slots, struct_layout
 
 
 class Unwritable(ValueError):

@@ -8,13 +8,7 @@ set apart.
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -40,8 +34,18 @@ class _Converter(Program):
             number = movers.index(kernel) if kernel in movers else None
             self._convert_kernel(Kernel(self, kernel, number))
         self._move_shards(movers)
-        declared = [_declare(operand) for operand in self.operands]
-        declared += [_semaphore(name) for name in self.semaphores]
+        declared: list[Operation] = [
+            ttl.DeclareBufferOp.create(
+                properties={"sym_name": StringAttr(operand.name), "type": operand.buffer_type}
+            )
+            for operand in self.operands
+        ]
+        declared += [
+            ttl.DeclareSemaphoreOp.create(
+                properties={"sym_name": StringAttr(name), "initial": IntegerAttr(0, i64)}
+            )
+            for name in self.semaphores
+        ]
         for op, location in zip(declared, self.locations, strict=False):
             op.location = location
         first = self.module.body.block.first_op
@@ -107,16 +111,3 @@ class _Converter(Program):
         kernel.set_signature(positions)
         for block, release in kernel.taken:
             kernel.copy_shard(Maker.before(release), self.operands[-1], block, is_read=False)
-
-
-def _declare(operand: Operand) -> Operation:
-    return ttl.DeclareBufferOp.create(
-        properties={"sym_name": StringAttr(operand.name), "type": operand.buffer_type}
-    )
-
-
-def _semaphore(name: str) -> Operation:
-    initial = IntegerAttr(0, i64)
-    return ttl.DeclareSemaphoreOp.create(
-        properties={"sym_name": StringAttr(name), "initial": initial}
-    )

@@ -81,14 +81,14 @@ class _Host:
         if op.memref in self.buffers:
             make.add(ttmetal.DeallocateBufferOp.create(operands=[self.buffers[op.memref]]))
 
-    def tilize(self, op: d2m.TilizeOp, make: Maker) -> None:
+    def tilize(self, op: d2m.LayoutOp, make: Maker) -> None:
         tiles = self.buffers[op.output]
         rows = self._stage(make, tiles)
         make.add(ttmetal.EnqueueWriteBufferOp.create(operands=[op.input, rows]))
         self._run_layout(make, rows, tiles, to_tiles=True)
         self.buffers[op.result] = tiles
 
-    def stream(self, op: d2m.StreamLayoutOp, make: Maker) -> None:
+    def stream(self, op: d2m.LayoutOp, make: Maker) -> None:
         self.buffers[op.result] = self.buffers[op.input]
 
     def generic(self, op: d2m.GenericOp, make: Maker) -> None:
@@ -98,7 +98,7 @@ class _Host:
         for end in op.ends:
             self.buffers[end] = buffers[-1]
 
-    def untilize(self, op: d2m.UntilizeOp, make: Maker) -> None:
+    def untilize(self, op: d2m.LayoutOp, make: Maker) -> None:
         tiles = self.buffers[op.input]
         rows = self._stage(make, tiles)
         self._run_layout(make, tiles, rows, to_tiles=False)
@@ -120,9 +120,7 @@ class _Host:
     def _run_layout(self, make: Maker, source: SSAValue, result: SSAValue, to_tiles: bool) -> None:
         tiles = result if to_tiles else source
         assert isinstance(tiles.type, MemRefType)
-        grid, shard = _on_cores(
-            tuple(tiles.type.get_shape()), target_of(self.module).grid[::-1]
-        )
+        grid, shard = _on_cores(tuple(tiles.type.get_shape()), target_of(self.module).grid[::-1])
         program = LayoutProgram(to_tiles, grid, shard, tiles.type.element_type.dtype)
         name = self._program(program)
         kernels = [SymbolRefAttr(name, [kernel]) for kernel in KERNELS]

@@ -165,7 +165,7 @@ def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
     op.value.replace_all_uses_with(op.block)
 
 
-def core_index(kernel: Kernel, op: d2m.CoreIndexOp, make: Maker) -> None:
+def core_index(kernel: Kernel, op: d2m.IndexOp, make: Maker) -> None:
     value = node_index(make, 1 - op.dim.value.data, op.result.name_hint)
     op.result.replace_all_uses_with(value)
 
@@ -214,9 +214,7 @@ def semaphore_set(kernel: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
     make.add(ttl.SemaphoreSetOp.create(operands=[op.value], properties=named))
     if op.core:
         place = _corners(list(op.core), list(op.mcast), make)
-        make.add(
-            ttl.SemaphoreSetMulticastOp.create(operands=[op.value, *place], properties=named)
-        )
+        make.add(ttl.SemaphoreSetMulticastOp.create(operands=[op.value, *place], properties=named))
 
 
 def semaphore_inc(kernel: Kernel, op: d2m.SemaphoreIncOp, make: Maker) -> None:

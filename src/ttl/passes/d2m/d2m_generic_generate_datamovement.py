@@ -7,7 +7,7 @@ of the core's where an iterator is parallel, that of the step where it is a redu
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from ttl.dialects import d2m
 
@@ -28,7 +28,9 @@ def _add_reader(generic: d2m.GenericOp) -> None:
     for new, old in zip(block.args, compute.block.args, strict=True):
         new.name_hint, new.location = old.name_hint, old.location
     for position, tensor in enumerate(generic.inputs):
-        make = Maker.at_end(block, _reader_of(compute.block, position) or generic)
+        # What goes wrong with the block is shown where the compute thread takes it.
+        takers = users_of(compute.block.args[position], d2m.WaitOp)
+        make = Maker.at_end(block, next(iter(takers), generic))
         index = [_part(make, generic.iteration, d) for d in generic.iteration.maps[position]]
         read_block(make, tensor, index, block.args[position])
     regions = [Region(block), generic.detach_region(compute)]
@@ -36,11 +38,6 @@ def _add_reader(generic: d2m.GenericOp) -> None:
         generic.add_region(region)
     kinds = [d2m.ThreadAttr.of("datamovement"), *generic.threads]
     generic.properties["threads"] = ArrayAttr(kinds)
-
-
-def _reader_of(body: Block, position: int) -> Operation | None:
-    """Where the compute thread takes the block: what goes wrong with it is shown there."""
-    return next(iter(users_of(body.args[position], d2m.WaitOp)), None)
 
 
 def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:

@@ -29,7 +29,7 @@ def apply(op: ModuleOp) -> None:
             _lower(dma, generic.grid.shape)
 
 
-def _lower(dma: d2m.DmaOp, grid: Shape) -> None:
+def _lower(dma: d2m.TransferOp, grid: Shape) -> None:
     make = Maker.before(dma)
     kind = d2m.DmaReadOp if d2m.is_remote(dma.src.type) else d2m.DmaWriteOp
     parts = dma.parts
@@ -42,7 +42,7 @@ def _lower(dma: d2m.DmaOp, grid: Shape) -> None:
 
 
 def _first_tile(
-    dma: d2m.DmaOp, end: SSAValue, indices: list[SSAValue], grid: Shape, make: Maker
+    dma: d2m.TransferOp, end: SSAValue, indices: list[SSAValue], grid: Shape, make: Maker
 ) -> list[SSAValue]:
     shape = d2m.shape_of(end)
     rank = len(shape) // 2
@@ -54,7 +54,7 @@ def _first_tile(
 
 
 def _check(
-    dma: d2m.DmaOp, end: SSAValue, dim: int, index: SSAValue, size: int, grid: Shape
+    dma: d2m.TransferOp, end: SSAValue, dim: int, index: SSAValue, size: int, grid: Shape
 ) -> None:
     known = None if _is_guarded(dma) else _range(index, grid)
     if known is None or (known[0] >= 0 and known[1] < size):

@@ -153,9 +153,7 @@ class Kernel:
         self.tensors |= zip(positions, arguments[end:], strict=True)
         self.by_argument = dict(zip(arguments[:count], self.program.operands, strict=True))
         self.remote = dict(zip(arguments[end:], positions, strict=True))
-        self.semaphore_names = dict(
-            zip(arguments[count:end], self.program.semaphores, strict=True)
-        )
+        self.semaphore_names = dict(zip(arguments[count:end], self.program.semaphores, strict=True))
         return positions
 
     def set_signature(self, positions: list[int]) -> None:

@@ -29,7 +29,7 @@ from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
 from ttl.dialects.ttcore import TileType
 
-from ..module_pass import Maker, erase, set_function_type, terminator
+from ..module_pass import Maker, replace_by, set_function_type, terminator
 
 LAYOUT = "d2m.layout"
 STREAM_BUFFERS = 2
@@ -58,8 +58,9 @@ def _function(function: func.FuncOp) -> None:
         _read_as_value(acquire)
     _keep_layouts(function)
     for empty in [o for o in function.walk() if isinstance(o, d2m.EmptyOp)]:
-        if isinstance(empty.result.type, MemRefType):
-            _allocate(empty)
+        if isinstance(type := empty.result.type, MemRefType):
+            new = memref.AllocOp([], [], type)
+            replace_by(empty, Maker.before(empty).value(new, empty.result.name_hint))
     end = terminator(function.body.block)
     set_function_type(function, [value.type for value in end.operands])
 
@@ -139,12 +140,3 @@ def _keep_layouts(function: func.FuncOp) -> None:
         data = dict(attributes.data) | ({} if layout is None else {LAYOUT: layout})
         kept.append(DictionaryAttr(data))
     function.properties["arg_attrs"] = ArrayAttr(kept)
-
-
-def _allocate(empty: d2m.EmptyOp) -> None:
-    type = empty.result.type
-    assert isinstance(type, MemRefType)
-    new = memref.AllocOp([], [], type)
-    value = Maker.before(empty).value(new, empty.result.name_hint)
-    empty.result.replace_all_uses_with(value)
-    erase(empty)

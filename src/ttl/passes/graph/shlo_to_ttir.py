@@ -75,18 +75,15 @@ class _Conversion:
         if isinstance(op, stablehlo.TupleOp):
             self.tuples[op.result] = list(op.val)
         elif isinstance(op, stablehlo.GetTupleElementOp):
-            op.result.replace_all_uses_with(self._elements(op)[op.index.value.data])
+            if op.operand not in self.tuples:
+                raise _no_counterpart(op, "a tuple that is an argument, or one in another")
+            op.result.replace_all_uses_with(self.tuples[op.operand][op.index.value.data])
         elif isinstance(op, stablehlo.CustomCallOp):
             self._call(op)
         else:
             graph = _Graph(Maker.before(op))
             found = _CONVERTERS.get(type(op), _by_row)(graph, op)
             op.results[0].replace_all_uses_with(_wrapped(graph, op, found))
-
-    def _elements(self, op: stablehlo.GetTupleElementOp) -> list[SSAValue]:
-        if op.operand not in self.tuples:
-            raise _no_counterpart(op, "a tuple that is an argument, or one in another")
-        return self.tuples[op.operand]
 
     def _call(self, op: stablehlo.CustomCallOp) -> None:
         made = _tt_lang_op(op)

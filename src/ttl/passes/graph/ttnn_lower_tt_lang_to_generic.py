@@ -20,15 +20,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ttl.artifact import (
-    CONFIG_TYPES,
-    Artifact,
-    Buffer,
-    Kernel,
-    names_of,
-    parse,
-    read_artifact,
-)
+from ttl.artifact import CONFIG_TYPES, Artifact, Buffer, Kernel, names_of, parse, read_artifact
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import to_attribute

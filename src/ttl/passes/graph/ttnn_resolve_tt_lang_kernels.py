@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from ttl.diagnostics import CompileError, RuleBroken, TTLError, codes
@@ -75,13 +75,15 @@ class TtnnResolveTtLangKernels(ModulePass):
 def _resolve(resolver: Resolver, op: ttnn.TTLangOp, mesh: list[int]) -> str:
     kernel = op.kernel_id.data
     optional = {"shard_spec": op.text_of("shard_spec")} if op.text_of("shard_spec") else {}
+    types: list[Any] = [each.type for each in op.inputs]
+    layouts = [ttnn.layout_of(type) for type in types]
     try:
         artifact = resolver(
             operation_id=kernel,
             version_tag=op.version_tag.data,
             shapes=[list(shape_of(each)) for each in op.inputs],
-            dtypes=[_element_text(each.type) for each in op.inputs],
-            layouts=[_layout_text(each.type) for each in op.inputs],
+            dtypes=[str(type.element_type) for type in types],
+            layouts=[f"#ttnn.ttnn_layout<{each}>" if each else "" for each in layouts],
             mesh_shape=list(mesh),
             arg_roles=op.arg_roles.data,
             **optional,
@@ -99,16 +101,6 @@ def _resolve(resolver: Resolver, op: ttnn.TTLangOp, mesh: list[int]) -> str:
     except UnicodeDecodeError as error:
         message = f"tt-lang resolve failed for kernel '{kernel}': the artifact is no text: {error}"
         raise _failed(op, message) from None
-
-
-def _element_text(type: Any) -> str:
-    assert isinstance(type, TensorType)
-    return str(type.element_type)
-
-
-def _layout_text(type: Any) -> str:
-    layout = ttnn.layout_of(type)
-    return "" if layout is None else f"#ttnn.ttnn_layout<{layout}>"
 
 
 def _failed(op: ttnn.TTLangOp, message: str, *helps: str) -> CompileError:

@@ -91,9 +91,7 @@ def _call_in_dst(
         call(make, _spelled(converter, form.then, op), registers[-1], literals=literals)
 
 
-def _fill(
-    converter: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker
-) -> None:
+def _fill(converter: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker) -> None:
     number = op.number
     if number is not None:
         form = FILL.call if op.element_type is None else _spelled(converter, FILL_WHOLE, op)

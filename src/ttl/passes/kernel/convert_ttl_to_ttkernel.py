@@ -24,16 +24,7 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
 from ..arithmetic import add, minus
-from ..module_pass import (
-    Maker,
-    branch_end,
-    erase,
-    kernels,
-    nothing,
-    target_of,
-    thread_of,
-    users_of,
-)
+from ..module_pass import Maker, branch_end, erase, kernels, nothing, target_of, thread_of, users_of
 from ..node_to_node.node_calls import Corners, node_count
 from ..node_to_node.pipe_conversions import (
     PIPE_CONVERSIONS,

@@ -106,9 +106,7 @@ def array_store(file: FileMaker, op: ttkernel.ArrayStoreOp, make: Maker) -> None
     make.add(emitc.AssignOp.create(operands=[item, file.values[op.value]]))
 
 
-def virtual_coordinate(
-    file: FileMaker, op: ttkernel.VirtualCoordinateOp, make: Maker
-) -> None:
+def virtual_coordinate(file: FileMaker, op: ttkernel.VirtualCoordinateOp, make: Maker) -> None:
     file.includes.add(ttkernel.DATAFLOW)
     kind = "col" if op.axis.data == "x" else "row"
     array = file.literal(f"worker_logical_{kind}_to_virtual_{kind}", make, ACCESSOR)

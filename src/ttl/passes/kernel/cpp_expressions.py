@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from math import isinf, isnan
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import emitc, ttkernel, ttl
@@ -138,34 +130,31 @@ def _collect(op: Operation, operations: list[Operation], leaves: dict[SSAValue, 
 Rebuild = Callable[[Operation, list[SSAValue], Maker], SSAValue]
 
 
-def _binary(name: str, op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    kind = PLAIN.get(name) or emitc.OPERATORS[name]
-    type = scalar_type(op.results[0].type)
-    return make.new(kind, operands, type)
+def _new(kind: type[Operation], op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
+    return make.new(kind, operands, scalar_type(op.results[0].type))
 
 
-PLAIN = {"add": emitc.AddOp, "sub": emitc.SubOp, "mul": emitc.MulOp}
+def _as(kind: type[Operation]) -> Rebuild:
+    return lambda op, operands, make: _new(kind, op, operands, make)
 
 
 def _operator(name: str) -> Rebuild:
-    return lambda op, operands, make: _binary(name, op, operands, make)
+    """One that few kernels need."""
+    return lambda op, operands, make: _new(emitc.OPERATORS[name], op, operands, make)
 
 
 def _bitwise(of_integers: str, of_bools: str) -> Rebuild:
     def rebuild(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
         is_bool = op.results[0].type == i1
         if not is_bool or of_bools != "!=":
-            return _binary(of_bools if is_bool else of_integers, op, operands, make)
-        if _is_true(op.operands[1]):
-            return _binary("logical_not", op, operands[:1], make)
+            kind = emitc.OPERATORS[of_bools if is_bool else of_integers]
+            return _new(kind, op, operands, make)
+        owner = op.operands[1].owner
+        if isinstance(owner, arith.ConstantOp) and constant_text(owner) == "true":
+            return _new(emitc.OPERATORS["logical_not"], op, operands[:1], make)
         return _compared("!=", operands, make)
 
     return rebuild
-
-
-def _is_true(value: SSAValue) -> bool:
-    owner = value.owner
-    return isinstance(owner, arith.ConstantOp) and constant_text(owner) == "true"
 
 
 def _compared(sign: str, operands: list[SSAValue], make: Maker) -> SSAValue:
@@ -176,24 +165,18 @@ INTEGER_SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 FLOAT_SIGNS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 
 
-def _compare_integers(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    assert isinstance(op, arith.CmpiOp)
-    return _compared(INTEGER_SIGNS[op.predicate.value.data], operands, make)
-
-
-def _compare_floats(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    assert isinstance(op, arith.CmpfOp)
-    return _compared(FLOAT_SIGNS[op.predicate.value.data], operands, make)
-
-
-def _select(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    return make.new(emitc.ConditionalOp, operands, scalar_type(op.results[0].type))
+def _compare(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
+    assert isinstance(op, (arith.CmpiOp, arith.CmpfOp))
+    number = op.predicate.value.data
+    is_integer = isinstance(op, arith.CmpiOp)
+    return _compared(INTEGER_SIGNS[number] if is_integer else FLOAT_SIGNS[number], operands, make)
 
 
 def _extreme(sign: str) -> Rebuild:
     def rebuild(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
         one, other = operands
-        return _select(op, [_compared(sign, [other, one], make), other, one], make)
+        values = [_compared(sign, [other, one], make), other, one]
+        return _new(emitc.ConditionalOp, op, values, make)
 
     return rebuild
 
@@ -211,18 +194,10 @@ HELPERS: dict[type[Operation], tuple[str, ...]] = {
 }
 
 
-def _cast(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    return make.new(emitc.CastOp, operands, scalar_type(op.results[0].type))
-
-
-def _same(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
-    return operands[0]
-
-
 ARITHMETIC: dict[type[Operation], Rebuild] = {
-    arith.AddiOp: _operator("add"),
-    arith.SubiOp: _operator("sub"),
-    arith.MuliOp: _operator("mul"),
+    arith.AddiOp: _as(emitc.AddOp),
+    arith.SubiOp: _as(emitc.SubOp),
+    arith.MuliOp: _as(emitc.MulOp),
     arith.DivSIOp: _operator("div"),
     arith.RemSIOp: _operator("rem"),
     arith.FloorDivSIOp: _helper,
@@ -235,15 +210,15 @@ ARITHMETIC: dict[type[Operation], Rebuild] = {
     arith.XOrIOp: _bitwise("bitwise_xor", "!="),
     arith.MinSIOp: _extreme("<"),
     arith.MaxSIOp: _extreme(">"),
-    arith.CmpiOp: _compare_integers,
-    arith.CmpfOp: _compare_floats,
-    arith.SelectOp: _select,
-    arith.AddfOp: _operator("add"),
-    arith.SubfOp: _operator("sub"),
-    arith.MulfOp: _operator("mul"),
+    arith.CmpiOp: _compare,
+    arith.CmpfOp: _compare,
+    arith.SelectOp: _as(emitc.ConditionalOp),
+    arith.AddfOp: _as(emitc.AddOp),
+    arith.SubfOp: _as(emitc.SubOp),
+    arith.MulfOp: _as(emitc.MulOp),
     arith.DivfOp: _operator("div"),
     arith.NegfOp: _operator("unary_minus"),
-    arith.IndexCastOp: _same,
-    arith.SIToFPOp: _cast,
-    arith.FPToSIOp: _cast,
+    arith.IndexCastOp: lambda op, operands, make: operands[0],
+    arith.SIToFPOp: _as(emitc.CastOp),
+    arith.FPToSIOp: _as(emitc.CastOp),
 }

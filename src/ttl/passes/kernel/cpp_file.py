@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    FunctionType,
-    StringAttr,
-    UnitAttr,
-    i32,
-)
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -63,25 +57,23 @@ class FileMaker:
             regions=[Region(body)],
         )
         function.location = self.kernel.location
+        attributes = dict(self.kernel.attributes)
+        if self.zones:
+            names = {zone: StringAttr(name) for zone, name in self.zones.items()}
+            attributes["ttl.signposts"] = DictionaryAttr(names)
         return emitc.FileOp.create(
             properties={"id": self.kernel.sym_name},
-            attributes=dict(self.kernel.attributes) | self._zone_attribute(),
+            attributes=attributes,
             regions=[Region(Block([*self._make_includes(), function]))],
         )
 
-    def _zone_attribute(self) -> dict[str, Attribute]:
-        names: dict[str, Attribute] = {zone: StringAttr(name) for zone, name in self.zones.items()}
-        return {"ttl.signposts": DictionaryAttr(names)} if names else {}
-
     def _make_includes(self) -> list[Operation]:
-        standard = {"include": StringAttr("cstdint"), "is_standard_include": UnitAttr()}
-        return [
-            emitc.IncludeOp.create(properties=standard),
-            *(
-                emitc.IncludeOp.create(properties={"include": StringAttr(name)})
-                for name in sorted(self.includes)
-            ),
-        ]
+        standard: dict[str, Attribute] = {
+            "include": StringAttr("cstdint"),
+            "is_standard_include": UnitAttr(),
+        }
+        others = ({"include": StringAttr(name)} for name in sorted(self.includes))
+        return [emitc.IncludeOp.create(properties=each) for each in (standard, *others)]
 
     # Operations ----------------------------------------------------------------------------------
 

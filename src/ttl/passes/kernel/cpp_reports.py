@@ -41,9 +41,7 @@ def dprint(file: FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
         owner = arguments[0].owner
         assert isinstance(owner, emitc.LiteralOp)
         name = owner.value.data
-        arguments = [
-            file.literal(text.data.replace("%", name), make) for text in op.literals
-        ]
+        arguments = [file.literal(text.data.replace("%", name), make) for text in op.literals]
     text = file.literal(_cpp_string(op.format.data), make)
     callee = f"DPRINT_{thread}" if thread else "DPRINT"
     opaque_call(make, callee, [text, *arguments])

@@ -20,6 +20,7 @@ Known = dict[Hashable, Operation]
 
 _ARITHMETIC = frozenset(Arith.operations)
 _COMMUTATIVE = (AddiOp, MuliOp)
+_TRUE_OF_EQUALS = (0, 3, 5, 7, 9)  # eq, sle, sge, ule, uge
 
 
 def apply(module: ModuleOp) -> None:
@@ -51,7 +52,7 @@ def _simplify_operation(op: Operation, known: Known) -> None:
         erase(op)
         return
     if isinstance(op, CmpiOp) and op.lhs is op.rhs:
-        constant = ConstantOp.from_int_and_width(int(_is_true_of_equals(op)), 1)
+        constant = ConstantOp.from_int_and_width(int(op.predicate.value.data in _TRUE_OF_EQUALS), 1)
         constant.location = op.location
         Rewriter.replace_op(op, constant)
         op = constant
@@ -59,10 +60,6 @@ def _simplify_operation(op: Operation, known: Known) -> None:
     if first is not op:
         op.results[0].replace_all_uses_with(first.results[0])
         erase(op)
-
-
-def _is_true_of_equals(op: CmpiOp) -> bool:
-    return op.predicate.value.data in (0, 3, 5, 7, 9)  # eq, sle, sge, ule, uge
 
 
 def _value_of(op: Operation) -> Hashable:

@@ -48,9 +48,7 @@ class KernelConverter:
     def buffer_of(self, block: SSAValue) -> SSAValue:
         return self.circular_buffers[ttl.buffer_of(block)]
 
-    def tile_of(
-        self, op: Operation, block: SSAValue, tile: SSAValue, make: Maker
-    ) -> SSAValue:
+    def tile_of(self, op: Operation, block: SSAValue, tile: SSAValue, make: Maker) -> SSAValue:
         """Where a tile of a block that `op` uses stands after the buffer's pointer."""
         distance = self.held.distance(op, block)
         if not distance:
@@ -70,9 +68,7 @@ def block_tiles(block: SSAValue) -> int:
     return buffer.type.block_tiles
 
 
-def call(
-    make: Maker, name: str, *arguments: SSAValue, literals: Sequence[str] = ()
-) -> Operation:
+def call(make: Maker, name: str, *arguments: SSAValue, literals: Sequence[str] = ()) -> Operation:
     """`name` is spelled as in C++, template arguments included; so are literals."""
     properties: dict[str, Attribute] = {}
     if (template := ttkernel.template_of(name)) is not None:

@@ -45,10 +45,6 @@ def _loop(op: Operation) -> Replacement:
     return [*from_ops, *to_ops, step, loop], loop.results
 
 
-def _yield(op: Operation) -> Replacement:
-    return [create(scf.YieldOp, op.operands)], ()
-
-
 def _evaluate(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[list[Operation], SSAValue]:
     """The arithmetic of a map with one result."""
     (expression,) = map.results
@@ -59,5 +55,5 @@ def _evaluate(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[list[Operat
 _REPLACEMENTS: dict[type[Operation], Callable[[Operation], Replacement]] = {
     affine.ApplyOp: _apply,
     affine.ForOp: _loop,
-    affine.YieldOp: _yield,
+    affine.YieldOp: lambda op: ([create(scf.YieldOp, op.operands)], ()),
 }

@@ -58,9 +58,7 @@ def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
     return "MATH" if op.thread is None else op.thread.data.upper()
 
 
-def dprint(
-    make: Maker, processor: str, text: str, values: list[SSAValue], *literals: str
-) -> None:
+def dprint(make: Maker, processor: str, text: str, values: list[SSAValue], *literals: str) -> None:
     properties = {"format": StringAttr(text), "processor": StringAttr(processor)}
     op = ttkernel.DprintOp.create(operands=values, properties=properties)
     if literals:

@@ -29,15 +29,7 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.building import walk
-from ttl.semantics.ops import (
-    COPY,
-    DUPLICATE,
-    FILL,
-    FILL_WHOLE,
-    MATMUL,
-    TILE_OPS,
-    TileCall,
-)
+from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, MATMUL, TILE_OPS, TileCall
 
 from ..module_pass import Maker, kernel_of, kernels, target_of
 from .kernel_calls import call
@@ -273,14 +265,13 @@ def _needs(op: Operation, chip: _Chip) -> Iterator[Setting]:
         yield Setting(SFPU, init, init, (), op)
     elif is_matmul:
         arguments = (*buffers, *op.operands[5:])
-        key = (tile_call.init, formats, *_sizes(op))
+        sizes = [each.owner.properties["value"] for each in op.operands[5:]]  # type: ignore[union-attr]
+        key = (tile_call.init, formats, *sizes)
         yield Setting(UNPACK, key, tile_call.init, arguments, op)
-    elif op.name == REDUCE:
-        arguments = (*buffers, _next_pack(op).operands[1])
-        yield Setting(UNPACK, (tile_call.init, formats), tile_call.init, arguments, op)
     else:
-        key = (tile_call.init, formats)
-        yield Setting(UNPACK, key, tile_call.init, tuple(buffers), op)
+        packed = [_next_pack(op).operands[1]] if op.name == REDUCE else []
+        arguments = (*buffers, *packed)
+        yield Setting(UNPACK, (tile_call.init, formats), tile_call.init, arguments, op)
 
 
 def _spelled(init: str, op: Operation) -> str:
@@ -304,11 +295,6 @@ def _next_pack(op: Operation) -> Operation:
 def _is_product(call: TileCall) -> bool:
     forms = MATMUL.tile.values()
     return any(call in (form.from_buffers, form.by_tile) for form in forms)
-
-
-def _sizes(op: Operation) -> tuple[object, ...]:
-    constants = [value.owner for value in op.operands[5:]]
-    return tuple(owner.properties["value"] for owner in constants)  # type: ignore[union-attr]
 
 
 def _format(unit: str, buffer: SSAValue, op: Operation, chip: _Chip) -> Setting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
@@ -108,9 +109,7 @@ class NodeCalls:
             make.value(compare_op(low, high, "sle"))
             for low, high in ((x0, x), (x, x1), (y0, y), (y, y1))
         ]
-        found = tests[0]
-        for test in tests[1:]:
-            found = make.value(and_op(found, test))
+        found = reduce(lambda one, other: make.value(and_op(one, other)), tests)
         return make.value(arith.SelectOp(found, make.index(1), make.index(0)))
 
     def semaphore(self, make: Maker, number: SSAValue, hint: str) -> SSAValue:

@@ -10,16 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, i1, i64
 from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -201,9 +195,7 @@ class NetCalls:
             place = self._own_place(make, pipe)
             tests.append(make.value(compare_op(place, make.index(0), "sge")))
             tests.append(make.value(compare_op(place, self.receivers(pipe), "slt")))
-        result = tests[0]
-        for test in tests[1:]:
-            result = make.value(and_op(result, test))
+        result = reduce(lambda one, other: make.value(and_op(one, other)), tests)
         result.name_hint = f"is_{role}"
         return result
 
@@ -439,9 +431,7 @@ class NetCalls:
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
         self._signal(make, pipe, self.first_receiver(pipe))
 
-    def _signal(
-        self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]
-    ) -> None:
+    def _signal(self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]) -> None:
         there = self.nodes.on_node(make, receiver, self.done(make, pipe), "done_on_receiver")
         call(make, "noc_semaphore_inc", there, make.index(1))
 

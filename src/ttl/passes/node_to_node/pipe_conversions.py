@@ -22,9 +22,7 @@ def pipe_count(converter: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> 
 
 def has_role(converter: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
     net = pipes_of(converter).net(op.net)
-    tests = [
-        make.value(compare_op(net.count(role), make.index(0), "sgt")) for role in op.ROLES
-    ]
+    tests = [make.value(compare_op(net.count(role), make.index(0), "sgt")) for role in op.ROLES]
     result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
     result.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(result)

@@ -16,13 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DictionaryAttr,
-    IntegerAttr,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
@@ -54,16 +48,13 @@ class NetResources:
 
     def attribute(self) -> DictionaryAttr:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return DictionaryAttr({name: _attribute(v) for name, v in values.items() if _is_given(v)})
+        given = {name: v for name, v in values.items() if v is not None and v is not False}
+        return DictionaryAttr({name: _attribute(v) for name, v in given.items()})
 
     @classmethod
     def of(cls, net: ttl.DeclarePipeNetOp) -> NetResources:
         assert net.resources is not None, "ttl-assign-pipe-resources has run"
         return cls(**{name: _value(found) for name, found in net.resources.data.items()})
-
-
-def _is_given(value: Any) -> bool:
-    return value is not None and value is not False
 
 
 def _attribute(value: Any) -> Attribute:
@@ -141,23 +132,14 @@ class Allocation:
         resources = NetResources(
             depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
         )
+        nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
         for role in shared:
-            place = self._words_on_all(net.most_on_a_node(role), pipes)
-            is_src = role == "src"
-            resources = (
-                replace(resources, sent=place) if is_src else replace(resources, posted=place)
-            )
+            first = self.tables.take(list(nodes), net.most_on_a_node(role))
+            name = "sent" if role == "src" else "posted"
+            resources = replace(resources, **{name: first})  # type: ignore[arg-type]
         self.nets.append((net, resources))
 
-    def _words_on_all(self, width: int, pipes: Sequence[ttl.PipeNodes]) -> int:
-        nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
-        first = self.tables.take(list(nodes), width)
-        assert first is not None
-        return first
-
-    def _counters(
-        self, wanted: list[tuple[Sequence[Node], int]]
-    ) -> tuple[tuple[int, ...], bool]:
+    def _counters(self, wanted: list[tuple[Sequence[Node], int]]) -> tuple[tuple[int, ...], bool]:
         found = self.semaphores.take_all(wanted)  # rule FIRST
         if found is not None:
             return tuple(first + self.first_id for first in found), False

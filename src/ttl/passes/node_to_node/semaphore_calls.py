@@ -36,19 +36,19 @@ def wait(converter: KernelConverter, op: ttl.SemaphoreWaitOp, make: Maker) -> No
     mark(make, "semaphore_wait", _name(op), op.value)
 
 
-def set_own(converter: KernelConverter, op: ttl.SemaphoreSetOp, make: Maker) -> None:
+def set_own(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> None:
     word = converter.nodes().word(make, _address(converter, op, make))
     call(make, "noc_semaphore_set", word, op.value)
     mark(make, "semaphore_set", _name(op), op.value)
 
 
-def set_remote(converter: KernelConverter, op: ttl.SemaphoreSetRemoteOp, make: Maker) -> None:
+def set_remote(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> None:
     call(make, "noc_inline_dw_write<InlineWriteDst::L1>", _there(converter, op, make), op.value)
     call(make, "noc_async_write_barrier")
     mark(make, "semaphore_set", _name(op), op.value)
 
 
-def inc_remote(converter: KernelConverter, op: ttl.SemaphoreIncRemoteOp, make: Maker) -> None:
+def inc_remote(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> None:
     call(make, "noc_semaphore_inc", _there(converter, op, make), op.value)
     call(make, "noc_async_atomic_barrier")
     mark(make, "semaphore_inc", _name(op), op.value)
@@ -60,9 +60,7 @@ def _there(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAV
     return converter.nodes().on_node(make, (x, y), address, f"remote_{address.name_hint}")
 
 
-def set_multicast(
-    converter: KernelConverter, op: ttl.SemaphoreSetMulticastOp, make: Maker
-) -> None:
+def set_multicast(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> None:
     """The loopback form, which is right whether the node is in the rectangle or not."""
     nodes = converter.nodes()
     address, staging = _address(converter, op, make), nodes.staging(make)

@@ -7,8 +7,6 @@ rule DEPTH  the posts of a pipe that may be under way together: one, if each is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, i64
 from xdsl.ir import Operation
 
@@ -36,22 +34,19 @@ def apply(op: ModuleOp) -> None:
         allocation.add(net, depths.get(name, 1), shared)
     allocation.finish()
     op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
-    scratch = allocation.scratch_bytes if nets else _staging_bytes(op)
+    # A multicast of a semaphore's value needs a word that holds it.
+    is_staged = any(isinstance(each, ttl.SemaphoreSetMulticastOp) for each in walk(op))
+    scratch = allocation.scratch_bytes if nets else STAGING_BYTES if is_staged else 0
     if scratch:
         op.attributes[SCRATCH_BYTES] = IntegerAttr(scratch, i64)
-
-
-def _staging_bytes(module: ModuleOp) -> int:
-    """A multicast of a semaphore's value needs a word that holds it."""
-    is_used = any(isinstance(op, ttl.SemaphoreSetMulticastOp) for op in walk(module))
-    return STAGING_BYTES if is_used else 0
 
 
 def _depths(module: ModuleOp) -> dict[str, int]:
     """rule DEPTH"""
     buffers: dict[str, dict[SymbolRefAttr, int]] = {}
     single: dict[str, bool] = {}
-    for post in _posts(module):
+    copies = (op for op in walk(module) if isinstance(op, ttl.CopyOp) and op.pipe is not None)
+    for post in (op for op in copies if op.pipe is op.source):
         assert post.pipe is not None and isinstance(post.pipe.type, ttl.PipeType)
         net = post.pipe.type.net.root_reference.data
         bind = ttl.buffer_of(post.destination).owner
@@ -72,12 +67,6 @@ def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
                 end = op.pipe.type.net.root_reference.data, op.pipe.type.role.data
                 found.setdefault(end, set()).add(kernel.sym_name.data)
     return found
-
-
-def _posts(module: ModuleOp) -> Iterator[ttl.CopyOp]:
-    for op in walk(module):
-        if isinstance(op, ttl.CopyOp) and op.pipe is op.source:
-            yield op
 
 
 def _is_waited_before_next(post: ttl.CopyOp) -> bool:

@@ -41,7 +41,9 @@ class _Lowering:
         starts = [part for p, value in enumerate(op.start) for part in self._parts(p, value)]
         is_single = op.declaration.most_on_a_node(op.ROLE) == 1
         loop = self._branch(count, starts) if is_single else self._loop(count, starts)
-        self._replace_results(list(loop.results))
+        for old, new in zip(op.ends, self._whole(list(loop.results), self.make), strict=True):
+            new.name_hint = new.name_hint or old.name_hint
+            old.replace_all_uses_with(new)
         erase(op)
 
     def _parts(self, position: int, value: SSAValue, make: Maker | None = None) -> list[SSAValue]:
@@ -117,11 +119,6 @@ class _Lowering:
         branch = scf.IfOp(has_role, types, Region(then), nothing)
         self.make.add(branch)
         return branch
-
-    def _replace_results(self, values: list[SSAValue]) -> None:
-        for old, new in zip(self.op.ends, self._whole(values, self.make), strict=True):
-            new.name_hint = new.name_hint or old.name_hint
-            old.replace_all_uses_with(new)
 
 
 RECEIVE = ttl.TransferType(StringAttr("receive"))

@@ -2,10 +2,9 @@
 
 To add an operation, write one entry in a module of this folder: its meaning, and in `tile` the call
 of the chip that does it or the composition of others that does. If the call is new to the host
-executor, declare it in a header under host/runtime/include/api/compute/ and define it in one of
-host/runtime/vector_*.cpp, a line each. Nothing else is written by hand: the functions users call,
-the IR, the lowering and the tests that compare backends come from the entry, and
-`python tests/conformance/operators_page.py` writes the reference page.
+executor, it is a row in one of host/runtime/vector_*.cpp. Nothing else is written by hand: the
+functions users call, the IR, the lowering and the tests that compare backends come from the entry,
+and `python tests/conformance/operators_page.py` writes the reference page.
 """
 
 from __future__ import annotations

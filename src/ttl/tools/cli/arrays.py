@@ -84,15 +84,13 @@ def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Genera
 
 def write_results(results: Sequence[Result], file: str | None) -> None:
     """To an archive, or to the terminal if there is no file."""
-    arrays = {each.name: each.array.astype(_plain_type(each.dtype)) for each in results}
+    # Types that numpy can write: bfloat16 and block floats are not among them.
+    types = [np.float32 if each.dtype.is_float else each.dtype.storage for each in results]
+    pairs = zip(results, types, strict=True)
+    arrays: dict[str, Any] = {each.name: each.array.astype(plain) for each, plain in pairs}
     if file is not None:
         write_archive(file, arrays)
         return
     for each in results:
         heading = f"{each.heading} {tuple(each.array.shape)} {each.dtype.name}:"
         print(f"{heading}\n{array_text(arrays[each.name])}")
-
-
-def _plain_type(dtype: DType) -> Any:
-    """A type that numpy can write: bfloat16 and block floats are not among them."""
-    return np.float32 if dtype.is_float else dtype.storage

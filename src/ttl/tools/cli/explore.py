@@ -53,14 +53,15 @@ def run(options: argparse.Namespace) -> int:
     for seed in range(options.schedules):
         found = _calls(options, seed)
         if len(found) != len(expected):
-            raise KernelFault(
-                _repeated(_other_count(len(expected), len(found)), options, seed).at(None)
-            )
+            times = f"{len(expected)} or {len(found)} times"
+            what = f"how often the program calls operations depends on the schedule: {times}"
+            raise _depends(options, seed, what)
         for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
             for name, values in one.tensors.items():
                 if values.tobytes() != other.tensors[name].tobytes():
-                    difference = _difference(one, number, name, values, other.tensors[name])
-                    raise KernelFault(_repeated(difference, options, seed).at(None))
+                    what = f"`{name}` of `{one.operation}` (call {number})"
+                    found_now = _difference(what, values, other.tensors[name])
+                    raise _depends(options, seed, *found_now)
     calls = "1 call" if len(expected) == 1 else f"{len(expected)} calls"
     print(f"{options.schedules} schedules of {calls}: no race, and the same results in all of them")
     return 0
@@ -112,26 +113,12 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
         LAUNCH_HOOK.launch = plain
 
 
-def _other_count(one: int, other: int) -> RuleBroken:
-    return RuleBroken(
-        codes.SCHEDULE_DEPENDENT,
-        f"how often the program calls operations depends on the schedule: {one} or {other} times",
-        helps=("run with --strict: it names the accesses that nothing orders",),
-    )
-
-
-def _difference(
-    call: Call, number: int, name: str, one: NDArray[Any], other: NDArray[Any]
-) -> RuleBroken:
+def _difference(what: str, one: NDArray[Any], other: NDArray[Any]) -> tuple[str, str]:
     differ = one.view(f"u{one.itemsize}") != other.view(f"u{other.itemsize}")
     element = tuple(int(index) for index in np.argwhere(differ)[0])
-    return RuleBroken(
-        codes.SCHEDULE_DEPENDENT,
-        f"`{name}` of `{call.operation}` (call {number}) depends on the schedule: element "
-        f"{element} is {one[element]} or {other[element]}",
-        helps=("run with --strict: it names the accesses that nothing orders",),
-        notes=(f"{int(differ.sum())} of {differ.size} elements differ",),
-    )
+    values = f"element {element} is {one[element]} or {other[element]}"
+    count = f"{int(differ.sum())} of {differ.size} elements differ"
+    return f"{what} depends on the schedule: {values}", count
 
 
 def command(options: argparse.Namespace, seed: int | None) -> str:
@@ -140,5 +127,8 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
     return " ".join(["ttl", "run", *chosen, options.file, *options.arguments])
 
 
-def _repeated(broken: RuleBroken, options: argparse.Namespace, seed: int) -> RuleBroken:
-    return broken.with_notes(f"to repeat it: {command(options, seed)}")
+def _depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
+    helps = ("run with --strict: it names the accesses that nothing orders",)
+    notes = (*notes, f"to repeat it: {command(options, seed)}")
+    broken = RuleBroken(codes.SCHEDULE_DEPENDENT, what, helps=helps, notes=notes)
+    return KernelFault(broken.at(None))

@@ -8,14 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import (
-    RuleBroken,
-    TTLError,
-    UsageError,
-    codes,
-    file_not_usable,
-    usage_error,
-)
+from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable, usage_error
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -86,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(print_module(module), end="")
     if options.time_passes:
-        _print_times(times)
+        for name, seconds in (*times, ("total", sum(seconds for _, seconds in times))):
+            print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
     return 0
 
 
@@ -98,11 +92,6 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
         Path(file).write_bytes(binary)
     except OSError as error:
         raise file_not_usable(file, error) from None
-
-
-def _print_times(times: list[tuple[str, float]]) -> None:
-    for name, seconds in (*times, ("total", sum(seconds for _, seconds in times))):
-        print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
 
 
 def _pass_failed(name: str, error: BaseException) -> UsageError:

@@ -23,9 +23,7 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def add_program_arguments(
-    parser: argparse.ArgumentParser, with_compile_only: bool = False
-) -> None:
+def add_program_arguments(parser: argparse.ArgumentParser, with_compile_only: bool = False) -> None:
     if with_compile_only:
         parser.add_argument(
             "--compile-only", action="store_true",

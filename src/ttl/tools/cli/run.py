@@ -152,7 +152,10 @@ def run(options: argparse.Namespace) -> int:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
         if options.counts:
-            _print_counts()
+            from ttl.driver import PROCESS_DRIVER
+            from ttl.host import counts_table
+
+            print(counts_table(PROCESS_DRIVER.runs.counts))
 
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
@@ -161,13 +164,6 @@ def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
     chosen += [*warning_words(options), "--seed", str(options.seed)]
     given = ["ttl", "run", *chosen, options.file, *options.arguments]
     return fault.with_note(f"to repeat it: {shlex.join(given)}")
-
-
-def _print_counts() -> None:
-    from ttl.driver import PROCESS_DRIVER
-    from ttl.host import counts_table
-
-    print(counts_table(PROCESS_DRIVER.runs.counts))
 
 
 def run_variables(options: argparse.Namespace) -> dict[str, str]:

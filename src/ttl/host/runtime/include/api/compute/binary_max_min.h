@@ -3,16 +3,7 @@
 #include "api/compute/common_globals.h"
 
 TTL_VECTOR_INIT(binary_max_tile_init)
-TTL_VECTOR_INIT(binary_max_int32_tile_init)
-TTL_VECTOR_INIT(binary_max_uint32_tile_init)
-TTL_OF_SLOTS(binary_max_int32_tile)
-TTL_OF_SLOTS(binary_max_uint32_tile)
-
 TTL_VECTOR_INIT(binary_min_tile_init)
-TTL_VECTOR_INIT(binary_min_int32_tile_init)
-TTL_VECTOR_INIT(binary_min_uint32_tile_init)
-TTL_OF_SLOTS(binary_min_int32_tile)
-TTL_OF_SLOTS(binary_min_uint32_tile)
 
 namespace ckernel {
 
@@ -28,7 +19,6 @@ namespace ckernel {
   }
 
 TTL_LARGER_OR_SMALLER(binary_max_tile)
-
 TTL_LARGER_OR_SMALLER(binary_min_tile)
 
 }  // namespace ckernel

@@ -68,34 +68,9 @@ struct p_sfpu {
 
 namespace detail {
 
-// Inits of the vector unit that load constants or macros, and so undo one another. Functions that
-// share an init share its name here.
-#define TTL_VECTOR_INITS(X)                                                                       \
-  X(none) X(exp_tile_init) X(exp2_tile_init) X(expm1_tile_init) X(log_tile_init)                  \
-  X(log1p_tile_init) X(sqrt_tile_init) X(rsqrt_tile_init) X(recip_tile_init) X(square_tile_init)  \
-  X(power_tile_init) X(rpow_tile_init) X(rdiv_tile_init) X(sin_tile_init) X(cos_tile_init)        \
-  X(tan_tile_init) X(asin_tile_init) X(atan_tile_init) X(sinh_tile_init) X(cosh_tile_init)        \
-  X(asinh_tile_init) X(atanh_tile_init) X(tanh_tile_init) X(sigmoid_tile_init) X(silu_tile_init)  \
-  X(gelu_tile_init) X(gelu_tanh_tile_init) X(hardsigmoid_tile_init) X(softsign_tile_init)         \
-  X(mish_tile_init) X(erf_tile_init) X(erfc_tile_init) X(cbrt_tile_init) X(signbit_tile_init)     \
-  X(signbit_tile_int32_init) X(remainder_tile_init) X(fmod_tile_init) X(unary_max_tile_init)      \
-  X(unary_min_tile_init) X(unary_max_int32_tile_init) X(unary_min_int32_tile_init)                \
-  X(unary_max_uint32_tile_init) X(unary_min_uint32_tile_init) X(binary_max_tile_init)             \
-  X(binary_min_tile_init) X(binary_max_int32_tile_init) X(binary_min_int32_tile_init)             \
-  X(binary_max_uint32_tile_init) X(binary_min_uint32_tile_init) X(div_binary_tile_init)           \
-  X(power_binary_tile_init) X(fmod_binary_tile_init) X(remainder_binary_tile_init)                \
-  X(remainder_int32_tile_init) X(remainder_uint32_tile_init) X(fmod_int32_tile_init)              \
-  X(remainder_tile_uint32_init) X(div_int32_floor_tile_init) X(div_int32_trunc_tile_init)         \
-  X(mul_int_tile_init) X(where_tile_init) X(typecast_tile_init)       \
-  X(sfpu_reduce_init)
-
-enum class VectorInit : std::uint8_t {
-#define TTL_ENUMERATOR(name) name,
-  TTL_VECTOR_INITS(TTL_ENUMERATOR)
-#undef TTL_ENUMERATOR
-};
-
-void begin_vector(VectorInit init, std::uint32_t parameter = 0);
+// What an init of the vector unit loads, constants or macros, undoes what another has loaded.
+// `loaded` is the name of the init, one for all that load the same; empty where it loads nothing.
+void begin_vector(const char* loaded, std::uint32_t parameter = 0);
 
 // The shapes of the runtime's vector functions: of one slot with 0 to 3 parameters, of two slots,
 // of two slots of integers.
@@ -130,9 +105,10 @@ void reuse_tiles(
 
 }  // namespace ckernel
 
-// A device function and the runtime function of the same name that does its work. After the name
-// comes the template of the device function, if it has one. Most take, on the chip, a parameter for
-// the width of DST, which nobody gives; some one for an approximation, which is not modelled.
+// A device function and the runtime function of the same name that does its work. Most are rows of
+// vector_*.cpp, which no header spells out (host/vector_headers.py). After the name comes the template
+// of the device function, if it has one. Most take, on the chip, a parameter for the width of DST,
+// which nobody gives; some one for an approximation, which is not modelled.
 #define TTL_WIDE template <bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 #define TTL_APPROXIMATE(preset) \
   template <bool fast_and_approx = preset, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
@@ -178,9 +154,19 @@ void reuse_tiles(
     detail::name(idst0, idst1, odst, data_format, line);                               \
   }                                                                                    \
   }
-#define TTL_SHARED_INIT(name, shared, ...)                                             \
-  namespace ckernel {                                                                  \
-  __VA_ARGS__ ALWI void name() { detail::begin_vector(detail::VectorInit::shared); }   \
+#define TTL_WITH_WORD(name)                                                              \
+  namespace ckernel {                                                                    \
+  namespace detail {                                                                     \
+  void name(uint32_t slot, DataFormat format, uint32_t value, int line);                 \
+  }                                                                                      \
+  TTL_BY_FORMAT ALWI void name(                                                          \
+      uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {                     \
+    detail::name(idst, data_format, param0, line);                                       \
+  }                                                                                      \
   }
-#define TTL_PLAIN_INIT(name, ...) TTL_SHARED_INIT(name, none, __VA_ARGS__)
-#define TTL_VECTOR_INIT(name, ...) TTL_SHARED_INIT(name, name, __VA_ARGS__)
+#define TTL_INIT(name, loaded, ...)                                                      \
+  namespace ckernel {                                                                    \
+  __VA_ARGS__ ALWI void name() { detail::begin_vector(loaded); }                         \
+  }
+#define TTL_PLAIN_INIT(name, ...) TTL_INIT(name, "", __VA_ARGS__)
+#define TTL_VECTOR_INIT(name, ...) TTL_INIT(name, #name, __VA_ARGS__)

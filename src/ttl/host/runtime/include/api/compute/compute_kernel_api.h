@@ -5,19 +5,7 @@
 // Approximation is not modelled: every mode computes the function.
 TTL_VECTOR_INIT(sigmoid_tile_init, template <bool fast_and_approx = false>)
 
-TTL_VECTOR_INIT(silu_tile_init)
-TTL_OF_SLOT(silu_tile, TTL_WIDE)
-
-TTL_VECTOR_INIT(tanh_tile_init, TTL_APPROXIMATE(false))
-TTL_OF_SLOT(tanh_tile, TTL_APPROXIMATE(false))
-
-TTL_VECTOR_INIT(square_tile_init)
-TTL_OF_SLOT(square_tile, TTL_WIDE)
-
-TTL_VECTOR_INIT(log_tile_init, TTL_APPROXIMATE(false))
-TTL_OF_SLOT(log_tile, TTL_APPROXIMATE(false))
-
-TTL_SHARED_INIT(log_with_base_tile_init, log_tile_init, TTL_APPROXIMATE(false))
+TTL_INIT(log_with_base_tile_init, "log_tile_init", TTL_APPROXIMATE(false))
 TTL_OF_SLOT1(
     log_with_base_tile,
     template <
@@ -25,39 +13,8 @@ TTL_OF_SLOT1(
         bool base_is_two = false,
         bool is_fp32_dest_acc_en = DST_ACCUM_MODE>)
 
-TTL_VECTOR_INIT(signbit_tile_init)
-TTL_OF_SLOT(signbit_tile)
-TTL_VECTOR_INIT(signbit_tile_int32_init)
-TTL_OF_SLOT(signbit_tile_int32)
-TTL_PLAIN_INIT(abs_tile_init)
-TTL_OF_SLOT(abs_tile)
-TTL_OF_SLOT(abs_tile_int32)
-TTL_PLAIN_INIT(sign_tile_init)
-TTL_OF_SLOT(sign_tile)
-TTL_VECTOR_INIT(power_tile_init)
-TTL_OF_SLOT1(power_tile, TTL_WIDE)
 TTL_PLAIN_INIT(power_iterative_tile_init)
 TTL_OF_SLOT1(power_iterative_tile)
-TTL_VECTOR_INIT(exp2_tile_init, TTL_WIDE)
-TTL_OF_SLOT(exp2_tile, TTL_WIDE)
-TTL_PLAIN_INIT(heaviside_tile_init)
-TTL_OF_SLOT1(heaviside_tile)
-
-TTL_VECTOR_INIT(expm1_tile_init, TTL_APPROXIMATE(false))
-TTL_OF_SLOT(expm1_tile, TTL_APPROXIMATE(false))
-
-TTL_VECTOR_INIT(unary_max_tile_init)
-TTL_OF_SLOT1(unary_max_tile)
-TTL_VECTOR_INIT(unary_max_int32_tile_init)
-TTL_OF_SLOT1(unary_max_int32_tile)
-TTL_VECTOR_INIT(unary_max_uint32_tile_init)
-TTL_OF_SLOT1(unary_max_uint32_tile)
-TTL_VECTOR_INIT(unary_min_tile_init)
-TTL_OF_SLOT1(unary_min_tile)
-TTL_VECTOR_INIT(unary_min_int32_tile_init)
-TTL_OF_SLOT1(unary_min_int32_tile)
-TTL_VECTOR_INIT(unary_min_uint32_tile_init)
-TTL_OF_SLOT1(unary_min_uint32_tile)
 
 namespace ckernel {
 
@@ -83,7 +40,7 @@ template <PoolType pool_type, DataFormat format, bool is_fp32_dest_acc_en = DST_
 ALWI void sfpu_reduce_init() {
   static_assert(sfpu_reduce_format_supported(format), "Unsupported data format");
   detail::begin_vector(
-      detail::VectorInit::sfpu_reduce_init,
+      "sfpu_reduce_init",
       static_cast<uint32_t>(pool_type) * 256 + static_cast<uint32_t>(format));
 }
 

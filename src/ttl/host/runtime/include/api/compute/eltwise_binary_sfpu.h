@@ -6,25 +6,8 @@ TTL_PLAIN_INIT(add_binary_tile_init)
 TTL_PLAIN_INIT(sub_binary_tile_init)
 TTL_PLAIN_INIT(rsub_binary_tile_init)
 TTL_PLAIN_INIT(mul_binary_tile_init)
-TTL_VECTOR_INIT(div_binary_tile_init)
-TTL_VECTOR_INIT(power_binary_tile_init)
 
 TTL_OF_SLOTS(mul_binary_tile, TTL_WIDE)
-TTL_OF_SLOTS(div_binary_tile, TTL_WIDE)
-TTL_OF_SLOTS(power_binary_tile, TTL_WIDE)
-
-TTL_PLAIN_INIT(eq_binary_tile_init)
-TTL_OF_SLOTS(eq_binary_tile)
-TTL_PLAIN_INIT(ne_binary_tile_init)
-TTL_OF_SLOTS(ne_binary_tile)
-TTL_PLAIN_INIT(lt_binary_tile_init)
-TTL_OF_SLOTS(lt_binary_tile)
-TTL_PLAIN_INIT(le_binary_tile_init)
-TTL_OF_SLOTS(le_binary_tile)
-TTL_PLAIN_INIT(gt_binary_tile_init)
-TTL_OF_SLOTS(gt_binary_tile)
-TTL_PLAIN_INIT(ge_binary_tile_init)
-TTL_OF_SLOTS(ge_binary_tile)
 
 namespace ckernel {
 

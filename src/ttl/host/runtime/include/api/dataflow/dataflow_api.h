@@ -55,18 +55,7 @@ uint8_t own_column(uint32_t noc);
 uint8_t own_row(uint32_t noc);
 }  // namespace detail
 
-using ttl_kernel::cb_pages_available_at_front;
-using ttl_kernel::cb_pages_reservable_at_back;
-using ttl_kernel::cb_pop_front;
-using ttl_kernel::cb_push_back;
-using ttl_kernel::cb_reserve_back;
-using ttl_kernel::cb_wait_front;
-using ttl_kernel::get_absolute_logical_x;
-using ttl_kernel::get_absolute_logical_y;
-using ttl_kernel::get_arg_val;
-using ttl_kernel::get_common_arg_val;
-using ttl_kernel::get_relative_logical_x;
-using ttl_kernel::get_relative_logical_y;
+using namespace ttl_kernel;  // all of them
 
 // firmware_common.h: arrays on the chip
 template <uint8_t (*coordinate)(uint32_t)>

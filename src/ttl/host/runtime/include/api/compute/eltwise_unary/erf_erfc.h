@@ -4,5 +4,3 @@
 
 TTL_VECTOR_INIT(erf_tile_init, template <bool fast_and_approx = true>)
 TTL_OF_SLOT(erf_tile, template <bool fast_and_approx = true>)
-TTL_VECTOR_INIT(erfc_tile_init)
-TTL_OF_SLOT(erfc_tile)

@@ -21,7 +21,7 @@ template <
     bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void exp_tile_init() {
   static_assert(scale == 0x3F800000, "the host runtime does not model a scale in exp_tile_init");
-  detail::begin_vector(detail::VectorInit::exp_tile_init);
+  detail::begin_vector("exp_tile_init");
 }
 
 template <

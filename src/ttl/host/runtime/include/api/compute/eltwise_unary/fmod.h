@@ -6,7 +6,7 @@ namespace ckernel {
 
 // The divisor and its reciprocal, as the bits of floats.
 ALWI void fmod_tile_init(uint32_t param0, uint32_t param1) {
-  detail::begin_vector(detail::VectorInit::fmod_tile_init, param0);
+  detail::begin_vector("fmod_tile_init", param0);
 }
 
 }  // namespace ckernel

@@ -2,15 +2,7 @@
 
 #include "api/compute/common_globals.h"
 
-TTL_PLAIN_INIT(relu_tile_init)
-TTL_PLAIN_INIT(relu_min_tile_init)
-TTL_PLAIN_INIT(relu_max_tile_init)
 TTL_PLAIN_INIT(leaky_relu_tile_init)
-
-TTL_OF_SLOT(relu_tile)
-TTL_OF_SLOT(relu_tile_int32)
-TTL_OF_SLOT1(relu_min_tile)
-TTL_OF_SLOT1(relu_max_tile)
 
 namespace ckernel {
 

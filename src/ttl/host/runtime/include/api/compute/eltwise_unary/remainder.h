@@ -6,11 +6,9 @@ namespace ckernel {
 
 // The divisor and its reciprocal, as the bits of floats.
 ALWI void remainder_tile_init(uint32_t param0, uint32_t param1) {
-  detail::begin_vector(detail::VectorInit::remainder_tile_init, param0);
+  detail::begin_vector("remainder_tile_init", param0);
 }
 
 }  // namespace ckernel
 
 TTL_OF_SLOT(remainder_tile)
-TTL_VECTOR_INIT(remainder_tile_uint32_init)
-TTL_OF_SLOT1(remainder_tile_uint32)

@@ -10,7 +10,7 @@ void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line);
 
 template <uint32_t IN_DTYPE, uint32_t OUT_DTYPE, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void typecast_tile_init() {
-  detail::begin_vector(detail::VectorInit::typecast_tile_init, IN_DTYPE * 256 + OUT_DTYPE);
+  detail::begin_vector("typecast_tile_init", IN_DTYPE * 256 + OUT_DTYPE);
 }
 
 template <uint32_t IN_DTYPE, uint32_t OUT_DTYPE, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
