@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import ttl
 
-from ..module_pass import LOOPS, around, kernel_of, kernels, steps_of, thread_of
+from ..module_pass import around, kernel_of, kernels, steps_of, thread_of
 from .united_buffers import (
     CONSUMER,
     PRODUCER,
@@ -41,6 +41,8 @@ from .united_buffers import (
     users_in_kernel,
     uses_are,
 )
+
+LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
 
 
 @dataclass(frozen=True, slots=True)

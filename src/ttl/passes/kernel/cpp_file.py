@@ -72,7 +72,9 @@ class FileMaker:
             "include": StringAttr("cstdint"),
             "is_standard_include": UnitAttr(),
         }
-        others = ({"include": StringAttr(name)} for name in sorted(self.includes))
+        others: list[dict[str, Attribute]] = [
+            {"include": StringAttr(name)} for name in sorted(self.includes)
+        ]
         return [emitc.IncludeOp.create(properties=each) for each in (standard, *others)]
 
     # Operations ----------------------------------------------------------------------------------
