@@ -10,7 +10,6 @@ import numpy as np
 
 from ttl.ttnn.storage import RowMajorStorage, TileStorage
 
-
 TILE_ROWS = 32
 
 
