@@ -10,6 +10,8 @@ import numpy as np
 
 from ttl.ttnn.storage import RowMajorStorage, TileStorage
 
+TILE_ROWS = 32
+
 
 class PagedTensor(Protocol):
     """A tensor as the chip stores it: pages of bytes, tiles as four faces."""
@@ -51,7 +53,7 @@ class Units:
         if not isinstance(tensor, TileStorage):
             return cls()
         rows, columns = (1, 1, *tensor.logical.shape)[-2:]
-        return cls(tensor.page_bytes, rows, columns, (1, *tensor.units)[-2])
+        return cls(tensor.page_bytes, rows, columns, tensor.elements.shape[-2] // TILE_ROWS)
 
 
 @dataclass(frozen=True, slots=True)

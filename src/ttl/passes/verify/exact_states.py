@@ -31,7 +31,7 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
     """What goes wrong on the first node where something does, a warning if there is no error, or
     that this is not known.
     """
-    warning: Diagnostic | None = None
+    first: Diagnostic | None = None
     names = names_of(module)
     effects = effects_of(names, has_pipes=bool(names.pipes)) | _steps(kernel)
     budgets = Budget(patience * MOST_STEPS), Budget(patience * MOST_STEPS)
@@ -40,17 +40,18 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
         right: set[tuple[bool, ...]] = set()  # the ways that have been followed to their ends
         for number, node in enumerate(names.nodes):
             found = _on_node(skeleton, node, number, right, *budgets)
-            if found is not None and (warning is None or found.severity is Severity.ERROR):
-                warning = replace(found, notes=(*found.notes, f"on node {node}"))
-            if found is not None and found.severity is Severity.ERROR:
+            is_error = found is not None and found.severity is Severity.ERROR
+            if found is not None and (first is None or is_error):
+                first = replace(found, notes=(*found.notes, f"on node {node}"))
+            if is_error:
                 break
     except BudgetSpent:
         why = f"{patience * MOST_STEPS} steps are not enough to follow it"
-        return warning or _not_proven(kernel, why)
+        return first or _not_proven(kernel, why)
     except CannotEvaluate:
         why = "its control flow depends on what is not known before the run"
-        return warning or _not_proven(kernel, why)
-    return warning
+        return first or _not_proven(kernel, why)
+    return first
 
 
 def _steps(kernel: func.FuncOp) -> dict[type[Operation], MakeStatement]:
