@@ -263,3 +263,18 @@ def test_buffers_of_the_compute_kernel_are_used_again(
 ) -> None:
     both(made(computed_with_own_buffers, read_in_turn, (1, 1), (2, 1, 1)), monkeypatch)
     assert left
+
+
+def test_compiler_buffers_of_two_sizes_share_memory() -> None:
+    """The user's are 10 tiles of 16 bits; values need 4 of 32 bits, and later 1."""
+    body = """
+with a_dfb.wait() as a, y0_dfb.reserve() as y0:
+    y0.store((a + 1) @ a)
+with s_dfb.wait() as s, y1_dfb.reserve() as y1:
+    y1.store((s - 1) @ s)
+"""
+    options = f', options="--ttl-l1-budget {10 * 2048 + 4 * 4096}"'
+    blocks: dict[str, Shape] = {"a": (2, 2), "s": (1, 1)}
+    results = [("", (2, 2)), ("", (1, 1))]
+    program = ShapeProgram(blocks, results, options=options, body=body)
+    check_close(program, TOLERANCE[ttnn.bfloat16])

@@ -42,7 +42,7 @@ def share_buffers(module: ModuleOp) -> None:
     declared = declarations_of(module)
     compilers = [name for name, op in declared.items() if op.compiler_allocated is not None]
     _share_in_time(module, compilers, type_of)
-    if _is_too_large(module):
+    if compilers and _is_too_large(module):
         _share_in_time(module, [*compilers, *_private(module)], _ring_of)
     most = target_of(module).dataflow_buffers
     if len(declarations_of(module)) <= most or len(declared) - len(compilers) > most:

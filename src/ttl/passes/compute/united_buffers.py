@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
+from ttl.semantics.layout import TILE_LAYOUT
 
 from ..buffer_ends import buffer_name
 from ..module_pass import around, erase, kernels
@@ -84,8 +85,9 @@ def uses_are(bind: ttl.BindBufferOp, *kinds: type[Operation]) -> bool:
 
 
 def is_plain(bind: ttl.BindBufferOp) -> bool:
-    """Are its blocks only computed with, or copied from and to tensors?"""
-    if not uses_are(bind, *PRODUCER, *CONSUMER):
+    """Are its blocks of tiles, and only computed with, or copied from and to tensors?"""
+    is_tiled = bind.result.type.tile.layout is TILE_LAYOUT
+    if not is_tiled or not uses_are(bind, *PRODUCER, *CONSUMER):
         return False
     acquires = acquires_of(bind)
     users = [user for op in acquires for user in users_in_kernel(op.block)]
