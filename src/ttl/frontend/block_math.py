@@ -160,10 +160,22 @@ def _emit(
 ) -> BlockValue:
     assert result.shape is not None and result.dtype is not None
     values = [block_operand(builder, operand, result) for operand in operands]
+    if op.elementwise and op.operands > 1:
+        values = [_with_rank(builder, value, len(result.shape)) for value in values]
     type = tensor_of(result.shape, result.dtype)
     attributes = _attributes(op, parameters or {}, block_type(values[0].type).dtype)
     properties = {"parameters": DictionaryAttr(attributes)} if attributes else {}
     return builder.block_value(ttl.BLOCK_MATH[op.name], values, type, properties)
+
+
+def _with_rank(builder: KernelBuilder, value: BlockValue, rank: int) -> BlockValue:
+    missing = rank - len(block_type(value.type).shape or ())
+    if missing <= 0:
+        return value
+    dims = {"dim": tuple(range(missing))}
+    found = block_math(builder, BLOCK_OPS["unsqueeze"], [value], dims)
+    assert isinstance(found, BlockValue)
+    return found
 
 
 def _reduction(
@@ -283,7 +295,8 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
     if not isinstance(operand, BlockValue):
         raise not_yet(f"{describe(operand)} as a block value")
     if context.shape is not None and is_complete(context.shape):
-        return completed(operand, context.shape)
+        rank = len(block_type(operand.type).shape or ())
+        return completed(operand, context.shape[len(context.shape) - rank :])
     return operand
 
 

@@ -98,7 +98,8 @@ def same_type(first: BlockType, *others: BlockType) -> BlockType:
 def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
     if left.shape is None or right.shape is None:
         return left.shape or right.shape
-    shape = meet(left.shape, right.shape)
+    rank = max(len(left.shape), len(right.shape))
+    shape = meet(*(with_rank(each, rank) for each in (left.shape, right.shape)))
     if shape is None:
         raise RuleBroken(
             codes.SHAPE_MISMATCH,
@@ -108,6 +109,12 @@ def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
             right=right.shape,
         )
     return shape
+
+
+def with_rank(shape: Shape, rank: int) -> Shape:
+    """The specification adds a block of shape (1, 1) to one of (1, 1, 1): leading ones count
+    nothing."""
+    return (1,) * (rank - len(shape)) + shape
 
 
 def meet(left: Shape, right: Shape) -> Shape | None:
