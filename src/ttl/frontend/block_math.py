@@ -172,8 +172,8 @@ def _with_rank(builder: KernelBuilder, value: BlockValue, rank: int) -> BlockVal
     missing = rank - len(block_type(value.type).shape or ())
     if missing <= 0:
         return value
-    dims = {"dim": tuple(range(missing))}
-    found = block_math(builder, BLOCK_OPS["unsqueeze"], [value], dims)
+    leading = tuple(range(missing))
+    found = block_math(builder, BLOCK_OPS["unsqueeze"], [value], {"dim": leading})
     assert isinstance(found, BlockValue)
     return found
 
