@@ -306,7 +306,8 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
     if not isinstance(operand, BlockValue):
         raise not_yet(f"{describe(operand)} as a block value")
     if context.shape is not None and is_complete(context.shape):
-        return completed(operand, context.shape)
+        rank = len(block_type(operand.type).shape or ())
+        return completed(operand, context.shape[len(context.shape) - rank :])
     return operand
 
 

@@ -186,10 +186,24 @@ def test_matmul_shapes_agree(a, b):
 
 
 @pytest.mark.rule("equal-shapes")
-@pytest.mark.parametrize("b", [(32, 32), (64, 32), (32, 96), (1, 64, 96)])
+@pytest.mark.parametrize("b", [(32, 32), (64, 32), (32, 96), (2, 64, 96)])
 def test_there_is_no_implicit_broadcasting(b):
     text = refused_expression(lambda a, b: a + b, X, small(*b), slug="shape-mismatch")
     assert "ttl.math.broadcast" in text
+
+
+@pytest.mark.rule("equal-shapes")
+def test_leading_ones_count_nothing():
+    x = small(1, 64, 96)
+    found = evaluate(lambda a, b: a - b * a, x, X, out_shape=(1, 64, 96))
+    assert np.array_equal(found, x - X * x)
+    found = evaluate(lambda a, b: ttl.math.max(a, b), X, x, out_shape=(1, 64, 96))
+    assert np.array_equal(found, x)
+    wide = evaluate(
+        lambda a, b: a + ttl.math.broadcast(b, dims=[-1]), x, X[:, :32], out_shape=(1, 64, 96)
+    )
+    assert np.array_equal(wide, x + X[:, :1])
+    refused_expression(lambda a, b: a + b, x, X, out_shape=(64, 96), slug="shape-mismatch")
 
 
 @pytest.mark.rule("equal-dtypes")

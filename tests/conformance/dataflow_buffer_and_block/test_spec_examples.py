@@ -77,12 +77,12 @@ def test_elementwise_with_broadcast():
 
 @ttl.operation(grid=(1, 1))
 def matmul_with_bias(A, B, C, Y):
-    """Y = A @ B + C; B and C are read as (1, K, N) and (1, M, N)."""
+    """Y = A @ B + C; A and Y have a leading dimension, which B and C have not."""
     IT, MT, KT = A.shape[0], A.shape[1] // ttl.TILE_SIZE, A.shape[2] // ttl.TILE_SIZE
     NT = B.shape[1] // ttl.TILE_SIZE
     a_dfb = ttl.make_dataflow_buffer_like(A, shape=(1, 1, 1))
-    b_dfb = ttl.make_dataflow_buffer_like(B, shape=(1, 1, 1))
-    c_dfb = ttl.make_dataflow_buffer_like(C, shape=(1, 1, 1))
+    b_dfb = ttl.make_dataflow_buffer_like(B, shape=(1, 1))
+    c_dfb = ttl.make_dataflow_buffer_like(C, shape=(1, 1))
     y_dfb = ttl.make_dataflow_buffer_like(Y, shape=(1, 1, 1))
 
     @ttl.datamovement()

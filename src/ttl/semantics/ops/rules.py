@@ -132,21 +132,21 @@ def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
     return shape
 
 
-def meet(left: Shape, right: Shape) -> Shape | None:
-    """What both become, each giving the other the sizes it lacks; None if they differ.
+def with_rank(shape: Shape, rank: int) -> Shape:
+    """The specification adds a block of shape (1, 1) to one of (1, 1, 1): leading ones count
+    nothing."""
+    return (1,) * (rank - len(shape)) + shape
 
-    A matrix goes with a stack of one matrix: the shorter shape gets leading ones.
-    """
+
+def meet(left: Shape, right: Shape) -> Shape | None:
+    """What both become, each giving the other the sizes it lacks; None if they differ."""
     if left == right:
         return left
-    left, right = with_leading_ones(left, right), with_leading_ones(right, left)
+    rank = max(len(left), len(right))
+    left, right = with_rank(left, rank), with_rank(right, rank)
     sizes = [a or b for a, b in zip(left, right, strict=True)]
     fits = all(OPEN in (a, b) or a == b for a, b in zip(left, right, strict=True))
     return tuple(sizes) if fits else None
-
-
-def with_leading_ones(shape: Shape, other: Shape) -> Shape:
-    return (1,) * (len(other) - len(shape)) + shape
 
 
 def _agreed_dtype(left: BlockType, right: BlockType) -> DType | None:

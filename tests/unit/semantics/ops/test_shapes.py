@@ -238,7 +238,7 @@ FLOATS = {
         lambda x: m.broadcast(x, x + x, (0,)), "TTL1003", "as `shape`, not a block"
     ),
     "different shapes": (lambda x: x + m.fill(1, shape=(3, 2)), "TTL2001", "broadcast"),
-    "wrong rank": (lambda x: x + m.unsqueeze(x, 0), "TTL2001", "(1, 2, 3)"),
+    "wrong rank": (lambda x: x + m.fill(1, shape=(2, 2, 3)), "TTL2001", "(2, 2, 3)"),
     "squeeze of 2": (lambda x: m.squeeze(m.fill(1, shape=(2, 1, 1)), 0), "TTL2001", "not 1"),
     "squeeze tiles": (lambda x: m.squeeze(x, -1), "TTL1003", "the two innermost"),
     "unsqueeze tiles": (lambda x: m.unsqueeze(x, -1), "TTL1003", "the two innermost"),
