@@ -78,7 +78,7 @@ def given_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
         if value.pipe_type.role.data == role and any(each in pipes for each in ends):
             given = _merged(builder, value, [pipes.index(pipe) for pipe in pipes])
             wanted = _number(builder, end, pipes)
-            is_right = given == wanted
+            is_right: Value = given == wanted
             if is_run_time((given, wanted)):  # the function is called for others too
                 is_right = compare(builder, ast.Eq(), given, wanted)
             check(builder, is_right, f"used pipe {end.name} where if_{role}() gives another one")
