@@ -59,7 +59,7 @@ NODE_OUTSIDE_GRID = _code(
     "TTL1008", "node-outside-grid", Blame.USER, Effect.HANG,
     """Both ends of a pipe and the nodes of a remote semaphore lie in the grid of the operation.
     A coordinate with fewer entries than the grid counts all the dimensions that are left in its
-    last entry.""",
+    last entry, the last of them fastest.""",
 )
 
 UNUSABLE_TENSOR = _code(

@@ -93,10 +93,10 @@ class Call:
     def _launch_on_one(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         _check_choices(self.config)
         with placed(args, kwargs) as on_device:
-            self._launch_placed(*on_device, given=(*args, *kwargs.values()))
+            self._launch_placed(*on_device, has_visitors=on_device[1] is not kwargs)
 
     def _launch_placed(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...]
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], has_visitors: bool
     ) -> None:
         config, chip = choose_backend(self.config, args, kwargs)
         _check_float32(config)
@@ -108,7 +108,7 @@ class Call:
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
         )
-        self.driver.remarks.note_once(host_note(program, given), config)
+        self.driver.remarks.note_once(host_note(program, has_visitors), config)
         self._run(program, target, config)
 
     def _run(self, program: Program, target: Target, config: Config) -> None:

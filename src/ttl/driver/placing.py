@@ -51,10 +51,9 @@ def _module_of(tensor: Any) -> Any:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
 
 
-def host_note(program: Program, given: tuple[Any, ...]) -> Diagnostic | None:
-    """What to say of a call that was given tensors of the host, or whose kernels capture some."""
-    tensors = (*program.tensors.values(), *given)
-    if all(find_dtype(value) is None or device_of(value) is not None for value in tensors):
+def host_note(program: Program, has_visitors: bool) -> Diagnostic | None:
+    """What to say of a call that has tensors of the host, or whose kernels capture some."""
+    if not has_visitors and None not in map(device_of, program.tensors.values()):
         return None
     span = calling_span()
     return Diagnostic(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from types import ModuleType
 from typing import Any
 
@@ -23,27 +23,23 @@ def is_tensor(value: object) -> bool:
     return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
 
 
-def parts_of(name: str, value: Any) -> Iterator[Named]:
+def parts_of(name: str, value: Any, around: tuple[Any, ...] = ()) -> list[Named]:
     """A value and what lists, dicts and dataclasses in it hold: `name_0` for name[0]."""
-    yield from _parts(name, value, set())
+    found = [(name, value)]
+    for inner, part in _held(value):
+        if not any(part is each for each in (*around, value)):  # else a list in itself
+            found += parts_of(f"{name}_{inner}", part, (*around, value))
+    return found
 
 
-def _parts(name: str, value: Any, around: set[int]) -> Iterator[Named]:
-    yield name, value
-    if id(value) not in around:  # else a list in itself
-        for inner, part in _held(value):
-            yield from _parts(f"{name}_{inner}", part, around | {id(value)})
-
-
-def _held(value: Any) -> Iterator[Named]:
-    if is_tensor(value):
-        return
+def _held(value: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(value, (tuple, list)):
-        yield from ((str(at), item) for at, item in enumerate(value))
-    elif isinstance(value, dict):
-        yield from ((str(at), item) for at, item in enumerate(value.values()))
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from ((each.name, getattr(value, each.name, None)) for each in fields(value))
+        return enumerate(value)
+    if isinstance(value, dict):
+        return enumerate(value.values())
+    if hasattr(type(value), "__dataclass_fields__") and not is_tensor(value):
+        return [(each.name, getattr(value, each.name, None)) for each in fields(value)]
+    return ()
 
 
 def python_numbers(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,7 +49,7 @@ def python_numbers(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_arguments(operation: str, arguments: Mapping[str, Any]) -> None:
-    """RuleBroken for an array that is not a tensor of ttnn; all else is a compile-time value."""
+    """RuleBroken for an array among arguments that are no tensors; all else is a constant."""
     for argument, value in arguments.items():
         for _, part in parts_of(argument, value):
             is_array = hasattr(part, "shape") and hasattr(part, "dtype")

@@ -292,7 +292,7 @@ class Operation:
         arguments |= python_numbers(arguments)
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
-            check_arguments(self.__name__, arguments)
+            check_arguments(self.__name__, {n: v for n, v in arguments.items() if n not in tensors})
             check_tensor_arguments(self.__name__, tensors)
         except RuleBroken as broken:
             raise UsageError(broken.at(calling_span())) from None
@@ -314,7 +314,7 @@ class Operation:
                 definition_span(self.function),
                 codes.GRID_TOO_LARGE,
             )
-        return grid
+        return grid if len(grid) > 1 else (*grid, 1)  # a row of nodes
 
     def _called_grid(self, arguments: dict[str, Any]) -> Any:
         """The grid function gets the arguments as the operation would."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import ttl
+from ttl import ttnn
 from ttl.language.grid import flatten_coordinate, flatten_size
 
 
@@ -38,6 +40,17 @@ def test_coordinate(
     coordinate: tuple[int, ...], grid: tuple[int, ...], dims: int, flat: object
 ) -> None:
     assert flatten_coordinate(coordinate, grid, dims) == flat
+
+
+def test_a_grid_of_one_dimension_is_a_row_of_nodes() -> None:
+    @ttl.operation(grid=(5,))
+    def operation(a):
+        @ttl.datamovement()
+        def kernel():
+            pass
+
+    program = operation.program((ttnn.zeros((32, 32)),), {}, (8, 8))
+    assert program.grid == (5, 1)
 
 
 def test_flat_coordinates_number_the_nodes() -> None:
