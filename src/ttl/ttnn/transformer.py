@@ -104,7 +104,7 @@ def concatenate_heads(input_tensor: Array) -> Any:
 
 
 def _are_rows(tensors: list[Array]) -> bool:
-    """(batch, sequence, columns), or (batch, 1, sequence, columns), all the same but for columns."""
+    """(batch, sequence, columns) or (batch, 1, sequence, columns), all alike but for columns."""
     first = tensors[0].shape
     is_flat = len(first) == 3 or (len(first) == 4 and first[1] == 1)
     return is_flat and all(tensor.shape[:-1] == first[:-1] for tensor in tensors)
