@@ -109,9 +109,10 @@ def from_torch(
     cq_id: int | None = None,
     preserve_nan_values: bool = False,
 ) -> Any:
-    """A tensor with a copy of a torch tensor's elements, rounded to `dtype`; None for None.
+    """A tensor with a copy of a torch tensor's elements, or an array's, rounded to `dtype`.
 
-    Padding is always zero. `tile`, `cq_id` and `preserve_nan_values` have no meaning here.
+    None gives None. Padding is always zero. `tile`, `cq_id` and `preserve_nan_values` have no
+    meaning here.
     """
     if tensor is None:
         return None
@@ -131,14 +132,13 @@ def from_torch(
 
 
 def _torch_values(tensor: Any) -> tuple[Array, DType | None]:
-    """The elements as an array in the torch tensor's own memory, and their element type if numpy
+    """The elements as an array in the tensor's own memory, and their element type if numpy
     does not know it.
     """
-    if isinstance(tensor, np.ndarray) or not _is_torch(tensor):
-        raise wrong(
-            f"from_torch() takes a torch tensor, not a {type(tensor).__name__}",
-            "use ttnn.from_numpy() for arrays",
-        )
+    if isinstance(tensor, np.ndarray):  # taken by the real one, too
+        return tensor, None
+    if not _is_torch(tensor):
+        raise wrong(f"from_torch() takes a torch tensor, not a {type(tensor).__name__}")
     plain = tensor.detach().cpu()
     if str(plain.dtype) != "torch.bfloat16":
         return plain.numpy(), None

@@ -27,7 +27,9 @@ def paged_update_cache(
 
     Each goes to a position of its own; a negative one leaves the user out.
     """
-    check_fits(cache_tensor, input_tensor, "ttnn.experimental.paged_update_cache()")
+    heads = tuple(min(size, cache_tensor.shape[1]) for size in input_tensor.shape[2:3])
+    check_fits(cache_tensor, input_tensor, heads, "ttnn.experimental.paged_update_cache()")
+    check_position(input_tensor.shape[1] - 1, cache_tensor.shape[0], "the last user")
     given = update_idxs if update_idxs_tensor is None else update_idxs_tensor
     positions = [int(position) for position in np.ravel(given)]
     if len(positions) < input_tensor.shape[1]:
@@ -35,9 +37,9 @@ def paged_update_cache(
             f"{len(positions)} positions for the tokens of {input_tensor.shape[1]} users",
             "give update_idxs or update_idxs_tensor a position for each user",
         )
-    result, heads = cache_tensor.copy(), cache_tensor.shape[1]
+    result = cache_tensor.copy()
     for user in range(input_tensor.shape[1]):
         if positions[user] >= 0:
             check_position(positions[user], cache_tensor.shape[2], "a position")
-            result[user, :, positions[user]] = input_tensor[0, user, :heads]
+            result[user, :, positions[user]] = input_tensor[0, user, : heads[0]]
     return result

@@ -18,7 +18,7 @@ def update_cache_for_token_(
     cache: Array, token: Array, update_index: int, batch_offset: int = 0
 ) -> Any:
     """A token of (1, heads, users, size) into a cache of (users, heads, length, size)."""
-    check_fits(cache, token, "ttnn.kv_cache.update_cache_for_token_()")
+    check_fits(cache, token, token.shape[1:2], "ttnn.kv_cache.update_cache_for_token_()")
     users = token.shape[2]
     check_position(update_index, cache.shape[2], "update_index")
     check_position(batch_offset + users - 1, cache.shape[0], "the last user")
@@ -30,7 +30,7 @@ def update_cache_for_token_(
 @operation(group="kv_cache.", in_place=True)
 def fill_cache_for_user_(cache: Array, input: Array, batch_index: int) -> Any:
     """Tokens of (1, heads, length, size) into the first positions of a user of the cache."""
-    check_fits(cache, input, "ttnn.kv_cache.fill_cache_for_user_()")
+    check_fits(cache, input, input.shape[1:2], "ttnn.kv_cache.fill_cache_for_user_()")
     check_position(batch_index, cache.shape[0], "batch_index")
     check_position(input.shape[2] - 1, cache.shape[2], "the last position")
     result = cache.copy()
@@ -38,11 +38,13 @@ def fill_cache_for_user_(cache: Array, input: Array, batch_index: int) -> Any:
     return result
 
 
-def check_fits(cache: Array, tokens: Array, call: str) -> None:
-    if cache.ndim != 4 or tokens.ndim != 4 or cache.shape[3] != tokens.shape[3]:
+def check_fits(cache: Array, tokens: Array, heads: tuple[int, ...], call: str) -> None:
+    is_four = cache.ndim == tokens.ndim == 4 and tokens.shape[0] == 1
+    if not is_four or (*heads, tokens.shape[3]) != (cache.shape[1], cache.shape[3]):
         raise shapes_differ(
             f"{call} of a cache of shape {cache.shape} with tokens of shape {tokens.shape}",
-            "give tensors of four dimensions, the last of them of one size",
+            "give tensors of four dimensions, with as many heads of one size; the first dimension "
+            "of the tokens is 1",
         )
 
 

@@ -76,14 +76,15 @@ def split_query_key_value_and_split_heads(
     """[query, key, value] of (batch, heads, sequence, head size), from columns side by side."""
     parts = [x for x in (input_tensor, kv_input_tensor) if x is not None]
     kv_heads = num_kv_heads or num_heads
-    rows = np.concatenate(parts, axis=-1)
-    if rows.ndim not in (3, 4) or rows.shape[-1] % (num_heads + 2 * kv_heads):
+    count, columns = num_heads + 2 * kv_heads, sum(x.shape[-1] for x in parts if x.ndim)
+    if not _are_rows(parts) or min(num_heads, kv_heads) < 1 or columns % count:
         raise shapes_differ(
             f"{num_heads} heads of the query and {kv_heads} of key and value do not divide the "
-            f"columns of a tensor of shape {rows.shape}",
-            "give a tensor of (batch, sequence, columns), with as many columns for each head",
+            f"columns of tensors of shape {' and '.join(str(x.shape) for x in parts)}",
+            "give tensors of (batch, sequence, columns), with as many columns for each head",
         )
-    heads = rows.reshape(rows.shape[0], rows.shape[-2], num_heads + 2 * kv_heads, -1)
+    rows = np.concatenate(parts, axis=-1)
+    heads = rows.reshape(rows.shape[0], rows.shape[-2], count, -1)
     found = np.split(heads.transpose(0, 2, 1, 3), [num_heads, num_heads + kv_heads], axis=1)
     if transpose_key:
         found[1] = np.swapaxes(found[1], -1, -2)
@@ -100,6 +101,13 @@ def concatenate_heads(input_tensor: Array) -> Any:
         )
     batch, _, sequence, _ = input_tensor.shape
     return input_tensor.transpose(0, 2, 1, 3).reshape(batch, sequence, -1)
+
+
+def _are_rows(tensors: list[Array]) -> bool:
+    """(batch, sequence, columns) or (batch, 1, sequence, columns), all alike but for columns."""
+    first = tensors[0].shape
+    is_flat = len(first) == 3 or (len(first) == 4 and first[1] == 1)
+    return is_flat and all(tensor.shape[:-1] == first[:-1] for tensor in tensors)
 
 
 def _check_attention(q: Any, k: Any, v: Any) -> None:

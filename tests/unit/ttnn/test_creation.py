@@ -73,7 +73,7 @@ def test_an_empty_tensor_shows_that_nobody_wrote_it() -> None:
             "bfloat4_b exists only in tiles",
         ),
         (lambda: ttnn.to_layout(np.zeros(3), ttnn.TILE_LAYOUT), r"to_layout\(\) takes a ttnn"),
-        (lambda: ttnn.from_torch(np.zeros((32, 32))), "takes a torch tensor, not a ndarray"),
+        (lambda: ttnn.from_torch([[1.0]]), "takes a torch tensor, not a list"),
         (lambda: ttnn.zeros(32), "shape=32: not a tuple"),
         (lambda: ttnn.zeros((32, 32), "bf16"), "dtype='bf16': not an element type"),
         (lambda: ttnn.zeros((32, 32), layout="row"), "layout='row': not a layout"),
@@ -215,3 +215,10 @@ def test_the_l1_of_a_core(chip: str, size: int, monkeypatch: pytest.MonkeyPatch)
     assert ttnn.device.get_max_worker_l1_unreserved_size() == size
     assert ttnn.get_max_worker_l1_unreserved_size() == size
     ttnn.open_device(device_id=0, worker_l1_size=size - 85 * 1024)
+
+
+def test_from_torch_takes_an_array_as_the_real_one_does() -> None:
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    tensor = ttnn.from_torch(values, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT)
+    assert tensor.dtype is ttnn.bfloat16
+    assert np.array_equal(ttnn.to_numpy(tensor).astype(np.float32), values)

@@ -49,15 +49,24 @@ def test_each_user_has_a_position_of_its_own(in_tensor: bool) -> None:
 
 
 CACHE, TOKEN = make(2, 1, 64, 16)[0], make(1, 2, 1, 16)[0]
+ONE_HEAD = make(1, 1, 2, 16)[0]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ttnn.kv_cache.update_cache_for_token_(CACHE, TOKEN, 64), "update_index is 64"),
-        (lambda: ttnn.kv_cache.update_cache_for_token_(CACHE, TOKEN, 0, 2), "the last user is 2"),
-        (lambda: ttnn.kv_cache.fill_cache_for_user_(CACHE, TOKEN, 2), "batch_index is 2"),
+        (lambda: ttnn.kv_cache.update_cache_for_token_(CACHE, ONE_HEAD, 64), "update_index is 64"),
+        (
+            lambda: ttnn.kv_cache.update_cache_for_token_(CACHE, ONE_HEAD, 0, 1),
+            "the last user is 2",
+        ),
+        (lambda: ttnn.kv_cache.fill_cache_for_user_(CACHE, ONE_HEAD, 2), "batch_index is 2"),
         (lambda: ttnn.kv_cache.fill_cache_for_user_(CACHE, make(1, 16)[0], 0), r"shape \(1, 16\)"),
+        (lambda: ttnn.kv_cache.fill_cache_for_user_(CACHE, TOKEN, 0), r"tokens of shape \(1, 2"),
+        (
+            lambda: ttnn.experimental.paged_update_cache(CACHE, make(1, 3, 1, 16)[0]),
+            "the last user is 2",
+        ),
         (lambda: ttnn.experimental.paged_update_cache(CACHE, TOKEN), "0 positions for the tokens"),
         (
             lambda: ttnn.experimental.paged_update_cache(CACHE, TOKEN, update_idxs=[0, 64]),

@@ -108,6 +108,16 @@ def test_the_module_can_be_imported() -> None:
             lambda: ttnn.transformer.split_query_key_value_and_split_heads(MASK[0], num_heads=3),
             "3 heads of the query and 3 of key and value do not divide",
         ),
+        (
+            lambda: ttnn.transformer.split_query_key_value_and_split_heads(
+                MASK[0], make(1, 8, 80)[0], num_heads=4
+            ),
+            r"of shape \(1, 40, 40\) and \(1, 8, 80\)",
+        ),
+        (
+            lambda: ttnn.transformer.split_query_key_value_and_split_heads(MASK[0], num_heads=0),
+            "0 heads of the query",
+        ),
     ],
 )
 def test_wrong_calls_point_at_the_call(make_call: Callable[[], Any], message: str) -> None:
