@@ -82,8 +82,10 @@ class _Calls(ast.NodeTransformer):
     """Python's own statements in place of `Finish`."""
 
     def visit_Finish(self, node: Finish) -> ast.stmt:
-        names, kept = ([ast.Constant(n.id) for n in part] for part in (node.names, node.kept))
-        given = [ast.Tuple(names, ast.Load()), ast.Tuple(kept, ast.Load())]
+        given = [
+            ast.Tuple([ast.Constant(name.id) for name in part], ast.Load())
+            for part in (node.names, node.kept)
+        ]
         left = _call(".left", *given, ast.Constant(node.is_wait))
         loop = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
         return at(ast.copy_location(loop, node), node)  # rule PLACE

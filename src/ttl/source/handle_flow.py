@@ -47,7 +47,8 @@ class HandleFlow:
         self.own = own_names(tree)
         nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
         self.nested: dict[str, FunctionTree] = {node.name: node for node in nested}
-        self.functions = (outer.functions if outer else {}) | self.nested
+        self.functions: dict[str, FunctionTree] = outer.functions if outer else {}
+        self.functions = self.functions | self.nested
         self.around: Names = (outer.own | outer.around) if outer else frozenset()
         self.liveness = Liveness(tree, self.functions, self.around - self.own)
         self.shadowed: dict[str, Value] = {}  # the targets of comprehensions

@@ -26,7 +26,7 @@ from .handles import (
     changed,
     joined,
 )
-from .liveness import stored, test_key
+from .liveness import is_endless, stored, test_key
 from .scopes import stored_names
 from .supplies import Place, Supplies, Supplying, is_awaited
 
@@ -109,7 +109,8 @@ class LastUses(Supplying):
         if (compound := COMPOUND.get(type(node))) is not None:
             compound(self, node, exits)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            targets: list[ast.expr] = []
+            targets += node.targets if isinstance(node, ast.Assign) else [node.target]
             if node.value is not None:
                 self._assign(targets, node.value)
         elif isinstance(node, ast.AugAssign):  # the name stays bound to its block
@@ -256,9 +257,7 @@ class LastUses(Supplying):
                 break
         self.loops, self.replaced = outer
         exits[ast.Return] = joined(exits[ast.Return], own[ast.Return])
-        test = node.test if isinstance(node, ast.While) else None
-        is_endless = isinstance(test, ast.Constant) and bool(test.value)
-        ends = self.from_states({} if is_endless else ends, node.orelse, exits)
+        ends = self.from_states({} if is_endless(node) else ends, node.orelse, exits)
         self.states = joined(ends, own[ast.Break])
 
     def _enter_iteration(
