@@ -28,7 +28,7 @@ from .handles import (
 )
 from .liveness import is_endless, stored, test_key
 from .scopes import stored_names
-from .supplies import Place, Supplies, Supplying, is_awaited
+from .supplies import Place, Supplies, Supplying, is_awaited, unused
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
 EXITS = (ast.Return, ast.Break, ast.Continue)
@@ -184,9 +184,8 @@ class LastUses(Supplying):
 
         def left(state: State) -> list[Handle]:
             ended = self.dead(state, live, loop)
-            return [h for h in state.handles if h.is_transfer and h not in ended
-                    and self.is_dead(h, state, live)
-                    and (loop is None or loop in self._path(h))] + ended  # fmt: skip
+            others = [h for h in unused(state, live) if h.is_transfer and h not in ended]
+            return [h for h in others if loop is None or loop in self.path_of(h)] + ended
 
         self.settle(Place("before", node), left)
         exits[type(node)] = joined(exits[type(node)], self.states)
