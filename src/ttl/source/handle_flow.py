@@ -50,7 +50,6 @@ class HandleFlow:
         self.functions: dict[str, FunctionTree] = outer.functions if outer else {}
         self.functions = self.functions | self.nested
         self.around: Names = (outer.own | outer.around) if outer else frozenset()
-        self.liveness = Liveness(tree, self.functions, self.around - self.own)
         self.shadowed: dict[str, Value] = {}  # the targets of comprehensions
         self.lists: tuple[int, ...] = ()  # the bodies around this place, as ids
         self.paths: dict[ast.expr, tuple[int, ...]] = {}  # the bodies around a site
@@ -58,6 +57,10 @@ class HandleFlow:
         given = [*parameters(tree.args), *sorted(self.around - self.own)]
         handles = [Handle(HandleKind.GIVEN, None, frozenset({n}), n, True) for n in given]
         self.states: States = {State(tuple(handles)): None}
+
+    @cached_property
+    def liveness(self) -> Liveness:  # many functions finish what they make in the same statement
+        return Liveness(self.tree, self.functions, self.around - self.own)
 
     def summary_of(self, callee: SourceFunction | FunctionTree) -> Summary:
         raise NotImplementedError
@@ -85,7 +88,11 @@ class HandleFlow:
     @cached_property
     def _released_by_buffer(self) -> Names:
         """`dfb.pop()` releases the oldest block: what is read off the text."""
-        return frozenset(n for n in self.liveness.uses(self.tree) if "." in n)
+        return frozenset(
+            ast.unparse(node)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Attribute) and node.attr in RELEASES
+        )
 
     def finish(self, value: Value, but: HandleKind | None = None) -> None:
         tokens = frozenset().union(*value)

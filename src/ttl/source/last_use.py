@@ -24,6 +24,7 @@ from .handles import (
     States,
     Summary,
     changed,
+    has_own,
     joined,
 )
 from .liveness import is_endless, stored, test_key
@@ -179,7 +180,7 @@ class LastUses(Supplying):
         self._jump(node, exits)
 
     def _jump(self, node: ast.stmt, exits: Exits) -> None:
-        live = self.liveness.at_jump[node]
+        live = self.liveness.at_jump[node] if has_own(self.states) else frozenset()
         loop = None if isinstance(node, ast.Return) else self.loops[-1]
 
         def left(state: State) -> list[Handle]:
@@ -204,6 +205,8 @@ class LastUses(Supplying):
 
     def _balanced(self, node: ast.If, then: States, otherwise: States) -> tuple[States, States]:
         """What one branch finishes and the other does not is supplied in the other."""
+        if not has_own(joined(then, otherwise)):
+            return then, otherwise
         live, here = self.liveness.after[node], self.lists[-1]
 
         def ended(state: State) -> list[Handle]:
@@ -276,7 +279,7 @@ class LastUses(Supplying):
             ends = joined(ends, self.from_states(joined(start, after_body), handler.body, own))
         for kind in EXITS:
             self.from_states(own[kind], node.finalbody, exits)
-            if node.finalbody and self.states:
+            if node.finalbody and has_own(self.states):
                 live = self.liveness.after[node.finalbody[-1]]
                 self.settle(Place("after", node.finalbody[-1]),
                             lambda state, live=live: self.dead(state, live, None))  # type: ignore[misc]  # fmt: skip

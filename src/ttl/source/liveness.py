@@ -88,22 +88,15 @@ class Liveness:
         """What functions use that somebody may call later, under another name."""
         if not self.functions:
             return NONE
-        called = {
-            id(part)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call)
-            for part in (node.func, *node.args)
-        }
-        return NONE.union(
-            *(
-                self.uses(node)
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Name)
-                and node.id in self.functions
-                and isinstance(node.ctx, ast.Load)
-                and id(node) not in called
-            )
-        )
+        nodes = list(ast.walk(tree))
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        called = {id(part) for node in calls for part in (node.func, *node.args)}
+        kept = [
+            self.uses(node)
+            for node in nodes
+            if isinstance(node, ast.Name) and node.id in self.functions and id(node) not in called
+        ]
+        return NONE.union(*kept)
 
     # Statements -----------------------------------------------------------------------------------
 
