@@ -10,7 +10,7 @@ from ttl.diagnostics import Diagnostic, codes, render_all
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of
-from ttl.source.implicit_sync import place_of
+from ttl.source.functions import place_of
 from ttl.source.supplied import refuse_repairs, supplied_note
 
 from .recent import Recent

@@ -22,9 +22,9 @@ from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
 from ttl.source.facts import facts_of
-from ttl.source.functions import REPLACED, own_code, reachable_functions
+from ttl.source.functions import REPLACED, own_code, place_of, reachable_functions
 from ttl.source.handles import Finish
-from ttl.source.implicit_sync import CodePoints, function_points, place_of
+from ttl.source.implicit_sync import CodePoints, function_points
 from ttl.source.recompile import at, compiled
 from ttl.source.scopes import own_nodes
 
