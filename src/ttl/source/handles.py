@@ -84,6 +84,10 @@ class Handle:
         is_known = self.is_transfer and self.site is not None
         return is_known and under_way(self.site) in block.holders  # type: ignore[arg-type]
 
+    def is_item(self, tokens: frozenset[str]) -> bool:
+        """Is what the tokens stand for perhaps another one?"""
+        return "~" in tokens or self.holders & tokens <= self.weak
+
     def held_by(self, tokens: Iterable[str]) -> bool:
         return not self.holders.isdisjoint(tokens)
 

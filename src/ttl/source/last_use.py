@@ -88,6 +88,8 @@ class LastUses(Supplying):
             for name in sorted(handle.names & shared):
                 self.summary.binds.setdefault(name, set()).add(_made(handle))
         self.summary.is_complete = True
+        for key in [key for key in self.supplies if key[2] in self.items]:
+            del self.supplies[key]
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -236,9 +238,6 @@ class LastUses(Supplying):
         iterated = NOTHING if isinstance(node, ast.While) else self.value(node.iter)
         own: Exits = defaultdict(dict)
         entered: States = {}
-        # A loop over blocks has at least one iteration.
-        ends = {s: None for s in self.states if not any(h.held_by(t) for h in s.handles
-                                                        for t in iterated)}  # fmt: skip
         arriving, rounds = self.states, 0
         outer = self.loops, self.replaced
         self.loops = (*self.loops, id(node.body))
@@ -252,14 +251,13 @@ class LastUses(Supplying):
             self._enter_iteration(node, iterated)
             self.statements(node.body, own)
             arriving = joined(self.states, own[ast.Continue])
-            ends = joined(ends, arriving)
             if rounds >= MOST_ROUNDS:
                 arriving = {State(state.handles): None for state in arriving}
             if rounds > 4 * MOST_ROUNDS:
                 break
         self.loops, self.replaced = outer
         exits[ast.Return] = joined(exits[ast.Return], own[ast.Return])
-        ends = self.from_states({} if is_endless(node) else ends, node.orelse, exits)
+        ends = self.from_states({} if is_endless(node) else entered, node.orelse, exits)
         self.states = joined(ends, own[ast.Break])
 
     def _enter_iteration(
