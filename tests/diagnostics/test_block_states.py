@@ -123,7 +123,9 @@ HARMLESS = [case for case in ILLEGAL if is_harmless(*case)]
 
 
 def source(way: Way, event: Event) -> str:
-    lines = "\n".join([*way.steps, events_in(way.kind)[event]]).splitlines()
+    # A wait that comes too late is not left out.
+    late = ["tx.wait()"] if way.steps[-1].startswith("tx = ") else []
+    lines = "\n".join([*way.steps, events_in(way.kind)[event], *late]).splitlines()
     fill = FILL if way.is_waited else "pass"
     return PROGRAM.format(
         kind=way.kind,

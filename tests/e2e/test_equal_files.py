@@ -93,3 +93,25 @@ def test_helpers_of_one_kernel(modules, monkeypatch, backend) -> None:
                 ttl.copy(dfb.wait(), y[0, i])
 
     check(pass_on)
+
+
+def test_a_fault_names_the_file_it_is_in(modules, monkeypatch) -> None:
+    monkeypatch.setenv("TTL_BACKEND", "sim")
+    one, two = modules(HELPER, "fault_one", "fault_two")
+
+    @ttl.operation(grid=(1, 1))
+    def pass_on(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            one.load(a, 7, dfb)
+            two.load(a, 1, dfb)
+
+        @ttl.datamovement()
+        def write():
+            ttl.copy(dfb.wait(), y[0, 0])
+
+    with pytest.raises(ttl.KernelFault) as caught:
+        check(pass_on)
+    assert caught.value.diagnostics[0].primary.span.file.endswith("fault_one.py")

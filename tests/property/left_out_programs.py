@@ -1,7 +1,7 @@
 """Random programs with every release and wait written, and the same ones with some left out.
 
-Each kernel is a row of pieces that handle two tiles each: y is 2 * x for all of them. Lines that end
-in a mark may be left out, each for itself.
+Each kernel is a row of pieces that handle two tiles each: y is 2 * x for all of them. Lines with a
+mark at their end may be left out, each for itself.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ttl.diagnostics import (
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.source.facts import facts_of
-from ttl.source.implicit_sync import place_of
+from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
 from ttl.source.supplied import refuse_repairs, supplied_note
 

@@ -26,7 +26,8 @@ from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
-from ttl.source.implicit_sync import function_points, place_of
+from ttl.source.functions import place_of
+from ttl.source.implicit_sync import function_points
 
 from .environment import MISSING, Environment
 from .handlers import Handlers

@@ -71,7 +71,8 @@ def _reached(builder: KernelBuilder, values: Iterable[Value]) -> Iterator[RunTim
             yield value
             yield from _reached(builder, [t for g, t in builder.state.grouped if g is value])
         elif isinstance(value, TransferValue):
-            yield value
+            if not value.is_grouped:
+                yield value
             if isinstance(value.owner, Op):
                 yield from _reached(builder, value.owner.operands)
         elif isinstance(value, HeldBlock):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.semantics.function_source import FunctionTree
-from ttl.source.implicit_sync import place_of
+from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
 
 from .builder import KernelBuilder

@@ -18,7 +18,7 @@ from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
 from ttl.semantics.function_source import FunctionTree
-from ttl.source.implicit_sync import place_of
+from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
 from ttl.source.uses import NOTHING, uses_of
 

@@ -22,9 +22,9 @@ from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
 from ttl.source.facts import facts_of
-from ttl.source.functions import REPLACED, own_code, reachable_functions
+from ttl.source.functions import REPLACED, own_code, place_of, reachable_functions
 from ttl.source.handles import Finish
-from ttl.source.implicit_sync import CodePoints, function_points, place_of
+from ttl.source.implicit_sync import CodePoints, function_points
 from ttl.source.recompile import at, compiled
 from ttl.source.scopes import own_nodes
 
@@ -82,8 +82,10 @@ class _Calls(ast.NodeTransformer):
     """Python's own statements in place of `Finish`."""
 
     def visit_Finish(self, node: Finish) -> ast.stmt:
-        names, kept = ([ast.Constant(n.id) for n in part] for part in (node.names, node.kept))
-        given = [ast.Tuple(names, ast.Load()), ast.Tuple(kept, ast.Load())]
+        given = [
+            ast.Tuple([ast.Constant(name.id) for name in part], ast.Load())
+            for part in (node.names, node.kept)
+        ]
         left = _call(".left", *given, ast.Constant(node.is_wait))
         loop = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
         return at(ast.copy_location(loop, node), node)  # rule PLACE

@@ -20,6 +20,11 @@ MISSING: Any = object()
 DEEPEST_MODULE = 3  # package.package.module.function
 
 
+def place_of(code: CodeType) -> tuple[CodeType, str]:
+    """Codes are equal also where they stand in different files."""
+    return code, code.co_filename
+
+
 class ReplacedCodes:
     """Functions that run with another code for a while, and how many runs need that.
 
@@ -30,20 +35,21 @@ class ReplacedCodes:
         self._lock = threading.Lock()
         self._counts: dict[FunctionType, int] = {}
         self._own: dict[FunctionType, CodeType] = {}
-        self._originals: dict[CodeType, CodeType] = {}
+        self._originals: dict[tuple[CodeType, str], CodeType] = {}
 
     def own_code(self, function: FunctionType) -> CodeType:
         return self._own.get(function) or function.__code__
 
     def original(self, code: CodeType) -> CodeType:
         """For a code that is running, also of a function nested in one of these."""
-        return self._originals.get(code, code)
+        return self._originals.get(place_of(code), code)
 
     def enter(self, function: FunctionType, code: CodeType) -> None:
         with self._lock:
             self._counts[function] = self._counts.get(function, 0) + 1
             own = self._own.setdefault(function, function.__code__)
-            self._originals |= dict.fromkeys((code, *nested_codes(code)), own)
+            codes = (code, *nested_codes(code))
+            self._originals |= dict.fromkeys(map(place_of, codes), own)
             function.__code__ = code
 
     def leave(self, function: FunctionType) -> None:
@@ -119,7 +125,7 @@ def fingerprint(
 ) -> Hashable:
     """Equal for functions whose names stand for things of the same tokens: of the same types."""
     code = own_code(function)
-    place = code, code.co_filename  # equal codes may stand in different files
+    place = place_of(code)
     if code in outer or not is_user_file(code.co_filename):
         return place
     parts: list[Hashable] = [token(function.__defaults__), token(function.__kwdefaults__)]

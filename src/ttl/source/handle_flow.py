@@ -47,16 +47,21 @@ class HandleFlow:
         self.own = own_names(tree)
         nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
         self.nested: dict[str, FunctionTree] = {node.name: node for node in nested}
-        self.functions = (outer.functions if outer else {}) | self.nested
+        self.functions: dict[str, FunctionTree] = outer.functions if outer else {}
+        self.functions = self.functions | self.nested
         self.around: Names = (outer.own | outer.around) if outer else frozenset()
-        self.liveness = Liveness(tree, self.functions, self.around - self.own)
         self.shadowed: dict[str, Value] = {}  # the targets of comprehensions
         self.lists: tuple[int, ...] = ()  # the bodies around this place, as ids
         self.paths: dict[ast.expr, tuple[int, ...]] = {}  # the bodies around a site
         self.summary = Summary()
+        self.items: set[ast.expr] = set()  # the sites of what is finished in containers
         given = [*parameters(tree.args), *sorted(self.around - self.own)]
         handles = [Handle(HandleKind.GIVEN, None, frozenset({n}), n, True) for n in given]
         self.states: States = {State(tuple(handles)): None}
+
+    @cached_property
+    def liveness(self) -> Liveness:  # many functions finish what they make in the same statement
+        return Liveness(self.tree, self.functions, self.around - self.own)
 
     def summary_of(self, callee: SourceFunction | FunctionTree) -> Summary:
         raise NotImplementedError
@@ -84,16 +89,22 @@ class HandleFlow:
     @cached_property
     def _released_by_buffer(self) -> Names:
         """`dfb.pop()` releases the oldest block: what is read off the text."""
-        return frozenset(n for n in self.liveness.uses(self.tree) if "." in n)
+        return frozenset(
+            ast.unparse(node)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Attribute) and node.attr in RELEASES
+        )
 
     def finish(self, value: Value, but: HandleKind | None = None) -> None:
+        """Of an item of a container nobody knows which it is: the program finishes all of them."""
         tokens = frozenset().union(*value)
-        self.states = changed(
-            self.states,
-            lambda state: state.finished(
-                h for h in state.handles if h.held_by(tokens) and h.kind is not but
-            ),
-        )
+
+        def finished(state: State) -> State:
+            gone = [h for h in state.handles if h.held_by(tokens) and h.kind is not but]
+            self.items |= {h.site for h in gone if h.site and h.is_item(tokens)}
+            return state.finished(gone)
+
+        self.states = changed(self.states, finished)
 
     def escape(self, value: Value) -> None:
         """Somebody keeps it: it is finished elsewhere."""
@@ -298,15 +309,10 @@ class HandleFlow:
     def _release(self, node: ast.Attribute) -> Value:
         value = self.value(node.value)
         buffer = f"{ast.unparse(node.value)}.{node.attr}"
-
-        def released(state: State) -> State:
-            tokens = frozenset().union(*value)
-            held = [h for h in state.handles
-                    if h.held_by(tokens) and h.kind is not HandleKind.TRANSFER]  # fmt: skip
-            oldest = [h for h in state.handles if h.buffer == buffer and h.site is not None][:1]
-            return state.finished(oldest or held)
-
-        self.states = changed(self.states, released)
+        if any(h.buffer == buffer and h.site for state in self.states for h in state.handles):
+            self.states = changed(self.states, lambda s: s.finished(_oldest(s, buffer)))
+        else:
+            self.finish(value, but=HandleKind.TRANSFER)
         return NOTHING
 
     def _copy(self, node: ast.Call) -> Value:
@@ -434,6 +440,10 @@ def _alternative(state: State, value: Value) -> Names:
             return tokens
     several = {"~"} if len(held) > 1 else set()
     return frozenset(several).union(*held)
+
+
+def _oldest(state: State, buffer: str) -> list[Handle]:
+    return [h for h in state.handles if h.buffer == buffer and h.site is not None][:1]
 
 
 def item_of(value: Value) -> Value:

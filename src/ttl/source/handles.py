@@ -8,7 +8,7 @@ end of its statement, `@place` is a transfer that is under way, for the blocks i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -25,9 +25,12 @@ class Finish(ast.stmt):
     """
 
     _fields = ("names", "kept", "is_wait")
-    names: list[ast.Name]
-    kept: list[ast.Name]
-    is_wait: bool
+
+    def __init__(  # what copies a tree makes nodes without arguments
+        self, names: Sequence[ast.Name] = (), kept: Sequence[ast.Name] = (), is_wait: bool = False
+    ):
+        super().__init__()
+        self.names, self.kept, self.is_wait = list(names), list(kept), is_wait
 
 
 class Meaning(Enum):
@@ -80,6 +83,10 @@ class Handle:
         """Is it a transfer of the block that is under way?"""
         is_known = self.is_transfer and self.site is not None
         return is_known and under_way(self.site) in block.holders  # type: ignore[arg-type]
+
+    def is_item(self, tokens: frozenset[str]) -> bool:
+        """Is what the tokens stand for perhaps another one?"""
+        return "~" in tokens or self.holders & tokens <= self.weak
 
     def held_by(self, tokens: Iterable[str]) -> bool:
         return not self.holders.isdisjoint(tokens)

@@ -42,7 +42,7 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import GroupTransfer, copy
 from ttl.semantics.function_source import Definition, definition_of
 
-from .functions import MISSING, fingerprint, named_value, own_code
+from .functions import MISSING, fingerprint, named_value, own_code, place_of
 from .handles import Finish, Meaning, SourceFunction
 from .last_use import Known, read_function
 from .memo import Memo
@@ -81,11 +81,6 @@ def function_points(function: Any) -> tuple[CodePoints, ...]:
     if not isinstance(function, FunctionType):
         return ()
     return _POINTS.get(fingerprint(function), lambda: _read_points(function))
-
-
-def place_of(code: CodeType) -> tuple[CodeType, str]:
-    """Codes are equal also where they stand in different files."""
-    return code, code.co_filename
 
 
 _POINTS: Memo[tuple[CodePoints, ...]] = Memo()

@@ -24,11 +24,12 @@ from .handles import (
     States,
     Summary,
     changed,
+    has_own,
     joined,
 )
-from .liveness import stored, test_key
+from .liveness import is_endless, stored, test_key
 from .scopes import stored_names
-from .supplies import Place, Supplies, Supplying, is_awaited
+from .supplies import Place, Supplies, Supplying, is_awaited, unused
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
 EXITS = (ast.Return, ast.Break, ast.Continue)
@@ -87,6 +88,8 @@ class LastUses(Supplying):
             for name in sorted(handle.names & shared):
                 self.summary.binds.setdefault(name, set()).add(_made(handle))
         self.summary.is_complete = True
+        for key in [key for key in self.supplies if key[2] in self.items]:
+            del self.supplies[key]
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -109,7 +112,8 @@ class LastUses(Supplying):
         if (compound := COMPOUND.get(type(node))) is not None:
             compound(self, node, exits)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            targets: list[ast.expr] = []
+            targets += node.targets if isinstance(node, ast.Assign) else [node.target]
             if node.value is not None:
                 self._assign(targets, node.value)
         elif isinstance(node, ast.AugAssign):  # the name stays bound to its block
@@ -178,14 +182,13 @@ class LastUses(Supplying):
         self._jump(node, exits)
 
     def _jump(self, node: ast.stmt, exits: Exits) -> None:
-        live = self.liveness.at_jump[node]
+        live = self.liveness.at_jump[node] if has_own(self.states) else frozenset()
         loop = None if isinstance(node, ast.Return) else self.loops[-1]
 
         def left(state: State) -> list[Handle]:
             ended = self.dead(state, live, loop)
-            return [h for h in state.handles if h.is_transfer and h not in ended
-                    and self.is_dead(h, state, live)
-                    and (loop is None or loop in self._path(h))] + ended  # fmt: skip
+            others = [h for h in unused(state, live) if h.is_transfer and h not in ended]
+            return [h for h in others if loop is None or loop in self.path_of(h)] + ended
 
         self.settle(Place("before", node), left)
         exits[type(node)] = joined(exits[type(node)], self.states)
@@ -204,6 +207,8 @@ class LastUses(Supplying):
 
     def _balanced(self, node: ast.If, then: States, otherwise: States) -> tuple[States, States]:
         """What one branch finishes and the other does not is supplied in the other."""
+        if not has_own(joined(then, otherwise)):
+            return then, otherwise
         live, here = self.liveness.after[node], self.lists[-1]
 
         def ended(state: State) -> list[Handle]:
@@ -233,9 +238,6 @@ class LastUses(Supplying):
         iterated = NOTHING if isinstance(node, ast.While) else self.value(node.iter)
         own: Exits = defaultdict(dict)
         entered: States = {}
-        # A loop over blocks has at least one iteration.
-        ends = {s: None for s in self.states if not any(h.held_by(t) for h in s.handles
-                                                        for t in iterated)}  # fmt: skip
         arriving, rounds = self.states, 0
         outer = self.loops, self.replaced
         self.loops = (*self.loops, id(node.body))
@@ -249,16 +251,13 @@ class LastUses(Supplying):
             self._enter_iteration(node, iterated)
             self.statements(node.body, own)
             arriving = joined(self.states, own[ast.Continue])
-            ends = joined(ends, arriving)
             if rounds >= MOST_ROUNDS:
                 arriving = {State(state.handles): None for state in arriving}
             if rounds > 4 * MOST_ROUNDS:
                 break
         self.loops, self.replaced = outer
         exits[ast.Return] = joined(exits[ast.Return], own[ast.Return])
-        test = node.test if isinstance(node, ast.While) else None
-        is_endless = isinstance(test, ast.Constant) and bool(test.value)
-        ends = self.from_states({} if is_endless else ends, node.orelse, exits)
+        ends = self.from_states({} if is_endless(node) else entered, node.orelse, exits)
         self.states = joined(ends, own[ast.Break])
 
     def _enter_iteration(
@@ -278,7 +277,7 @@ class LastUses(Supplying):
             ends = joined(ends, self.from_states(joined(start, after_body), handler.body, own))
         for kind in EXITS:
             self.from_states(own[kind], node.finalbody, exits)
-            if node.finalbody and self.states:
+            if node.finalbody and has_own(self.states):
                 live = self.liveness.after[node.finalbody[-1]]
                 self.settle(Place("after", node.finalbody[-1]),
                             lambda state, live=live: self.dead(state, live, None))  # type: ignore[misc]  # fmt: skip

@@ -88,22 +88,15 @@ class Liveness:
         """What functions use that somebody may call later, under another name."""
         if not self.functions:
             return NONE
-        called = {
-            id(part)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call)
-            for part in (node.func, *node.args)
-        }
-        return NONE.union(
-            *(
-                self.uses(node)
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Name)
-                and node.id in self.functions
-                and isinstance(node.ctx, ast.Load)
-                and id(node) not in called
-            )
-        )
+        nodes = list(ast.walk(tree))
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        called = {id(part) for node in calls for part in (node.func, *node.args)}
+        kept = [
+            self.uses(node)
+            for node in nodes
+            if isinstance(node, ast.Name) and node.id in self.functions and id(node) not in called
+        ]
+        return NONE.union(*kept)
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -144,11 +137,10 @@ class Liveness:
     def _loop(
         self, node: ast.For | ast.AsyncFor | ast.While, live: Names, targets: Targets
     ) -> Names:
-        is_while = isinstance(node, ast.While)
-        header = self.uses(node.test if is_while else node.iter)
-        is_endless = is_while and isinstance(node.test, ast.Constant) and bool(node.test.value)
-        head = header | (NONE if is_endless else self._body(node.orelse, live, targets))
-        gone = NONE if is_while else stored(node.target)
+        header = node.test if isinstance(node, ast.While) else node.iter
+        gone = NONE if isinstance(node, ast.While) else stored(node.target)
+        after = NONE if is_endless(node) else self._body(node.orelse, live, targets)
+        head = self.uses(header) | after
         while True:  # until an iteration before adds nothing
             inner = replace(targets, broken=live, continued=head)
             body = self._body(node.body, head, inner)
@@ -172,6 +164,12 @@ class Liveness:
         for statement in node.finalbody:  # whichever way it is entered
             self.after[statement] |= NONE.union(*(getattr(targets, p) for p in targets.__slots__))
         return found
+
+
+def is_endless(node: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """Is there no way out of the loop but a `break` or a `return`?"""
+    test = node.test if isinstance(node, ast.While) else None
+    return isinstance(test, ast.Constant) and bool(test.value)
 
 
 def _without(live: Names, gone: Names) -> Names:

@@ -63,33 +63,19 @@ class Supplying(HandleFlow):
         self.loops: tuple[int, ...] = ()  # their bodies, as ids
         self.replaced: tuple[set[str], ...] = ()  # the names that they give values to
 
-    def is_dead(self, handle: Handle, state: State, live: Names) -> bool:
-        """Is it neither used later, nor under way for a transfer that is?"""
-        if handle.kind is HandleKind.GIVEN:
-            return False
-        live = _on_path(live, state)
-        transfers = {under_way(h.site): h for h in state.handles if h.is_transfer and h.site}
-        for holder in handle.holders:
-            if holder[0] == "@":
-                if holder not in transfers or not self.is_dead(transfers[holder], state, live):
-                    return False
-            elif holder in live:
-                return False
-        return True
-
     def dead(
         self, state: State, live: Names, body: int | None, is_end: bool = False
     ) -> list[Handle]:
         """What is to be finished now: transfers, then blocks, oldest first."""
-        ended = [h for h in state.handles if self.is_dead(h, state, live)]
+        ended = unused(state, live)
         transfers = [
             h for h in ended
-            if h.is_transfer and (not h.is_named or (is_end and self._path(h)[-1:] == (body,)))
+            if h.is_transfer and (not h.is_named or (is_end and body in self.path_of(h)))
         ]  # fmt: skip
         blocks: list[Handle] = []
         older: set[str] = set()
         for handle in (h for h in state.handles if h.kind is HandleKind.BLOCK):
-            is_here = body is None or body in self._path(handle) or self._is_replaced(handle)
+            is_here = body is None or body in self.path_of(handle) or self._is_replaced(handle)
             if handle in ended and is_here and handle.buffer not in older:
                 blocks.append(handle)
                 transfers += [h for h in ended if h.copies(handle) and h not in transfers]
@@ -103,7 +89,7 @@ class Supplying(HandleFlow):
             return False
         return not handle.names.isdisjoint(self.replaced[-1])
 
-    def _path(self, handle: Handle) -> tuple[int, ...]:
+    def path_of(self, handle: Handle) -> tuple[int, ...]:
         return self.paths.get(handle.site, ()) if handle.site is not None else ()
 
     def settle(self, place: Place, gone: Callable[[State], list[Handle]]) -> None:
@@ -183,6 +169,19 @@ class Supplying(HandleFlow):
         here = id(body)
         self.settle(Place("after", node), lambda state: self.dead(state, live, here, is_end))
         self.states = changed(self.states, lambda s: s.changed(without_temporary))
+
+
+def unused(state: State, live: Names) -> list[Handle]:
+    """What is neither used later, nor under way for a transfer that is."""
+    live = _on_path(live, state)
+    own = [handle for handle in state.handles if handle.site is not None]
+    transfers = [h for h in own if h.is_transfer and live.isdisjoint(h.holders)]
+    ended = {under_way(h.site) for h in transfers if h.site is not None}
+
+    def is_unused(holder: str) -> bool:
+        return holder in ended if holder[0] == "@" else holder not in live
+
+    return [handle for handle in own if all(map(is_unused, handle.holders))]
 
 
 def is_awaited(transfer: Handle, state: State, live: Names) -> bool:

@@ -307,6 +307,16 @@ def read_in_a_group_and_wait(a, a_dfb):
         group.wait_all()
 
 
+def read_in_a_group_sometimes(a, a_dfb):
+    for i in range(COUNT):
+        group = ttl.GroupTransfer()
+        blk = a_dfb.reserve()
+        if i % 2:
+            group.add(ttl.copy(a[0, i], blk))
+        else:
+            ttl.copy(a[0, i], blk)
+
+
 def read_on_some_paths(a, a_dfb):
     for i in range(COUNT):
         blk = a_dfb.reserve()
@@ -381,8 +391,7 @@ def read_either(a, a_dfb):
         tx = ttl.copy(a[0, i], blk)
 
 
-def read_by_the_buffer(a, a_dfb):
-    """Released in another place than the last use: that counts as one."""
+def read_and_wait_sometimes_in_a_with(a, a_dfb):
     for i in range(COUNT):
         with a_dfb.reserve() as blk:
             tx = ttl.copy(a[0, i], blk)
@@ -394,8 +403,9 @@ def read_by_the_buffer(a, a_dfb):
 @pytest.mark.parametrize("read", [
     read_without_a_name, read_and_wait_for_the_transfer, read_and_wait_in_the_statement,
     read_with_names, read_with_a_late_wait, read_and_push, read_in_a_with, read_in_a_group,
-    read_in_a_group_and_wait, read_by_a_helper_that_starts, read_by_a_helper_that_fills,
-    read_and_return, read_conditionally, read_either, read_by_the_buffer,
+    read_in_a_group_and_wait, read_in_a_group_sometimes, read_by_a_helper_that_starts,
+    read_by_a_helper_that_fills, read_and_return, read_conditionally, read_either,
+    read_and_wait_sometimes_in_a_with,
 ])  # fmt: skip
 def test_a_reader_waits_and_pushes_after_the_last_use(read):
     check(read)

@@ -436,6 +436,16 @@ WAITS = {
             other()
             a.push()
     """,
+    "used after the branch that starts it": """
+        def kernel():
+            with a_dfb.reserve() as a:
+                t = None
+                if c:
+                    t = ttl.copy(x[0, 0], a)
+                print(t)
+                other()
+                WAIT(t)
+    """,
     "started by a helper": """
         def kernel():
             t = load()
