@@ -81,7 +81,7 @@ class GlobalOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     type = prop_def(Attribute)
     index = opt_prop_def(IntegerAttr[I64])
-    assembly_format = "$sym_name `=` $type (`[` $index^ `]`)? attr-dict"
+    assembly_format = "$sym_name `=` $type (` ` `[` $index^ `]`)? attr-dict"
     traits = traits_def(SymbolOpInterface())
 
 

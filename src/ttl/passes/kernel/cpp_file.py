@@ -68,14 +68,10 @@ class FileMaker:
         )
 
     def _make_includes(self) -> list[Operation]:
-        standard: dict[str, Attribute] = {
-            "include": StringAttr("cstdint"),
-            "is_standard_include": UnitAttr(),
-        }
-        others: list[dict[str, Attribute]] = [
-            {"include": StringAttr(name)} for name in sorted(self.includes)
-        ]
-        return [emitc.IncludeOp.create(properties=each) for each in (standard, *others)]
+        standard = {"include": StringAttr("cstdint"), "is_standard_include": UnitAttr()}
+        own = [{"include": StringAttr(name)} for name in sorted(self.includes)]
+        files: tuple[Mapping[str, Attribute], ...] = (standard, *own)
+        return [emitc.IncludeOp.create(properties=file) for file in files]
 
     # Operations ----------------------------------------------------------------------------------
 

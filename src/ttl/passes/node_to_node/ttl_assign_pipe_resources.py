@@ -34,11 +34,11 @@ def apply(op: ModuleOp) -> None:
         allocation.add(net, depths.get(name, 1), shared)
     allocation.finish()
     op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
-    # A multicast of a semaphore's value needs a word that holds it.
-    is_staged = any(isinstance(each, ttl.SemaphoreSetMulticastOp) for each in walk(op))
-    scratch = allocation.scratch_bytes if nets else STAGING_BYTES if is_staged else 0
-    if scratch:
-        op.attributes[SCRATCH_BYTES] = IntegerAttr(scratch, i64)
+    if nets:
+        op.attributes[SCRATCH_BYTES] = IntegerAttr(allocation.scratch_bytes, i64)
+    elif any(isinstance(each, ttl.SemaphoreSetMulticastOp) for each in walk(op)):
+        # A multicast of a semaphore's value needs a word that holds it.
+        op.attributes[SCRATCH_BYTES] = IntegerAttr(STAGING_BYTES, i64)
 
 
 def _depths(module: ModuleOp) -> dict[str, int]:
