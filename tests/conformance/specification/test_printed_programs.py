@@ -77,6 +77,7 @@ def elementwise(A, B, Y, Z):
                 z_xf.wait()
 
 
+@pytest.mark.rule("printed-programs")
 def test_elementwise_with_broadcast():
     a = np.linspace(3, 9, 96, dtype=np.float32)
     run(elementwise, tensor(a), tensor([2.0]), y := empty(96), z := empty(96))
@@ -147,6 +148,7 @@ def matmul(A, B, C, Y):
                         y_xf.wait()
 
 
+@pytest.mark.rule("printed-programs")
 def test_matmul_with_bias():
     a, b, c = small(2, 64, 96), small(96, 64), small(64, 64)
     run(matmul, tensor(a), tensor(b), tensor(c), y := empty(2, 64, 64))
@@ -193,6 +195,7 @@ def gather(a, out):
             net.if_dst(pipe_dst)
 
 
+@pytest.mark.rule("printed-programs")
 def test_gather():
     run(gather, every_node((4, 3)), out := tensor(tiles(*[0] * 12)))
     assert tile_numbers(out) == [0, 0, 0, *range(4, 13)]
@@ -229,6 +232,7 @@ def scatter(a, out):
             net.if_dst(pipe_dst)
 
 
+@pytest.mark.rule("printed-programs")
 def test_scatter():
     run(scatter, every_node((4, 3)), out := tensor(tiles(*[0] * 12)))
     assert tile_numbers(out) == [0, 1, 1, 0, 4, 4, 0, 7, 7, 0, 10, 10]
@@ -300,6 +304,7 @@ def forward(a, out):
             net.if_dst(pipe_dst)
 
 
+@pytest.mark.rule("printed-programs")
 @pytest.mark.parametrize("operation", [scatter_gather, forward])
 def test_what_sends_before_it_posts_is_refused(operation):
     text = refused(operation, every_node((2, 4)), empty(32, 8 * 32), slug="deadlock")
@@ -341,6 +346,7 @@ def sliced(A, Y):
                     ttl.copy(a_blk, Y[rt * g : (rt + 1) * g, ct : ct + 1]).wait()
 
 
+@pytest.mark.rule("printed-programs")
 def test_tensor_slices():
     values = numbers(128, 224)
     run(sliced, tensor(values), y := empty(128, 224))
@@ -383,6 +389,7 @@ def upsample(input_images, output_images, scale_factor):
                         gxf.wait_all()
 
 
+@pytest.mark.rule("printed-programs")
 def test_nearest_neighbour_upsample():
     images = numbers(2, 3, 4, 5)
     y = empty(2, 6, 12, 5, layout=ROW_MAJOR)
@@ -417,6 +424,7 @@ def one_to_many(a, out):
                 ttl.copy(blk, out[0, node_num]).wait()
 
 
+@pytest.mark.rule("printed-programs")
 def test_one_to_many_barrier():
     run(one_to_many, tensor(tiles(7)), out := empty(32, 6 * 32))
     assert tile_numbers(out) == [7] * 6
@@ -447,6 +455,7 @@ def many_to_one(a, out):
                 ttl.copy(blk, out[0, 0]).wait()
 
 
+@pytest.mark.rule("printed-programs")
 def test_many_to_one_barrier():
     run(many_to_one, every_node((2, 3)), out := empty(32, 6 * 32))
     assert tile_numbers(out) == [6, 2, 3, 4, 5, 6]

@@ -9,6 +9,7 @@ from conformance.coming_page import run
 from conformance.coming_rows import ROWS, Row
 
 
+@pytest.mark.rule("coming-from-tt-lang")
 @pytest.mark.parametrize("row", ROWS, ids=[row.shown for row in ROWS])
 def test_row(row: Row, way: str) -> None:
     backend = {"simulated": "sim", "compiled": "host"}[way]
