@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance import (
+    coming_page,
     counts_page,
     flatbuffer_page,
     operators_page,
@@ -36,6 +37,10 @@ def test_the_page_of_ttnn_is_up_to_date() -> None:
 
 def test_the_page_of_the_flatbuffer_is_up_to_date() -> None:
     assert flatbuffer_page.is_up_to_date(), "run python tests/conformance/flatbuffer_page.py"
+
+
+def test_the_page_for_those_who_come_from_tt_lang_is_up_to_date() -> None:
+    assert coming_page.is_up_to_date(), "run python tests/conformance/coming_page.py"
 
 
 def test_the_page_of_counts_is_up_to_date() -> None:

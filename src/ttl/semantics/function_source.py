@@ -39,7 +39,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 def function_tree(code: CodeType) -> FunctionTree | None:
     """The same, also of a lambda or of a coroutine."""
     try:
-        return _found(code)
+        return _found(code, code.co_filename)
     except LookupError:
         return None
 
@@ -77,11 +77,14 @@ def _keep_text(file: str) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _found(code: CodeType) -> FunctionTree:
-    """LookupError, which is not kept, if no text fits."""
+def _found(code: CodeType, file: str) -> FunctionTree:
+    """LookupError, which is not kept, if no text fits.
+
+    Codes are equal also where they stand in different files, and decorators are not in them.
+    """
     functions: list[dict[CodeType, FunctionTree]] = []
     for look in (_kept_texts, _texts_now):
-        for text in look(code.co_filename):
+        for text in look(file):
             # A cell of a notebook has the flags of the cells before it, too.
             functions.append(_functions(text, code.co_flags & FUTURE_FLAGS))
             if code in functions[-1]:
