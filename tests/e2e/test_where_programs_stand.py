@@ -95,7 +95,7 @@ def test_cells_of_a_notebook(run: Any, tmp_path: Path, road: str) -> None:
 def test_a_notebook_shows_the_message_and_no_frames_of_ours() -> None:
     """IPython shows an exception as the exception renders itself, if it does."""
     with pytest.raises(ttl.UsageError) as caught:
-        ttl.grid_size()
+        ttl.node()
     shown = "\n".join(caught.value._render_traceback_())
     assert shown == str(caught.value) and shown.startswith("error[TTL")
 
