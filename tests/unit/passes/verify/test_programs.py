@@ -338,7 +338,7 @@ def all_push_what_one_receives(a, y, a_dfb, y_dfb, net):
 
 @pipes((3, 1), GATHER[:1])
 def waited_for_by_others_only(a, y, a_dfb, y_dfb, net):
-    """The transfer is waited for on another node than that which started it."""
+    """On nodes other than the first the wait is left out: it is supplied there."""
 
     def receive():
         x, _ = ttl.node(dims=2)
@@ -406,7 +406,6 @@ SAME = [
     two_posts_into_one_block,
     a_block_received_over_another,
     all_push_what_one_receives,
-    waited_for_by_others_only,
     too_few_increments,
 ]
 SHAPES = ((1, 4), (1, 4))
@@ -469,6 +468,11 @@ def test_a_popped_block_that_was_never_read(nodes, check: Callable) -> None:
     assert len(ours) == len(theirs) == bool(nodes)
     for one, other in zip(ours, theirs, strict=True):
         assert (one.message, one.primary, one.helps) == (other.message, other.primary, other.helps)
+
+
+def test_a_wait_that_some_nodes_leave_out_is_supplied(check: Callable) -> None:
+    checked = check(waited_for_by_others_only, *SHAPES)
+    assert checked.errors == [] and not checked.simulated
 
 
 def test_the_help_names_a_block_count_that_is_enough(check: Callable) -> None:
