@@ -26,6 +26,19 @@ def finish_handles(
             _finish(builder, handle)
 
 
+def finish_scope(builder: KernelBuilder, blocks: list[HeldBlock]) -> None:
+    """The end of a `with`: what the program has not released itself."""
+    held = [block for block in blocks if block not in builder.state.released]
+    for block in held:
+        builder.number(block)
+    if held:
+        builder.emit(ttl.ScopeEndOp, held)
+    for block in blocks:
+        block.is_scoped = False
+        if block in builder.state.doubtful:
+            _finish_on_other_path(builder, block)
+
+
 def _age(handle: RunTime) -> int:
     return handle.age if isinstance(handle, HeldBlock) else 0
 
@@ -43,7 +56,7 @@ def _finish(builder: KernelBuilder, handle: RunTime) -> None:
 
 
 def _finish_on_other_path(builder: KernelBuilder, handle: RunTime) -> None:
-    """A function that was called has finished it under a condition."""
+    """The program has finished it under a condition."""
     decided = builder.state.doubtful[handle]
     if decided is None:
         raise not_yet("a block or transfer that several conditions have finished or not")

@@ -30,6 +30,7 @@ from .continuations import Choice, Do, End, Iterate, Step, Steps, leave, uses_of
 from .desugar import as_branches, without_assignment, without_choice, without_else
 from .dispatch import call
 from .expressions import bind_target, expression
+from .finishing import finish_scope
 from .functions import RETURNED
 from .hir import BlockValue, HeldBlock, Value
 from .items import iterated
@@ -380,10 +381,7 @@ def _begun(builder: KernelBuilder, node: ast.With) -> Scope:
 def _close(builder: KernelBuilder, scope: Scope) -> None:
     for name in reversed(scope.after):
         _signpost(builder, name, is_end=True)
-    for block in scope.blocks:
-        builder.number(block)
-    if scope.blocks:
-        builder.emit(ttl.ScopeEndOp, scope.blocks)
+    finish_scope(builder, scope.blocks)
     for name in reversed(scope.before):
         _signpost(builder, name, is_end=True)
 

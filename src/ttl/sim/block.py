@@ -208,6 +208,8 @@ class SimBlock(Block):
         end = self.end
         state = self.state
         if (state.after_push if end.is_producer else state.after_pop) is None:
+            if state is RELEASED:  # the program has done it itself
+                return
             self._tolerated(end.release_event)
         kernel = self.kernel
         self.state = RELEASED

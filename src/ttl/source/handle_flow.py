@@ -28,7 +28,7 @@ from .handles import (
     temporary,
     under_way,
 )
-from .liveness import RELEASES, Liveness, Names, stored
+from .liveness import RELEASES, Functions, Liveness, Names, named, stored
 from .scopes import COMPREHENSIONS, own_names, own_nodes, parameters
 
 Value = tuple[Names, ...]
@@ -45,10 +45,10 @@ class HandleFlow:
     def __init__(self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None):
         self.root, self.tree, self.outer = root, tree, outer
         self.own = own_names(tree)
-        nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
-        self.nested: dict[str, FunctionTree] = {node.name: node for node in nested}
-        self.functions: dict[str, FunctionTree] = outer.functions if outer else {}
-        self.functions = self.functions | self.nested
+        self.nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
+        self.functions: Functions = outer.functions if outer else {}
+        self.functions = self.functions | named(self.nested)
+        self.defined: dict[str, FunctionTree] = {}  # by the definitions that were passed last
         self.around: Names = (outer.own | outer.around) if outer else frozenset()
         self.shadowed: dict[str, Value] = {}  # the targets of comprehensions
         self.lists: tuple[int, ...] = ()  # the bodies around this place, as ids
@@ -417,8 +417,14 @@ class HandleFlow:
 
     def _callee(self, node: ast.expr) -> Meaning | SourceFunction | FunctionTree:
         if isinstance(node, ast.Name) and node.id in self.functions:
-            return self.functions[node.id]
+            return self._defined(node.id)
         return self.meaning(node)
+
+    def _defined(self, name: str) -> FunctionTree:
+        """Branches may define functions of the same name."""
+        if name in self.defined or self.outer is None or name in named(self.nested):
+            return self.defined.get(name, self.functions[name][-1])
+        return self.outer._defined(name)
 
     def meaning(self, node: ast.expr) -> Meaning | SourceFunction:
         base = node

@@ -68,7 +68,7 @@ class LastUses(Supplying):
 
     def _around(self, callee: FunctionTree) -> HandleFlow:
         flow: HandleFlow = self
-        while callee not in flow.nested.values() and flow.outer is not None:
+        while callee not in flow.nested and flow.outer is not None:
             flow = flow.outer
         return flow
 
@@ -77,7 +77,7 @@ class LastUses(Supplying):
         assert not isinstance(self.tree, ast.Lambda)
         given = {h.buffer for state in self.states for h in state.handles}
         self.statements(self.tree.body, exits)
-        for node in self.nested.values():  # also those that nobody here calls
+        for node in self.nested:  # also those that nobody here calls
             self.summary_of(node)
         ends = joined(self.states, exits[ast.Return])
         finished = [given - {h.buffer for h in s.handles if h.site is None} for s in ends]
@@ -129,6 +129,7 @@ class LastUses(Supplying):
         elif isinstance(node, EXITS):
             self._jump(node, exits)
         elif isinstance(node, Definition):
+            self.defined[node.name] = node
             for default in (*node.args.defaults, *node.args.kw_defaults):
                 self.escape(self.value(default))
         elif not isinstance(node, ast.ClassDef):

@@ -34,10 +34,21 @@ class Targets:
     raised: Names = NONE
 
 
+Functions = dict[str, tuple[FunctionTree, ...]]
+
+
+def named(nodes: Iterable[Definition]) -> Functions:
+    """By their names; branches may define functions of the same name."""
+    found: Functions = {}
+    for node in nodes:
+        found[node.name] = (*found.get(node.name, ()), node)
+    return found
+
+
 class Liveness:
     """Of one function; `shared` are the variables around it, which are live at its end."""
 
-    def __init__(self, tree: FunctionTree, functions: dict[str, FunctionTree], shared: Names):
+    def __init__(self, tree: FunctionTree, functions: Functions, shared: Names):
         self.functions = functions
         self.after: dict[ast.stmt, Names] = {}
         self.before: dict[ast.stmt, Names] = {}
@@ -77,8 +88,7 @@ class Liveness:
         yield name
         if is_given:
             yield f"{name}!"
-        function = self.functions.get(name)
-        if function is not None and name not in known:
+        for function in self.functions.get(name, ()) if name not in known else ():
             own = own_names(function)
             for used in self._mentions(function, known | {name}):
                 if used.rstrip("!") not in own:

@@ -574,3 +574,80 @@ def test_a_wait_after_the_push_is_not_left_out():
             tx.wait()
 
     refused(program(read), tensor(tiles(5, 6, 7, 8)), empty(32, 128), slug="block-state")
+
+
+# The end of a `with` ------------------------------------------------------------------------------
+
+
+def compute_and_release_in_with(a_dfb, t_dfb, y_dfb):
+    for i in range(COUNT):
+        with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk + a_blk)
+            if i == 1:
+                y_blk.push()
+            a_blk.pop()
+
+
+@pytest.mark.rule("some-paths")
+def test_the_end_of_a_with_releases_what_is_not_released():
+    check(None, compute_and_release_in_with)
+
+
+# Functions of the same name -----------------------------------------------------------------------
+
+
+@ttl.operation(grid=(2, 1))
+def there_and_back(a, y):
+    sent_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+    back_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+    there_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+    there = ttl.PipeNet([ttl.Pipe((1, 0), (0, 0))])
+    back = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+
+    @ttl.datamovement()
+    def move():
+        x, _ = ttl.node(dims=2)
+        for i in range(COUNT):
+            if x > 0:
+                blk = sent_dfb.wait()
+
+                def send(pipe):
+                    ttl.copy(blk, pipe).wait()
+
+                there.if_src(send)
+
+                def receive(pipe):
+                    received = back_dfb.reserve()
+                    ttl.copy(pipe, received).wait()
+
+                back.if_dst(receive)
+            else:
+
+                def receive(pipe):
+                    received = there_dfb.reserve()
+                    ttl.copy(pipe, received).wait()
+
+                there.if_dst(receive)
+                blk = there_dfb.wait()
+
+                def send(pipe):
+                    ttl.copy(blk, pipe).wait()
+
+                back.if_src(send)
+
+    @ttl.datamovement()
+    def outside():
+        x, _ = ttl.node(dims=2)
+        if x > 0:
+            for i in range(COUNT):
+                sent = sent_dfb.reserve()
+                ttl.copy(a[0, i], sent)
+                sent.push()
+                found = back_dfb.wait()
+                ttl.copy(found, y[0, i])
+
+
+@pytest.mark.rule("implicit-release")
+def test_branches_define_functions_of_the_same_name():
+    run(there_and_back, tensor(tiles(5, 6, 7, 8)), y := empty(32, 128))
+    assert tile_numbers(y) == [5, 6, 7, 8]
