@@ -3,7 +3,7 @@
 All of them copy four tiles from a to y, doubled by the compute kernel; buffers have one block where
 a release any later than the language says would be a deadlock.
 """
-# ruff: noqa: F841, RUF034
+# ruff: noqa: B023, F841, RUF034
 
 from __future__ import annotations
 
@@ -607,7 +607,7 @@ def there_and_back(a, y):
     @ttl.datamovement()
     def move():
         x, _ = ttl.node(dims=2)
-        for i in range(COUNT):
+        for _ in range(COUNT):
             if x > 0:
                 blk = sent_dfb.wait()
 
