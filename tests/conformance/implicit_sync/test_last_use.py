@@ -154,7 +154,7 @@ def compute_by_nested_function(a_dfb, t_dfb, y_dfb):
         a_blk = a_dfb.wait()
 
         def add(result):
-            result.store(a_blk + a_blk)  # noqa: B023
+            result.store(a_blk + a_blk)
 
         add(y_dfb.reserve())
 
