@@ -268,11 +268,16 @@ def used_after_callback(pipe: str, call: str) -> RuleBroken:
 def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
     """What is wrong with a copy of which an end is the net itself, or a pipe that is in no net."""
     for end, call in ((source, "if_dst"), (destination, "if_src")):
-        if isinstance(end, (Pipe, PipeNet)):
+        if isinstance(end, Pipe) and end.home is None:
             return RuleBroken(
                 codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not "
-                + (f"pipe {end.name}" if isinstance(end, Pipe) else "a PipeNet"),
+                f"pipe {end.name} is in no pipe net",
+                helps=("make it in the body of the operation, and put it in a ttl.PipeNet",),
+            )
+        if isinstance(end, PipeNet):
+            return RuleBroken(
+                codes.PIPE_ROLE,
+                f"ttl.copy() takes the pipe that {call}() gives, not a PipeNet",
                 helps=(f"call {call}() of the pipe net with a function that makes the copy",),
             )
     return None
