@@ -15,7 +15,7 @@ from ttl.language.pipes import Pipe, receiver_sends, source_receives, used_after
 
 from .builder import KernelBuilder
 from .environment import NodeObjects, RuntimeArgument
-from .hir import INDEX, HeldBlock, PipeValue, Value, is_run_time
+from .hir import INDEX, HeldBlock, PipeValue, Scalar, Value, is_run_time
 from .nets import nodes_with_role
 from .problems import describe, not_yet, wrong_argument
 from .scalars import check, compare
@@ -127,7 +127,7 @@ def _of_node(
     return builder.value(ttl.LocalPipeOp, [place], type, properties, "pipe")
 
 
-def _place(builder: KernelBuilder, places: list[int], counts: list[int]) -> Value:
+def _place(builder: KernelBuilder, places: list[int], counts: list[int]) -> Scalar:
     """A constant, if those that have no such pipe have no pipe at that place."""
     first = min(places)
     if all(place == first or count <= first for place, count in zip(places, counts, strict=True)):

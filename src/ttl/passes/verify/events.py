@@ -194,7 +194,7 @@ def _pipe_effects(names: Names) -> Effects:
             if op.written is not None and at >= len(numbers):
                 walk.faults.append((op, without_role(op.written.data, role)))
                 raise CannotEvaluate(op)
-            return numbers[at]
+            return numbers[int(at)]
 
         return giving(builder.register(op.result), find)
 
