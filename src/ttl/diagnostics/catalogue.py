@@ -181,8 +181,10 @@ BUFFER_ENDS = _code(
 
 PIPE_ROLE = _code(
     "TTL3008", "pipe-role", Blame.USER, Effect.HANG,
-    """A pipe is used in the function given to PipeNet.if_src() or if_dst(), while it runs, and in
-    the role it has there: in if_src() it is the destination of a copy, in if_dst() the source.""",
+    """The pipe given to a function of PipeNet.if_src() or if_dst() is used while the function runs,
+    in the role it has there: in if_src() it is the destination of a copy, in if_dst() the source. A
+    ttl.Pipe itself may stand in any copy, but only the node where it starts sends through it, and
+    only those where it ends receive.""",
 )
 
 PIPE_GUARD = _code(

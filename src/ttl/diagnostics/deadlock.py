@@ -319,15 +319,33 @@ def _order_help(root: _Root) -> tuple[str, ...]:
     """A cycle through other nodes: something has to be started before it is waited for."""
     actions = {member.action for member in root.chain}
     if "send" in actions:
+        program = _reordered_help(root)
+        if not program and _is_own_receiver(root.entry):
+            return _OWN_RECEIVER
         return (
             "post before sending: start the receive, ttl.copy(pipe, block) in if_dst(), before the "
             "wait of the send",
             "or send and receive in the two data movement kernels",
-            *_reordered_help(root),
+            *program,
         )
     if "receive" in actions:
         return ("start the send that completes a receive before the wait of the receive",)
     return ("change the semaphore that others wait for before waiting for them",)
+
+
+_OWN_RECEIVER = (
+    "the source has the block already: leave it out of the pipe's `dst`, for example "
+    "dst=(slice(1, n), y) for src=(0, y), and receive on the others only",
+    "or receive into another block on the source: start ttl.copy(pipe, block) in if_dst() before "
+    "the wait of the send",
+)
+
+
+def _is_own_receiver(entry: AnyWaiting) -> bool:
+    """Does the source of a pipe wait for nothing but its own post?"""
+    if not isinstance(entry, WaitingForNodes):
+        return False
+    return all({node for _, node in group} == {entry.node} for group in entry.partners)
 
 
 def _reordered_help(root: _Root) -> tuple[str, ...]:

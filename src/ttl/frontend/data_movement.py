@@ -26,7 +26,7 @@ from ttl.semantics.types import BlockType
 from .builder import KernelBuilder
 from .hir import GroupValue, HeldBlock, PipeValue, Scalar, SliceValue, TransferValue, Value
 from .linear import known_difference
-from .pipe_copies import copy_pipe, given_pipe
+from .pipe_copies import copy_pipe, written_pipe
 from .problems import describe, flow_broken, wrong_argument
 
 
@@ -108,7 +108,7 @@ def constant_difference(stop: Value, start: Value) -> int:
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    src, dst = given_pipe(builder, src, "dst"), given_pipe(builder, dst, "src")
+    src, dst = written_pipe(builder, src, "dst"), written_pipe(builder, dst, "src")
     if isinstance(src, PipeValue) or isinstance(dst, PipeValue):
         return copy_pipe(builder, src, dst)
     if isinstance(src, SliceValue) and isinstance(dst, HeldBlock):

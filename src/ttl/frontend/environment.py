@@ -191,8 +191,10 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
         return len(one) == len(other) and all(is_same(*pair, around) for pair in pairs)
     if isinstance(one, float):
         return struct.pack("<d", one) == struct.pack("<d", other)  # nan is one, -0.0 is not 0.0
-    if isinstance(one, (bool, int, str, slice, range, set, frozenset, Pipe)):
+    if isinstance(one, (bool, int, str, slice, range, set, frozenset)):
         return bool(one == other)
+    if isinstance(one, Pipe):
+        return one == other and is_same(one.home, other.home)
     return False
 
 

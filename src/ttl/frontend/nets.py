@@ -20,11 +20,15 @@ class Nets:
         self.grid = grid
         self.by_name: dict[str, PipeNet] = {}
 
-    def name(self, net: PipeNet) -> str:
+    def one_of_all_nodes(self, net: PipeNet) -> PipeNet:
         """A body that is run for every node makes its nets for every node: those are one net."""
         index = net.index
         if index is not None and index < len(self.declared):
-            net = self.declared[index] if self.declared[index].pipes == net.pipes else net
+            return self.declared[index] if self.declared[index].pipes == net.pipes else net
+        return net
+
+    def name(self, net: PipeNet) -> str:
+        net = self.one_of_all_nodes(net)
         known = next((name for name, each in self.by_name.items() if each is net), None)
         if known is not None:
             return known
@@ -40,6 +44,9 @@ class Nets:
 
     def routes(self, symbol: SymbolRefAttr) -> list[Route]:
         return list(self.by_name[symbol.root_reference.data].routes(self.grid))
+
+    def is_named(self, net: PipeNet, symbol: SymbolRefAttr) -> bool:
+        return self.one_of_all_nodes(net) is self.by_name[symbol.root_reference.data]
 
     @property
     def node_count(self) -> int:

@@ -1,19 +1,22 @@
-"""A pipe in the function given to if_src() or if_dst(): its other end, and copies."""
+"""Copies through pipes, and the other end of a pipe given to a function of if_src() or if_dst()."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.language import PipeNet
+from ttl.language.grid import nodes_of
 from ttl.language.pipes import Pipe, receiver_sends, source_receives, used_after_callback
 
 from .builder import KernelBuilder
 from .environment import NodeObjects, RuntimeArgument
-from .hir import INDEX, HeldBlock, PipeValue, Value, is_run_time
+from .hir import INDEX, HeldBlock, PipeValue, Scalar, Value, is_run_time
+from .nets import nodes_with_role
 from .problems import describe, not_yet, wrong_argument
 from .scalars import check, compare
 
@@ -68,22 +71,68 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
     return builder.copied([pipe, block] if is_receive else [block, pipe], kind)
 
 
-def given_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
-    """The pipe that a function around has, where the program writes the `ttl.Pipe` itself."""
+def written_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
+    """The pipe of the node, where the program writes the `ttl.Pipe` itself.
+
+    One that is equal to a pipe of another net stands for that of the function around the copy.
+    """
     if not isinstance(end, (Pipe, NodeObjects)):
         return end
     ends = (end,) if isinstance(end, Pipe) else end.objects
+    homes = [each.home for each in ends if isinstance(each, Pipe) and each.home is not None]
     for value in reversed(builder.pipes):
-        pipes = [route.pipe for route in builder.nets.routes(value.pipe_type.net)]
+        net = value.pipe_type.net
+        pipes = [route.pipe for route in builder.nets.routes(net)]
         if value.pipe_type.role.data == role and any(each in pipes for each in ends):
-            given = _merged(builder, value, [pipes.index(pipe) for pipe in pipes])
-            wanted = _number(builder, end, pipes)
-            is_right: Value = given == wanted
-            if is_run_time((given, wanted)):  # the function is called for others too
-                is_right = compare(builder, ast.Eq(), given, wanted)
-            check(builder, is_right, f"used pipe {end.name} where if_{role}() gives another one")
-            return value
-    return end
+            if homes and all(builder.nets.is_named(home, net) for home, _ in homes):
+                break
+            return _given(builder, end, value, pipes)
+    if len(homes) < len(ends) or len({builder.nets.name(net) for net, _ in homes}) > 1:
+        return end
+    return _of_node(builder, end.name, homes, role)
+
+
+def _given(
+    builder: KernelBuilder, end: Pipe | NodeObjects, value: PipeValue, pipes: list[Pipe]
+) -> PipeValue:
+    """The pipe that a function around the copy has; it must be the one that is written."""
+    given = _merged(builder, value, [pipes.index(pipe) for pipe in pipes])
+    wanted = _number(builder, end, pipes)
+    is_right: Value = given == wanted
+    if is_run_time((given, wanted)):  # the function is called for others too
+        is_right = compare(builder, ast.Eq(), given, wanted)
+    role = value.pipe_type.role.data
+    check(builder, is_right, f"used pipe {end.name} where if_{role}() gives another one")
+    return value
+
+
+def _of_node(
+    builder: KernelBuilder, name: str, homes: list[tuple[PipeNet, int]], role: str
+) -> Value:
+    """The pipe at its place among those of the node; there is no such place on other nodes."""
+    symbol = builder.nets.symbol(homes[0][0])
+    having: dict[Any, list[int]] = {node: [] for node in nodes_of(builder.nets.grid)}
+    for number, route in enumerate(builder.nets.routes(symbol)):
+        for node in nodes_with_role(route, role):
+            having[tuple(node)].append(number)
+    wanted = [number for _, number in homes] * (len(having) // len(homes))
+    nowhere = max(map(len, having.values()))
+    places = [
+        numbers.index(number) if number in numbers else nowhere
+        for number, numbers in zip(wanted, having.values(), strict=True)
+    ]
+    properties = {"net": symbol, "written": StringAttr(name)}
+    type = ttl.PipeType(symbol, StringAttr(role))
+    place = _place(builder, places, [len(numbers) for numbers in having.values()])
+    return builder.value(ttl.LocalPipeOp, [place], type, properties, "pipe")
+
+
+def _place(builder: KernelBuilder, places: list[int], counts: list[int]) -> Scalar:
+    """A constant, if those that have no such pipe have no pipe at that place."""
+    first = min(places)
+    if all(place == first or count <= first for place, count in zip(places, counts, strict=True)):
+        return builder.index(first)
+    return builder.handles.argument(RuntimeArgument("pipe_place", tuple(places)), INDEX)
 
 
 def _number(builder: KernelBuilder, end: Pipe | NodeObjects, pipes: list[Pipe]) -> Value:

@@ -24,7 +24,7 @@ from .arguments import check_arguments, is_tensor, parts_of, python_numbers
 from .buffer import DataflowBuffer
 from .engine import ENGINE, LAUNCH_HOOK, SCOPE
 from .grid import nodes_of
-from .pipes import PipeNet
+from .pipes import Pipe, PipeNet
 from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
@@ -227,6 +227,7 @@ class Operation:
             raise UsageError(mistake.at(spans[0] if spans else None)) from error
         finally:
             SCOPE.reset(token)
+        _put_loose_pipes_in_nets(collected)
         _name_declared(collected)
         self._check_kernels(collected)
         return collected
@@ -269,7 +270,7 @@ class Operation:
         def outline(collected: OperationScope) -> list[object]:
             kernels = [(kernel.kind, kernel.function.__code__) for kernel in collected.kernels]
             buffers = [(b.shape, b.dtype, b.block_count) for b in collected.buffers]
-            nets = [net.pipes for net in collected.pipe_nets]
+            nets = [net.pipes for net in collected.pipe_nets if not net.is_implicit]
             semaphores = [semaphore.initial for semaphore in collected.semaphores]
             return [kernels, buffers, nets, semaphores]
 
@@ -359,6 +360,21 @@ def refused(
 
 
 Declared = DataflowBuffer | Semaphore | PipeNet
+
+
+def _put_loose_pipes_in_nets(collected: OperationScope) -> None:
+    """A pipe that kernels see and the program puts in no net is a net of its own."""
+    parts = chain.from_iterable(_named_parts(kernel.captures()) for kernel in collected.kernels)
+    loose = {
+        id(value): (name, value)
+        for name, value in parts
+        if isinstance(value, Pipe) and (value.home is None or value.home[0].is_implicit)
+    }
+    for name, pipe in loose.values():
+        net = PipeNet([pipe])
+        net.is_implicit, net.name, net.span = True, name, pipe.span
+        net.index = len(collected.pipe_nets)
+        collected.pipe_nets.append(net)
 
 
 def _name_declared(collected: OperationScope) -> None:

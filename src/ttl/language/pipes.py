@@ -33,7 +33,7 @@ class Pipe:
     `src` is a node coordinate, `dst` a coordinate or a range that may contain `src`.
     """
 
-    __slots__ = ("dst", "dst_place", "span", "src", "src_place")
+    __slots__ = ("dst", "dst_place", "home", "span", "src", "src_place")
 
     def __class_getitem__(cls, item: Any) -> GenericAlias:
         return GenericAlias(cls, item)  # annotations say ttl.Pipe[ttl.DstT]
@@ -42,6 +42,7 @@ class Pipe:
         self.src = src
         self.dst = dst
         self.span = calling_span()
+        self.home: tuple[PipeNet, int] | None = None  # the net that it is in, and its place there
         try:
             self.src_place = read_place(src, "src", may_be_range=False)
             self.dst_place = read_place(dst, "dst", may_be_range=True)
@@ -108,7 +109,7 @@ class PipeNet:
     Raises UsageError if it is empty, or if a coordinate does not lie in the operation's grid.
     """
 
-    __slots__ = ("_roles", "_routes", "index", "name", "pipes", "span")
+    __slots__ = ("_roles", "_routes", "index", "is_implicit", "name", "pipes", "span")
 
     def __init__(self, pipes: Iterable[Pipe]):
         if ENGINE.get(None) is not None:
@@ -117,6 +118,7 @@ class PipeNet:
         self.pipes = self._read(pipes)
         self.index: int | None = None  # in its operation; None if it was made outside of one
         self.name = "net"  # the user's name once the body has run
+        self.is_implicit = False  # of one pipe that the program puts in no net
         self._routes: dict[Shape, tuple[Route, ...]] = {}
         self._roles: dict[Shape, tuple[frozenset[Shape], frozenset[Shape]]] = {}
         collected = SCOPE.get(None)
@@ -124,6 +126,9 @@ class PipeNet:
             self.routes(collected.grid)
             self.index = len(collected.pipe_nets)
             collected.pipe_nets.append(self)
+        for number, pipe in enumerate(self.pipes):
+            if pipe.home is None or pipe.home[0].is_implicit:
+                pipe.home = self, number
 
     def _read(self, pipes: Any) -> tuple[Pipe, ...]:
         read = tuple(pipes) if isinstance(pipes, Iterable) else (pipes,)
@@ -261,15 +266,18 @@ def used_after_callback(pipe: str, call: str) -> RuleBroken:
 
 
 def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy of which an end is the net itself, or a pipe that is not the one
-    of a function given to if_src() or if_dst() around the copy.
-    """
+    """What is wrong with a copy of which an end is the net itself, or a pipe that is in no net."""
     for end, call in ((source, "if_dst"), (destination, "if_src")):
-        if isinstance(end, (Pipe, PipeNet)):
+        if isinstance(end, Pipe) and end.home is None:
             return RuleBroken(
                 codes.PIPE_ROLE,
-                f"ttl.copy() takes the pipe that {call}() gives, not "
-                + (f"pipe {end.name}" if isinstance(end, Pipe) else "a PipeNet"),
+                f"pipe {end.name} is in no pipe net",
+                helps=("make it in the body of the operation, and put it in a ttl.PipeNet",),
+            )
+        if isinstance(end, PipeNet):
+            return RuleBroken(
+                codes.PIPE_ROLE,
+                f"ttl.copy() takes the pipe that {call}() gives, not a PipeNet",
                 helps=(f"call {call}() of the pipe net with a function that makes the copy",),
             )
     return None

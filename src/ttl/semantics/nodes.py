@@ -123,3 +123,16 @@ def _describe_item(item: int | slice) -> str:
     if not isinstance(item, slice):
         return str(item)
     return ":".join("" if end is None else str(end) for end in (item.start, item.stop))
+
+
+def without_role(pipe: str, role: str) -> RuleBroken:
+    """A copy with a pipe at one end, on a node that is not at that end of the pipe."""
+    verb, end, ask = {
+        "src": ("send through", "start", "is_src"),
+        "dst": ("receive from", "end", "is_dst"),
+    }[role]
+    return RuleBroken(
+        codes.PIPE_ROLE,
+        f"this node cannot {verb} pipe {pipe}, which does not {end} here",
+        helps=(f"test ttl.node(), or {ask}() of the pipe net, around the copy",),
+    )

@@ -28,7 +28,7 @@ from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, TensorTransfer, start_between_blocks
 from .marks import Marks
 from .multicast import start_multicast
-from .nets import ReceiverRole, SourceRole, role_of
+from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
 from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, calling_place, getframe, span_of
 from .plan import KernelPlan
@@ -336,9 +336,9 @@ class KernelRun(Engine):
             transfer = start_receive(self, source, destination, place)
         elif isinstance(source, SimBlock) and isinstance(destination, SourceRole):
             transfer = start_send(self, source, destination, place)
-        elif isinstance(destination, SimBlock) and (own := role_of(source, self.receiver_roles)):
+        elif isinstance(destination, SimBlock) and (own := receiver_of(self, source)):
             transfer = start_receive(self, own, destination, place)
-        elif isinstance(source, SimBlock) and (role := role_of(destination, self.source_roles)):
+        elif isinstance(source, SimBlock) and (role := source_of(self, destination)):
             transfer = start_send(self, source, role, place)
         else:
             transfer = start_between_blocks(self, source, destination, place)

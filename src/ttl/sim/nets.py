@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.diagnostics import RuleBroken
 from ttl.language.pipes import (
     DstPipeIdentity,
     Pipe,
-    PipeIdentity,
     PipeNet,
     SrcPipeIdentity,
     not_from_a_net,
     receiver_sends,
     source_receives,
 )
+from ttl.semantics.nodes import without_role
 from ttl.semantics.types import Shape
 
 from .pipes import PipeEnd, PipeRun
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
-
-
-Role = TypeVar("Role", bound=PipeIdentity)
 
 
 class SourceRole(SrcPipeIdentity):
@@ -47,16 +44,20 @@ class ReceiverRole(DstPipeIdentity):
         self.end = end
 
 
+Role = TypeVar("Role", SourceRole, ReceiverRole)
+
+
 class NetRun:
     """A net during one launch: which pipes start and end at a node, and where their counts are."""
 
-    __slots__ = ("_at_receivers", "_at_sources")
+    __slots__ = ("_at_receivers", "_at_sources", "runs")
 
     def __init__(self, net: PipeNet, grid: Shape):
         self._at_sources: dict[Shape, list[PipeRun]] = {}
         self._at_receivers: dict[Shape, list[tuple[PipeRun, int]]] = {}
-        for route in net.routes(grid):
-            run = PipeRun(route)
+        self.runs = [PipeRun(route) for route in net.routes(grid)]
+        for run in self.runs:
+            route = run.route
             self._at_sources.setdefault(route.source, []).append(run)
             for index, node in enumerate(route.receivers, 1):
                 self._at_receivers.setdefault(node, []).append((run, index))
@@ -96,12 +97,42 @@ class NetRuns:
         return run
 
 
-def role_of(pipe: Any, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
-    """The pipe that the function has, where the program writes the `ttl.Pipe` itself instead."""
+def source_of(kernel: KernelRun, pipe: Any) -> SourceRole | None:
+    """Where the program sends through the `ttl.Pipe` itself; None if that is something else."""
     if not isinstance(pipe, Pipe):
         return None
+    given = _given(pipe, kernel.source_roles)
+    return given or _own(kernel, pipe, kernel.sources, "src")
+
+
+def receiver_of(kernel: KernelRun, pipe: Any) -> ReceiverRole | None:
+    """The same of a receive."""
+    if not isinstance(pipe, Pipe):
+        return None
+    given = _given(pipe, kernel.receiver_roles)
+    return given or _own(kernel, pipe, kernel.receivers, "dst")
+
+
+def _given(pipe: Pipe, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
+    """The pipe that a function around the copy has."""
     known = (role for of_net in roles.values() for role in of_net if role.open_calls)
     return next((role for role in known if role.route.pipe == pipe), None)
+
+
+def _own(
+    kernel: KernelRun, pipe: Pipe, roles_in: Callable[[PipeNet], list[Role]], kind: str
+) -> Role | None:
+    """The pipe as this node has it, with no function around the copy; None if it is in no net."""
+    if pipe.home is None:
+        return None
+    net, number = pipe.home
+    run = kernel.simulation.nets.find(net).runs[number]
+    found = next((role for role in roles_in(net) if role.end.run is run), None)
+    if found is None:
+        raise without_role(pipe.name, kind)
+    own = type(found)(found.end)
+    own.open_calls = 1
+    return own
 
 
 def wrong_role(source: Any, destination: Any) -> RuleBroken | None:

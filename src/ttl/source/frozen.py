@@ -124,7 +124,7 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
         value.index, value.name, value.shape, value.dtype, value.layout, value.block_count,
         value.span,
     ),
-    Pipe: lambda value: (value.src, value.dst, value.span),
+    Pipe: lambda value: (value.src, value.dst, value.span, value.home),
     PipeNet: lambda value: (value.index, value.name, value.pipes, value.span),
     Semaphore: lambda value: (value.index, value.name, value.initial, value.span),
     RemoteSemaphore: lambda value: (value.semaphore, value.nodes),

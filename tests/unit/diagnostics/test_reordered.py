@@ -123,3 +123,75 @@ def test_the_program_in_the_help_runs(
     load(corrected(text, program), tmp_path, "corrected")(tensor(values), out := tensor(values))
     expected = values.reshape(2, 32, 4, 32)[:, :, of_column].reshape(values.shape)
     assert np.array_equal(ttnn.to_numpy(out), expected)
+
+
+# Both data movement kernels are in use, and the source receives into the block that it sends.
+TO_ITSELF = """
+import ttl
+
+@ttl.operation(grid=(2, 4))
+def operation(a, out):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    net = ttl.PipeNet([ttl.Pipe(src=(x, 0), dst=(x, slice(0, 4))) for x in range(2)])
+
+    @ttl.datamovement()
+    def read():
+        x, y = ttl.node()
+        with a_dfb.reserve() as blk:
+            def send(pipe):
+                ttl.copy(a[x, y], blk).wait()
+                ttl.copy(blk, pipe).wait()
+
+            net.if_src(send)
+            net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())
+
+    @ttl.datamovement()
+    def write():
+        x, y = ttl.node()
+        with a_dfb.wait() as blk:
+            ttl.copy(blk, out[x, y]).wait()
+"""
+NAMED = TO_ITSELF.replace(
+    "net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())",
+    """def receive(pipe):
+                ttl.copy(pipe, blk).wait()
+
+            net.if_dst(receive)""",
+)
+# Every node is a source: to leave it out would not be enough.
+ALL_TO_ALL = TO_ITSELF.replace(
+    "ttl.Pipe(src=(x, 0), dst=(x, slice(0, 4))) for x in range(2)",
+    "ttl.Pipe(src=(x, y), dst=(x, slice(0, 4))) for x in range(2) for y in range(4)",
+)
+
+
+@pytest.mark.parametrize("backend", ["sim", "host"])
+@pytest.mark.parametrize("text", [TO_ITSELF, NAMED])
+def test_a_source_that_sends_to_itself_is_to_be_left_out(
+    text: str, backend: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    values = np.arange(8, dtype=np.float32).reshape(2, 4).repeat(32, 0).repeat(32, 1)
+    first, second = _helps(text, tmp_path, values)
+    assert first.startswith("the source has the block already: leave it out of the pipe's `dst`")
+    assert second.startswith("or receive into another block on the source")
+    fixed = text.replace("slice(0, 4)", "slice(1, 4)")
+    load(fixed, tmp_path, "corrected")(tensor(values), out := tensor(values))
+    expected = values.reshape(2, 32, 4, 32)[:, :, [0] * 4].reshape(values.shape)
+    assert np.array_equal(ttnn.to_numpy(out), expected)
+
+
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_sources_that_also_wait_for_others_are_told_to_post_first(
+    backend: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    values = np.zeros((64, 128), np.float32)
+    assert _helps(ALL_TO_ALL, tmp_path, values)[0].startswith("post before sending")
+
+
+def _helps(text: str, folder: Path, values: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    with pytest.raises(ttl.TTLError) as caught:
+        load(text, folder, "printed")(tensor(values), tensor(values))
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic.helps

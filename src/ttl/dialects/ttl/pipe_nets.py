@@ -314,10 +314,15 @@ class PipeCountOp(NetUserOp):
 
 @irdl_op_definition
 class LocalPipeOp(NetUserOp):
-    """The pipe at `place` among those in which the node has the role."""
+    """The pipe at `place` among those in which the node has the role.
+
+    Where the program names the pipe itself, a node without the role in it has no such place. It is
+    an error if one comes here.
+    """
 
     name = "ttl.local_pipe"
     place = operand_def(IndexType)
+    written = opt_prop_def(StringAttr)  # the name of a pipe that the program names
     result = result_def(PipeType)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
@@ -32,7 +32,12 @@ def local_pipe(converter: KernelConverter, op: ttl.LocalPipeOp, make: Maker) -> 
     calls = pipes_of(converter)
     net = calls.net(op.net)
     assert isinstance(op.result.type, ttl.PipeType)
-    calls.pipes[op.result] = net.pipe_at(make, op.result.type.role.data, op.place)
+    role = op.result.type.role.data
+    if op.written is not None:
+        is_there = make.value(compare_op(op.place, net.count(role), "slt"))
+        error = StringAttr(f"uses pipe {op.written.data} on a node that is not at that end")
+        make.add(ttl.AssertOp.create(operands=[is_there], properties={"error": error}))
+    calls.pipes[op.result] = net.pipe_at(make, role, op.place)
 
 
 def pipe_value(converter: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> None:

@@ -17,12 +17,21 @@ from xdsl.ir import Operation
 from ttl.diagnostics import RuleBroken, Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
-from ttl.semantics.nodes import NodePlace, nodes_at
+from ttl.semantics.nodes import NodePlace, nodes_at, without_role
 
 from ..buffer_ends import buffer_name
 from ..module_pass import terminator
 from .skeleton import Builder, MakeStatement
-from .statements import Items, Repeat, Statement, Walk, giving, known, run_body
+from .statements import (
+    CannotEvaluate,
+    Items,
+    Repeat,
+    Statement,
+    Walk,
+    giving,
+    known,
+    run_body,
+)
 
 Event = tuple[Any, ...]
 Node = tuple[int, ...]
@@ -179,10 +188,15 @@ def _pipe_effects(names: Names) -> Effects:
         assert isinstance(op.result.type, ttl.PipeType)
         net, role = op.net.root_reference.data, op.result.type.role.data
         place = builder.register(op.place)
-        return giving(
-            builder.register(op.result),
-            lambda walk: names.with_role(net, role, walk.node)[walk.values[place]],
-        )
+
+        def find(walk: Walk) -> int:
+            numbers, at = names.with_role(net, role, walk.node), known(walk, place, op)
+            if op.written is not None and at >= len(numbers):
+                walk.faults.append((op, without_role(op.written.data, role)))
+                raise CannotEvaluate(op)
+            return numbers[int(at)]
+
+        return giving(builder.register(op.result), find)
 
     def has_role(builder: Builder, op: ttl.RoleOp) -> Statement:
         net = op.net.root_reference.data
