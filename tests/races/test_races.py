@@ -253,6 +253,91 @@ def test_nodes_that_write_the_same_bytes(layout, finds_races, seed) -> None:
     assert "error[TTL5005]" in run(operation, different, y, seed=seed, finds_races=finds_races)
 
 
+def written_and_read_back(reads_first=False, writers=2, steps=1, layout=ttnn.TILE_LAYOUT):
+    """Each node writes a tile of `scratch`, reads it back and writes it to a tile of its own."""
+    size = 1 if layout is ttnn.TILE_LAYOUT else 32
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, scratch, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(size, size), block_count=2)
+
+        @ttl.datamovement()
+        def move():
+            column, _ = ttl.node(dims=2)
+
+            def move_tile(source, destination):
+                with dfb.reserve() as block:
+                    ttl.copy(source, block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, destination).wait()
+
+            own = column * size
+            for step in range(steps):
+                start = step * size
+                if reads_first:
+                    move_tile(scratch[0:size, 0:size], y[0:size, own : own + size])
+                if column < writers:
+                    move_tile(a[0:size, start : start + size], scratch[0:size, 0:size])
+                if not reads_first:
+                    move_tile(scratch[0:size, 0:size], y[0:size, own : own + size])
+
+    return operation
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("finds_races", [True, False])
+@pytest.mark.parametrize("layout", [ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT], ids=str)
+def test_what_nodes_write_alike_they_may_read_back(layout, finds_races, seed) -> None:
+    def found(operation, warnings=None, is_alike=False):
+        tensors = (tensor(1, 2, is_alike, layout=layout), tensor(layout=layout))
+        y = tensor(1, 2, layout=layout)
+        return run(
+            operation, *tensors, y, seed=seed, finds_races=finds_races, warnings=warnings
+        )
+
+    warnings = []
+    assert found(written_and_read_back(layout=layout), warnings) == ""
+    assert {each.code.slug for each in warnings} == {"output-written-twice"}
+    assert {each.notes for each in warnings} == {(accesses.SAME_BYTES,)}
+    again = written_and_read_back(steps=2, layout=layout)
+    assert found(again, is_alike=True) == ""
+    for refused in (
+        again,  # a slow node writes the first bytes over the second ones of the other
+        written_and_read_back(reads_first=True, layout=layout),
+        written_and_read_back(writers=1, layout=layout),
+    ):
+        assert "error[TTL5005]" in found(refused)
+
+
+@pytest.mark.parametrize("finds_races", [True, False])
+def test_a_write_that_meets_a_later_one_of_a_node_spoils_what_that_reads_between(
+    finds_races,
+) -> None:
+    """Node 1 writes what node 0 writes in the end, perhaps before node 0 reads its first tile."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, scratch, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+        @ttl.datamovement()
+        def move():
+            column, _ = ttl.node(dims=2)
+
+            def move_tile(source, destination):
+                with dfb.reserve() as block:
+                    ttl.copy(source, block).wait()
+                with dfb.wait() as block:
+                    ttl.copy(block, destination).wait()
+
+            if column == 0:
+                move_tile(a[0, 0], scratch[0, 0])
+                move_tile(scratch[0, 0], y[0, 0])
+            move_tile(a[0, 1], scratch[0, 0])
+
+    found = run(operation, tensor(1, 2), tensor(), tensor(1, 2), finds_races=finds_races)
+    assert "error[TTL5005]: race: tile (0, 0) of `scratch`" in found
+
+
 def test_padding_is_not_compared() -> None:
     """The last columns of the block are left over from a wider tensor; `y` does not hold them."""
     values = np.tile(np.arange(64.0) // 32 * (np.arange(64) % 32 > 15), (32, 1))

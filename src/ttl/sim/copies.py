@@ -103,10 +103,18 @@ class Load(TensorTransfer):
         if kernel.simulation.padding is not None:
             kernel.simulation.padding.loaded(self.part, self.block)
         if kernel.simulation.marks_reads:
-            kernel.read = kernel.read or Marks()
-            kernel.read.mark(self.part, self.place)
+            self._mark(kernel)
         if kernel.recorder is not None:
             kernel.record_copy(self.end_kind, self)
+
+    def _mark(self, kernel: KernelRun) -> None:
+        overwrites = kernel.overwrites
+        if overwrites is not None and overwrites.reads_back(self.part, kernel):
+            kernel.read_back = kernel.read_back or Marks()
+            kernel.read_back.mark(self.part, self.place)
+        else:
+            kernel.read = kernel.read or Marks()
+            kernel.read.mark(self.part, self.place)
 
 
 class Save(TensorTransfer):

@@ -2,7 +2,8 @@
 output that nobody wrote.
 
 rule UNORDERED  nodes that used no pipe and no semaphore are in no order: a tile that one writes and
-                another one reads, or writes with other bytes, is a race
+                another one reads, or writes with other bytes, is a race; not if the other one
+                reads the same bytes, which it has written itself
 rule TWICE      a tile that two nodes write is worth a look where the bytes are the same, or where
                 pipes or semaphores may have ordered the nodes: only clocks tell whether it is a
                 race there (races.py)
@@ -13,7 +14,7 @@ rule COVERED    a tensor that an operation writes and does not read is an output
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
+# Writes or reads, and the units in which these clash; None: in all.
+Kind = tuple[bool, "list[tuple[KernelRun, TensorMarks]]", Changed | None]
+
+
 @dataclass(slots=True)
 class Touched:
     """One tensor, by the kernels that touched it."""
@@ -41,19 +46,21 @@ class Touched:
     tensor: Any
     writes: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
     reads: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
+    reads_back: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
 
 
 def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[Diagnostic]:
     """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
     tensors = touched_tensors(simulation)
-    found = [_first_clash(each, overwrites.changed_by(each.tensor)) for each in tensors]
+    found = [_first_race(each, overwrites) for each in tensors]
     return _diagnostics(simulation, found, accesses.race)
 
 
-def written_twice(simulation: Simulation, why: str) -> list[Diagnostic]:
+def written_twice(simulation: Simulation, overwrites: Overwrites, why: str) -> list[Diagnostic]:
     """rule TWICE: the first unit of each tensor."""
-    writes = [replace(touched, reads=[]) for touched in touched_tensors(simulation)]
-    found = [_first_clash(touched) for touched in writes]
+    tensors = touched_tensors(simulation)
+    writes = [each for each in tensors if overwrites.changed_by(each.tensor) is not None]
+    found = [_first_clash(touched, [(True, touched.writes, None)]) for touched in writes]
     return _diagnostics(simulation, found, partial(accesses.written_twice, why=why))
 
 
@@ -71,12 +78,14 @@ def _diagnostics(
 def touched_tensors(simulation: Simulation) -> list[Touched]:
     by_tensor: dict[int, Touched] = {}
     for kernel in simulation.kernels:
-        if kernel.written is None is kernel.read:
+        if kernel.written is None is kernel.read is kernel.read_back:
             continue
         for key, marks in _by_tensor(kernel.written):
             by_tensor.setdefault(key, Touched(marks.tensor)).writes.append((kernel, marks))
         for key, marks in _by_tensor(kernel.read):
             by_tensor.setdefault(key, Touched(marks.tensor)).reads.append((kernel, marks))
+        for key, marks in _by_tensor(kernel.read_back):
+            by_tensor.setdefault(key, Touched(marks.tensor)).reads_back.append((kernel, marks))
     return [touched for touched in by_tensor.values() if touched.writes]
 
 
@@ -85,19 +94,29 @@ def _by_tensor(marks: Marks | None) -> Iterator[tuple[int, TensorMarks]]:
         yield from marks.by_tensor.items()
 
 
-def _first_clash(touched: Touched, changed: Changed | None = None) -> Clash | None:
-    """Two nodes touch a unit, and the other one writes it; with `changed`, of writes only those
-    that clash in these units.
-    """
-    if len({kernel.coordinate for kernel, _ in (*touched.writes, *touched.reads)}) < 2:
+def _first_race(touched: Touched, overwrites: Overwrites) -> Clash | None:
+    changed, unsteady = overwrites.changed_by(touched.tensor), None
+    if changed is None and not touched.reads:
+        return None  # each unit has one writer, and nobody else reads it
+    if touched.reads_back:
+        unsteady = overwrites.is_unsteady(touched.tensor)
+    kinds: list[Kind] = [] if changed is None else [(True, touched.writes, changed)]
+    kinds += [(False, touched.reads, None), (False, touched.reads_back, unsteady)]
+    return _first_clash(touched, kinds)
+
+
+def _first_clash(touched: Touched, kinds: Sequence[Kind]) -> Clash | None:
+    """Two nodes touch a unit, and the other one writes it."""
+    together = (*touched.writes, *touched.reads, *touched.reads_back)
+    if len({kernel.coordinate for kernel, _ in together}) < 2:
         return None
     writers = _Writers(touched)
-    for is_write, found in ((True, touched.writes), (False, touched.reads)):
+    for is_write, found, among in kinds:
         for kernel, marks in found:
             units = marks.unit_map()
-            if is_write and changed is not None:
-                units = np.where(changed, units, 0)
-            if (unit := writers.other_than(kernel, units)) is not None:
+            if among is not None:
+                units = np.where(among, units, 0)
+            if (unit := writers.other_than(kernel, units, is_write)) is not None:
                 own = Access(kernel, 0, is_write, _place(marks, units, unit))
                 return Clash(own, writers.access(kernel, unit), touched.tensor, unit)
     return None
@@ -110,14 +129,20 @@ class _Writers:
         self._writes = touched.writes
         self._numbers: dict[Shape, int] = {}
         self._node: NDArray[np.uint16] = np.zeros(touched.tensor.storage.units, np.uint16)
+        self._is_shared: NDArray[np.bool_] = np.zeros_like(self._node, np.bool_)
         for kernel, marks in reversed(touched.writes):
             number = self._numbers.setdefault(kernel.coordinate, len(self._numbers) + 1)
-            self._node[marks.unit_map() != 0] = number
+            is_written = marks.unit_map() != 0
+            self._is_shared |= is_written & (self._node != 0) & (self._node != number)
+            self._node[is_written] = number
 
-    def other_than(self, kernel: KernelRun, units: UnitMap) -> Shape | None:
+    def other_than(self, kernel: KernelRun, units: UnitMap, is_write: bool) -> Shape | None:
         """The first unit marked by the kernel that another node has written."""
         own = self._numbers.get(kernel.coordinate, 0)
-        clash = (units != 0) & (self._node != 0) & (self._node != own)
+        is_others = (self._node != 0) & (self._node != own)
+        if not is_write:  # of those that write the same unit all but one find the others
+            is_others |= self._is_shared
+        clash = (units != 0) & is_others
         return _first(clash) if clash.any() else None
 
     def access(self, kernel: KernelRun, unit: Shape) -> Access:
@@ -144,7 +169,7 @@ def uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
     found = [
         _uncovered(touched, simulation)
         for touched in touched_tensors(simulation)
-        if not touched.reads
+        if not touched.reads and not touched.reads_back
     ]
     return [warning for warning in found if warning is not None]
 

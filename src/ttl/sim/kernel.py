@@ -80,6 +80,7 @@ class KernelRun(Engine):
         "overwrites",
         "races",
         "read",
+        "read_back",
         "ready",
         "receiver_roles",
         "recorder",
@@ -110,6 +111,7 @@ class KernelRun(Engine):
         self.node_number = len(simulation.nodes)  # from 1
         self.written: Marks | None = None  # none until there is something to mark
         self.read: Marks | None = None
+        self.read_back: Marks | None = None  # what the node has written itself before
         is_followed = simulation.padding is not None or simulation.marks_reads
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name

@@ -74,6 +74,14 @@ class Marks:
             assert self._current is not None
             self._current.boxes[part.starts, part.shape] = self._number
 
+    def units_in(self, part: TensorSlice) -> UnitMap:
+        """Of a part, in its shape."""
+        found = self.by_tensor.get(id(part.tensor.storage))
+        if found is None:
+            return np.zeros(part.shape, np.uint8)
+        bounds = zip(part.starts, part.shape, strict=True)
+        return found.unit_map()[tuple([slice(start, start + size) for start, size in bounds])]
+
     def _turn_to(self, tensor: Any, place: Place) -> None:
         key = id(tensor.storage)
         found = self.by_tensor.get(key)

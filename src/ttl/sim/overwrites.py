@@ -1,7 +1,9 @@
 """Units of tensors that several nodes write, and whether they write the same bytes.
 
-rule OWNER    a unit belongs to the node that has written it, and to all once two have
-rule CHANGED  a write to another's unit changes its bytes or not
+rule OWNER      a unit belongs to the node that has written it, and to all once two have
+rule CHANGED    a write to another's unit changes its bytes or not
+rule READ_BACK  a node that reads what it has written itself reads the same in any order if no write
+                to the unit, not even its own, has changed its bytes
 """
 
 from __future__ import annotations
@@ -26,48 +28,87 @@ ALL = 0xFFFF  # instead of the number of a node
 class Overwrites:
     """Of one run; tensors are known by the identity of their storage."""
 
-    __slots__ = ("_changed", "_owners")
+    __slots__ = ("_changed", "_current", "_follows_reads", "_owners", "_storage", "_unsteady")
 
-    def __init__(self) -> None:
+    def __init__(self, follows_reads: bool) -> None:
+        self._follows_reads = follows_reads
         self._owners: dict[int, NDArray[np.uint16]] = {}
-        self._changed: dict[int, Changed] = {}
+        self._changed: dict[int, Changed] = {}  # of the tensors in which nodes met
+        self._unsteady: dict[int, Changed] = {}
+        self._storage: Any = None  # of the latest write; most go where the last one went
+        self._current: NDArray[np.uint16] = np.zeros(0, np.uint16)
 
-    def changed_by(self, tensor: Any) -> Changed:
-        """The units in which nodes wrote different bytes."""
-        found = self._changed.get(id(tensor.storage))
+    def changed_by(self, tensor: Any) -> Changed | None:
+        """The units in which nodes wrote different bytes; None if no two wrote the same unit."""
+        return self._changed.get(id(tensor.storage))
+
+    def is_unsteady(self, tensor: Any) -> Changed:
+        """The units of which a write has changed the bytes that another had written."""
+        found = self._unsteady.get(id(tensor.storage))
         return np.zeros(tensor.storage.units, np.bool_) if found is None else found
+
+    def reads_back(self, part: TensorSlice, kernel: KernelRun) -> bool:
+        """Has the kernel's node written all of the part before?"""
+        owners = self._owners.get(id(part.tensor.storage))
+        if owners is None:
+            return False
+        owned = owners[_box(part)]
+        is_own = owned == kernel.node_number
+        if is_own.all():
+            return True
+        if not (is_own | (owned == ALL)).all():
+            return False
+        written = np.zeros(part.shape, np.bool_)
+        for each in kernel.simulation.kernels:
+            if each.coordinate == kernel.coordinate and each.written is not None:
+                written |= each.written.units_in(part) != 0
+        return bool(written.all())
 
     def clash(self, part: TensorSlice, words: Array, kernel: KernelRun) -> bool:
         """Write to the part if other nodes have written in it; False if the caller is to do it.
         Either way, this node has written it from now on.
         """
         node = kernel.node_number
-        storage = part.tensor.storage
-        owners = self._owners.get(id(storage))
-        if owners is None:
-            owners = self._owners[id(storage)] = np.zeros(storage.units, np.uint16)
+        if part.tensor.storage is not self._storage:
+            self._turn_to(part.tensor.storage)
+        owners = self._current
         owned: Any = owners[part.items]  # type: ignore[index]  # ints and slices of units
         # One unit is a number, which numpy is slow to count.
         if not (owned if isinstance(owned, np.uint16) else np.count_nonzero(owned)):
             owners[part.items] = node  # type: ignore[index]
             return False
-        is_others = np.asarray((owned != 0) & (owned != node)).reshape(part.shape)
+        is_written = np.asarray(owned != 0).reshape(part.shape)
+        is_others = is_written & np.asarray(owned != node).reshape(part.shape)
         owners[_box(part)] = np.where(is_others, ALL, node)  # rule OWNER
-        if not is_others.any():
+        if not self._follows_reads and not is_others.any():
             return False
-        self._write(part, words, is_others)
+        differs = self._write(part, words)
+        self._note(self._changed, part, differs & is_others)  # rule CHANGED
+        self._note(self._unsteady, part, differs & is_written)  # rule READ_BACK
         return True
 
-    def _write(self, part: TensorSlice, words: Array, is_others: Changed) -> None:
+    def _turn_to(self, storage: Any) -> None:
+        owners = self._owners.get(id(storage))
+        if owners is None:
+            owners = self._owners[id(storage)] = np.zeros(storage.units, np.uint16)
+        self._storage, self._current = storage, owners
+
+    def _write(self, part: TensorSlice, words: Array) -> Changed:
+        """The units that have other bytes than before."""
         storage = part.tensor.storage
         before = np.empty_like(words)
         storage.read(part, before)
         storage.write(part, words)
         after = np.empty_like(words)
         storage.read(part, after)  # without what the padding of the block held
-        differs = units_of(before != after, part).any(axis=1)
-        changed = self._changed.setdefault(id(storage), np.zeros(storage.units, np.bool_))
-        changed[_box(part)] |= differs.reshape(part.shape) & is_others  # rule CHANGED
+        differs: Changed = units_of(before != after, part).any(axis=1).reshape(part.shape)
+        return differs
+
+    def _note(self, found: dict[int, Changed], part: TensorSlice, units: Changed) -> None:
+        storage = part.tensor.storage
+        if id(storage) not in found:
+            found[id(storage)] = np.zeros(storage.units, np.bool_)
+        found[id(storage)][_box(part)] |= units
 
 
 def units_of(elements: Array, part: TensorSlice) -> Array:

@@ -10,7 +10,7 @@ rule ACCESS   a copy reads or writes its slice from its start to its wait
 rule RACE     two accesses to one unit, one of them a write, race unless the first had ended before
               the second started, as the kernel that started the second knows
 rule ALIKE    two writes of the same bytes are no race; whatever reads the unit after one of them is
-              none with the other, and a write after one of them may be
+              none with the other, whichever comes first, and a write after one of them may be
 """
 
 from __future__ import annotations
@@ -77,8 +77,7 @@ class Access(NamedTuple):
     end: int  # the step of its kernel
     is_write: bool
     place: Place
-    written: bytes = b""  # what it wrote
-    is_alike: bool = False  # a later write, in no order with it, wrote the same
+    written: bytes = b""  # by it; of a read what had been written before it, if anything had
 
 
 class Races:
@@ -167,18 +166,25 @@ class Races:
         """The accesses that a later one is to be compared with."""
         kernel = access.kernel
         alike: list[Access] = []
+        unordered: list[Access] = []
         for each in before:
             knows = step - 1 if each.kernel is kernel else known.get(each.kernel, 0)
-            if not (access.is_write or each.is_write) or each.end <= knows:
+            if each.end > knows:
+                unordered.append(each)
+            elif each.is_write and not access.is_write:
+                access = access._replace(written=each.written)
+        for each in unordered:
+            if not (access.is_write or each.is_write):
                 continue
-            if access.is_write and each.is_write and access.written == each.written:  # rule ALIKE
-                alike.append(each._replace(is_alike=True))
-            elif access.is_write or not each.is_alike:  # rule RACE
+            if not access.written or access.written != each.written:  # rule RACE
                 raise _race(access, each, transfer, unit)
-        if access.is_write:
-            self._note_alike(access, alike, transfer, unit)
-            return [*alike, access]  # whatever comes after it comes after all others
-        return [each for each in before if each.is_write or each.kernel is not kernel] + [access]
+            alike.append(each)  # rule ALIKE
+        self._note_alike(access, alike, transfer, unit)
+        if not access.is_write:
+            return _with_read(before, access)
+        # Whatever comes after it comes after all others; but what is alike may come before a read.
+        kept = [each for each in before if not each.is_write and each.written != access.written]
+        return [*kept, *alike, access]
 
     def _note_alike(
         self, access: Access, alike: list[Access], transfer: TensorTransfer, unit: Shape
@@ -188,6 +194,15 @@ class Races:
             rule = partial(accesses.written_twice, why=accesses.SAME_BYTES)
             found = Clash(access, alike[0], tensor, unit).diagnostic(rule, transfer.subject)
             self.written_alike[id(tensor.storage)] = found
+
+
+def _with_read(before: list[Access], read: Access) -> list[Access]:
+    """One read stands for all of its kernel; those of different bytes are like no write."""
+    others = [each for each in before if each.is_write or each.kernel is not read.kernel]
+    own = [each for each in before if not each.is_write and each.kernel is read.kernel]
+    if any(each.written != read.written for each in own):
+        read = read._replace(written=b"")
+    return [*others, read]
 
 
 def _written(transfer: TensorTransfer) -> Iterable[bytes]:

@@ -140,7 +140,7 @@ class Simulation:
             finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
         self.races = Races() if finds_races else None
         is_followed = finds_races or prod(program.grid) == 1
-        self.overwrites = None if is_followed else Overwrites()
+        self.overwrites = None if is_followed else Overwrites(self.marks_reads)
         self.tolerated: dict[tuple[str, Place | None], Diagnostic] = {}
         # Races are told what recorders are told.
         self.recorder = Recorder(()) if recorder is None and finds_races else recorder
@@ -217,7 +217,7 @@ class Simulation:
         twice = list(self.races.written_alike.values()) if self.races is not None else []
         if self.overwrites is not None:
             why = accesses.PERHAPS_ORDERED if self._may_be_ordered else accesses.SAME_BYTES
-            twice = written_twice(self, why)
+            twice = written_twice(self, self.overwrites, why)
         return [*found, *leftovers(self.nodes), *uncovered_outputs(self), *twice]
 
     def tolerate(

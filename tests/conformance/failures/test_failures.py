@@ -173,6 +173,47 @@ def test_parts_that_overlap_are_compared_tile_by_tile():
     assert tile_numbers(y) == [1, 2, 3]
 
 
+def read_back(reads_first=False):
+    """The nodes of a column write the same tile of `scratch`; each moves it to one of its own."""
+
+    @ttl.operation(grid=(2, 3))
+    def operation(a, scratch, y):
+        in_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        scratch_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            x, _ = ttl.node(dims=2)
+            with in_dfb.reserve() as block:
+                ttl.copy(a[0, x], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            x, row = ttl.node(dims=2)
+            if reads_first:
+                with scratch_dfb.reserve() as block:
+                    ttl.copy(scratch[0, x], block).wait()
+            with in_dfb.wait() as block:
+                ttl.copy(block, scratch[0, x]).wait()
+            if not reads_first:
+                with scratch_dfb.reserve() as block:
+                    ttl.copy(scratch[0, x], block).wait()
+            with scratch_dfb.wait() as block:
+                ttl.copy(block, y[row, x]).wait()
+
+    return operation
+
+
+@pytest.mark.rule("written-alike")
+def test_nodes_read_back_what_they_write_alike():
+    """A scratch tensor of an operation that splits its work over x only."""
+    a, y = tensor(tiles(3, 4)), empty(96, 64)
+    warned(read_back(), a, empty(32, 64), y, slug="output-written-twice")
+    assert [int(number) for number in ttnn.to_numpy(y)[::32, ::32].flat] == [3, 4] * 3
+    text = refused(read_back(reads_first=True), a, empty(32, 64), y, slug="race")
+    assert "of `scratch` is written on node" in text
+
+
 @pytest.mark.rule("severity-options")
 @pytest.mark.parametrize(("variable", "text"), [("TTL_STRICT", "1"), ("TTL_WARNINGS", "error")])
 def test_all_warnings_may_be_errors(variable, text, monkeypatch):

@@ -2,7 +2,8 @@
 
 rule UNORDERED  without pipes and semaphores nodes are in no order: a tile that one writes and
                 another one reads is a race
-rule TWICE      a tile that two nodes write is one if the bytes differ, which only a run knows
+rule TWICE      a tile that two nodes write is one if the bytes differ, which only a run knows; so
+                is one that the other node reads after it has written it itself
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
                 written
 rule PRODUCT    where the starts in different dimensions depend on different loops, the tiles that
@@ -12,7 +13,7 @@ rule PRODUCT    where the starts in different dimensions depend on different loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from math import prod
@@ -55,6 +56,7 @@ class Touch:
 
     access: Access
     span: Span | None
+    order: int  # among the copies of its kernel
     rows: Rows = field(default_factory=dict)
 
 
@@ -76,11 +78,11 @@ def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Out
         return []
     budget = Budget(most_values)
     found: dict[int, Output] = {}
-    for node, kernel, op, starts in _slices(walked):
+    for order, (node, kernel, op, starts) in enumerate(_slices(walked)):
         if (copy := _copy(op, "destination")) is not None:
             position, name = tensor_of(kernel, op)
             output = found.setdefault(position, Output(name, _shape(op.tensor)))
-            touch = Touch(Access(kernel.name, node, True), span_of(copy.location))
+            touch = Touch(Access(kernel.name, node, True), span_of(copy.location), order)
             output.writes.append(touch)
             output.are_writes_known &= _fill_in(touch, op, copy, starts, budget)
     _add_unreached(found, walked)
@@ -95,18 +97,18 @@ def _add_unreached(outputs: dict[int, Output], walked: WalkedModule) -> None:
             if not isinstance(op, ttl.TensorSliceOp) or (copy := _copy(op, "destination")) is None:
                 continue
             position, name = tensor_of(kernel, op)
-            touch = Touch(Access(kernel.name, walked.nodes[0], True), span_of(copy.location))
+            touch = Touch(Access(kernel.name, walked.nodes[0], True), span_of(copy.location), 0)
             is_tiled = block_type(op.tensor.type).layout is TILE_LAYOUT
             made = Output(name, _shape(op.tensor), [touch], are_writes_known=is_tiled)
             outputs.setdefault(position, made)
 
 
 def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget) -> None:
-    for node, kernel, op, starts in _slices(walked):
+    for order, (node, kernel, op, starts) in enumerate(_slices(walked)):
         copy, output = _copy(op, "source"), outputs.get(tensor_of(kernel, op)[0])
         if copy is not None and output is not None:
             output.is_read = True
-            touch = Touch(Access(kernel.name, node, False), span_of(copy.location))
+            touch = Touch(Access(kernel.name, node, False), span_of(copy.location), order)
             if _fill_in(touch, op, copy, starts, budget):
                 output.reads.append(touch)
 
@@ -196,8 +198,28 @@ def check_races(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnos
     """rule UNORDERED: the first tile of each tensor that one node writes and another one reads."""
     if _may_be_ordered(walked):
         return []
-    clashes = [(_clash(output, output.reads), output) for output in outputs]
+    clashes = [(_clash(output, _not_read_back(output)), output) for output in outputs]
     return [_reported(race, output, *clash) for clash, output in clashes if clash is not None]
+
+
+def _not_read_back(output: Output) -> list[Touch]:
+    """The reads, without the tiles that the node itself may have written before."""
+    writes: dict[Node, list[Touch]] = {}
+    for write in output.writes if output.reads else ():
+        writes.setdefault(write.access.node, []).append(write)
+    found = []
+    for read in output.reads:
+        rows = dict(read.rows)
+        for write in writes.get(read.access.node, ()):
+            if _may_precede(write, read):
+                rows = {row: bits & ~write.rows.get(row, 0) for row, bits in rows.items()}
+        found.append(replace(read, rows=rows))
+    return found
+
+
+def _may_precede(one: Touch, other: Touch) -> bool:
+    """What orders two kernels of a node is not known."""
+    return one.access.kernel != other.access.kernel or one.order < other.order
 
 
 def check_written_twice(
