@@ -58,16 +58,6 @@ def never_stored(a, y, a_dfb, y_dfb):
     return compute, read, write
 
 
-def never_read(a, y, a_dfb, y_dfb):
-    _, read, write = good(a, y, a_dfb, y_dfb)
-
-    def compute():
-        with a_dfb.wait(), y_dfb.reserve() as y_blk:
-            y_blk.store(ttl.math.fill(1))
-
-    return compute, read, write
-
-
 def copied_the_wrong_way(a, y, a_dfb, y_dfb):
     compute, _, write = good(a, y, a_dfb, y_dfb)
 
@@ -127,7 +117,6 @@ def test_a_good_program_passes() -> None:
     [
         store_twice,
         never_stored,
-        never_read,
         copied_the_wrong_way,
         pushed_before_the_wait,
         waited_twice,
