@@ -336,8 +336,8 @@ def _order_help(root: _Root) -> tuple[str, ...]:
 _OWN_RECEIVER = (
     "the source has the block already: leave it out of the pipe's `dst`, for example "
     "dst=(slice(1, n), y) for src=(0, y), and receive on the others only",
-    "or receive into another block on the source: start ttl.copy(pipe, block) in if_dst() before "
-    "the wait of the send",
+    "or post before sending: start the receive, ttl.copy(pipe, block) in if_dst() with another "
+    "block, before the wait of the send",
 )
 
 

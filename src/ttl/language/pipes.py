@@ -126,8 +126,9 @@ class PipeNet:
             self.routes(collected.grid)
             self.index = len(collected.pipe_nets)
             collected.pipe_nets.append(self)
+        known = () if collected is None else collected.pipe_nets
         for number, pipe in enumerate(self.pipes):
-            if pipe.home is None or pipe.home[0].is_implicit:
+            if pipe.home is None or _is_left(pipe.home[0], known):
                 pipe.home = self, number
 
     def _read(self, pipes: Any) -> tuple[Pipe, ...]:
@@ -198,6 +199,13 @@ class PipeNet:
                 frozenset(node for route in routes for node in route.receivers),
             )
         return self._roles[grid]
+
+
+def _is_left(net: PipeNet, known: Iterable[PipeNet]) -> bool:
+    """Do its pipes belong to a net that is made now? Not if it is one of the `known` nets of the
+    same operation: there the first counts. Pipes may be in nets of several operations.
+    """
+    return net.is_implicit or (net.index is not None and net not in known)
 
 
 def _call_for_each(

@@ -353,6 +353,45 @@ def test_a_pipe_of_the_module_in_no_net():
 
 
 @pytest.mark.rule("pipe-objects")
+def test_pipes_that_several_operations_put_in_nets():
+    pipes = ttl.Pipe((0, 0), (1, 0)), ttl.Pipe((1, 0), (0, 0))
+
+    def exchanging(order):
+        @ttl.operation(grid=(2, 1))
+        def operation(a, y):
+            nets = [ttl.PipeNet([pipes[number]]) for number in order]
+            out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+            into = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+            @ttl.datamovement()
+            def send():
+                x = ttl.node(1)
+                with out.reserve() as blk:
+                    ttl.copy(a[0, x], blk).wait()
+                    if x == 0:
+                        ttl.copy(blk, pipes[0]).wait()
+                    else:
+                        ttl.copy(blk, pipes[1]).wait()
+                with out.wait() as blk:
+                    ttl.copy(blk, y[1, x]).wait()
+
+            @ttl.datamovement()
+            def receive():
+                with into.reserve() as blk:
+                    for net in nets:
+                        net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())
+                with into.wait() as blk:
+                    ttl.copy(blk, y[0, ttl.node(1)]).wait()
+
+        return operation
+
+    for order in ((0, 1), (1, 0)):
+        y = tensor(np.zeros((64, 64), np.float32))
+        run(exchanging(order), tensor(tiles(5, 6)), y)
+        assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[6, 5], [5, 6]]
+
+
+@pytest.mark.rule("pipe-objects")
 @pytest.mark.parametrize("in_net", [True, False])
 def test_a_node_where_the_pipe_does_not_start_cannot_send(in_net):
     def send(blk, pipes, net):

@@ -174,7 +174,7 @@ def test_a_source_that_sends_to_itself_is_to_be_left_out(
     values = np.arange(8, dtype=np.float32).reshape(2, 4).repeat(32, 0).repeat(32, 1)
     first, second = _helps(text, tmp_path, values)
     assert first.startswith("the source has the block already: leave it out of the pipe's `dst`")
-    assert second.startswith("or receive into another block on the source")
+    assert second.startswith("or post before sending")
     fixed = text.replace("slice(0, 4)", "slice(1, 4)")
     load(fixed, tmp_path, "corrected")(tensor(values), out := tensor(values))
     expected = values.reshape(2, 32, 4, 32)[:, :, [0] * 4].reshape(values.shape)

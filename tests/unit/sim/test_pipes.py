@@ -868,8 +868,12 @@ def copy_to_a_receiving_pipe(a, dfb, net):
     net.if_dst(lambda pipe: ttl.copy(block, pipe))
 
 
-def copy_outside(a, dfb, net):
-    ttl.copy(dfb.reserve(), net.pipes[0])
+def copy_to_a_pipe_of_the_kernel(a, dfb, net):
+    ttl.copy(dfb.reserve(), ttl.Pipe(0, 0))
+
+
+def copy_a_tensor_to_a_pipe(a, dfb, net):
+    ttl.copy(a[0, 0], net.pipes[0])
 
 
 def copy_from_a_net(a, dfb, net):
@@ -902,10 +906,16 @@ def copy_between_pipes(a, dfb, net):
             "this node receives from pipe (0,) -> (0:1,); it cannot send there",
         ),
         (
-            copy_outside,
+            copy_to_a_pipe_of_the_kernel,
             "pipe-role",
-            "ttl.copy(dfb.reserve(), net.pipes[0])",
-            "ttl.copy() takes the pipe that if_src() gives, not pipe (0,) -> (0:1,)",
+            "ttl.copy(dfb.reserve(), ttl.Pipe(0, 0))",
+            "pipe (0,) -> (0,) is in no pipe net",
+        ),
+        (
+            copy_a_tensor_to_a_pipe,
+            "wrong-argument",
+            "ttl.copy(a[0, 0], net.pipes[0])",
+            "a pipe or a block, not a tensor slice with a pipe",
         ),
         (
             copy_from_a_net,

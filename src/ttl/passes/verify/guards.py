@@ -1,8 +1,8 @@
 """Does each node only do what its role in the pipe nets allows? ttl-verify-pipenet-guards.
 
-That a send stands in if_src() and a receive in if_dst() is a matter of types, and a copy with a pipe
-that the program names is checked by the walk. What is left: a node that waits for blocks which only
-nodes with a role push, and control flow that is not known.
+That a send stands in if_src() and a receive in if_dst() is a matter of types; a copy with a pipe
+that the program names is checked by the walk. What is left: a node that waits for blocks which
+only nodes with a role push, and control flow that is not known.
 """
 
 from __future__ import annotations
