@@ -13,7 +13,7 @@ rule COVERED    a tensor that an operation writes and does not read is an output
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
-from .marks import Marks, TensorMarks, UnitMap
+from .marks import TensorMarks, UnitMap
 from .overwrites import Changed, Overwrites
 from .place import span_of
 from .races import Access, Clash
@@ -58,6 +58,8 @@ def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[D
 
 def written_twice(simulation: Simulation, overwrites: Overwrites, why: str) -> list[Diagnostic]:
     """rule TWICE: the first unit of each tensor."""
+    if not overwrites.found_any:
+        return []
     tensors = touched_tensors(simulation)
     writes = [each for each in tensors if overwrites.changed_by(each.tensor) is not None]
     found = [_first_clash(touched, [(True, touched.writes, None)]) for touched in writes]
@@ -78,20 +80,16 @@ def _diagnostics(
 def touched_tensors(simulation: Simulation) -> list[Touched]:
     by_tensor: dict[int, Touched] = {}
     for kernel in simulation.kernels:
-        if kernel.written is None is kernel.read is kernel.read_back:
-            continue
-        for key, marks in _by_tensor(kernel.written):
-            by_tensor.setdefault(key, Touched(marks.tensor)).writes.append((kernel, marks))
-        for key, marks in _by_tensor(kernel.read):
-            by_tensor.setdefault(key, Touched(marks.tensor)).reads.append((kernel, marks))
-        for key, marks in _by_tensor(kernel.read_back):
-            by_tensor.setdefault(key, Touched(marks.tensor)).reads_back.append((kernel, marks))
+        if kernel.written is not None:
+            for key, marks in kernel.written.by_tensor.items():
+                by_tensor.setdefault(key, Touched(marks.tensor)).writes.append((kernel, marks))
+        if kernel.read is not None:
+            for key, marks in kernel.read.by_tensor.items():
+                by_tensor.setdefault(key, Touched(marks.tensor)).reads.append((kernel, marks))
+        if kernel.read_back is not None:
+            for key, marks in kernel.read_back.by_tensor.items():
+                by_tensor.setdefault(key, Touched(marks.tensor)).reads_back.append((kernel, marks))
     return [touched for touched in by_tensor.values() if touched.writes]
-
-
-def _by_tensor(marks: Marks | None) -> Iterator[tuple[int, TensorMarks]]:
-    if marks is not None:
-        yield from marks.by_tensor.items()
 
 
 def _first_race(touched: Touched, overwrites: Overwrites) -> Clash | None:

@@ -38,6 +38,11 @@ class Overwrites:
         self._storage: Any = None  # of the latest write; most go where the last one went
         self._current: NDArray[np.uint16] = np.zeros(0, np.uint16)
 
+    @property
+    def found_any(self) -> bool:
+        """Have two nodes written the same unit of any tensor?"""
+        return bool(self._changed)
+
     def changed_by(self, tensor: Any) -> Changed | None:
         """The units in which nodes wrote different bytes; None if no two wrote the same unit."""
         return self._changed.get(id(tensor.storage))
@@ -73,8 +78,8 @@ class Overwrites:
             self._turn_to(part.tensor.storage)
         owners = self._current
         owned: Any = owners[part.items]  # type: ignore[index]  # ints and slices of units
-        # One unit is a number, which numpy is slow to count.
-        if not (owned if isinstance(owned, np.uint16) else np.count_nonzero(owned)):
+        # One unit is true or false by itself; numpy is slow to count.
+        if not (owned if owned.size == 1 else np.count_nonzero(owned)):
             owners[part.items] = node  # type: ignore[index]
             return False
         is_written = np.asarray(owned != 0).reshape(part.shape)
