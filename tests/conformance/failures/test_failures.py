@@ -285,13 +285,3 @@ def test_tensors_of_two_devices_are_diagnosed_by_name():
     elsewhere = ttnn.from_numpy(numbers(32, 32), device=ttnn.open_device(device_id=1))
     text = refused(taking(), empty(32, 32), elsewhere, slug="unusable-tensor")
     assert "`second`" in text and "`first`" in text
-
-
-@pytest.mark.rule("unusable-tensors")
-@pytest.mark.parametrize("both", [True, False])
-def test_host_tensors_are_diagnosed_by_name(both):
-    host = ttnn.from_numpy(numbers(32, 32))
-    first = ttnn.from_numpy(numbers(32, 32)) if both else empty(32, 32)
-    text = refused(taking(), first, host, slug="unusable-tensor")
-    assert ("`first`" if both else "`second`") in text
-    run(taking(), empty(32, 32), ttnn.to_device(host, DEVICE))
