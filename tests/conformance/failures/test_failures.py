@@ -7,7 +7,6 @@ import pytest
 
 import ttl
 from conformance.harness import (
-    DEVICE,
     empty,
     numbers,
     refused,
