@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import CodeType
 
 from ttl.diagnostics import Code, Diagnostic, RuleBroken, Span
-from ttl.semantics.function_source import definition_of
+from ttl.semantics.function_source import definition_of, nodes_of
 
 from .operation import KernelFunction, Program
 
@@ -58,7 +58,7 @@ def _suspects(code: CodeType) -> tuple[tuple[str, ast.expr | ast.stmt], ...]:
     own = _own_names(code)
     return _rebound(tree, code) + tuple(
         (base, node)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if (base := _written_name(node)) is not None
         and base not in own
         and isinstance(node, (ast.Call, ast.Subscript, ast.Attribute))
@@ -75,7 +75,7 @@ def _rebound(tree: ast.FunctionDef, code: CodeType) -> tuple[tuple[str, ast.stmt
     """`nonlocal` of a variable around the kernel, and every `global`."""
     return tuple(
         (name, node)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, (ast.Nonlocal, ast.Global))
         for name in node.names
         if isinstance(node, ast.Global) or name in code.co_freevars

@@ -105,6 +105,12 @@ def _texts_now(file: str) -> tuple[str, ...]:
     return _kept_texts(file)
 
 
+@lru_cache(maxsize=256)
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a function, in the order of ast.walk(), which is slow: several look for some."""
+    return tuple(ast.walk(tree))
+
+
 @lru_cache(maxsize=64)
 def _functions(text: str, flags: int) -> dict[CodeType, FunctionTree]:
     """The functions of a text, by what they are compiled to."""

@@ -51,6 +51,8 @@ class Touched:
 
 def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[Diagnostic]:
     """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
+    if not overwrites.found_any and not simulation.marks_reads:
+        return []
     tensors = touched_tensors(simulation)
     found = [_first_race(each, overwrites) for each in tensors]
     return _diagnostics(simulation, found, accesses.race)

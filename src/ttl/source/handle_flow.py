@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from ttl.semantics.function_source import Definition, FunctionTree
+from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 
 from .handles import (
     Handle,
@@ -91,7 +91,7 @@ class HandleFlow:
         """`dfb.pop()` releases the oldest block: what is read off the text."""
         return frozenset(
             ast.unparse(node)
-            for node in ast.walk(self.tree)
+            for node in nodes_of(self.tree)
             if isinstance(node, ast.Attribute) and node.attr in RELEASES
         )
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ttl.semantics.function_source import Definition, FunctionTree
+from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 
 from .scopes import COMPREHENSIONS, own_names
 
@@ -98,7 +98,7 @@ class Liveness:
         """What functions use that somebody may call later, under another name."""
         if not self.functions:
             return NONE
-        nodes = list(ast.walk(tree))
+        nodes = nodes_of(tree)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         called = {id(part) for node in calls for part in (node.func, *node.args)}
         kept = [

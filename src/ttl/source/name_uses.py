@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction
-from ttl.semantics.function_source import definition_of
+from ttl.semantics.function_source import definition_of, nodes_of
 
 from .functions import MISSING, named_value, own_code
 
@@ -36,14 +36,14 @@ def _uses(code: CodeType) -> dict[str, set[str]] | None:
             found.setdefault(node.id, set()).add(use)
             understood.add(node)
 
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute):
             note(node.value, node.attr)
         elif isinstance(node, ast.Call) and _is_copy(node.func) and len(node.args) == 2:
             for argument, use in zip(node.args, (READ, WRITTEN), strict=True):
                 if isinstance(argument, ast.Subscript):
                     note(argument.value, use)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name):
             note(node, OTHERWISE)
     return found

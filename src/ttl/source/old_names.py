@@ -18,7 +18,7 @@ from ttl.language.old_names import (
     Renamed,
 )
 from ttl.language.operation import Program
-from ttl.semantics.function_source import definition_of
+from ttl.semantics.function_source import definition_of, nodes_of
 
 from .functions import named_value, own_code
 
@@ -65,7 +65,7 @@ def _label(now: Renamed) -> str:
 def _uses(function: FunctionType, buffers: Iterable[str]) -> Iterator[OldName]:
     code = own_code(function)
     tree = definition_of(code)
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in nodes_of(tree) if tree is not None else ():
         for place, now in _of_node(node, function, buffers):
             yield OldName(now, Span.of_node(code.co_filename, place))
 

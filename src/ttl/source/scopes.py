@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.function_source import FunctionTree, nodes_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -55,7 +55,7 @@ def own_names(function: FunctionTree) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def shared_names(function: FunctionTree) -> frozenset[str]:
     """Those that functions in it may change."""
-    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Nonlocal)]
+    nodes = [node for node in nodes_of(function) if isinstance(node, ast.Nonlocal)]
     return frozenset(name for node in nodes for name in node.names)
 
 

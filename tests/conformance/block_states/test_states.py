@@ -218,6 +218,57 @@ def test_nodes_without_work_pop_what_they_do_not_need():
     assert tile_numbers(y) == [5, 5, 6, 6]
 
 
+@pytest.mark.rule("state-pop")
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_block_may_be_read_in_one_branch_of_a_loop_only(is_held):
+    """Held over the loop and read in one iteration of it, or popped unread in the others."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        extra_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        y_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            for i in range(3):
+                with dfb.reserve() as block:
+                    ttl.copy(a[0, 0], block).wait()
+                if i == 0 or not is_held:
+                    with extra_dfb.reserve() as block:
+                        ttl.copy(a[0, 0], block).wait()
+
+        @ttl.compute()
+        def compute():
+            if is_held:
+                extra = extra_dfb.wait()
+            for i in range(3):
+                if not is_held:
+                    extra = extra_dfb.wait()
+                with dfb.wait() as block, y_dfb.reserve() as y_blk:
+                    if i == 1:
+                        y_blk.store(block + extra)
+                    else:
+                        y_blk.store(block)
+                if not is_held:
+                    extra.pop()
+            if is_held:
+                extra.pop()
+
+        @ttl.datamovement()
+        def write():
+            for i in range(3):
+                with y_dfb.wait() as block:
+                    ttl.copy(block, y[0, i]).wait()
+
+    y = empty(32, 96)
+    if is_held:
+        run(operation, tensor(tiles(5)), y)
+    else:
+        warned(operation, tensor(tiles(5)), y, slug="popped-unread")
+    assert tile_numbers(y) == [5, 10, 5]
+
+
 @pytest.mark.rule("state-push", "state-pop")
 @pytest.mark.parametrize(("end", "call"), [("reserve", "pop"), ("wait", "push")])
 def test_a_reserved_block_is_pushed_and_a_waited_one_popped(end, call):
