@@ -2,7 +2,8 @@
 
 The rules are those of implicit_sync.py. A value is what an expression may be: one set of holders
 for each alternative. `a if c else b` has two; a list is one, with the holders of all its items. An
-item of a list is one too, with `~`: which of them it is is not known.
+item of a list is one too, with `~`: which of them it is is not known. With `?` it may be something
+else altogether: `x` after `x = x * 2 if c else x`.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class HandleFlow:
         tokens = frozenset().union(*value)
 
         def held(handle: Handle) -> Handle:
-            return handle.given_to(name, "~" in tokens) if handle.held_by(tokens) else handle
+            return handle.given_to(name, tokens) if handle.held_by(tokens) else handle
 
         self.states = changed(self.states, lambda state: state.changed(held))
 
@@ -129,7 +130,7 @@ class HandleFlow:
         def with_name(handle: Handle, tokens: Names) -> Handle:
             is_one = handle.held_by(tokens)
             handle = handle.unbound(name) if name not in tokens else handle
-            return handle.given_to(name, "~" in tokens) if is_one else handle
+            return handle.given_to(name, tokens) if is_one else handle
 
         def bound(state: State) -> State:
             tokens = _alternative(state, value)
@@ -394,18 +395,18 @@ class HandleFlow:
                 skipped = self.states
                 self.hold(name, self.make(here(made), node))
                 self.states = joined(skipped, self.states)
-        return self._returned(node, {here(made) for made in summary.makes},
-                              [value(name) for name in sorted(summary.returned)])  # fmt: skip
+        unsure = {"?"} if summary.returns_other else set()
+        passed = [tokens | unsure for n in sorted(summary.returned) for tokens in value(n)]
+        return self._returned(node, {here(made) for made in summary.makes}, passed)
 
-    def _returned(self, node: ast.Call, makes: set[Made], passed: list[Value]) -> Value:
+    def _returned(self, node: ast.Call, makes: set[Made], passed: list[Names]) -> Value:
         """One of what it was given, or all that it made: a tuple, say."""
         blocks = [made for made in makes if made.kind is HandleKind.BLOCK]
         values = [self.make(made, node) for made in blocks]
         for made in sorted(makes.difference(blocks), key=str):
             own = frozenset().union(*(tokens for value in values for tokens in value))
             values.append(self.make(replace(made, writes=made.writes | own), node))
-        alternatives = [tokens for value in passed for tokens in value]
-        return tuple([*_union(values), *alternatives] if values else alternatives) or NOTHING
+        return tuple([*_union(values), *passed] if values else passed) or NOTHING
 
     # Names ----------------------------------------------------------------------------------------
 
@@ -440,12 +441,13 @@ class HandleFlow:
 
 def _alternative(state: State, value: Value) -> Names:
     """The one that this path has taken, if it made it; else it may be each of them."""
-    held = [tokens for tokens in value if _is_held(state, tokens)]
+    held = [tokens for tokens in value if state.holds(tokens)]
     for tokens in held:
         if any(token[0] == "#" for token in tokens):
             return tokens
     several = {"~"} if len(held) > 1 else set()
-    return frozenset(several).union(*held)
+    other = {"?"} if len(held) < len(value) else set()
+    return frozenset(several | other).union(*held)
 
 
 def _oldest(state: State, buffer: str) -> list[Handle]:
@@ -454,10 +456,6 @@ def _oldest(state: State, buffer: str) -> list[Handle]:
 
 def item_of(value: Value) -> Value:
     return tuple(tokens | {"~"} for tokens in value)
-
-
-def _is_held(state: State, tokens: Names) -> bool:
-    return any(handle.held_by(tokens) for handle in state.handles)
 
 
 def _union(values: Iterable[Value]) -> Value:

@@ -651,3 +651,33 @@ def there_and_back(a, y):
 def test_branches_define_functions_of_the_same_name():
     run(there_and_back, tensor(tiles(5, 6, 7, 8)), y := empty(32, 128))
     assert tile_numbers(y) == [5, 6, 7, 8]
+
+
+# Names that may have the block, or something else --------------------------------------------------
+
+
+def compute_and_maybe_keep(a_dfb, t_dfb, y_dfb):
+    for i in range(COUNT):
+        x = a_dfb.wait()
+        x = x * 2 if i % 2 == 0 else x
+        y_dfb.reserve().store(x)
+
+
+def scaled(x, factor):
+    if factor == 1:
+        return x
+    return x * factor
+
+
+def compute_with_what_a_helper_may_return(a_dfb, t_dfb, y_dfb):
+    for i in range(COUNT):
+        x = scaled(a_dfb.wait(), 2 - i % 2)
+        y_dfb.reserve().store(x)
+
+
+@pytest.mark.rule("implicit-release")
+@pytest.mark.parametrize(
+    "compute", [compute_and_maybe_keep, compute_with_what_a_helper_may_return]
+)
+def test_a_name_that_may_have_the_block_holds_it(compute):
+    check(None, compute, expected=(10, 6, 14, 8))
