@@ -235,6 +235,20 @@ class HandleFlow:
         )
         self.shadowed = outer
 
+    def _call_lambda(self, node: ast.Call, callee: ast.Lambda) -> Value:
+        outer, found = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
+        for key, argument in _arguments(node):
+            parameter = _parameter(callee, key, 0)
+            value = self.value(argument)
+            if parameter is None:
+                self.escape(value)
+            else:
+                found[parameter] = value
+        self.shadowed = self.shadowed | found
+        value = self.value(callee.body)
+        self.shadowed = outer
+        return value
+
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     ) -> Value:
@@ -254,6 +268,8 @@ class HandleFlow:
 
     def _call(self, node: ast.Call, is_unused: bool) -> Value:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if isinstance(node.func, ast.Lambda):
+            return self._call_lambda(node, node.func)
         if isinstance(node.func, ast.Attribute):
             if method in ACQUIRES and not node.args:
                 return self._acquire_or_wait(node, node.func.value, is_unused)
@@ -356,12 +372,11 @@ class HandleFlow:
     def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
         tree = callee.tree if isinstance(callee, SourceFunction) else callee
         given: dict[str, Value] = {}
-        arguments: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
-        arguments += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        bound = self.root.bound(node.func) if isinstance(callee, SourceFunction) else 0
         has_starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        for key, argument in arguments:
+        for key, argument in _arguments(node):
             value = self.value(argument)
-            parameter = None if has_starred else _parameter(tree, key)
+            parameter = None if has_starred else _parameter(tree, key, bound)
             if parameter is None:
                 self.escape(value)
             else:
@@ -429,7 +444,7 @@ class HandleFlow:
 
     def meaning(self, node: ast.expr) -> Meaning | SourceFunction:
         base = node
-        while isinstance(base, ast.Attribute):
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
             base = base.value
         if not isinstance(base, ast.Name) or self.is_local(base.id):
             return Meaning.UNKNOWN
@@ -462,10 +477,16 @@ def _union(values: Iterable[Value]) -> Value:
     return (frozenset().union(*(tokens for value in values for tokens in value)),)
 
 
-def _parameter(tree: FunctionTree, key: int | str | None) -> str | None:
-    """Which one gets the argument at a position, or with a name."""
+def _arguments(node: ast.Call) -> list[tuple[int | str | None, ast.expr]]:
+    """With their positions or names."""
+    return [*enumerate(node.args), *((keyword.arg, keyword.value) for keyword in node.keywords)]
+
+
+def _parameter(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:
+    """Which one gets the argument at a position after those that are bound, or with a name."""
     if isinstance(key, int):
         positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+        positional = positional[bound:]
         return positional[key] if key < len(positional) else None
     named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
     return key if key in named else None

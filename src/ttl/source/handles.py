@@ -50,6 +50,7 @@ class SourceFunction:
 
     tree: Definition
     resolve: Callable[[ast.expr], Meaning | SourceFunction]
+    bound: Callable[[ast.expr], int] = lambda node: 0  # arguments that a method or partial has
 
 
 class HandleKind(Enum):
