@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from types import CodeType, FunctionType, ModuleType
+from functools import partial
+from inspect import getattr_static
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
@@ -101,6 +103,46 @@ def environment(function: FunctionType) -> Iterator[tuple[str, Any]]:
         if value is not MISSING:
             yield name, value
             yield from _module_environment(name, value, names)
+            yield from _functions_in(name, value, names)
+
+
+def _functions_in(
+    path: str, value: object, names: Sequence[str]
+) -> Iterator[tuple[str, FunctionType]]:
+    """Those in a container, a class or an object, and the one that a partial calls."""
+    items: Iterable[tuple[object, object]] = ()
+    owner = value if isinstance(value, type) else type(value)
+    if isinstance(value, (dict, list, tuple)):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+    elif isinstance(value, (partial, MethodType)):
+        items = [("", value)]
+    elif owner.__module__.partition(".")[0] not in ("builtins", "ttl"):
+        items = [(name, member(value, name)) for name in names]
+    for key, item in items:
+        function, bound = called_function(item)
+        if function is not None and is_user_file(own_code(function).co_filename):
+            yield f"{path}[{key!r}, {bound}]", function
+
+
+def member(owner: object, name: str) -> object:
+    """What an attribute is, without the user's code that may compute it."""
+    found = getattr_static(owner, name, MISSING)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(found, classmethod):
+        return MethodType(found.__func__, owner)
+    is_method = isinstance(found, FunctionType) and not isinstance(owner, type)
+    is_own = is_method and name in getattr(owner, "__dict__", {})
+    return MethodType(found, owner) if is_method and not is_own else found
+
+
+def called_function(value: object) -> tuple[FunctionType | None, int]:
+    """What is called in the end, and how many of its first arguments it has already."""
+    bound = 0
+    while isinstance(value, (partial, MethodType)):
+        bound += len(value.args) if isinstance(value, partial) else 1
+        value = value.func if isinstance(value, partial) else value.__func__
+    return (value if isinstance(value, FunctionType) else None), bound
 
 
 def _module_environment(

@@ -2,7 +2,8 @@
 
 The rules are those of implicit_sync.py. A value is what an expression may be: one set of holders
 for each alternative. `a if c else b` has two; a list is one, with the holders of all its items. An
-item of a list is one too, with `~`: which of them it is is not known.
+item of a list is one too, with `~`: which of them it is is not known. With `?` it may be something
+else altogether: `x` after `x = x * 2 if c else x`.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class HandleFlow:
         tokens = frozenset().union(*value)
 
         def held(handle: Handle) -> Handle:
-            return handle.given_to(name, "~" in tokens) if handle.held_by(tokens) else handle
+            return handle.given_to(name, tokens) if handle.held_by(tokens) else handle
 
         self.states = changed(self.states, lambda state: state.changed(held))
 
@@ -129,7 +130,7 @@ class HandleFlow:
         def with_name(handle: Handle, tokens: Names) -> Handle:
             is_one = handle.held_by(tokens)
             handle = handle.unbound(name) if name not in tokens else handle
-            return handle.given_to(name, "~" in tokens) if is_one else handle
+            return handle.given_to(name, tokens) if is_one else handle
 
         def bound(state: State) -> State:
             tokens = _alternative(state, value)
@@ -234,6 +235,20 @@ class HandleFlow:
         )
         self.shadowed = outer
 
+    def _call_lambda(self, node: ast.Call, callee: ast.Lambda) -> Value:
+        outer, found = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
+        for key, argument in _arguments(node):
+            parameter = _parameter(callee, key, 0)
+            value = self.value(argument)
+            if parameter is None:
+                self.escape(value)
+            else:
+                found[parameter] = value
+        self.shadowed = self.shadowed | found
+        value = self.value(callee.body)
+        self.shadowed = outer
+        return value
+
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     ) -> Value:
@@ -253,6 +268,8 @@ class HandleFlow:
 
     def _call(self, node: ast.Call, is_unused: bool) -> Value:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if isinstance(node.func, ast.Lambda):
+            return self._call_lambda(node, node.func)
         if isinstance(node.func, ast.Attribute):
             if method in ACQUIRES and not node.args:
                 return self._acquire_or_wait(node, node.func.value, is_unused)
@@ -355,12 +372,11 @@ class HandleFlow:
     def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
         tree = callee.tree if isinstance(callee, SourceFunction) else callee
         given: dict[str, Value] = {}
-        arguments: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
-        arguments += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        bound = self.root.bound(node.func) if isinstance(callee, SourceFunction) else 0
         has_starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        for key, argument in arguments:
+        for key, argument in _arguments(node):
             value = self.value(argument)
-            parameter = None if has_starred else _parameter(tree, key)
+            parameter = None if has_starred else _parameter(tree, key, bound)
             if parameter is None:
                 self.escape(value)
             else:
@@ -394,18 +410,18 @@ class HandleFlow:
                 skipped = self.states
                 self.hold(name, self.make(here(made), node))
                 self.states = joined(skipped, self.states)
-        return self._returned(node, {here(made) for made in summary.makes},
-                              [value(name) for name in sorted(summary.returned)])  # fmt: skip
+        unsure = {"?"} if summary.returns_other else set()
+        passed = [tokens | unsure for n in sorted(summary.returned) for tokens in value(n)]
+        return self._returned(node, {here(made) for made in summary.makes}, passed)
 
-    def _returned(self, node: ast.Call, makes: set[Made], passed: list[Value]) -> Value:
+    def _returned(self, node: ast.Call, makes: set[Made], passed: list[Names]) -> Value:
         """One of what it was given, or all that it made: a tuple, say."""
         blocks = [made for made in makes if made.kind is HandleKind.BLOCK]
         values = [self.make(made, node) for made in blocks]
         for made in sorted(makes.difference(blocks), key=str):
             own = frozenset().union(*(tokens for value in values for tokens in value))
             values.append(self.make(replace(made, writes=made.writes | own), node))
-        alternatives = [tokens for value in passed for tokens in value]
-        return tuple([*_union(values), *alternatives] if values else alternatives) or NOTHING
+        return tuple([*_union(values), *passed] if values else passed) or NOTHING
 
     # Names ----------------------------------------------------------------------------------------
 
@@ -428,7 +444,7 @@ class HandleFlow:
 
     def meaning(self, node: ast.expr) -> Meaning | SourceFunction:
         base = node
-        while isinstance(base, ast.Attribute):
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
             base = base.value
         if not isinstance(base, ast.Name) or self.is_local(base.id):
             return Meaning.UNKNOWN
@@ -440,12 +456,13 @@ class HandleFlow:
 
 def _alternative(state: State, value: Value) -> Names:
     """The one that this path has taken, if it made it; else it may be each of them."""
-    held = [tokens for tokens in value if _is_held(state, tokens)]
+    held = [tokens for tokens in value if state.holds(tokens)]
     for tokens in held:
         if any(token[0] == "#" for token in tokens):
             return tokens
     several = {"~"} if len(held) > 1 else set()
-    return frozenset(several).union(*held)
+    other = {"?"} if len(held) < len(value) else set()
+    return frozenset(several | other).union(*held)
 
 
 def _oldest(state: State, buffer: str) -> list[Handle]:
@@ -456,18 +473,20 @@ def item_of(value: Value) -> Value:
     return tuple(tokens | {"~"} for tokens in value)
 
 
-def _is_held(state: State, tokens: Names) -> bool:
-    return any(handle.held_by(tokens) for handle in state.handles)
-
-
 def _union(values: Iterable[Value]) -> Value:
     return (frozenset().union(*(tokens for value in values for tokens in value)),)
 
 
-def _parameter(tree: FunctionTree, key: int | str | None) -> str | None:
-    """Which one gets the argument at a position, or with a name."""
+def _arguments(node: ast.Call) -> list[tuple[int | str | None, ast.expr]]:
+    """With their positions or names."""
+    return [*enumerate(node.args), *((keyword.arg, keyword.value) for keyword in node.keywords)]
+
+
+def _parameter(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:
+    """Which one gets the argument at a position after those that are bound, or with a name."""
     if isinstance(key, int):
         positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+        positional = positional[bound:]
         return positional[key] if key < len(positional) else None
     named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
     return key if key in named else None

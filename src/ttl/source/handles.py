@@ -50,6 +50,7 @@ class SourceFunction:
 
     tree: Definition
     resolve: Callable[[ast.expr], Meaning | SourceFunction]
+    bound: Callable[[ast.expr], int] = lambda node: 0  # arguments that a method or partial has
 
 
 class HandleKind(Enum):
@@ -66,6 +67,7 @@ class Handle:
     buffer: str = ""  # and the end of it, as written: releases of one keep their order
     is_named: bool = False  # was it ever bound to a variable?
     weak: frozenset[str] = frozenset()  # the names that may have another item of its container
+    unsure: frozenset[str] = frozenset()  # the names that may have something else altogether
     reads: frozenset[str] = frozenset()  # of a transfer: the holders of what it copies from
     writes: frozenset[str] = frozenset()
     tensor: str = ""  # that it writes to
@@ -91,10 +93,16 @@ class Handle:
     def held_by(self, tokens: Iterable[str]) -> bool:
         return not self.holders.isdisjoint(tokens)
 
-    def given_to(self, token: str, is_weak: bool = False) -> Handle:
+    def given_to(self, token: str, value: Iterable[str] = ()) -> Handle:
+        """One more holder has what the tokens `value` stand for."""
         is_named = self.is_named or token.isidentifier()
-        weak = self.weak | {token} if is_weak else self.weak
-        return replace(self, holders=self.holders | {token}, is_named=is_named, weak=weak)
+        known = self.holders.intersection(value)
+        weak = self.weak | {token} if "~" in value else self.weak
+        is_unsure = "?" in value or (known and known <= self.unsure)
+        unsure = self.unsure | {token} if is_unsure else self.unsure
+        return replace(
+            self, holders=self.holders | {token}, is_named=is_named, weak=weak, unsure=unsure
+        )
 
     def without(self, tokens: Iterable[str]) -> Handle:
         if self.holders.isdisjoint(tokens):
@@ -105,15 +113,17 @@ class Handle:
         """The variable has another value from here on."""
         if name not in self.holders | self.reads | self.writes:
             return self
-        sets = (part - {name} for part in (self.holders, self.reads, self.writes, self.weak))
-        holders, reads, writes, weak = sets
-        return replace(self, holders=holders, reads=reads, writes=writes, weak=weak)
+        parts = ("holders", "reads", "writes", "weak", "unsure")
+        return replace(self, **{part: getattr(self, part) - {name} for part in parts})
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     handles: tuple[Handle, ...]  # oldest first
     tests: frozenset[tuple[str, bool]] = frozenset()
+
+    def holds(self, tokens: Iterable[str]) -> bool:
+        return any(handle.held_by(tokens) for handle in self.handles)
 
     def changed(self, change: Callable[[Handle], Handle | None]) -> State:
         found = (change(handle) for handle in self.handles)
@@ -192,6 +202,7 @@ class Summary:
     finished_sometimes: set[str] = field(default_factory=set)
     escaped: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)  # parameters and variables
+    returns_other: bool = False  # on some path none of them
     makes: set[Made] = field(default_factory=set)  # that it returns
     binds: dict[str, set[Made]] = field(default_factory=dict)  # variables around it
     is_complete: bool = False

@@ -40,9 +40,17 @@ from ttl.diagnostics import Span
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import GroupTransfer, copy
-from ttl.semantics.function_source import Definition, definition_of
+from ttl.semantics.function_source import Definition, FunctionTree, function_tree
 
-from .functions import MISSING, fingerprint, named_value, own_code, place_of
+from .functions import (
+    MISSING,
+    called_function,
+    fingerprint,
+    member,
+    named_value,
+    own_code,
+    place_of,
+)
 from .handles import Finish, Meaning, SourceFunction
 from .last_use import Known, read_function
 from .memo import Memo
@@ -97,7 +105,7 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     return tuple(
         CodePoints(code, tuple(supplies), with_supplies(source.tree, supplies))
         for (code, _), source in sources.items()
-        if (supplies := known.supplies.get(source, {}).values())
+        if (supplies := known.supplies.get(source, {}).values()) and code.co_name != "<lambda>"
     )
 
 
@@ -107,15 +115,27 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
 def _source_function(function: FunctionType, known: Sources) -> SourceFunction | None:
     code = own_code(function)
     if place_of(code) not in known:
-        tree = definition_of(code)
+        tree = _as_definition(function_tree(code))
         if tree is None or _is_generator(code):
             return None
 
         def resolve(node: ast.expr) -> Meaning | SourceFunction:
             return _meaning(_value(node, function), known)
 
-        known[place_of(code)] = SourceFunction(tree, resolve)
+        def bound(node: ast.expr) -> int:
+            return called_function(_value(node, function))[1]
+
+        known[place_of(code)] = SourceFunction(tree, resolve, bound)
     return known[place_of(code)]
+
+
+def _as_definition(tree: FunctionTree | None) -> Definition | None:
+    """A lambda is read like a helper that returns an expression."""
+    if isinstance(tree, ast.Lambda):
+        returned = ast.copy_location(ast.Return(tree.body), tree.body)
+        made = ast.FunctionDef("<lambda>", tree.args, [returned], [])
+        return ast.copy_location(made, tree)
+    return tree if isinstance(tree, ast.FunctionDef) else None
 
 
 def _is_generator(code: CodeType) -> bool:
@@ -130,11 +150,11 @@ def _meaning(value: object, known: Sources) -> Meaning | SourceFunction:
         return Meaning.COPY
     if isinstance(value, DataflowBuffer):
         return Meaning.BUFFER
-    if isinstance(value, FunctionType):
-        if is_pyttl_file(own_code(value).co_filename):
-            return Meaning.HARMLESS
-        if is_user_file(own_code(value).co_filename):
-            return _source_function(value, known) or Meaning.UNKNOWN
+    if isinstance(value, FunctionType) and is_pyttl_file(own_code(value).co_filename):
+        return Meaning.HARMLESS
+    called, _ = called_function(value)
+    if called is not None and is_user_file(own_code(called).co_filename):
+        return _source_function(called, known) or Meaning.UNKNOWN
     if any(value is harmless for harmless in (*HARMLESS, GroupTransfer)):
         return Meaning.HARMLESS
     if any(value is passing for passing in PASSING):
@@ -153,6 +173,13 @@ def _value(node: ast.expr, function: FunctionType) -> object:
         if type(owner).__module__.startswith("ttl."):
             with suppress(Exception):
                 return getattr(owner, node.attr)
+        elif owner is not MISSING and called_function(found := member(owner, node.attr))[0]:
+            return found
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner = _value(node.value, function)
+        if isinstance(owner, (dict, list, tuple)):
+            with suppress(Exception):
+                return owner[node.slice.value]
     return MISSING
 
 

@@ -79,6 +79,7 @@ class LastUses(Supplying):
         self.statements(self.tree.body, exits)
         for node in self.nested:  # also those that nobody here calls
             self.summary_of(node)
+        self.summary.returns_other |= bool(self.states)
         ends = joined(self.states, exits[ast.Return])
         finished = [given - {h.buffer for h in s.handles if h.site is None} for s in ends]
         self.summary.finished = set.intersection(*finished) if finished else set()
@@ -160,7 +161,7 @@ class LastUses(Supplying):
             values = [self.value(item) for _, item in pairs]
         for number, each in enumerate(values if len(values) > 1 else ()):
             self.hold(f"#{number}", each)  # `a, b = b, a`
-            values[number] = tuple(tokens & {"~"} | {f"#{number}"} for tokens in each)
+            values[number] = tuple(tokens & {"~", "?"} | {f"#{number}"} for tokens in each)
         for (target, _), each in zip(pairs, values, strict=True):
             self.target(target, each)
 
@@ -170,6 +171,7 @@ class LastUses(Supplying):
 
         def left(state: State) -> State:
             returned = [h for h in state.handles if h.held_by(tokens)]
+            self.summary.returns_other |= "?" in tokens or not all(map(state.holds, value))
             copied = [b for b in state.handles if any(h.copies(b) for h in returned)]
             for handle in (*returned, *copied):
                 if handle.kind is HandleKind.GIVEN:
@@ -364,5 +366,5 @@ def _is_something(test: ast.expr, state: State) -> bool | None:
         outcome = outcome if isinstance(test.ops[0], ast.IsNot) else not outcome
         test = test.left if isinstance(test.ops[0], (ast.Is, ast.IsNot)) else test
     name = test.id if isinstance(test, ast.Name) else ""
-    is_held = any(name in h.names - h.weak for h in state.handles if h.site is not None)
+    is_held = any(name in h.names - h.weak - h.unsure for h in state.handles if h.site is not None)
     return outcome if is_held else None

@@ -111,7 +111,7 @@ class Supplying(HandleFlow):
         supply = self.supplies[key]
         # A name from before the statement is one that all paths through it have.
         supply.names |= names & self.liveness.before[place.statement] or names
-        supply.is_unnamed |= not names
+        supply.is_unnamed |= names <= handle.unsure
         for state, gone in found.items():
             for other in state.handles:
                 leads = other.names | names_of(other, state)

@@ -7,6 +7,8 @@ a release any later than the language says would be a deadlock.
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import ttl
@@ -651,3 +653,107 @@ def there_and_back(a, y):
 def test_branches_define_functions_of_the_same_name():
     run(there_and_back, tensor(tiles(5, 6, 7, 8)), y := empty(32, 128))
     assert tile_numbers(y) == [5, 6, 7, 8]
+
+
+# Names that may have the block, or something else -------------------------------------------------
+
+
+def compute_and_maybe_keep(a_dfb, t_dfb, y_dfb):
+    for i in range(COUNT):
+        x = a_dfb.wait()
+        x = x * 2 if i % 2 == 0 else x
+        y_dfb.reserve().store(x)
+
+
+def scaled(x, factor):
+    if factor == 1:
+        return x
+    return x * factor
+
+
+def compute_with_what_a_helper_may_return(a_dfb, t_dfb, y_dfb):
+    for i in range(COUNT):
+        x = scaled(a_dfb.wait(), 2 - i % 2)
+        y_dfb.reserve().store(x)
+
+
+@pytest.mark.rule("implicit-release")
+@pytest.mark.parametrize(
+    "compute", [compute_and_maybe_keep, compute_with_what_a_helper_may_return]
+)
+def test_a_name_that_may_have_the_block_holds_it(compute):
+    check(None, compute, expected=(10, 6, 14, 8))
+
+
+# Callables that do not keep a block ---------------------------------------------------------------
+
+
+class Doubling:
+    @staticmethod
+    def static(v):
+        return v + v
+
+    def method(self, v):
+        return v + v
+
+
+def times(factor, v):
+    return v * factor
+
+
+added = lambda v: v + v  # noqa: E731
+TABLE = {"added": added}
+OBJECT = Doubling()
+TWICE = partial(times, 2)
+
+
+def compute_with_a_lambda(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = a_dfb.wait()
+        y_dfb.reserve().store(added(v))
+
+
+def compute_with_an_item(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = a_dfb.wait()
+        y_dfb.reserve().store(TABLE["added"](v))
+
+
+def compute_with_a_static_method(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = a_dfb.wait()
+        y_dfb.reserve().store(Doubling.static(v))
+
+
+def compute_with_a_method(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = a_dfb.wait()
+        y_dfb.reserve().store(OBJECT.method(v))
+
+
+def compute_with_a_partial(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = a_dfb.wait()
+        y_dfb.reserve().store(TWICE(v))
+
+
+def compute_with_an_inline_lambda(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = a_dfb.wait()
+        y_dfb.reserve().store((lambda u: u + u)(v))
+
+
+@pytest.mark.rule("implicit-release")
+@pytest.mark.parametrize(
+    "compute",
+    [
+        compute_with_a_lambda,
+        compute_with_an_item,
+        compute_with_a_static_method,
+        compute_with_a_method,
+        compute_with_a_partial,
+        compute_with_an_inline_lambda,
+    ],
+)
+def test_callables_that_do_not_keep_their_arguments(compute):
+    check(None, compute)
