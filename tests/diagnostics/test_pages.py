@@ -1,4 +1,4 @@
-"""Every page is a wrong program, what it gets word for word, and the program put right.
+"""Every page is a program, what it gets word for word, and the program without that.
 
 Below the message stands what each road finds: the simulator, the check before a run, and compiled
 kernels on the host. `pytest --update-golden tests/diagnostics` writes messages, tables and
@@ -201,6 +201,17 @@ def test_every_code_has_a_page(code, request: pytest.FixtureRequest) -> None:
         _, mark, programs = text.partition("\n## ")
         path.write_text(head + mark + programs, encoding="utf-8")
     assert path.read_text(encoding="utf-8").startswith(head)
+
+
+@pytest.mark.parametrize("code", codes.CATALOGUE.values(), ids=lambda code: code.code)
+def test_only_a_fault_is_called_wrong(code, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", code.code]) == 0
+    said = capsys.readouterr().out
+    if code.is_fault:
+        assert "## A program that gets it" not in said
+    else:
+        assert not re.search(r"is wrong$|## A wrong program|[Pp]ut right", said, re.MULTILINE)
+        assert "## A program that gets it" in said
 
 
 def test_no_page_without_a_code() -> None:

@@ -221,6 +221,46 @@ with y_dfb.reserve() as y_blk:
     1,
     2,
 )
+EXACT["a block that each path stores into and releases itself"] = (
+    """
+for i in range(3):
+    with a_dfb.wait() as a_blk, b_dfb.wait():
+        y_blk = y_dfb.reserve()
+        y_blk.store(a_blk)
+        if i == 0:
+            y_blk.push()
+        elif i == 1:
+            y_blk.store(y_blk * 2)
+            y_blk.push()
+        else:
+            y_blk.store(y_blk * y_blk)
+            y_blk.push()
+""",
+    3,
+    3,
+)
+EXACT["a block that one path releases early, and one that each only releases"] = (
+    """
+for i in range(2):
+    with a_dfb.wait() as a_blk, b_dfb.wait():
+        y_blk = y_dfb.reserve()
+        y_blk.store(a_blk)
+        if i == 0:
+            y_blk.push()
+        if i == 1:
+            y_blk.store(y_blk * 2)
+            y_blk.push()
+        y_blk = y_dfb.reserve()
+        y_blk.store(a_blk)
+        y_blk.store(y_blk * y_blk)
+        if i == 0:
+            y_blk.push()
+        else:
+            y_blk.push()
+""",
+    2,
+    4,
+)
 
 
 @ALL_SHAPES

@@ -25,7 +25,8 @@ class End:
     def __str__(self) -> str:
         if self.kernel is None:
             return f"no kernel calls {self.release_call}()"
-        return f"`{self.kernel}` calls {self.release_call}() {self.released} times"
+        times = "once" if self.released == 1 else f"{self.released} times"
+        return f"`{self.kernel}` calls {self.release_call}() {times}"
 
     @property
     def labels(self) -> tuple[Label, ...]:

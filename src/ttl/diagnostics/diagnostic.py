@@ -67,6 +67,11 @@ class Code:
     def severity(self) -> Severity:
         return self.effect.severity
 
+    @property
+    def is_fault(self) -> bool:
+        """Is something wrong with the program, or with what runs it?"""
+        return self.severity is Severity.ERROR and self.effect is not Effect.ASKED
+
 
 @dataclass(frozen=True, slots=True)
 class Label:

@@ -1,4 +1,4 @@
-"""The page of a code: what it means, a wrong program, its message, and the program put right."""
+"""The page of a code: what it means, a program that gets it, its message, and one without it."""
 
 from __future__ import annotations
 

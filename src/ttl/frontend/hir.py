@@ -53,7 +53,7 @@ class Scalar(RunTime):
         super().__init__(type, owner)
         self.kind = _kind_of_type(type)
         self.is_natural = False  # an integer that is never negative
-        self.bounds: tuple[int, int] | None = None  # of a loop's counter: first and last
+        self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
 
 
 class BlockValue(RunTime):

@@ -42,7 +42,7 @@ def linear(value: Value) -> tuple[Terms, int]:
     if not isinstance(value, Scalar):
         raise not_yet(f"{describe(value)} as a slice bound")
     op = value.owner
-    if not isinstance(op, Op):
+    if not isinstance(op, Op) or value.bounds is not None:
         return {Term(number_key(value), value): 1}, 0
     if op.becomes is arith.ConstantOp:
         constant = op.properties["value"]

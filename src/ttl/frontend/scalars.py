@@ -165,6 +165,8 @@ def _divide(
     whole = calculated(builder, arith.MuliOp, quotient, other)
     rest = calculated(builder, arith.SubiOp, one, whole)
     rest.is_natural = other.is_natural
+    if isinstance(divisor, int) and divisor > 0:
+        rest.bounds = (0, divisor - 1)  # more than its parts tell
     return rest
 
 

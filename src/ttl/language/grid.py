@@ -8,7 +8,7 @@ from math import prod
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE, outside, scope
 
 
 def check_dims(dims: int) -> None:
@@ -26,12 +26,12 @@ def grid_size(dims: int = 2) -> int | Shape:
     Between calls of operations, that of the last one.
     """
     check_dims(dims)
-    running, last = ENGINE.get(None), LAUNCH_HOOK.last_grid
-    if running is not None:
-        return flatten_size(running.grid, dims)
-    if SCOPE.get(None) is None and last is not None:
-        return flatten_size(last, dims)
-    return flatten_size(scope("ttl.grid_size()").grid, dims)
+    around = ENGINE.get(None) or SCOPE.get(None)
+    grid = LAUNCH_HOOK.last_grid if around is None else around.grid
+    if grid is None:
+        place = "in an operation, or after one was called"
+        raise outside("ttl.grid_size()", place, "@ttl.operation(...)")
+    return flatten_size(grid, dims)
 
 
 def node(dims: int = 2) -> int | Shape:

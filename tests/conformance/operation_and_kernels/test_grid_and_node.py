@@ -91,7 +91,7 @@ def test_between_calls_the_grid_is_that_of_the_last_one():
 @pytest.mark.rule("grid-size")
 def test_before_the_first_call_there_is_no_grid(monkeypatch):
     monkeypatch.setattr(LAUNCH_HOOK, "last_grid", None)
-    with pytest.raises(ttl.TTLError, match="works only in the body of an operation"):
+    with pytest.raises(ttl.TTLError, match="works only in an operation, or after one was called"):
         ttl.grid_size()
 
 

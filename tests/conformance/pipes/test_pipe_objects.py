@@ -263,6 +263,20 @@ def test_pipes_of_a_list_in_a_loop():
 
 
 @pytest.mark.rule("pipe-objects")
+def test_pipes_of_a_list_at_the_rest_of_a_negative_number():
+    def send(blk, pipes, net):
+        ttl.copy(blk, pipes[ttl.node(1)]).wait()
+
+    def receive(into, pipes, net):
+        with into.reserve() as blk:
+            ttl.copy(pipes[(ttl.node(1) - 1) % 3], blk).wait()
+        return 1
+
+    ring = [((node, 0), ((node + 1) % 3, 0)) for node in range(3)]
+    assert connected(send, receive, ring)[0] == [7, 5, 6]
+
+
+@pytest.mark.rule("pipe-objects")
 @pytest.mark.parametrize("in_net", [True, False])
 def test_equal_pipes_are_not_one(in_net):
     @ttl.operation(grid=(2, 1))

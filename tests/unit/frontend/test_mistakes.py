@@ -280,6 +280,11 @@ CASES = {
         "a copy connects a tensor slice of shape (2, 1) with a block of shape (1, 1) (in tiles)",
         read="[[ttl.copy(a[0:2, 0], a_blk)]].wait()",
     ),
+    "block for a number": Case(
+        "TTL1003",
+        "ttl.math.fill() takes a number as `value`, not a block",
+        "y_blk.store([[ttl.math.fill(a_blk, a_blk)]])",
+    ),
     "number of indices": Case(
         "TTL2004",
         "1 indices for a tensor of 2 dimensions",

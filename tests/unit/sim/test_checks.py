@@ -360,7 +360,7 @@ def test_buffer_leftover(warned, tensor) -> None:
     assert found.code == "buffer-leftover"
     assert "warning[TTL3006]: 1 block is left in `a_dfb` at the end of the operation" in found.text
     assert found.primary.startswith("ttl.make_dataflow_buffer_like(a,")
-    assert "`read_kernel` calls push() 2 times, `compute_kernel` calls pop() 1 times" in found.text
+    assert "`read_kernel` calls push() 2 times, `compute_kernel` calls pop() once" in found.text
     assert "seen on 4 of 4 nodes" in found.text
 
 

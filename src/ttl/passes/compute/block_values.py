@@ -11,6 +11,8 @@ rule SHARE   equal operations on equal operands are one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import Block, Operation, SSAValue
@@ -64,6 +66,7 @@ class _Namer:
         self.blocks = blocks
         self.dtype = dtype  # of the registers
         self.held: dict[SSAValue, list[SSAValue]] = {}  # by buffer, oldest first
+        self.half_released: set[SSAValue] = set()  # on one path of a branch and not on another
 
     def block(self, block: Block, contents: Contents) -> Contents:
         """The contents after `block`, given those before it."""
@@ -85,7 +88,9 @@ class _Namer:
     def acquire(self, op: ttl.AcquireOp, contents: Contents) -> None:
         if op.block in self.blocks:
             contents[op.block] = op.block if isinstance(op, ttl.WaitOp) else None
-        self.held.setdefault(op.buffer, []).append(op.block)
+        # A branch on the same condition has released the rest by now.
+        held = [b for b in self.held.get(op.buffer, []) if b not in self.half_released]
+        self.held[op.buffer] = [*held, op.block]
 
     def release(self, op: ttl.ReleaseOp, contents: Contents) -> None:
         kind = ttl.ReserveOp if isinstance(op, ttl.PushOp) else ttl.WaitOp
@@ -138,48 +143,66 @@ class _Namer:
 
     def regions(self, op: Operation, contents: Contents) -> None:
         changed = [b for b in contents if _changes(op, b)]
-        if not changed:
-            for region in op.regions:
-                for block in region.blocks:
-                    self.block(block, contents)
-        else:
+        if changed:
             assert isinstance(op, (scf.ForOp, scf.WhileOp, scf.IfOp))
             self.carry_changed(op, contents, changed)
+        else:
+            self.each_path(op, lambda body: self.block(body, contents))
+
+    def each_path(self, op: Operation, walk: Callable[[Block], Contents]) -> list[Contents]:
+        """What the blocks hold at the end of each body; a block is held if a path holds it."""
+        if not isinstance(op, scf.IfOp):
+            return [walk(block) for region in op.regions for block in region.blocks]
+        before, ends, after = self.held, [], []
+        for region in op.regions:
+            self.held = {buffer: [*held] for buffer, held in before.items()}
+            ends += [walk(block) for block in region.blocks]
+            after.append(self.held)
+        self.held = {
+            buffer: list(dict.fromkeys(block for path in after for block in path.get(buffer, [])))
+            for buffer in dict.fromkeys(buffer for path in after for buffer in path)
+        }
+        for buffer, held in before.items():
+            self.half_released |= {b for b in held if any(b not in path[buffer] for path in after)}
+        return ends
 
     def carry_changed(self, op: RegionOp, contents: Contents, changed: list[SSAValue]) -> None:
         """The loop or branch carries what the blocks hold, too."""
-        make, own = Maker.before(op), len(op.results)
-        starts = [self.start(block, contents, make) for block in changed]
+        make, own, is_branch = Maker.before(op), len(op.results), isinstance(op, scf.IfOp)
+        starts = {block: self.start(block, contents, make) for block in changed}
         for region in op.regions:
             if not region.blocks:  # the branch that does nothing
                 region.add_block(Block([scf.YieldOp()]))
-            self.carry_through(region.block, starts, contents, changed, isinstance(op, scf.IfOp))
-        new = rebuilt(op, [*starts_of(op), *starts], [*op.results, *changed])
+        ends = self.each_path(
+            op, lambda body: self.block_inside(body, {**contents, **starts}, changed, is_branch)
+        )
+        # What all branches have released, none carries on.
+        kept = [b for b in changed if not is_branch or any(b in end for end in ends)]
+        for region, inside in zip(op.regions, ends, strict=True):
+            end = terminator(region.block)
+            carry(end, [*carried_by(end), *((starts | inside)[block] for block in kept)])  # type: ignore[list-item]
+        carried = [*starts_of(op), *(starts[block] for block in kept)]
+        new = rebuilt(op, carried, [*op.results, *kept])
         for before, after in zip(op.results, new.results[:own], strict=True):
             after.name_hint = before.name_hint
             before.replace_all_uses_with(after)
-        for block, result in zip(changed, new.results[own:], strict=True):
+        for block in changed:
+            del contents[block]
+        for block, result in zip(kept, new.results[own:], strict=True):
             result.name_hint = block.name_hint
             contents[block] = result
         erase(op)
 
-    def carry_through(
-        self,
-        body: Block,
-        starts: list[SSAValue],
-        contents: Contents,
-        changed: list[SSAValue],
-        is_branch: bool,
-    ) -> None:
-        inside: Contents = contents | dict(zip(changed, starts, strict=True))
+    def block_inside(
+        self, body: Block, inside: Contents, changed: list[SSAValue], is_branch: bool
+    ) -> Contents:
         for block in changed if not is_branch else ():
             argument = body.insert_arg(block.type, len(body.args))
             argument.name_hint = block.name_hint
             inside[block] = argument
-        end = terminator(body)
-        if not isinstance(end, scf.ConditionOp):  # which is on scalars
-            inside = self.block(body, inside)
-        carry(end, [*carried_by(end), *(inside[block] for block in changed)])  # type: ignore[list-item]
+        if isinstance(terminator(body), scf.ConditionOp):  # which is on scalars
+            return inside
+        return self.block(body, inside)
 
     def start(self, block: SSAValue, contents: Contents, make: Maker) -> SSAValue:
         """rule ZERO, before it is known whether anything is added"""

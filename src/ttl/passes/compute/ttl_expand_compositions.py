@@ -56,8 +56,9 @@ def apply(op: ModuleOp) -> None:
         _check_float16(kernel)
         is_wide = CompilerBuffers(op, kernel).unpacks_to_dst and not target.broadcasts_32_bits
         for inner in list(walk(kernel)):
-            if isinstance(inner, ttl.BlockMathOp):
+            if isinstance(inner, (ttl.BlockMathOp, ttl.FillOp)):
                 _check_width(kernel, inner)
+            if isinstance(inner, ttl.BlockMathOp):
                 _check_fidelity(kernel, inner)
                 if is_wide and _is_broadcast_of_32_bits(inner):
                     _expand_broadcast(inner, api)
@@ -74,8 +75,9 @@ def _check_float16(kernel: func.FuncOp) -> None:
             raise not_yet("float16 in DST registers of 16 bits", op, WIDER)
 
 
-def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
-    types = [block_type(value.type).dtype for value in (*op.inputs, op.result)]
+def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp | ttl.FillOp) -> None:
+    inputs = op.inputs if isinstance(op, ttl.BlockMathOp) else ()
+    types = [block_type(value.type).dtype for value in (*inputs, op.result)]
     if bool(kernel.attributes[FP32]) or all(dtype is None or dtype.is_float for dtype in types):
         return
     raise not_yet("integers in DST registers of 16 bits", op, WIDER)

@@ -164,7 +164,9 @@ CHECKS: dict[Kind, Callable[[Any], bool]] = {
 
 
 def text_of(value: Any) -> str:
-    return "a block" if is_value(value) else repr(value)
+    """Values of the compiler tell what the program calls them."""
+    known = getattr(value, "described", None)
+    return "a block" if is_value(value) else known if isinstance(known, str) else repr(value)
 
 
 def wrong_call(op: BlockOp, problem: str) -> RuleBroken:

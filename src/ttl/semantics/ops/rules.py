@@ -190,11 +190,15 @@ def store_type(value: BlockType, block: BlockType) -> BlockType:
 def normal_dims(dims: Shape, rank: int, call: str) -> Shape:
     """Dimensions counted from 0, each named once."""
     counted = [dim + rank if dim < 0 else dim for dim in dims]
-    if len(set(counted)) != len(counted) or not all(0 <= dim < rank for dim in counted):
+    strange = [dim for dim in dims if not -rank <= dim < rank]
+    if strange or len(set(counted)) != len(counted):
+        block = f"a block of {rank} dimension{'s' if rank > 1 else ''}"
+        problem = f"{list(dims)} has one of them twice"
+        if strange:
+            problem = f"it has no dimension {strange[0]}, only those from {-rank} to {rank - 1}"
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
-            f"{call} of a block of {rank} dimensions: {list(dims)} are not different dimensions "
-            f"from {-rank} to {rank - 1}",
+            f"{call} of {block}: {problem}",
             helps=("write for example dims=[-1], the innermost dimension",),
         )
     return tuple(sorted(counted))

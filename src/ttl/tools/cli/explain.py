@@ -25,7 +25,8 @@ def run(options: argparse.Namespace) -> int:
         message = f"there is no diagnostic {options.code}"
         raise usage_error(codes.UNKNOWN_NAME, message, "`ttl explain` without a code lists them")
     entry = found[0]
-    print(f"{entry.code} ({entry.slug}): {entry.blame.value}\n\n{fill(entry.explanation, 90)}")
+    verdict = entry.blame.value if entry.is_fault else entry.effect.value
+    print(f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}")
     page = page_of(entry.code)
     if page is not None and "\n## " in page:  # its head is what was printed
         print("\n" + page[page.index("\n## ") + 1 :], end="")

@@ -228,7 +228,12 @@ FLOATS = {
     "no dims": (lambda x: m.reduce_sum(x, 1), "TTL1003", "needs `dims`"),
     "empty dims": (lambda x: m.reduce_sum(x, dims=[]), "TTL1003", "as `dims`, not []"),
     "dims too large": (lambda x: m.reduce_sum(x, dims=[2]), "TTL1003", "from -2 to 1"),
-    "dims twice": (lambda x: m.reduce_sum(x, dims=[1, -1]), "TTL1003", "different dimensions"),
+    "dims of a row": (
+        lambda x: m.reduce_sum(m.fill(1, shape=(2,)), dims=[-2]),
+        "TTL1003",
+        "of a block of 1 dimension: it has no dimension -2, only those from -1 to 0",
+    ),
+    "dims twice": (lambda x: m.reduce_sum(x, dims=[1, -1]), "TTL1003", "has one of them twice"),
     "reduce shape": (lambda x: m.reduce_sum(x, dims=[1], shape=(1, 3)), "TTL2001", "(2, 1)"),
     "scaler shape": (lambda x: m.reduce_sum(x, x, [1]), "TTL2001", "of shape (1, 1)"),
     "broadcast of 3": (lambda x: m.broadcast(x, [-1], (2, 3)), "TTL2001", "of size 1"),
