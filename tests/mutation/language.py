@@ -278,8 +278,8 @@ MUTANTS = (
     Mutant(
         "mesh-coordinates",
         NODES,
-        "        number = entry + size * number\n",
-        "        number = entry * size + number\n",
+        "for size in reversed(grid[len(head) :]):",
+        "for size in grid[len(head) :]:",
     ),
     # Semaphores
     Mutant("semaphore-initial", SEMAPHORES, "self.value = declared.initial", "self.value = 0"),
