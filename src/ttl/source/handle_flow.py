@@ -36,6 +36,7 @@ Value = tuple[Names, ...]
 NOTHING: Value = (frozenset(),)
 ACQUIRES = frozenset({"reserve", "wait"})
 KEEPING = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
+CALLING = frozenset({"if_src", "if_dst"})
 DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)
 ESCAPING = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -65,6 +66,9 @@ class HandleFlow:
         return Liveness(self.tree, self.functions, self.around - self.own)
 
     def summary_of(self, callee: SourceFunction | FunctionTree) -> Summary:
+        raise NotImplementedError
+
+    def wait_at_once(self, sites: set[ast.AST]) -> None:
         raise NotImplementedError
 
     # Handles --------------------------------------------------------------------------------------
@@ -182,8 +186,7 @@ class HandleFlow:
             self.value(node.slice)
             return item_of(self.value(node.value))
         if isinstance(node, ast.Lambda):
-            self._lambda(node)
-            return NOTHING
+            return self._lambda(node)
         if isinstance(node, COMPREHENSIONS):
             return self._comprehension(node)
         if isinstance(node, DISPLAYS):
@@ -223,28 +226,25 @@ class HandleFlow:
             self.escape(value)  # a method that is taken and called by somebody
         return NOTHING
 
-    def _lambda(self, node: ast.Lambda) -> None:
-        """Whoever gets it may call it. It has no place for what it leaves out itself."""
+    def _lambda(self, node: ast.Lambda, is_callback: bool = False) -> Value:
+        """Whoever gets it may call it. It has no place for what it leaves out itself, but nobody
+        has the result of a callback: its transfers are waited for at once."""
         outer, self.shadowed = self.shadowed, dict(self.shadowed)
         self.shadowed |= dict.fromkeys(parameters(node.args), NOTHING)
-        self.escape(self.value(node.body))
-        sites = {*ast.walk(node.body)}
+        value, sites = self.value(node.body), {*ast.walk(node.body)}
+        if is_callback:
+            self.wait_at_once(sites)
+        self.escape(value)
         self.states = changed(
             self.states,
             lambda s: s.changed(lambda h: None if h.site in sites and not h.names else h),
         )
         self.shadowed = outer
+        return NOTHING
 
     def _call_lambda(self, node: ast.Call, callee: ast.Lambda) -> Value:
-        outer, found = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
-        for key, argument in _arguments(node):
-            parameter = _parameter(callee, key, 0)
-            value = self.value(argument)
-            if parameter is None:
-                self.escape(value)
-            else:
-                found[parameter] = value
-        self.shadowed = self.shadowed | found
+        outer, empty = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
+        self.shadowed = self.shadowed | empty | self._given(node, callee)
         value = self.value(callee.body)
         self.shadowed = outer
         return value
@@ -267,7 +267,7 @@ class HandleFlow:
     # Calls ----------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, is_unused: bool) -> Value:
-        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        method = _method(node)
         if isinstance(node.func, ast.Lambda):
             return self._call_lambda(node, node.func)
         if isinstance(node.func, ast.Attribute):
@@ -361,7 +361,8 @@ class HandleFlow:
         found = []
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             given = self._callee(argument) if isinstance(argument, ast.Name) else callee
-            value = self.value(argument)
+            is_callback = isinstance(argument, ast.Lambda) and _method(node) in CALLING
+            value = self._lambda(argument, True) if is_callback else self.value(argument)
             if isinstance(given, (SourceFunction, ast.AST)):
                 self._apply(node, self.summary_of(given), {})
             elif callee not in (Meaning.HARMLESS, Meaning.PASSING):
@@ -370,19 +371,25 @@ class HandleFlow:
         return _union(found) if callee is Meaning.PASSING else NOTHING
 
     def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
-        tree = callee.tree if isinstance(callee, SourceFunction) else callee
+        if not isinstance(callee, SourceFunction):
+            return self._apply(node, self.summary_of(callee), self._given(node, callee))
+        given = self._given(node, callee.tree, self.root.bound(node.func))
+        return self._apply(node, self.summary_of(callee), given, is_nested=False)
+
+    def _given(self, node: ast.Call, tree: FunctionTree, bound: int = 0) -> dict[str, Value]:
+        """What the parameters get; nobody knows who gets the rest."""
         given: dict[str, Value] = {}
-        bound = self.root.bound(node.func) if isinstance(callee, SourceFunction) else 0
         has_starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        for key, argument in _arguments(node):
+        arguments: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
+        arguments += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        for key, argument in arguments:
             value = self.value(argument)
             parameter = None if has_starred else _parameter(tree, key, bound)
             if parameter is None:
                 self.escape(value)
             else:
                 given[parameter] = value
-        is_nested = not isinstance(callee, SourceFunction)
-        return self._apply(node, self.summary_of(callee), given, is_nested)
+        return given
 
     def _apply(
         self, node: ast.Call, summary: Summary, given: dict[str, Value], is_nested: bool = True
@@ -477,9 +484,8 @@ def _union(values: Iterable[Value]) -> Value:
     return (frozenset().union(*(tokens for value in values for tokens in value)),)
 
 
-def _arguments(node: ast.Call) -> list[tuple[int | str | None, ast.expr]]:
-    """With their positions or names."""
-    return [*enumerate(node.args), *((keyword.arg, keyword.value) for keyword in node.keywords)]
+def _method(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
 def _parameter(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:

@@ -98,6 +98,7 @@ class LastUses(Supplying):
         outer, self.lists = self.lists, (*self.lists, id(body))
         for node in body:
             if self.states:
+                self.current = node
                 self.supply_before(node)
                 self.statement(node, exits)
                 if self.states:

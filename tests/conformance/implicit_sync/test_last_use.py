@@ -563,6 +563,29 @@ def test_a_transfer_that_leaves_a_callback():
     assert tile_numbers(y) == [5, 5]
 
 
+@pytest.mark.rule("implicit-wait")
+def test_lambdas_as_callbacks_of_pipes():
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+        @ttl.datamovement()
+        def move():
+            blk = dfb.reserve()
+            if net.is_src():
+                ttl.copy(a[0, 0], blk)
+            net.if_src(lambda pipe: ttl.copy(blk, pipe))
+            net.if_dst(lambda pipe: ttl.copy(pipe, blk))
+
+        @ttl.datamovement()
+        def write():
+            ttl.copy(dfb.wait(), y[0, ttl.node(1)])
+
+    run(operation, tensor(tiles(5)), y := empty(32, 64))
+    assert tile_numbers(y) == [5, 5]
+
+
 # What stays an error ------------------------------------------------------------------------------
 
 
