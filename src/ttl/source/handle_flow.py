@@ -30,7 +30,7 @@ from .handles import (
     under_way,
 )
 from .liveness import RELEASES, Functions, Liveness, Names, named, stored
-from .scopes import COMPREHENSIONS, own_names, own_nodes, parameters
+from .scopes import COMPREHENSIONS, own_names, own_nodes, parameter_at, parameters
 
 Value = tuple[Names, ...]
 NOTHING: Value = (frozenset(),)
@@ -73,8 +73,8 @@ class HandleFlow:
 
     # Handles --------------------------------------------------------------------------------------
 
-    def make(self, made: Made, site: ast.expr, buffer: str = "") -> Value:
-        token = temporary(site)
+    def make(self, made: Made, site: ast.expr) -> Value:
+        token, buffer = temporary(site), made.buffer
         self.paths[site] = self.lists
         holders = {token, buffer} if buffer in self._released_by_buffer else {token}
         handle = Handle(made.kind, site, frozenset(holders), buffer)
@@ -306,7 +306,8 @@ class HandleFlow:
         if meaning not in (Meaning.BUFFER, Meaning.UNKNOWN) or self._was_transfer(receiver):
             return NOTHING
         release = "pop" if node.func.attr == "wait" else "push"
-        return self.make(Made(HandleKind.BLOCK), node, f"{ast.unparse(receiver)}.{release}")
+        buffer = f"{ast.unparse(receiver)}.{release}"
+        return self.make(Made(HandleKind.BLOCK, buffer=buffer), node)
 
     def _was_transfer(self, receiver: ast.expr) -> bool:
         """`t` of `t = ttl.copy(...)`, here or in an iteration that is not known yet."""
@@ -384,7 +385,7 @@ class HandleFlow:
         arguments += [(keyword.arg, keyword.value) for keyword in node.keywords]
         for key, argument in arguments:
             value = self.value(argument)
-            parameter = None if has_starred else _parameter(tree, key, bound)
+            parameter = None if has_starred else parameter_at(tree, key, bound)
             if parameter is None:
                 self.escape(value)
             else:
@@ -400,7 +401,8 @@ class HandleFlow:
         def here(made: Made) -> Made:
             reads, writes = ({t for n in names for tokens in value(n) for t in tokens}
                              for names in (made.reads, made.writes))  # fmt: skip
-            return Made(made.kind, frozenset(reads), frozenset(writes))
+            buffer = self._buffer_here(made.buffer, given)
+            return Made(made.kind, frozenset(reads), frozenset(writes), buffer)
 
         for name in sorted(summary.escaped):
             self.escape(value(name))
@@ -421,9 +423,18 @@ class HandleFlow:
         passed = [tokens | unsure for n in sorted(summary.returned) for tokens in value(n)]
         return self._returned(node, {here(made) for made in summary.makes}, passed)
 
+    def _buffer_here(self, buffer: str, given: dict[str, Value]) -> str:
+        """How this function writes the buffer, if that is one name; else nothing."""
+        name, _, release = buffer.partition(".")
+        tokens = frozenset().union(*given.get(name, ()))
+        if tokens:
+            return f"{min(tokens)}.{release}" if len(tokens) == 1 else ""
+        is_buffer = name.isidentifier() and self.meaning(ast.Name(name)) is Meaning.BUFFER
+        return buffer if is_buffer else ""
+
     def _returned(self, node: ast.Call, makes: set[Made], passed: list[Names]) -> Value:
         """One of what it was given, or all that it made: a tuple, say."""
-        blocks = [made for made in makes if made.kind is HandleKind.BLOCK]
+        blocks = sorted((made for made in makes if made.kind is HandleKind.BLOCK), key=str)
         values = [self.make(made, node) for made in blocks]
         for made in sorted(makes.difference(blocks), key=str):
             own = frozenset().union(*(tokens for value in values for tokens in value))
@@ -486,13 +497,3 @@ def _union(values: Iterable[Value]) -> Value:
 
 def _method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
-
-
-def _parameter(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:
-    """Which one gets the argument at a position after those that are bound, or with a name."""
-    if isinstance(key, int):
-        positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
-        positional = positional[bound:]
-        return positional[key] if key < len(positional) else None
-    named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
-    return key if key in named else None

@@ -192,6 +192,7 @@ class Made:
     kind: HandleKind
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
+    buffer: str = ""  # of a block, as the function writes it
 
 
 @dataclass(slots=True)

@@ -780,3 +780,46 @@ def compute_with_an_inline_lambda(a_dfb, t_dfb, y_dfb):
 )
 def test_callables_that_do_not_keep_their_arguments(compute):
     check(None, compute)
+
+
+# A buffer that pops what a helper has acquired ----------------------------------------------------
+
+
+def taken(dfb):
+    return dfb.wait()
+
+
+def compute_and_pop_what_a_helper_took(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = taken(a_dfb)
+        y_dfb.reserve().store(v + v)
+        a_dfb.pop()
+
+
+@pytest.mark.rule("implicit-release")
+def test_a_buffer_pops_what_a_helper_acquired():
+    check(None, compute_and_pop_what_a_helper_took)
+
+
+@pytest.mark.rule("implicit-release")
+def test_a_buffer_pops_what_a_closure_acquired():
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+
+        def take():
+            return dfb.wait()
+
+        @ttl.datamovement()
+        def read():
+            read_plainly(a, dfb)
+
+        @ttl.datamovement()
+        def write():
+            for i in range(COUNT):
+                blk = take()
+                ttl.copy(blk, y[0, i])
+                dfb.pop()
+
+    run(operation, tensor(tiles(5, 6, 7, 8)), y := empty(32, 128))
+    assert tile_numbers(y) == [5, 6, 7, 8]
