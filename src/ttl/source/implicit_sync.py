@@ -211,7 +211,8 @@ class _Inserter(ast.NodeTransformer):
                 continue
             if supply.is_unnamed:
                 self.held.setdefault(site, f".held_{len(self.held)}")
-            names = {*supply.names, *([self.held[site]] if supply.is_unnamed else [])}
+            names = supply.names | supply.leads
+            names |= {self.held[site]} if supply.is_unnamed else set()
             here = self.places[supply.place.where, statement]
             made = _finish(supply, names, site)
             if all(ast.dump(made) != ast.dump(other) for other in here):

@@ -46,6 +46,7 @@ class Supply:
     is_at_once: bool = False
     is_unnamed: bool = False  # on some path no variable has it
     names: set[str] = field(default_factory=set)
+    leads: set[str] = field(default_factory=set)  # variables that have transfers of it
     kept: set[str] = field(default_factory=set)  # what these have is used later
 
 
@@ -113,9 +114,12 @@ class Supplying(HandleFlow):
         # A name from before the statement is one that all paths through it have.
         supply.names |= names & self.liveness.before[place.statement] or names
         supply.is_unnamed |= names <= handle.unsure
+        if not names and self.path_of(handle) != self.lists:  # there may be several, of a loop
+            names = handle.leads
+            supply.leads |= names
         for state, gone in found.items():
             for other in state.handles:
-                leads = other.names | names_of(other, state)
+                leads = other.names | other.leads | names_of(other, state)
                 if other not in gone and other.site is not None and leads & names:
                     supply.kept |= other.names - names
 

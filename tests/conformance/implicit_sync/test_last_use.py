@@ -785,10 +785,6 @@ def test_callables_that_do_not_keep_their_arguments(compute):
 # A buffer that pops what a helper has acquired ----------------------------------------------------
 
 
-def taken(dfb):
-    return dfb.wait()
-
-
 def compute_and_pop_what_a_helper_took(a_dfb, t_dfb, y_dfb):
     for _ in range(COUNT):
         v = taken(a_dfb)
@@ -823,3 +819,27 @@ def test_a_buffer_pops_what_a_closure_acquired():
 
     run(operation, tensor(tiles(5, 6, 7, 8)), y := empty(32, 128))
     assert tile_numbers(y) == [5, 6, 7, 8]
+
+
+# Blocks of a group --------------------------------------------------------------------------------
+
+
+def write_in_a_group(y, y_dfb):
+    group = ttl.GroupTransfer()
+    for i in range(COUNT):
+        group.add(ttl.copy(y_dfb.wait(), y[0, i]))
+    group.wait_all()
+
+
+def write_in_a_list(y, y_dfb):
+    transfers = []
+    for i in range(COUNT):
+        transfers.append(ttl.copy(y_dfb.wait(), y[0, i]))
+    for tx in transfers:
+        tx.wait()
+
+
+@pytest.mark.rule("implicit-release")
+@pytest.mark.parametrize("write", [write_in_a_group, write_in_a_list])
+def test_blocks_whose_transfers_are_waited_for_together(write):
+    check(None, None, write, blocks=COUNT)
