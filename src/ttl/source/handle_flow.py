@@ -30,12 +30,13 @@ from .handles import (
     under_way,
 )
 from .liveness import RELEASES, Functions, Liveness, Names, named, stored
-from .scopes import COMPREHENSIONS, own_names, own_nodes, parameters
+from .scopes import COMPREHENSIONS, own_names, own_nodes, parameter_at, parameters
 
 Value = tuple[Names, ...]
 NOTHING: Value = (frozenset(),)
 ACQUIRES = frozenset({"reserve", "wait"})
 KEEPING = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
+CALLING = frozenset({"if_src", "if_dst"})
 DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)
 ESCAPING = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -67,10 +68,13 @@ class HandleFlow:
     def summary_of(self, callee: SourceFunction | FunctionTree) -> Summary:
         raise NotImplementedError
 
+    def wait_at_once(self, sites: set[ast.AST]) -> None:
+        raise NotImplementedError
+
     # Handles --------------------------------------------------------------------------------------
 
-    def make(self, made: Made, site: ast.expr, buffer: str = "") -> Value:
-        token = temporary(site)
+    def make(self, made: Made, site: ast.expr) -> Value:
+        token, buffer = temporary(site), made.buffer
         self.paths[site] = self.lists
         holders = {token, buffer} if buffer in self._released_by_buffer else {token}
         handle = Handle(made.kind, site, frozenset(holders), buffer)
@@ -182,8 +186,7 @@ class HandleFlow:
             self.value(node.slice)
             return item_of(self.value(node.value))
         if isinstance(node, ast.Lambda):
-            self._lambda(node)
-            return NOTHING
+            return self._lambda(node)
         if isinstance(node, COMPREHENSIONS):
             return self._comprehension(node)
         if isinstance(node, DISPLAYS):
@@ -223,28 +226,25 @@ class HandleFlow:
             self.escape(value)  # a method that is taken and called by somebody
         return NOTHING
 
-    def _lambda(self, node: ast.Lambda) -> None:
-        """Whoever gets it may call it. It has no place for what it leaves out itself."""
+    def _lambda(self, node: ast.Lambda, is_callback: bool = False) -> Value:
+        """Whoever gets it may call it. It has no place for what it leaves out itself, but nobody
+        has the result of a callback: its transfers are waited for at once."""
         outer, self.shadowed = self.shadowed, dict(self.shadowed)
         self.shadowed |= dict.fromkeys(parameters(node.args), NOTHING)
-        self.escape(self.value(node.body))
-        sites = {*ast.walk(node.body)}
+        value, sites = self.value(node.body), {*ast.walk(node.body)}
+        if is_callback:
+            self.wait_at_once(sites)
+        self.escape(value)
         self.states = changed(
             self.states,
             lambda s: s.changed(lambda h: None if h.site in sites and not h.names else h),
         )
         self.shadowed = outer
+        return NOTHING
 
     def _call_lambda(self, node: ast.Call, callee: ast.Lambda) -> Value:
-        outer, found = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
-        for key, argument in _arguments(node):
-            parameter = _parameter(callee, key, 0)
-            value = self.value(argument)
-            if parameter is None:
-                self.escape(value)
-            else:
-                found[parameter] = value
-        self.shadowed = self.shadowed | found
+        outer, empty = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
+        self.shadowed = self.shadowed | empty | self._given(node, callee)
         value = self.value(callee.body)
         self.shadowed = outer
         return value
@@ -267,7 +267,7 @@ class HandleFlow:
     # Calls ----------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, is_unused: bool) -> Value:
-        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        method = _method(node)
         if isinstance(node.func, ast.Lambda):
             return self._call_lambda(node, node.func)
         if isinstance(node.func, ast.Attribute):
@@ -306,7 +306,8 @@ class HandleFlow:
         if meaning not in (Meaning.BUFFER, Meaning.UNKNOWN) or self._was_transfer(receiver):
             return NOTHING
         release = "pop" if node.func.attr == "wait" else "push"
-        return self.make(Made(HandleKind.BLOCK), node, f"{ast.unparse(receiver)}.{release}")
+        buffer = f"{ast.unparse(receiver)}.{release}"
+        return self.make(Made(HandleKind.BLOCK, buffer=buffer), node)
 
     def _was_transfer(self, receiver: ast.expr) -> bool:
         """`t` of `t = ttl.copy(...)`, here or in an iteration that is not known yet."""
@@ -361,7 +362,8 @@ class HandleFlow:
         found = []
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             given = self._callee(argument) if isinstance(argument, ast.Name) else callee
-            value = self.value(argument)
+            is_callback = isinstance(argument, ast.Lambda) and _method(node) in CALLING
+            value = self._lambda(argument, True) if is_callback else self.value(argument)
             if isinstance(given, (SourceFunction, ast.AST)):
                 self._apply(node, self.summary_of(given), {})
             elif callee not in (Meaning.HARMLESS, Meaning.PASSING):
@@ -370,19 +372,25 @@ class HandleFlow:
         return _union(found) if callee is Meaning.PASSING else NOTHING
 
     def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
-        tree = callee.tree if isinstance(callee, SourceFunction) else callee
+        if not isinstance(callee, SourceFunction):
+            return self._apply(node, self.summary_of(callee), self._given(node, callee))
+        given = self._given(node, callee.tree, self.root.bound(node.func))
+        return self._apply(node, self.summary_of(callee), given, is_nested=False)
+
+    def _given(self, node: ast.Call, tree: FunctionTree, bound: int = 0) -> dict[str, Value]:
+        """What the parameters get; nobody knows who gets the rest."""
         given: dict[str, Value] = {}
-        bound = self.root.bound(node.func) if isinstance(callee, SourceFunction) else 0
         has_starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        for key, argument in _arguments(node):
+        arguments: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
+        arguments += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        for key, argument in arguments:
             value = self.value(argument)
-            parameter = None if has_starred else _parameter(tree, key, bound)
+            parameter = None if has_starred else parameter_at(tree, key, bound)
             if parameter is None:
                 self.escape(value)
             else:
                 given[parameter] = value
-        is_nested = not isinstance(callee, SourceFunction)
-        return self._apply(node, self.summary_of(callee), given, is_nested)
+        return given
 
     def _apply(
         self, node: ast.Call, summary: Summary, given: dict[str, Value], is_nested: bool = True
@@ -393,7 +401,8 @@ class HandleFlow:
         def here(made: Made) -> Made:
             reads, writes = ({t for n in names for tokens in value(n) for t in tokens}
                              for names in (made.reads, made.writes))  # fmt: skip
-            return Made(made.kind, frozenset(reads), frozenset(writes))
+            buffer = self._buffer_here(made.buffer, given)
+            return Made(made.kind, frozenset(reads), frozenset(writes), buffer)
 
         for name in sorted(summary.escaped):
             self.escape(value(name))
@@ -414,9 +423,18 @@ class HandleFlow:
         passed = [tokens | unsure for n in sorted(summary.returned) for tokens in value(n)]
         return self._returned(node, {here(made) for made in summary.makes}, passed)
 
+    def _buffer_here(self, buffer: str, given: dict[str, Value]) -> str:
+        """How this function writes the buffer, if that is one name; else nothing."""
+        name, _, release = buffer.partition(".")
+        tokens = frozenset().union(*given.get(name, ()))
+        if tokens:
+            return f"{min(tokens)}.{release}" if len(tokens) == 1 else ""
+        is_buffer = name.isidentifier() and self.meaning(ast.Name(name)) is Meaning.BUFFER
+        return buffer if is_buffer else ""
+
     def _returned(self, node: ast.Call, makes: set[Made], passed: list[Names]) -> Value:
         """One of what it was given, or all that it made: a tuple, say."""
-        blocks = [made for made in makes if made.kind is HandleKind.BLOCK]
+        blocks = sorted((made for made in makes if made.kind is HandleKind.BLOCK), key=str)
         values = [self.make(made, node) for made in blocks]
         for made in sorted(makes.difference(blocks), key=str):
             own = frozenset().union(*(tokens for value in values for tokens in value))
@@ -477,16 +495,5 @@ def _union(values: Iterable[Value]) -> Value:
     return (frozenset().union(*(tokens for value in values for tokens in value)),)
 
 
-def _arguments(node: ast.Call) -> list[tuple[int | str | None, ast.expr]]:
-    """With their positions or names."""
-    return [*enumerate(node.args), *((keyword.arg, keyword.value) for keyword in node.keywords)]
-
-
-def _parameter(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:
-    """Which one gets the argument at a position after those that are bound, or with a name."""
-    if isinstance(key, int):
-        positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
-        positional = positional[bound:]
-        return positional[key] if key < len(positional) else None
-    named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
-    return key if key in named else None
+def _method(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""

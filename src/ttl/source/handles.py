@@ -71,6 +71,7 @@ class Handle:
     reads: frozenset[str] = frozenset()  # of a transfer: the holders of what it copies from
     writes: frozenset[str] = frozenset()
     tensor: str = ""  # that it writes to
+    leads: frozenset[str] = frozenset()  # to a block: the names of its transfers that are done
 
     @property
     def names(self) -> frozenset[str]:
@@ -111,9 +112,9 @@ class Handle:
 
     def unbound(self, name: str) -> Handle:
         """The variable has another value from here on."""
-        if name not in self.holders | self.reads | self.writes:
+        if name not in self.holders | self.reads | self.writes | self.leads:
             return self
-        parts = ("holders", "reads", "writes", "weak", "unsure")
+        parts = ("holders", "reads", "writes", "weak", "unsure", "leads")
         return replace(self, **{part: getattr(self, part) - {name} for part in parts})
 
 
@@ -134,8 +135,13 @@ class State:
         gone = {*gone}
         if not gone:
             return self
-        done = {under_way(h.site) for h in gone if h.is_transfer and h.site}
-        return self.changed(lambda handle: None if handle in gone else handle.without(done))
+        done = {under_way(h.site): h.names for h in gone if h.is_transfer and h.site}
+
+        def left(handle: Handle) -> Handle | None:
+            leads = handle.leads.union(*(done[token] for token in handle.holders & done.keys()))
+            return None if handle in gone else replace(handle.without(done), leads=leads)
+
+        return self.changed(left)
 
 
 States = dict[State, None]  # a set in a fixed order
@@ -192,6 +198,7 @@ class Made:
     kind: HandleKind
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
+    buffer: str = ""  # of a block, as the function writes it
 
 
 @dataclass(slots=True)

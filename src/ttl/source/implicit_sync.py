@@ -205,12 +205,14 @@ class _Inserter(ast.NodeTransformer):
         # rule ORDER: where they were found, blocks come oldest first.
         for supply in sorted(supplies, key=lambda supply: not supply.is_wait):
             site, statement = copies[id(supply.site)], copies[id(supply.place.statement)]
-            if supply.is_at_once and isinstance(statement, ast.Expr) and statement.value is site:
+            is_whole = isinstance(statement, ast.Expr) and statement.value is site
+            if supply.is_at_once and (is_whole or supply.place.where == "in"):
                 self.at_once.add(site)
                 continue
             if supply.is_unnamed:
                 self.held.setdefault(site, f".held_{len(self.held)}")
-            names = {*supply.names, *([self.held[site]] if supply.is_unnamed else [])}
+            names = supply.names | supply.leads
+            names |= {self.held[site]} if supply.is_unnamed else set()
             here = self.places[supply.place.where, statement]
             made = _finish(supply, names, site)
             if all(ast.dump(made) != ast.dump(other) for other in here):

@@ -98,6 +98,7 @@ class LastUses(Supplying):
         outer, self.lists = self.lists, (*self.lists, id(body))
         for node in body:
             if self.states:
+                self.current = node
                 self.supply_before(node)
                 self.statement(node, exits)
                 if self.states:
@@ -325,7 +326,7 @@ COMPOUND: dict[type[ast.stmt], Callable[[LastUses, ast.stmt, Exits], None]] = {
 
 
 def _made(handle: Handle) -> Made:
-    return Made(handle.kind, handle.reads, handle.writes)
+    return Made(handle.kind, handle.reads, handle.writes, handle.buffer)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:

@@ -20,6 +20,16 @@ def parameters(arguments: ast.arguments) -> Iterator[str]:
             yield rest.arg
 
 
+def parameter_at(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:
+    """Which one gets the argument at a position after those that are bound, or with a name."""
+    if isinstance(key, int):
+        positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+        positional = positional[bound:]
+        return positional[key] if key < len(positional) else None
+    named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
+    return key if key in named else None
+
+
 def own_nodes(function: FunctionTree) -> Iterator[ast.AST]:
     """The nodes of a function without those of the functions in it; comprehensions keep names."""
     waiting: list[ast.AST] = (

@@ -32,7 +32,7 @@ from .liveness import Names, alive, stored
 class Place:
     """Before or after a statement, or in the `else` that an `if` does not have."""
 
-    where: str  # "before", "after", "else"
+    where: str  # "before", "after", "else"; "in" for what is waited for at once
     statement: ast.stmt
 
 
@@ -46,6 +46,7 @@ class Supply:
     is_at_once: bool = False
     is_unnamed: bool = False  # on some path no variable has it
     names: set[str] = field(default_factory=set)
+    leads: set[str] = field(default_factory=set)  # variables that have transfers of it
     kept: set[str] = field(default_factory=set)  # what these have is used later
 
 
@@ -60,6 +61,7 @@ class Supplying(HandleFlow):
     ):
         super().__init__(root, tree, outer)
         self.supplies = found
+        self.current: ast.stmt  # that is read
         self.loops: tuple[int, ...] = ()  # their bodies, as ids
         self.replaced: tuple[set[str], ...] = ()  # the names that they give values to
 
@@ -112,11 +114,24 @@ class Supplying(HandleFlow):
         # A name from before the statement is one that all paths through it have.
         supply.names |= names & self.liveness.before[place.statement] or names
         supply.is_unnamed |= names <= handle.unsure
+        if not names and self.path_of(handle) != self.lists:  # there may be several, of a loop
+            names = handle.leads
+            supply.leads |= names
         for state, gone in found.items():
             for other in state.handles:
-                leads = other.names | names_of(other, state)
+                leads = other.names | other.leads | names_of(other, state)
                 if other not in gone and other.site is not None and leads & names:
                     supply.kept |= other.names - names
+
+    def wait_at_once(self, sites: set[ast.AST]) -> None:
+        """For transfers that are started in the midst of a statement."""
+
+        def started(state: State) -> list[Handle]:
+            return [h for h in state.handles if h.is_transfer and h.site in sites and not h.names
+                    and isinstance(h.site, ast.Call)
+                    and self.meaning(h.site.func) is Meaning.COPY]  # fmt: skip
+
+        self.settle(Place("in", self.current), started)
 
     def supply_before(self, node: ast.stmt) -> None:
         """Transfers that the statement needs done, and what it gives the only name of away."""

@@ -563,6 +563,29 @@ def test_a_transfer_that_leaves_a_callback():
     assert tile_numbers(y) == [5, 5]
 
 
+@pytest.mark.rule("implicit-wait")
+def test_lambdas_as_callbacks_of_pipes():
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+        @ttl.datamovement()
+        def move():
+            blk = dfb.reserve()
+            if net.is_src():
+                ttl.copy(a[0, 0], blk)
+            net.if_src(lambda pipe: ttl.copy(blk, pipe))
+            net.if_dst(lambda pipe: ttl.copy(pipe, blk))
+
+        @ttl.datamovement()
+        def write():
+            ttl.copy(dfb.wait(), y[0, ttl.node(1)])
+
+    run(operation, tensor(tiles(5)), y := empty(32, 64))
+    assert tile_numbers(y) == [5, 5]
+
+
 # What stays an error ------------------------------------------------------------------------------
 
 
@@ -757,3 +780,66 @@ def compute_with_an_inline_lambda(a_dfb, t_dfb, y_dfb):
 )
 def test_callables_that_do_not_keep_their_arguments(compute):
     check(None, compute)
+
+
+# A buffer that pops what a helper has acquired ----------------------------------------------------
+
+
+def compute_and_pop_what_a_helper_took(a_dfb, t_dfb, y_dfb):
+    for _ in range(COUNT):
+        v = taken(a_dfb)
+        y_dfb.reserve().store(v + v)
+        a_dfb.pop()
+
+
+@pytest.mark.rule("implicit-release")
+def test_a_buffer_pops_what_a_helper_acquired():
+    check(None, compute_and_pop_what_a_helper_took)
+
+
+@pytest.mark.rule("implicit-release")
+def test_a_buffer_pops_what_a_closure_acquired():
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=1)
+
+        def take():
+            return dfb.wait()
+
+        @ttl.datamovement()
+        def read():
+            read_plainly(a, dfb)
+
+        @ttl.datamovement()
+        def write():
+            for i in range(COUNT):
+                blk = take()
+                ttl.copy(blk, y[0, i])
+                dfb.pop()
+
+    run(operation, tensor(tiles(5, 6, 7, 8)), y := empty(32, 128))
+    assert tile_numbers(y) == [5, 6, 7, 8]
+
+
+# Blocks of a group --------------------------------------------------------------------------------
+
+
+def write_in_a_group(y, y_dfb):
+    group = ttl.GroupTransfer()
+    for i in range(COUNT):
+        group.add(ttl.copy(y_dfb.wait(), y[0, i]))
+    group.wait_all()
+
+
+def write_in_a_list(y, y_dfb):
+    transfers = []
+    for i in range(COUNT):
+        transfers.append(ttl.copy(y_dfb.wait(), y[0, i]))
+    for tx in transfers:
+        tx.wait()
+
+
+@pytest.mark.rule("implicit-release")
+@pytest.mark.parametrize("write", [write_in_a_group, write_in_a_list])
+def test_blocks_whose_transfers_are_waited_for_together(write):
+    check(None, None, write, blocks=COUNT)
