@@ -9,7 +9,8 @@ from .copies import GroupTransfer, copy
 from .functions import math
 from .grid import grid_size, node
 from .kernels import compute, datamovement
-from .operation import Operation, Program, operation
+from .operation import NamedKernels as Program
+from .operation import Operation, operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost

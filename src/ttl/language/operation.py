@@ -22,7 +22,7 @@ from ttl.semantics.types import Shape
 
 from .arguments import check_arguments, is_tensor, parts_of, python_numbers
 from .buffer import DataflowBuffer
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
 from .grid import nodes_of
 from .pipes import Pipe, PipeNet
 from .semaphores import Semaphore
@@ -79,6 +79,30 @@ class OperationScope:
     buffers: list[DataflowBuffer] = field(default_factory=list)
     pipe_nets: list[PipeNet] = field(default_factory=list)
     semaphores: list[Semaphore] = field(default_factory=list)
+
+
+class NamedKernels:
+    """`ttl.Program(compute, read, write)`, which the body of an operation may return.
+
+    Its decorators have made the kernels known before: nothing depends on it, nor on the tensors
+    that it is called with.
+    """
+
+    def __init__(self, *kernels: Any):
+        declared = {kernel.function: kernel.name for kernel in scope("ttl.Program()").kernels}
+        for kernel in kernels:
+            if not isinstance(kernel, FunctionType) or declared.pop(kernel, None) is None:
+                name = getattr(kernel, "__name__", type(kernel).__name__)
+                raise refused(f"ttl.Program() takes each kernel once, not `{name}`", PROGRAM_HELP)
+        if declared:
+            left = next(iter(declared.values()))
+            raise refused(f"ttl.Program() leaves out the kernel `{left}`", PROGRAM_HELP)
+
+    def __call__(self, *tensors: Any) -> NamedKernels:
+        return self
+
+
+PROGRAM_HELP = "leave it out: the decorated functions of the operation are its kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +233,8 @@ class Operation:
         collected = OperationScope(grid, node)
         token = SCOPE.set(collected)
         try:
-            if self._call(arguments) is not None:  # type: ignore[func-returns-value]
+            returned = self._call(arguments)
+            if returned is not None and not isinstance(returned, NamedKernels):
                 raise RuleBroken(
                     codes.WRONG_ARGUMENT,
                     f"{self.__name__} returns a value",
@@ -232,7 +257,7 @@ class Operation:
         self._check_kernels(collected)
         return collected
 
-    def _call(self, arguments: dict[str, Any]) -> None:
+    def _call(self, arguments: dict[str, Any]) -> Any:
         """The inverse of named_arguments()."""
         left, positional = dict(arguments), []
         for name, parameter in self.signature.parameters.items():

@@ -199,6 +199,53 @@ def test_names_that_public_programs_use(name):
     assert getattr(ttl, name) is not None
 
 
+def returning(result):
+    """A copy through a buffer whose body returns `result(tensors, read, write)`."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as blk:
+                ttl.copy(a[0, 0], blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as blk:
+                ttl.copy(blk, y[0, 0]).wait()
+
+        return result((a, y), read, write)
+
+    return operation
+
+
+@pytest.mark.rule("public-names")
+@pytest.mark.parametrize("is_called", [False, True])
+def test_a_program_names_the_kernels(is_called):
+    def result(tensors, *kernels):
+        program = ttl.Program(*kernels)
+        return program(*tensors) if is_called else program
+
+    run(returning(result), tensor(tiles(5)), y := empty(32, 32))
+    assert (ttnn.to_numpy(y) == 5).all()
+
+
+@pytest.mark.rule("public-names")
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (lambda _, read, write: ttl.Program(read), "leaves out the kernel `write`"),
+        (lambda _, read, write: ttl.Program(read, read), "each kernel once, not `read`"),
+        (lambda _, read, write: ttl.Program(read, write, 3), "each kernel once, not `int`"),
+    ],
+)
+def test_a_program_of_other_kernels(result, message):
+    text = refused(returning(result), tensor(tiles(5)), empty(32, 32), slug="wrong-argument")
+    assert message in text
+
+
 @pytest.mark.rule("public-names")
 def test_pipe_identities_and_layouts_are_what_they_name():
     seen = []

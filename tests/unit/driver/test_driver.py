@@ -14,7 +14,8 @@ from ttl.config import Config
 from ttl.diagnostics import CompileError, InternalError, UsageError
 from ttl.driver import Driver
 from ttl.driver.memo import compile_key
-from ttl.language import Operation, Program
+from ttl.language import Operation
+from ttl.language.operation import Program
 
 DEVICE = ttnn.open_device(device_id=0)
 
