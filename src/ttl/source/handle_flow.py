@@ -267,7 +267,7 @@ class HandleFlow:
     # Calls ----------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, is_unused: bool) -> Value:
-        method = _method(node)
+        method = getattr(node.func, "attr", "")
         if isinstance(node.func, ast.Lambda):
             return self._call_lambda(node, node.func)
         if isinstance(node.func, ast.Attribute):
@@ -362,8 +362,10 @@ class HandleFlow:
         found = []
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             given = self._callee(argument) if isinstance(argument, ast.Name) else callee
-            is_callback = isinstance(argument, ast.Lambda) and _method(node) in CALLING
-            value = self._lambda(argument, True) if is_callback else self.value(argument)
+            if isinstance(argument, ast.Lambda):
+                value = self._lambda(argument, getattr(node.func, "attr", "") in CALLING)
+            else:
+                value = self.value(argument)
             if isinstance(given, (SourceFunction, ast.AST)):
                 self._apply(node, self.summary_of(given), {})
             elif callee not in (Meaning.HARMLESS, Meaning.PASSING):
@@ -493,7 +495,3 @@ def item_of(value: Value) -> Value:
 
 def _union(values: Iterable[Value]) -> Value:
     return (frozenset().union(*(tokens for value in values for tokens in value)),)
-
-
-def _method(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else ""

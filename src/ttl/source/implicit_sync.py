@@ -167,7 +167,7 @@ def _value(node: ast.expr, function: FunctionType) -> object:
     if isinstance(node, ast.Name):
         return named_value(node.id, function)
     if isinstance(node, ast.Attribute):
-        owner = _value(node.value, function)
+        owner: Any = _value(node.value, function)
         if isinstance(owner, ModuleType):
             return vars(owner).get(node.attr, MISSING)
         if type(owner).__module__.startswith("ttl."):
@@ -177,7 +177,7 @@ def _value(node: ast.expr, function: FunctionType) -> object:
             return found
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         owner = _value(node.value, function)
-        if isinstance(owner, (dict, list, tuple)):
+        if type(owner) in (dict, list, tuple):
             with suppress(Exception):
                 return owner[node.slice.value]
     return MISSING
