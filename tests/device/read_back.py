@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--call", action="store_true")
     parser.add_argument("names", nargs="+")
     options = parser.parse_args()
-    assert hasattr(ttnn, "_ttnn"), f"{ttnn.__file__} is not the real ttnn"
+    assert ttnn.__name__ == "ttnn", f"{ttnn.__file__} is not the real ttnn"
     if options.call:
         programs = [_called(*options.names)]
     else:
