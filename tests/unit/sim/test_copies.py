@@ -186,8 +186,10 @@ def test_groups_are_for_data_movement_kernels(report, tensor) -> None:
 )
 def test_wrong_pairs(report, tensor, ends, message) -> None:
     def body(a, y, one, two):
-        source, destination = ends(a, y, one.reserve())
+        block = one.reserve()
+        source, destination = ends(a, y, block)
         ttl.copy(source, destination)
+        ttl.copy(a[0, 0], block)
 
     found = report(one_kernel(body), tensor(), tensor())
     assert (found.code, found.primary) == ("wrong-argument", "ttl.copy(source, destination)")

@@ -1128,8 +1128,14 @@ def test_a_group_in_a_deadlock(report) -> None:
 def test_a_block_is_not_posted_twice(report) -> None:
     def twice(a, dfb, net):
         block = dfb.reserve()
-        net.if_dst(lambda pipe: [ttl.copy(pipe, block) for _ in range(2)])
 
+        def post(pipe):
+            kept.one = ttl.copy(pipe, block)
+            kept.other = ttl.copy(pipe, block)
+
+        net.if_dst(post)
+
+    kept = SimpleNamespace()
     found = report(one_kernel(twice), numbered(1))
     assert (found.code, found.primary) == ("block-state", "ttl.copy(pipe, block)")
     assert "the transfer that writes it has not been waited for" in found.text
@@ -1157,20 +1163,29 @@ def test_the_source_is_left_alone_until_the_wait(report) -> None:
     def overwrite(a, dfb, net):
         source = dfb.reserve()
         ttl.copy(a[0, 0], source).wait()
-        net.if_src(lambda pipe: ttl.copy(source, pipe))
+
+        def send(pipe):
+            kept.sent = ttl.copy(source, pipe)
+
+        net.if_src(send)
         ttl.copy(a[0, 0], source)
 
+    kept = SimpleNamespace()
     found = report(one_kernel(overwrite), numbered(1))
     assert (found.code, found.primary) == ("block-state", "ttl.copy(a[0, 0], source)")
     assert "a transfer that reads it has not been waited for" in found.text
 
 
 def test_a_post_that_is_not_waited_for(report) -> None:
-    """Of a lambda: it has no place for a wait."""
+    """What an attribute keeps is finished elsewhere."""
 
     def post(a, dfb, net):
         kept.block = dfb.reserve()
-        net.if_dst(lambda pipe: ttl.copy(pipe, kept.block))
+
+        def receive(pipe):
+            kept.received = ttl.copy(pipe, kept.block)
+
+        net.if_dst(receive)
 
     kept = SimpleNamespace()
     found = report(one_kernel(post), numbered(1))
