@@ -89,6 +89,22 @@ def _expression(shown: str, expected: str, simulator: str, compiler: str) -> Row
     return Row(f"`{shown}`", simulator, compiler, expected, compute=compute)
 
 
+def _weights(shown: str, operator: str, dtypes: tuple[str, ...]) -> Row:
+    """An operand more, of another element type; the public compiler refuses them all."""
+    both = COMPUTE.replace("as a_blk,", "as a_blk, w_dfb.wait() as w_blk,")
+    return Row(
+        shown,
+        RUNS,
+        REFUSES,
+        f"a {operator} a",
+        arguments="a, w, y",
+        setup=SETUP + "w_dfb = ttl.make_dataflow_buffer_like(w, shape=(1, 1), block_count=2)\n",
+        read=READ + READ.replace("a_dfb", "w_dfb").replace("a[", "w["),
+        compute=both.replace("a_blk + a_blk", f"a_blk {operator} w_blk"),
+        dtypes=dtypes,
+    )
+
+
 RELEASES = (
     Row(
         "`push()`, `pop()` and `wait()` left out",
@@ -237,45 +253,9 @@ ARGUMENTS = (
         write=WRITE.replace("y[0, 0]", "y[0:2]"),
         shape=(64,),
     ),
-    Row(
-        "bfloat16 weights in `@` with float32",
-        RUNS,
-        REFUSES,
-        "a @ a",
-        arguments="a, w, y",
-        setup=SETUP + "w_dfb = ttl.make_dataflow_buffer_like(w, shape=(1, 1), block_count=2)\n",
-        read=READ + READ.replace("a_dfb", "w_dfb").replace("a[", "w["),
-        compute=COMPUTE.replace("as a_blk,", "as a_blk, w_dfb.wait() as w_blk,").replace(
-            "a_blk + a_blk", "a_blk @ w_blk"
-        ),
-        dtypes=("float32", "bfloat16", "float32"),
-    ),
-    Row(
-        "`bfloat8_b` weights in `@` with bfloat16",
-        RUNS,
-        REFUSES,
-        "a @ a",
-        arguments="a, w, y",
-        setup=SETUP + "w_dfb = ttl.make_dataflow_buffer_like(w, shape=(1, 1), block_count=2)\n",
-        read=READ + READ.replace("a_dfb", "w_dfb").replace("a[", "w["),
-        compute=COMPUTE.replace("as a_blk,", "as a_blk, w_dfb.wait() as w_blk,").replace(
-            "a_blk + a_blk", "a_blk @ w_blk"
-        ),
-        dtypes=("bfloat16", "bfloat8_b", "bfloat16"),
-    ),
-    Row(
-        "bfloat16 plus float32",
-        RUNS,
-        REFUSES,
-        "a + a",
-        arguments="a, w, y",
-        setup=SETUP + "w_dfb = ttl.make_dataflow_buffer_like(w, shape=(1, 1), block_count=2)\n",
-        read=READ + READ.replace("a_dfb", "w_dfb").replace("a[", "w["),
-        compute=COMPUTE.replace("as a_blk,", "as a_blk, w_dfb.wait() as w_blk,").replace(
-            "a_blk + a_blk", "a_blk + w_blk"
-        ),
-        dtypes=("bfloat16", "float32", "float32"),
-    ),
+    _weights("bfloat16 weights in `@` with float32", "@", ("float32", "bfloat16", "float32")),
+    _weights("`bfloat8_b` weights in `@` with bfloat16", "@", ("bfloat16", "bfloat8_b", "bfloat16")),
+    _weights("bfloat16 plus float32", "+", ("bfloat16", "float32", "float32")),
     Row("tensors without a device", RUNS, RUNS, on_device=False),
     Row(
         "`ttl.node(dims=1)` on a grid of (2, 2): x * 2 + y",
