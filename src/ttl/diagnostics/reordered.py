@@ -25,6 +25,7 @@ _Tree = TypeVar("_Tree", bound=ast.AST)
 class _Roles:
     """`net.if_src(send)` followed by `net.if_dst(receive)`, and what the two functions copy."""
 
+    net: str
     send: ast.FunctionDef
     receive: ast.FunctionDef
     send_call: ast.Expr
@@ -71,15 +72,17 @@ def _find_roles(kernel: ast.FunctionDef) -> _Roles | None:
     }
     if len(calls["if_src"]) != 1 or len(calls["if_dst"]) != 1:
         return None
-    (send_call, sender), (receive_call, receiver) = calls["if_src"][0], calls["if_dst"][0]
-    send, receive = functions.get(sender[1]), functions.get(receiver[1])
-    if sender[0] != receiver[0] or send is None or receive is None:
+    (send_call, (net, sender)), (receive_call, (other_net, receiver)) = (
+        calls["if_src"][0], calls["if_dst"][0]
+    )  # fmt: skip
+    send, receive = functions.get(sender), functions.get(receiver)
+    if net != other_net or send is None or receive is None:
         return None
     sent, received = _copied(send, 0), _copied(receive, 1)
     if sent is None or received is None:
         return None
     assert isinstance(send_call, ast.Expr) and isinstance(receive_call, ast.Expr)
-    return _Roles(send, receive, send_call, receive_call, sent, received)
+    return _Roles(net, send, receive, send_call, receive_call, sent, received)
 
 
 def _role_call(node: ast.AST, role: str) -> tuple[str, str] | None:
@@ -115,11 +118,10 @@ def _post_first(kernel: ast.FunctionDef) -> ast.FunctionDef:
     roles = _find_roles(kernel)
     assert roles is not None
     read = _split_receive(roles.receive)
-    net = roles.receive_call.value.func.value.id  # type: ignore[attr-defined]
     group = ast.parse(f"{_POSTS} = ttl.GroupTransfer()").body
     waiting = ast.parse(f"{_POSTS}.wait_all()").body
     if read is not None:
-        waiting += [read, *ast.parse(f"{net}.if_dst({read.name})").body]
+        waiting += [read, *ast.parse(f"{roles.net}.if_dst({read.name})").body]
 
     def reorder(body: list[ast.stmt]) -> list[ast.stmt]:
         if roles.send_call in body and roles.receive_call in body:

@@ -16,6 +16,8 @@ from functools import cached_property
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 
 from .handles import (
+    ACQUIRES,
+    RELEASES,
     Handle,
     HandleKind,
     Made,
@@ -29,12 +31,11 @@ from .handles import (
     temporary,
     under_way,
 )
-from .liveness import RELEASES, Functions, Liveness, Names, named, stored
+from .liveness import Functions, Liveness, Names, named, stored
 from .scopes import COMPREHENSIONS, own_names, own_nodes, parameter_at, parameters
 
 Value = tuple[Names, ...]
 NOTHING: Value = (frozenset(),)
-ACQUIRES = frozenset({"reserve", "wait"})
 KEEPING = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
 CALLING = frozenset({"if_src", "if_dst"})
 DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)

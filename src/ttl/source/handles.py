@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ttl.diagnostics.buffer_ends import CALLS
 from ttl.semantics.function_source import Definition
+
+RELEASES, ACQUIRES = tuple(CALLS), tuple(CALLS.values())
 
 # Beyond these less is known: outcomes of tests, then which handles there are together.
 MOST_STATES = 64

@@ -16,6 +16,7 @@ from ttl.semantics.function_source import Definition, FunctionTree
 
 from .handle_flow import NOTHING, HandleFlow, Value, item_of
 from .handles import (
+    ACQUIRES,
     Handle,
     HandleKind,
     Made,
@@ -300,7 +301,7 @@ class LastUses(Supplying):
         self.statements(node.body, exits)
 
     def _is_acquire(self, node: ast.Call) -> bool:
-        return isinstance(node.func, ast.Attribute) and node.func.attr in ("reserve", "wait")
+        return isinstance(node.func, ast.Attribute) and node.func.attr in ACQUIRES
 
     def match_statement(self, node: ast.Match, exits: Exits) -> None:
         self.value(node.subject)

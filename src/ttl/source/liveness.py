@@ -16,11 +16,11 @@ from functools import lru_cache
 
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 
+from .handles import RELEASES
 from .scopes import COMPREHENSIONS, own_names
 
 Names = frozenset[str]
 NONE: Names = frozenset()
-RELEASES = ("pop", "push")
 ASKING = ("is_completed", "is_done", "block", "shape", "dtype", "layout")
 
 

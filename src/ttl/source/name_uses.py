@@ -15,8 +15,9 @@ from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import definition_of, nodes_of
 
 from .functions import MISSING, named_value, own_code
+from .handles import ACQUIRES, RELEASES
 
-METHODS = frozenset({"reserve", "wait", "push", "pop", "can_reserve", "can_wait"})
+METHODS = frozenset({*ACQUIRES, *RELEASES, *(f"can_{call}" for call in ACQUIRES)})
 READ, WRITTEN = "ttl.copy(name[..], x)", "ttl.copy(x, name[..])"
 OTHERWISE = ""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
-from .handles import Finish
+from .handles import RELEASES, Finish
 
 Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]
 Names = frozenset[str]
@@ -20,7 +20,7 @@ CHANGING: dict[type, tuple[str, ...]] = {
     dict: ("clear", "pop", "popitem", "setdefault", "update"),
     set: ("add", "clear", "discard", "pop", "remove", "update"),
 }
-RELEASING = ("push", "pop", "store")
+RELEASING = (*RELEASES, "store")
 
 
 @dataclass(frozen=True, slots=True)
