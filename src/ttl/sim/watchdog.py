@@ -125,10 +125,14 @@ class Watchers:
             time.sleep(min(LONGEST_INTERVAL, *intervals) if intervals else LONGEST_INTERVAL)
             with self.lock:
                 idle = 0 if self.watches else idle + 1
-                for watch in self.watches:
-                    watch.look()
+                self._look()
                 if idle == LOOKS_WHEN_IDLE:
                     self.thread = None
+
+    def _look(self) -> None:
+        """No loop of _run(): its variable would keep the last run and its tensors alive."""
+        for watch in self.watches:
+            watch.look()
 
 
 @cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+import weakref
 from contextlib import suppress
 
 import pytest
@@ -324,3 +326,20 @@ def test_a_kernel_that_computes_without_end_has_a_step_budget(monkeypatch, tenso
 
     with pytest.raises(KernelFault, match=r"computed \d+ block expressions without letting"):
         run(operation, tensor(), spin_seconds=60)
+
+
+def test_the_thread_that_looks_keeps_nothing_of_a_run_that_ended() -> None:
+    looked = threading.Event()
+
+    class Progress:
+        def __call__(self) -> int:
+            looked.set()
+            return 0
+
+    progress = Progress()
+    with watchdog.watchdog(0.04, progress, lambda: 0):
+        assert looked.wait(timeout=60)
+    kept = weakref.ref(progress)
+    del progress
+    with watchdog._watchers().lock:  # its look is over
+        assert kept() is None
