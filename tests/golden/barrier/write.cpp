@@ -5,9 +5,9 @@ void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto x_args = TensorAccessorArgs<1>();
   constexpr auto scratch_args = TensorAccessorArgs<x_args.next_compile_time_args_offset()>();
-  const auto scratch_accessor = TensorAccessor(scratch_args, get_common_arg_val<uint32_t>(0));
+  auto scratch_accessor = TensorAccessor(scratch_args, get_common_arg_val<uint32_t>(0));
   constexpr auto y_args = TensorAccessorArgs<scratch_args.next_compile_time_args_offset()>();
-  const auto y_accessor = TensorAccessor(y_args, get_common_arg_val<uint32_t>(1));
+  auto y_accessor = TensorAccessor(y_args, get_common_arg_val<uint32_t>(1));
   constexpr uint32_t dfb = get_compile_time_arg_val(0);
   int32_t scratch = get_common_arg_val<uint32_t>(2);
   int32_t node = get_absolute_logical_x();  // line 45
@@ -15,8 +15,8 @@ void kernel_main() {
   int32_t first = (node % 4) * 2;  // line 29
   int32_t dfb_address = get_read_ptr(dfb);  // line 47
   int32_t v = first * 8;
-  for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-    for (int32_t tile_column = 0; tile_column < 8; tile_column += 1) {
+  for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+    for (uint32_t tile_column = 0; tile_column < 8; tile_column += 1) {
       int32_t page = v + (tile_row * 8 + tile_column);
       int32_t address = dfb_address + (tile_row * 16384 + tile_column * 2048);
       noc_async_write_page(page, scratch_accessor, address);
@@ -42,8 +42,8 @@ void kernel_main() {
   }
   cb_wait_front(dfb, 16);  // line 53
   int32_t dfb_address_2 = get_read_ptr(dfb);  // line 54
-  for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-    for (int32_t tile_column = 0; tile_column < 8; tile_column += 1) {
+  for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+    for (uint32_t tile_column = 0; tile_column < 8; tile_column += 1) {
       int32_t page = v + (tile_row * 8 + tile_column);
       int32_t address = dfb_address_2 + (tile_row * 16384 + tile_column * 2048);
       noc_async_write_page(page, y_accessor, address);

@@ -3,43 +3,43 @@
 
 void kernel_main() {
   constexpr auto a_args = TensorAccessorArgs<4>();
-  const auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
+  auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
   constexpr auto b_args = TensorAccessorArgs<a_args.next_compile_time_args_offset()>();
-  const auto b_accessor = TensorAccessor(b_args, get_common_arg_val<uint32_t>(1));
+  auto b_accessor = TensorAccessor(b_args, get_common_arg_val<uint32_t>(1));
   constexpr auto c_args = TensorAccessorArgs<b_args.next_compile_time_args_offset()>();
-  const auto c_accessor = TensorAccessor(c_args, get_common_arg_val<uint32_t>(2));
+  auto c_accessor = TensorAccessor(c_args, get_common_arg_val<uint32_t>(2));
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
   constexpr uint32_t b_dfb = get_compile_time_arg_val(1);
   constexpr uint32_t c_dfb = get_compile_time_arg_val(2);
   int32_t node_column = get_absolute_logical_x();  // line 39
   int32_t node_row = get_absolute_logical_y();
-  for (int32_t i = 0; i < 2; i += 1) {  // line 40
+  for (uint32_t i = 0; i < 2; i += 1) {  // line 40
     int32_t row = (node_row * 2 + i) * 2;  // line 41
-    for (int32_t j = 0; j < 2; j += 1) {  // line 42
+    for (uint32_t j = 0; j < 2; j += 1) {  // line 42
       int32_t column = (node_column * 2 + j) * 2;  // line 43
       cb_reserve_back(a_dfb, 4);  // line 45
       cb_reserve_back(b_dfb, 4);  // line 46
       cb_reserve_back(c_dfb, 4);  // line 47
       int32_t a_dfb_address = get_write_ptr(a_dfb);  // line 49
       int32_t first_page = row * 8 + column;
-      for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-        for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+      for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+        for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
           int32_t address = a_dfb_address + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, a_accessor, address);
         }
       }
       int32_t b_dfb_address = get_write_ptr(b_dfb);  // line 50
-      for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-        for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+      for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+        for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
           int32_t address = b_dfb_address + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, b_accessor, address);
         }
       }
       int32_t c_dfb_address = get_write_ptr(c_dfb);  // line 51
-      for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-        for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+      for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+        for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
           int32_t address = c_dfb_address + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, c_accessor, address);

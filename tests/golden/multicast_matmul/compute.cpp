@@ -11,13 +11,13 @@ void kernel_main() {
   constexpr uint32_t y_dfb = get_compile_time_arg_val(2);
   compute_kernel_hw_startup<SrcOrder::Reverse>(a_dfb, b_dfb, y_dfb);  // line 35
   matmul_block_init(a_dfb, b_dfb, 0, 2, 2, 2);
-  for (int32_t i = 0; i < 2; i += 1) {  // line 30
-    for (int32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 31
+  for (uint32_t i = 0; i < 2; i += 1) {  // line 30
+    for (uint32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 31
       tile_regs_acquire();  // line 33
-      for (int32_t i_3 = 0; i_3 < 4; i_3 += 1) {
+      for (uint32_t i_3 = 0; i_3 < 4; i_3 += 1) {
         cb_wait_front(a_dfb, 4);  // line 34
         cb_wait_front(b_dfb, 4);
-        for (int32_t k_tile = 0; k_tile < 2; k_tile += 1) {  // line 35
+        for (uint32_t k_tile = 0; k_tile < 2; k_tile += 1) {  // line 35
           int32_t right_tile = k_tile * 2;
           matmul_block(a_dfb, b_dfb, k_tile, right_tile, 0, 0, 2, 2, 2);
         }
@@ -27,7 +27,7 @@ void kernel_main() {
       cb_reserve_back(y_dfb, 4);  // line 36
       tile_regs_commit();  // line 33
       tile_regs_wait();
-      for (int32_t tile = 0; tile < 4; tile += 1) {  // line 37
+      for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 37
         pack_tile<true>(tile, y_dfb, tile);
       }
       tile_regs_release();  // line 33

@@ -5,7 +5,7 @@ void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   const auto read_l1_word = [](uint32_t address) -> int32_t { return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto a_args = TensorAccessorArgs<3>();
-  const auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
+  auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
   int32_t a_net_src[1] = {};
   int32_t node_x = get_absolute_logical_x();
@@ -36,18 +36,18 @@ void kernel_main() {
   }
   int32_t a_net_posted[1] = {};
   int32_t node_row = get_absolute_logical_y();  // line 41
-  for (int32_t i = 0; i < 2; i += 1) {  // line 42
+  for (uint32_t i = 0; i < 2; i += 1) {  // line 42
     int32_t row = (node_row * 2 + i) * 2;  // line 43
-    for (int32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 44
-      for (int32_t step = 0; step < 8; step += 2) {  // line 45
+    for (uint32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 44
+      for (uint32_t step = 0; step < 8; step += 2) {  // line 45
         cb_reserve_back(a_dfb, 4);  // line 46
         if (a_net_src_count > 0) {  // line 58
           int32_t a_net_pipe = a_net_src[0];
           int32_t dst_y = a_net_src_y[a_net_pipe];
           int32_t a_dfb_address = get_write_ptr(a_dfb);  // line 49
           int32_t first_page = row * 8 + step;
-          for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-            for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+          for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+            for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
               int32_t page = first_page + (tile_row * 8 + tile_column);
               int32_t address = a_dfb_address + (tile_row * 4096 + tile_column * 2048);
               noc_async_read_page(page, a_accessor, address);

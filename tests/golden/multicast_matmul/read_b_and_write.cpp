@@ -6,9 +6,9 @@ void kernel_main() {
   const auto read_l1_word = [](uint32_t address) -> int32_t { return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto a_args = TensorAccessorArgs<3>();
   constexpr auto b_args = TensorAccessorArgs<a_args.next_compile_time_args_offset()>();
-  const auto b_accessor = TensorAccessor(b_args, get_common_arg_val<uint32_t>(0));
+  auto b_accessor = TensorAccessor(b_args, get_common_arg_val<uint32_t>(0));
   constexpr auto y_args = TensorAccessorArgs<b_args.next_compile_time_args_offset()>();
-  const auto y_accessor = TensorAccessor(y_args, get_common_arg_val<uint32_t>(1));
+  auto y_accessor = TensorAccessor(y_args, get_common_arg_val<uint32_t>(1));
   constexpr uint32_t b_dfb = get_compile_time_arg_val(1);
   int32_t b_net_src[1] = {};
   int32_t node_x = get_absolute_logical_x();
@@ -42,11 +42,11 @@ void kernel_main() {
   constexpr uint32_t y_dfb = get_compile_time_arg_val(2);
   int32_t node_column = get_absolute_logical_x();  // line 64
   int32_t node_row = get_absolute_logical_y();
-  for (int32_t i = 0; i < 2; i += 1) {  // line 65
+  for (uint32_t i = 0; i < 2; i += 1) {  // line 65
     int32_t row = (node_row * 2 + i) * 2;  // line 66
-    for (int32_t j = 0; j < 2; j += 1) {  // line 67
+    for (uint32_t j = 0; j < 2; j += 1) {  // line 67
       int32_t column = (node_column * 2 + j) * 2;  // line 68
-      for (int32_t step = 0; step < 8; step += 2) {  // line 69
+      for (uint32_t step = 0; step < 8; step += 2) {  // line 69
         cb_reserve_back(b_dfb, 4);  // line 70
         if (b_net_src_count > 0) {  // line 82
           int32_t b_net_pipe = b_net_src[0];
@@ -54,8 +54,8 @@ void kernel_main() {
           int32_t dst_x = b_net_src_x[b_net_pipe];
           int32_t b_dfb_address = get_write_ptr(b_dfb);  // line 73
           int32_t first_page = step * 8 + column;
-          for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-            for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+          for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+            for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
               int32_t page = first_page + (tile_row * 8 + tile_column);
               int32_t address = b_dfb_address + (tile_row * 4096 + tile_column * 2048);
               noc_async_read_page(page, b_accessor, address);
@@ -105,8 +105,8 @@ void kernel_main() {
       cb_wait_front(y_dfb, 4);  // line 85
       int32_t y_dfb_address = get_read_ptr(y_dfb);  // line 86
       int32_t first_page = row * 8 + column;
-      for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-        for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+      for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+        for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
           int32_t address = y_dfb_address + (tile_row * 4096 + tile_column * 2048);
           noc_async_write_page(page, y_accessor, address);

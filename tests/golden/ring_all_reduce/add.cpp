@@ -12,14 +12,14 @@ void kernel_main() {
   compute_kernel_hw_startup(x_dfb, x_dfb, y_dfb);  // line 34
   fill_tile_init();
   add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb);  // line 37
-  for (int32_t i = 0; i < 8; i += 2) {  // line 33
+  for (uint32_t i = 0; i < 8; i += 2) {  // line 33
     tile_regs_acquire();  // line 35
-    for (int32_t tile = 0; tile < 4; tile += 1) {  // line 34
+    for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 34
       fill_tile(tile, 0.0f);
     }
-    for (int32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 35
+    for (uint32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 35
       cb_wait_front(x_dfb, 4);  // line 36
-      for (int32_t tile = 0; tile < 4; tile += 1) {  // line 37
+      for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 37
         add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb, tile, tile);
       }
       cb_pop_front(x_dfb, 4);  // line 36
@@ -27,7 +27,7 @@ void kernel_main() {
     cb_reserve_back(y_dfb, 4);  // line 38
     tile_regs_commit();  // line 35
     tile_regs_wait();
-    for (int32_t tile = 0; tile < 4; tile += 1) {  // line 39
+    for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 39
       pack_tile<true>(tile, y_dfb, tile);
     }
     tile_regs_release();  // line 35

@@ -5,7 +5,7 @@ void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   const auto read_l1_word = [](uint32_t address) -> int32_t { return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto x_args = TensorAccessorArgs<2>();
-  const auto x_accessor = TensorAccessor(x_args, get_common_arg_val<uint32_t>(0));
+  auto x_accessor = TensorAccessor(x_args, get_common_arg_val<uint32_t>(0));
   constexpr uint32_t x_dfb = get_compile_time_arg_val(0);
   int32_t x_dfb_start = get_write_ptr(x_dfb);
   int32_t ring_dst[1] = {};
@@ -42,19 +42,19 @@ void kernel_main() {
   int32_t first = (v * 1 + v_2) * 2;
   int32_t v_3 = first + 2;  // line 44
   for (int32_t row = first; row < v_3; row += 2) {
-    for (int32_t column = 0; column < 8; column += 2) {  // line 45
+    for (uint32_t column = 0; column < 8; column += 2) {  // line 45
       cb_reserve_back(x_dfb, 4);  // line 46
       int32_t x_dfb_address = get_write_ptr(x_dfb);  // line 47
       int32_t first_page = row * 8 + column;
-      for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-        for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+      for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+        for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
           int32_t address = x_dfb_address + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, x_accessor, address);
         }
       }
       noc_async_read_barrier();  // line 48
-      for (int32_t i = 0; i < 3; i += 1) {  // line 49
+      for (uint32_t i = 0; i < 3; i += 1) {  // line 49
         cb_reserve_back(x_dfb, 8);  // line 50
         int32_t both_ring[1] = {};  // line 51
         if (ring_dst_count > 0) {  // line 52

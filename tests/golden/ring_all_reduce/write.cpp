@@ -4,19 +4,19 @@
 void kernel_main() {
   constexpr auto x_args = TensorAccessorArgs<2>();
   constexpr auto y_args = TensorAccessorArgs<x_args.next_compile_time_args_offset()>();
-  const auto y_accessor = TensorAccessor(y_args, get_common_arg_val<uint32_t>(0));
+  auto y_accessor = TensorAccessor(y_args, get_common_arg_val<uint32_t>(0));
   constexpr uint32_t y_dfb = get_compile_time_arg_val(1);
   int32_t v = get_absolute_logical_x();  // line 61
   int32_t v_2 = get_absolute_logical_y();
   int32_t first = (v * 1 + v_2) * 2;
   int32_t v_3 = first + 2;  // line 62
   for (int32_t row = first; row < v_3; row += 2) {
-    for (int32_t column = 0; column < 8; column += 2) {  // line 63
+    for (uint32_t column = 0; column < 8; column += 2) {  // line 63
       cb_wait_front(y_dfb, 4);  // line 64
       int32_t y_dfb_address = get_read_ptr(y_dfb);  // line 65
       int32_t first_page = row * 8 + column;
-      for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-        for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+      for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+        for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
           int32_t address = y_dfb_address + (tile_row * 4096 + tile_column * 2048);
           noc_async_write_page(page, y_accessor, address);

@@ -28,13 +28,13 @@ void kernel_main() {
   tile_regs_release();
   cb_push_back(value_kept, 1);  // line 23
   cb_wait_front(value_kept, 1);
-  for (int32_t i = 0; i < 2; i += 1) {
+  for (uint32_t i = 0; i < 2; i += 1) {
     cb_wait_front(x_dfb, 8);  // line 24
     cb_reserve_back(y_dfb, 8);
     cb_reserve_back(largest_kept, 1);
     tile_regs_acquire();  // line 25
     reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(x_dfb, value_kept, largest_kept);
-    for (int32_t step = 0; step < 8; step += 1) {
+    for (uint32_t step = 0; step < 8; step += 1) {
       reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(x_dfb, value_kept, step, 0, 0);
     }
     tile_regs_commit();
@@ -47,16 +47,16 @@ void kernel_main() {
     cb_reserve_back(powers_kept, 8);
     tile_regs_acquire();  // line 27
     sub_bcast_cols_init(x_dfb, largest_kept);  // line 26
-    for (int32_t tile_column = 0; tile_column < 8; tile_column += 1) {
+    for (uint32_t tile_column = 0; tile_column < 8; tile_column += 1) {
       sub_tiles_bcast_cols(x_dfb, largest_kept, tile_column, 0, tile_column);
     }
     exp_tile_init();  // line 27
-    for (int32_t tile = 0; tile < 8; tile += 1) {
+    for (uint32_t tile = 0; tile < 8; tile += 1) {
       exp_tile(tile);
     }
     tile_regs_commit();
     tile_regs_wait();
-    for (int32_t tile = 0; tile < 8; tile += 1) {
+    for (uint32_t tile = 0; tile < 8; tile += 1) {
       pack_tile<true>(tile, powers_kept, tile);
     }
     tile_regs_release();
@@ -65,7 +65,7 @@ void kernel_main() {
     cb_reserve_back(total_kept, 1);
     tile_regs_acquire();  // line 28
     reduce_init<PoolType::SUM, ReduceDim::REDUCE_ROW>(powers_kept, value_kept, total_kept);
-    for (int32_t step = 0; step < 8; step += 1) {
+    for (uint32_t step = 0; step < 8; step += 1) {
       reduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(powers_kept, value_kept, step, 0, 0);
     }
     tile_regs_commit();
@@ -76,26 +76,26 @@ void kernel_main() {
     cb_push_back(total_kept, 1);  // line 24
     cb_wait_front(total_kept, 1);
     div_binary_tile_init();  // line 29
-    for (int32_t subblock_column = 0; subblock_column < 2; subblock_column += 1) {
+    for (uint32_t subblock_column = 0; subblock_column < 2; subblock_column += 1) {
       int32_t first_tile = subblock_column * 4;
       tile_regs_acquire();
       copy_init(powers_kept);  // line 27
-      for (int32_t tile = 0; tile < 4; tile += 1) {
+      for (uint32_t tile = 0; tile < 4; tile += 1) {
         int32_t tile_of_block = first_tile + tile;
         copy_tile(powers_kept, tile_of_block, tile);
       }
       unary_bcast_init<BroadcastType::COL>(total_kept);  // line 29
-      for (int32_t tile_column = 0; tile_column < 4; tile_column += 1) {
+      for (uint32_t tile_column = 0; tile_column < 4; tile_column += 1) {
         int32_t dst = tile_column + 4;
         unary_bcast<BroadcastType::COL>(total_kept, 0, dst);
       }
-      for (int32_t tile = 0; tile < 4; tile += 1) {
+      for (uint32_t tile = 0; tile < 4; tile += 1) {
         int32_t dst = tile + 4;
         div_binary_tile(tile, dst, tile);
       }
       tile_regs_commit();
       tile_regs_wait();
-      for (int32_t tile = 0; tile < 4; tile += 1) {
+      for (uint32_t tile = 0; tile < 4; tile += 1) {
         int32_t tile_of_block = first_tile + tile;
         pack_tile<true>(tile, y_dfb, tile_of_block);
       }

@@ -4,20 +4,20 @@
 void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto a_args = TensorAccessorArgs<4>();
-  const auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
+  auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
   constexpr auto partial_args = TensorAccessorArgs<a_args.next_compile_time_args_offset()>();
-  const auto partial_accessor = TensorAccessor(partial_args, get_common_arg_val<uint32_t>(1));
+  auto partial_accessor = TensorAccessor(partial_args, get_common_arg_val<uint32_t>(1));
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
   constexpr uint32_t part_dfb = get_compile_time_arg_val(2);
   int32_t node = get_absolute_logical_x();  // line 47
-  for (int32_t i = 0; i < 4; i += 1) {  // line 48
+  for (uint32_t i = 0; i < 4; i += 1) {  // line 48
     int32_t row = i * 2;  // line 49
     int32_t column = (node * 1 + 0) * 2;  // line 51
     cb_reserve_back(a_dfb, 4);  // line 52
     int32_t a_dfb_address = get_write_ptr(a_dfb);  // line 53
     int32_t first_page = row * 8 + column;
-    for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-      for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+    for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+      for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
         int32_t page = first_page + (tile_row * 8 + tile_column);
         int32_t address = a_dfb_address + (tile_row * 4096 + tile_column * 2048);
         noc_async_read_page(page, a_accessor, address);
@@ -30,15 +30,15 @@ void kernel_main() {
     int32_t is_written = get_semaphore(0);  // line 56
     volatile tt_l1_ptr uint32_t* is_written_word = l1_word(is_written);
     noc_semaphore_wait_min(is_written_word, 4);
-    for (int32_t i = 0; i < 4; i += 1) {  // line 57
+    for (uint32_t i = 0; i < 4; i += 1) {  // line 57
       int32_t row = i * 2;  // line 58
-      for (int32_t j = 0; j < 4; j += 1) {  // line 59
+      for (uint32_t j = 0; j < 4; j += 1) {  // line 59
         int32_t column = j * 2;  // line 60
         cb_reserve_back(part_dfb, 4);  // line 61
         int32_t part_dfb_address = get_write_ptr(part_dfb);  // line 62
         int32_t first_page = row * 8 + column;
-        for (int32_t tile_row = 0; tile_row < 2; tile_row += 1) {
-          for (int32_t tile_column = 0; tile_column < 2; tile_column += 1) {
+        for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
+          for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
             int32_t page = first_page + (tile_row * 8 + tile_column);
             int32_t address = part_dfb_address + (tile_row * 4096 + tile_column * 2048);
             noc_async_read_page(page, partial_accessor, address);

@@ -30,7 +30,7 @@ def tensor_accessor(file: FileMaker, op: ttkernel.TensorAccessorOp, make: Maker)
     name = file.declare(f"{names.data[position].data}_accessor")
     arguments = file.accessor_arguments[position]
     address = f"get_common_arg_val<uint32_t>({op.argument.value.data})"
-    verbatim(make, f"const auto {name} = TensorAccessor({arguments}, {address});")
+    verbatim(make, f"auto {name} = TensorAccessor({arguments}, {address});")
     file.values[op.result] = file.literal(name, make, ACCESSOR)
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ttl.dialects import emitc
+from ttl.dialects import emitc, ttkernel
 
-from ..module_pass import Maker, terminator
-from .cpp_expressions import scalar_type
-from .cpp_file import NOT_INLINED, FileMaker
+from ..module_pass import Maker, constant_of, terminator
+from .cpp_expressions import is_inner, scalar_type
+from .cpp_file import NOT_INLINED, UINT32, FileMaker
 
 NO_VALUE = emitc.OpaqueAttr(StringAttr(""))  # of a variable
 
 
 def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
     variables = declare_variables(file, op.results, make, op.iter_args)
-    body = Block(arg_types=[i32])
+    counter = UINT32 if _is_unsigned(op) else i32
+    body = Block(arg_types=[counter])
     old = op.body.block
     file.name(old.args[0], body.args[0])
     inner = Maker.at_end(body, op)
@@ -29,8 +30,30 @@ def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
     inner.add(emitc.YieldOp.create())
     bounds = [file.values[value] for value in (op.lb, op.ub, op.step)]
     make.origin = op
+    if counter == UINT32:
+        bounds = [file.literal(str(constant_of(value)), make, UINT32) for value in op.operands[:3]]
     make.add(emitc.ForOp.create(operands=bounds, regions=[Region(body)]))
     load_all(file, op.results, variables, make)
+
+
+def _is_unsigned(op: scf.ForOp) -> bool:
+    """Compilers for the chip keep the address of an unsigned counter's page in a register."""
+    bounds = [constant_of(value) for value in op.operands[:3]]
+    is_counting_up = all(bound is not None and bound >= 0 for bound in bounds)
+    return is_counting_up and _wraps_alike(op.body.block.args[0])
+
+
+def _wraps_alike(value: SSAValue) -> bool:
+    """Do only calls and sums get it, which have the same bits with and without a sign?"""
+    return all(
+        isinstance(user, ttkernel.CallOp)
+        or (isinstance(user, arith.IndexCastOp) and _wraps_alike(user.result))
+        or (
+            isinstance(user, (arith.AddiOp, arith.SubiOp, arith.MuliOp))
+            and (not is_inner(user) or _wraps_alike(user.result))
+        )
+        for user in (use.operation for use in value.uses)
+    )
 
 
 def branch(file: FileMaker, op: scf.IfOp, make: Maker) -> None:

@@ -99,7 +99,7 @@ def expression_of(root: Operation, values: Mapping[SSAValue, SSAValue]) -> Tree:
     operations: list[Operation] = []
     leaves: dict[SSAValue, None] = {}
     _collect(root, operations, leaves)
-    block = Block(arg_types=[scalar_type(leaf.type) for leaf in leaves])
+    block = Block(arg_types=[values[leaf].type for leaf in leaves])
     inside: dict[SSAValue, SSAValue] = dict(zip(leaves, block.args, strict=True))
     make = Maker.at_end(block, root)
     for op in operations:
