@@ -36,7 +36,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // The accessor arguments of earlier tensors are declared too: those of z come behind them.
 // CHECK-NEXT: "constexpr auto x_args = TensorAccessorArgs<3>();"
 // CHECK-NEXT: "constexpr auto z_args = TensorAccessorArgs<x_args.next_compile_time_args_offset()>();"
-// CHECK-NEXT: "const auto z_accessor = TensorAccessor(z_args, get_common_arg_val<uint32_t>(0));"
+// CHECK-NEXT: "auto z_accessor = TensorAccessor(z_args, get_common_arg_val<uint32_t>(0));"
 // CHECK-NEXT: [[Z:%[0-9]+]] = "emitc.literal"() <{value = "z_accessor"}>
 // CHECK-NEXT: "constexpr uint32_t a_dfb = get_compile_time_arg_val(2);"
 // CHECK:      %row = emitc.call_opaque "get_absolute_logical_y"() : () -> i32

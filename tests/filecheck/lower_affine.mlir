@@ -20,4 +20,5 @@ builtin.module {
 // CHECK-NEXT: [[FIVE:%[a-z0-9_]+]] = arith.constant 5 : index
 // CHECK-NEXT: [[SUM:%[a-z0-9_]+]] = arith.addi [[PRODUCT]], [[FIVE]]
 // CHECK-NEXT: "ttkernel.fill_tile"([[SUM]])
+// CHECK:      } {ttl.over_tiles}
 // CHECK-NOT:  affine

@@ -14,8 +14,8 @@ void kernel_main() {
   constexpr uint32_t c_dfb = get_compile_time_arg_val(2);
   constexpr uint32_t y_dfb = get_compile_time_arg_val(3);
   compute_kernel_hw_startup(a_dfb, b_dfb, y_dfb);  // line 35
-  for (uint32_t i = 0; i < 2; i += 1) {  // line 27
-    for (uint32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 28
+  for (int32_t i = 0; i < 2; i += 1) {  // line 27
+    for (int32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 28
       cb_wait_front(a_dfb, 4);  // line 30
       cb_wait_front(b_dfb, 4);  // line 31
       cb_wait_front(c_dfb, 4);  // line 32

@@ -14,11 +14,11 @@ void kernel_main() {
   constexpr uint32_t bias_dfb = get_compile_time_arg_val(2);
   constexpr uint32_t y_dfb = get_compile_time_arg_val(3);
   compute_kernel_hw_startup<SrcOrder::Reverse>(a_dfb, b_dfb, y_dfb);  // line 33
-  for (uint32_t i = 0; i < 2; i += 1) {  // line 28
-    for (uint32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 29
+  for (int32_t i = 0; i < 2; i += 1) {  // line 28
+    for (int32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 29
       tile_regs_acquire();  // line 31
       matmul_block_init(a_dfb, b_dfb, 0, 2, 2, 2);  // line 33
-      for (uint32_t i_3 = 0; i_3 < 4; i_3 += 1) {  // line 31
+      for (int32_t i_3 = 0; i_3 < 4; i_3 += 1) {  // line 31
         cb_wait_front(a_dfb, 4);  // line 32
         cb_wait_front(b_dfb, 4);
         for (uint32_t k_tile = 0; k_tile < 2; k_tile += 1) {  // line 33

@@ -13,11 +13,11 @@ void kernel_main() {
   constexpr uint32_t bias_dfb = get_compile_time_arg_val(2);
   int32_t node_column = get_absolute_logical_x();  // line 39
   int32_t node_row = get_absolute_logical_y();
-  for (uint32_t i = 0; i < 2; i += 1) {  // line 40
+  for (int32_t i = 0; i < 2; i += 1) {  // line 40
     int32_t row = (node_row * 2 + i) * 2;  // line 41
-    for (uint32_t j = 0; j < 2; j += 1) {  // line 42
+    for (int32_t j = 0; j < 2; j += 1) {  // line 42
       int32_t column = (node_column * 2 + j) * 2;  // line 43
-      for (uint32_t k = 0; k < 4; k += 1) {  // line 44
+      for (int32_t k = 0; k < 4; k += 1) {  // line 44
         int32_t step = k * 2;  // line 45
         cb_reserve_back(a_dfb, 4);  // line 46
         cb_reserve_back(b_dfb, 4);

@@ -10,9 +10,9 @@ void kernel_main() {
   constexpr uint32_t y_dfb = get_compile_time_arg_val(3);
   int32_t node_column = get_absolute_logical_x();  // line 59
   int32_t node_row = get_absolute_logical_y();
-  for (uint32_t i = 0; i < 2; i += 1) {  // line 60
+  for (int32_t i = 0; i < 2; i += 1) {  // line 60
     int32_t row = (node_row * 2 + i) * 2;  // line 61
-    for (uint32_t j = 0; j < 2; j += 1) {  // line 62
+    for (int32_t j = 0; j < 2; j += 1) {  // line 62
       int32_t column = (node_column * 2 + j) * 2;  // line 63
       cb_wait_front(y_dfb, 4);  // line 64
       int32_t y_dfb_address = get_read_ptr(y_dfb);  // line 65

@@ -36,10 +36,10 @@ void kernel_main() {
   }
   int32_t a_net_posted[1] = {};
   int32_t node_row = get_absolute_logical_y();  // line 41
-  for (uint32_t i = 0; i < 2; i += 1) {  // line 42
+  for (int32_t i = 0; i < 2; i += 1) {  // line 42
     int32_t row = (node_row * 2 + i) * 2;  // line 43
-    for (uint32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 44
-      for (uint32_t step = 0; step < 8; step += 2) {  // line 45
+    for (int32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 44
+      for (int32_t step = 0; step < 8; step += 2) {  // line 45
         cb_reserve_back(a_dfb, 4);  // line 46
         if (a_net_src_count > 0) {  // line 58
           int32_t a_net_pipe = a_net_src[0];

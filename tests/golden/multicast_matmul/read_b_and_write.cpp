@@ -42,11 +42,11 @@ void kernel_main() {
   constexpr uint32_t y_dfb = get_compile_time_arg_val(2);
   int32_t node_column = get_absolute_logical_x();  // line 64
   int32_t node_row = get_absolute_logical_y();
-  for (uint32_t i = 0; i < 2; i += 1) {  // line 65
+  for (int32_t i = 0; i < 2; i += 1) {  // line 65
     int32_t row = (node_row * 2 + i) * 2;  // line 66
-    for (uint32_t j = 0; j < 2; j += 1) {  // line 67
+    for (int32_t j = 0; j < 2; j += 1) {  // line 67
       int32_t column = (node_column * 2 + j) * 2;  // line 68
-      for (uint32_t step = 0; step < 8; step += 2) {  // line 69
+      for (int32_t step = 0; step < 8; step += 2) {  // line 69
         cb_reserve_back(b_dfb, 4);  // line 70
         if (b_net_src_count > 0) {  // line 82
           int32_t b_net_pipe = b_net_src[0];

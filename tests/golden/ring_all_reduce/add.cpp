@@ -12,12 +12,12 @@ void kernel_main() {
   compute_kernel_hw_startup(x_dfb, x_dfb, y_dfb);  // line 34
   fill_tile_init();
   add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb);  // line 37
-  for (uint32_t i = 0; i < 8; i += 2) {  // line 33
+  for (int32_t i = 0; i < 8; i += 2) {  // line 33
     tile_regs_acquire();  // line 35
     for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 34
       fill_tile(tile, 0.0f);
     }
-    for (uint32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 35
+    for (int32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 35
       cb_wait_front(x_dfb, 4);  // line 36
       for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 37
         add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(x_dfb, tile, tile);

@@ -42,7 +42,7 @@ void kernel_main() {
   int32_t first = (v * 1 + v_2) * 2;
   int32_t v_3 = first + 2;  // line 44
   for (int32_t row = first; row < v_3; row += 2) {
-    for (uint32_t column = 0; column < 8; column += 2) {  // line 45
+    for (int32_t column = 0; column < 8; column += 2) {  // line 45
       cb_reserve_back(x_dfb, 4);  // line 46
       int32_t x_dfb_address = get_write_ptr(x_dfb);  // line 47
       int32_t first_page = row * 8 + column;
@@ -54,7 +54,7 @@ void kernel_main() {
         }
       }
       noc_async_read_barrier();  // line 48
-      for (uint32_t i = 0; i < 3; i += 1) {  // line 49
+      for (int32_t i = 0; i < 3; i += 1) {  // line 49
         cb_reserve_back(x_dfb, 8);  // line 50
         int32_t both_ring[1] = {};  // line 51
         if (ring_dst_count > 0) {  // line 52

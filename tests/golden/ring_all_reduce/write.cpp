@@ -11,7 +11,7 @@ void kernel_main() {
   int32_t first = (v * 1 + v_2) * 2;
   int32_t v_3 = first + 2;  // line 62
   for (int32_t row = first; row < v_3; row += 2) {
-    for (uint32_t column = 0; column < 8; column += 2) {  // line 63
+    for (int32_t column = 0; column < 8; column += 2) {  // line 63
       cb_wait_front(y_dfb, 4);  // line 64
       int32_t y_dfb_address = get_read_ptr(y_dfb);  // line 65
       int32_t first_page = row * 8 + column;

@@ -28,7 +28,7 @@ void kernel_main() {
   tile_regs_release();
   cb_push_back(value_kept, 1);  // line 23
   cb_wait_front(value_kept, 1);
-  for (uint32_t i = 0; i < 2; i += 1) {
+  for (int32_t i = 0; i < 2; i += 1) {
     cb_wait_front(x_dfb, 8);  // line 24
     cb_reserve_back(y_dfb, 8);
     cb_reserve_back(largest_kept, 1);

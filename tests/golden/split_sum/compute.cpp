@@ -16,7 +16,7 @@ void kernel_main() {
   int32_t node = get_absolute_logical_x();  // line 28
   fill_tile_init();  // line 30
   add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(a_dfb);  // line 33
-  for (uint32_t i = 0; i < 4; i += 1) {  // line 29
+  for (int32_t i = 0; i < 4; i += 1) {  // line 29
     cb_wait_front(a_dfb, 4);  // line 32
     tile_regs_acquire();  // line 33
     for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 30
@@ -36,12 +36,12 @@ void kernel_main() {
     cb_push_back(sum_dfb, 4);  // line 34
   }
   if (node == 0) {  // line 36
-    for (uint32_t i = 0; i < 4; i += 1) {  // line 37
+    for (int32_t i = 0; i < 4; i += 1) {  // line 37
       tile_regs_acquire();  // line 39
       for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 38
         fill_tile(tile, 0.0f);
       }
-      for (uint32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 39
+      for (int32_t i_2 = 0; i_2 < 4; i_2 += 1) {  // line 39
         cb_wait_front(part_dfb, 4);  // line 40
         for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 41
           add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(part_dfb, tile, tile);

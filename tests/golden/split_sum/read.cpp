@@ -10,7 +10,7 @@ void kernel_main() {
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
   constexpr uint32_t part_dfb = get_compile_time_arg_val(2);
   int32_t node = get_absolute_logical_x();  // line 47
-  for (uint32_t i = 0; i < 4; i += 1) {  // line 48
+  for (int32_t i = 0; i < 4; i += 1) {  // line 48
     int32_t row = i * 2;  // line 49
     int32_t column = (node * 1 + 0) * 2;  // line 51
     cb_reserve_back(a_dfb, 4);  // line 52
@@ -30,9 +30,9 @@ void kernel_main() {
     int32_t is_written = get_semaphore(0);  // line 56
     volatile tt_l1_ptr uint32_t* is_written_word = l1_word(is_written);
     noc_semaphore_wait_min(is_written_word, 4);
-    for (uint32_t i = 0; i < 4; i += 1) {  // line 57
+    for (int32_t i = 0; i < 4; i += 1) {  // line 57
       int32_t row = i * 2;  // line 58
-      for (uint32_t j = 0; j < 4; j += 1) {  // line 59
+      for (int32_t j = 0; j < 4; j += 1) {  // line 59
         int32_t column = j * 2;  // line 60
         cb_reserve_back(part_dfb, 4);  // line 61
         int32_t part_dfb_address = get_write_ptr(part_dfb);  // line 62

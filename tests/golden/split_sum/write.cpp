@@ -11,7 +11,7 @@ void kernel_main() {
   constexpr uint32_t y_dfb = get_compile_time_arg_val(3);
   int32_t node = get_absolute_logical_x();  // line 69
   int32_t column = node * 2;  // line 70
-  for (uint32_t i = 0; i < 4; i += 1) {  // line 71
+  for (int32_t i = 0; i < 4; i += 1) {  // line 71
     int32_t row = i * 2;  // line 72
     cb_wait_front(sum_dfb, 4);  // line 73
     int32_t sum_dfb_address = get_read_ptr(sum_dfb);  // line 74
@@ -31,7 +31,7 @@ void kernel_main() {
   noc_semaphore_inc(remote_is_written, 1);
   noc_async_atomic_barrier();
   if (node == 0) {  // line 77
-    for (uint32_t i = 0; i < 4; i += 1) {  // line 78
+    for (int32_t i = 0; i < 4; i += 1) {  // line 78
       int32_t row = i * 2;  // line 79
       cb_wait_front(y_dfb, 4);  // line 80
       int32_t y_dfb_address = get_read_ptr(y_dfb);  // line 81

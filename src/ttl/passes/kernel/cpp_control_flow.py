@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import emitc, ttkernel
 
-from ..module_pass import Maker, constant_of, terminator
+from ..module_pass import OVER_TILES, Maker, constant_of, terminator
 from .cpp_expressions import is_inner, scalar_type
 from .cpp_file import NOT_INLINED, UINT32, FileMaker
 
@@ -37,10 +37,11 @@ def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
 
 
 def _is_unsigned(op: scf.ForOp) -> bool:
-    """Compilers for the chip keep the address of an unsigned counter's page in a register."""
-    bounds = [constant_of(value) for value in op.operands[:3]]
-    is_counting_up = all(bound is not None and bound >= 0 for bound in bounds)
-    return is_counting_up and _wraps_alike(op.body.block.args[0])
+    """A loop over tiles: RISC-V compilers make less of a counter with a sign.
+
+    Those of the program keep it: where their arithmetic leaves 31 bits the executor reports it.
+    """
+    return OVER_TILES in op.attributes and _wraps_alike(op.body.block.args[0])
 
 
 def _wraps_alike(value: SSAValue) -> bool:

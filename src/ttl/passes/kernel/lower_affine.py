@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import affine, arith, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.lower_affine import affine_expr_ops
 
 from ttl.dialects.building import create, walk
+
+from ..module_pass import OVER_TILES
 
 Replacement = tuple[list[Operation], Sequence[SSAValue]]
 
@@ -42,6 +44,7 @@ def _loop(op: Operation) -> Replacement:
     operands = [start, stop, step.results[0], *op.inits]
     types = [result.type for result in op.results]
     loop = create(scf.ForOp, operands, types, regions=[op.detach_region(op.body)])
+    loop.attributes[OVER_TILES] = UnitAttr()
     return [*from_ops, *to_ops, step, loop], loop.results
 
 
