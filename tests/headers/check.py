@@ -136,6 +136,8 @@ def _kernel_units(compiled: CompiledOperation, kernel: Kernel, target: str) -> l
             processor=processor,
             target=target,
             compile_time_args=compile_time_args(compiled, kernel),
+            named_args=kernel.own.named if kernel.own else (),
+            defines=kernel.own.defines if kernel.own else (),
             formats=tuple(sorted((item.index, item.data_format) for item in compiled.buffers)),
             fp32_dest_acc_en=bool(config and config.fp32_dest_acc_en),
             dst_full_sync_en=bool(config and config.dst_full_sync_en),
@@ -148,6 +150,8 @@ def _kernel_units(compiled: CompiledOperation, kernel: Kernel, target: str) -> l
 
 def compile_time_args(compiled: CompiledOperation, kernel: Kernel) -> tuple[int, ...]:
     """The arguments a launcher would give, by the convention of ttl.artifact."""
+    if kernel.own is not None:
+        return kernel.own.compile_time
     arguments = sorted(buffer.index for buffer in compiled.buffers)
     if kernel.thread.value != "compute":
         for operand in compiled.operands:

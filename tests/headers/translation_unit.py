@@ -102,6 +102,8 @@ class Unit:
     processor: Processor
     target: str
     compile_time_args: tuple[int, ...] = ()
+    named_args: tuple[tuple[str, int], ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
     formats: tuple[tuple[int, str], ...] = ()  # (buffer index, data format)
     fp32_dest_acc_en: bool = False
     dst_full_sync_en: bool = False
@@ -115,6 +117,9 @@ def preprocessor_options(unit: Unit, folder: Path) -> list[str]:
     if unit.compile_time_args:
         words = ",".join(str(word) for word in unit.compile_time_args)
         defines.append(f"KERNEL_COMPILE_TIME_ARGS={words}")
+    if unit.named_args:
+        pairs = ",".join(f'{{"{name}",{value}}}' for name, value in unit.named_args)
+        defines.append(f"KERNEL_COMPILE_TIME_ARG_MAP={pairs}")
     system = [part for path in _include_folders(unit, folder) for part in ("-isystem", str(path))]
     return [*(f"-D{define}" for define in defines), *system]
 
@@ -146,7 +151,8 @@ def write_generated(unit: Unit, folder: Path) -> None:
     """Write the files that the vendor's launcher generates for a kernel."""
     processor = unit.processor
     (folder / "unit.cpp").write_text(f"#include <{processor.wrapper}>\n")
-    (folder / "defines_generated.h").write_text("#define NOC_MODE 0\n")
+    own = "".join(f"#define {name} {value}\n" for name, value in unit.defines)
+    (folder / "defines_generated.h").write_text(f"{own}#define NOC_MODE 0\n")
     (folder / "chlkc_descriptors.h").write_text(_descriptors(unit))
     lines = [f"#define TRISC_{processor.trisc}"] if processor.trisc else []
     lines += ['#include "defines_generated.h"', "void kernel_main();", '#line 1 "kernel.cpp"']

@@ -7,6 +7,7 @@ Argument conventions, the same for every launcher:
   the address of the pipes' scratch memory if the kernel uses it: the same on every node, zeroed
   before each launch;
 * runtime arguments of a core: those of the kernel's `runtime_args`, what differs between nodes.
+A kernel that was written by hand has OwnArguments in the place of the first two.
 """
 
 from __future__ import annotations
@@ -71,6 +72,21 @@ class Pipe:
     last: Coordinate
 
 
+Rectangles = tuple[tuple[Coordinate, Coordinate], ...]  # inclusive corners
+
+
+@dataclass(frozen=True, slots=True)
+class OwnArguments:
+    """What a kernel that was written by hand gets, and where it runs."""
+
+    compile_time: tuple[int, ...] = ()
+    named: tuple[tuple[str, int], ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    common: tuple[int, ...] = ()  # addresses of tensors are those they have at the launch
+    noc: int | None = None  # data movement kernels; None: that of the processor
+    cores: Rectangles = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """One C++ string for one kind of processor."""
@@ -86,6 +102,7 @@ class Kernel:
     signposts: tuple[tuple[str, str], ...] = ()  # (the profiler's name, the program's)
     uses_pipe_scratch: bool = False
     marks: tuple[Mark, ...] = ()  # in the order of the C++
+    own: OwnArguments | None = None
 
     @property
     def uses_tensor_accessors(self) -> bool:
@@ -115,6 +132,8 @@ class Buffer:
     span: Span | None = None
     compiler_allocated: bool = False  # not one of the program's own
     row_bytes: int | None = None  # where a page is a row, not a tile: with the room after it
+    cores: Rectangles = ()  # all, unless some are given
+    shares: int | None = None  # the position of the buffer whose memory it has
 
     @property
     def page_bytes(self) -> int:

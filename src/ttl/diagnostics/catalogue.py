@@ -338,6 +338,12 @@ INCLUDE_REFUSED = _code(
     leads upward, or by a macro. What is replayed may come from anywhere: it includes the
     headers of the device API by their names, and no other files by their paths.""",
 )
+KERNEL_REJECTED = _code(
+    "TTL6010", "kernel-rejected", Blame.USER, Effect.REFUSED,
+    """The C++ compiler rejected a kernel that was passed to `ttnn.generic_op`. The executor has the
+    device API of ttnn 0.81; the notes are what the compiler printed, with the lines of the
+    kernel.""",
+)
 
 NOT_A_FLATBUFFER = _code(
     "TTL6020", "not-a-flatbuffer", Blame.USER, Effect.NOT_RUN,

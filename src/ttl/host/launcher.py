@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, KernelFault, Severity, UsageError, codes
@@ -23,6 +24,8 @@ from .leftovers import leftover_diagnostics
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
 from .printed import printed_lines
 from .program import (
+    FIRST_TENSOR_ADDRESS,
+    TENSOR_ADDRESS_STEP,
     Program,
     ProgramStruct,
     ReportStruct,
@@ -33,7 +36,7 @@ from .program import (
 )
 from .report import compiler_failure, raise_if_failed
 from .toolchain import Compiler, find_compiler
-from .translation_unit import translation_unit
+from .translation_unit import translation_units
 
 # A step is about a call of the runtime. Blocks that fill all of L1 take some thousand of them; an
 # endless loop of the cheapest call gets here in about a second, one of matrix products in minutes.
@@ -63,11 +66,13 @@ def launch(
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
     plans = [
-        plan_tensor(position, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
-        for position, tensor in enumerate(tensors)
+        plan_tensor(
+            address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor)
+        )
+        for address, tensor in zip(_addresses(compiled, tensors), tensors, strict=True)
     ]
     counted = None if counts is None else counted_calls(compiled)
-    runtime, kernels, entries = _load(compiled, plans, cache_dir, counted)
+    runtime, libraries, entries = _load(compiled, plans, cache_dir, counted)
     memories = tensor_memories(tensors)
     options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
     program = make_program(compiled, target, plans, memories, entries, options)
@@ -75,13 +80,22 @@ def launch(
         _run(runtime, program, compiled, tensors, memories, recorder, report)
     finally:
         if counts is not None and counted is not None:
-            counts.take(kernels, counted)
+            for kernels in libraries:
+                counts.take(kernels, counted)
             counts.result_pages += sum(each.pages for each in program.tensors if each.written)
+
+
+def _addresses(compiled: CompiledOperation, tensors: Sequence[Any]) -> list[int]:
+    """Those that the program has given to kernels of its own, else any."""
+    if any(kernel.own is not None for kernel in compiled.kernels):
+        return [tensor.address for tensor in tensors]
+    return [FIRST_TENSOR_ADDRESS + n * TENSOR_ADDRESS_STEP for n in range(len(tensors))]
 
 
 def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
-    total = sum(buffer.total_bytes for buffer in compiled.buffers) + compiled.pipe_scratch_bytes
+    own = (buffer.total_bytes for buffer in compiled.buffers if buffer.shares is None)
+    total = sum(own) + compiled.pipe_scratch_bytes
     if total > target.dataflow_buffer_budget_bytes:
         message = f"the buffers of `{compiled.name}` take {total} bytes of L1"
         budget = f"a node of {target.name} has {target.dataflow_buffer_budget_bytes}"
@@ -93,18 +107,19 @@ def _load(
     plans: Sequence[TensorPlan],
     cache_dir: Path,
     counted: Sequence[str] | None,
-) -> tuple[ctypes.CDLL, ctypes.CDLL, list[int]]:
-    unit = translation_unit(compiled, plans, counted)
-    try:
-        kernels, runtime = _libraries(unit, cache_dir, compiled.device_api)
-    except CompilerRejected as rejection:
-        raise compiler_failure(compiled, rejection.output) from None
-    entries = []
-    for position in range(len(compiled.kernels)):
-        address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
-        assert address is not None
-        entries.append(address)
-    return runtime, kernels, entries
+) -> tuple[ctypes.CDLL, list[ctypes.CDLL], list[int]]:
+    libraries, entries = [], []
+    for unit in translation_units(compiled, plans, counted):
+        try:
+            kernels, runtime = _libraries(unit.text, cache_dir, compiled.device_api)
+        except CompilerRejected as rejection:
+            raise compiler_failure(compiled, rejection.output) from None
+        libraries.append(kernels)
+        for position in unit.kernels:
+            address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
+            assert address is not None
+            entries.append(address)
+    return runtime, libraries, entries
 
 
 @lru_cache(maxsize=512)

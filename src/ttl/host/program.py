@@ -8,7 +8,14 @@ from ctypes import POINTER, c_char, c_char_p, c_uint8, c_uint32, c_uint64, c_voi
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.artifact import Buffer, CompiledOperation, Kernel, Semaphore, ThreadKind
+from ttl.artifact import (
+    Buffer,
+    CompiledOperation,
+    Kernel,
+    Rectangles,
+    Semaphore,
+    ThreadKind,
+)
 from ttl.target import Target
 
 from .memory import TensorMemory
@@ -20,6 +27,8 @@ DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPE
 AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
+Mask = ctypes.Array[c_uint8]
+
 
 def words(names: str) -> list[tuple[str, Any]]:
     """Fields of 32 bits, by their names."""
@@ -30,7 +39,8 @@ class BufferStruct(ctypes.Structure):
     _fields_ = [
         ("name", c_char_p),
         ("format", c_char_p),
-        *words("index page_bytes block_pages pages unpack_to_dest_fp32"),
+        *words("index page_bytes block_pages pages unpack_to_dest_fp32 shares"),
+        ("nodes", POINTER(c_uint8)),
     ]
 
 
@@ -51,6 +61,7 @@ class KernelStruct(ctypes.Structure):
         ("arguments", POINTER(c_uint32)),
         ("argument_offsets", POINTER(c_uint32)),
         *words("scratch_argument unused"),
+        ("nodes", POINTER(c_uint8)),
     ]
 
 
@@ -60,7 +71,7 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_count tensor_count kernel_count"),
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
-        *words("trace is_seeded seed stop follows_writes"),
+        *words("trace is_seeded seed stop follows_writes by_hand"),
         ("step_budget", c_uint64),
         ("calls", c_uint64),
         ("thread", c_uint64),
@@ -123,7 +134,7 @@ class TensorPlan:
 
 
 def plan_tensor(
-    position: int,
+    address: int,
     page_bytes: int,
     memory: str,
     target: Target,
@@ -135,7 +146,7 @@ def plan_tensor(
         page_bytes=page_bytes,
         aligned_page_bytes=-(-page_bytes // alignment) * alignment,
         in_dram=in_dram,
-        address=FIRST_TENSOR_ADDRESS + position * TENSOR_ADDRESS_STEP,
+        address=address,
         shard_words=shard_words,
     )
 
@@ -164,7 +175,8 @@ def make_program(
     entries: Sequence[int],
     options: RunOptions,
 ) -> Program:
-    buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers))
+    places = [nodes_mask(compiled, each.cores) for each in compiled.buffers]
+    buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers, places))
     tensors = (TensorStruct * len(plans))(*map(_tensor_struct, plans, pages))
     arguments = [_arguments(compiled, kernel, plans) for kernel in compiled.kernels]
     kernels = (KernelStruct * len(compiled.kernels))(
@@ -189,12 +201,13 @@ def make_program(
         grid_rows=len(coordinates[1]),
         trace=options.trace,
         follows_writes=not compiled.semaphores and not compiled.pipe_scratch_bytes,
+        by_hand=any(kernel.own is not None for kernel in compiled.kernels),
         is_seeded=options.seed is not None,
         seed=(options.seed or 0) & 0xFFFFFFFF,
         step_budget=options.step_budget,
         **_chip_fields(compiled, target),
     )
-    kept = (buffers, kernels, arguments, semaphores, coordinates, pages)
+    kept = (buffers, places, kernels, arguments, semaphores, coordinates, pages)
     return Program(struct, tensors, kept)
 
 
@@ -215,7 +228,7 @@ def _chip_fields(compiled: CompiledOperation, target: Target) -> dict[str, int]:
     }
 
 
-def _buffer_struct(buffer: Buffer) -> BufferStruct:
+def _buffer_struct(buffer: Buffer, nodes: Mask | None) -> BufferStruct:
     return BufferStruct(
         name=buffer.name.encode(),
         format=buffer.data_format.encode(),
@@ -224,6 +237,8 @@ def _buffer_struct(buffer: Buffer) -> BufferStruct:
         block_pages=buffer.block_tiles,
         pages=buffer.block_tiles * buffer.block_count,
         unpack_to_dest_fp32=buffer.unpack_to_dest_fp32,
+        shares=NOBODY if buffer.shares is None else buffer.shares,
+        nodes=nodes,
     )
 
 
@@ -252,6 +267,7 @@ class _Arguments:
     common: ctypes.Array[c_uint32]
     own: ctypes.Array[c_uint32]
     offsets: ctypes.Array[c_uint32]
+    nodes: Mask | None
 
 
 def _words(values: Sequence[int]) -> ctypes.Array[c_uint32]:
@@ -262,6 +278,8 @@ def _arguments(
     compiled: CompiledOperation, kernel: Kernel, plans: Sequence[TensorPlan]
 ) -> _Arguments:
     addresses = [plans[index].address for index in kernel.tensor_indices]
+    if kernel.own is not None:
+        addresses = list(kernel.own.common)
     if kernel.uses_pipe_scratch:
         addresses.append(0)  # the runtime knows it
     of_core = {entry.core: entry.args for entry in kernel.runtime_args}
@@ -270,7 +288,19 @@ def _arguments(
     for node in nodes_of(compiled):
         own += of_core.get(node, ())
         offsets.append(len(own))
-    return _Arguments(_words(addresses), _words(own), _words(offsets))
+    nodes = None if kernel.own is None else nodes_mask(compiled, kernel.own.cores)
+    return _Arguments(_words(addresses), _words(own), _words(offsets), nodes)
+
+
+def nodes_mask(compiled: CompiledOperation, cores: Rectangles) -> Mask | None:
+    """For each node, whether it is in one of the rectangles; None for no rectangles: all are."""
+    if not cores:
+        return None
+    nodes = nodes_of(compiled)
+    inside = [
+        any(x0 <= x <= x1 and y0 <= y <= y1 for (x0, y0), (x1, y1) in cores) for x, y in nodes
+    ]
+    return (c_uint8 * len(nodes))(*inside)
 
 
 def nodes_of(compiled: CompiledOperation) -> list[tuple[int, int]]:
@@ -289,6 +319,7 @@ def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelS
         arguments=arguments.own if kernel.runtime_args else None,
         argument_offsets=arguments.offsets,
         scratch_argument=len(kernel.tensor_indices) if kernel.uses_pipe_scratch else NOBODY,
+        nodes=arguments.nodes,
     )
 
 

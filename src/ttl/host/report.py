@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 
 from ttl.artifact import CompiledOperation, Kernel, ThreadKind
-from ttl.diagnostics import Diagnostic, InternalError, KernelFault, Label, Span, UsageError, codes
+from ttl.diagnostics import (
+    CompileError,
+    Diagnostic,
+    InternalError,
+    KernelFault,
+    Label,
+    Span,
+    UsageError,
+    codes,
+)
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
@@ -28,6 +37,7 @@ from .program import (
 from .translation_unit import kernel_file
 
 _COMPILER_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
+_COMPILER_PLACE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):", re.M)
 
 
 def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
@@ -45,11 +55,15 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
         raise UsageError(Diagnostic(codes.NOT_COMPILED_YET, message))
 
 
-def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
+def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError | CompileError:
     """The compiler's first complaint, with the Python line that the C++ came from."""
     match = _COMPILER_ERROR.search(output)
     kernels = {kernel_file(kernel): kernel for kernel in compiled.kernels}
     kernel = kernels.get(match["file"]) if match else None
+    for place in _COMPILER_PLACE.finditer(output):  # of a macro's text: where it is used
+        named = kernels.get(place["file"])
+        if named is not None and named.own is not None:
+            return _rejected(named, int(place["line"]), output)
     rejected = f"the kernels of `{compiled.name}`" if kernel is not None else "the host runtime"
     label, notes = None, tuple(output.strip().splitlines()[:12])
     if match is not None and kernel is not None:
@@ -61,6 +75,21 @@ def compiler_failure(compiled: CompiledOperation, output: str) -> InternalError:
             f"the C++ compiler rejected {rejected}",
             primary=label,
             notes=notes,
+            facts={"compiler_output": output},
+        )
+    )
+
+
+def _rejected(kernel: Kernel, line: int, output: str) -> CompileError:
+    """A kernel that somebody wrote."""
+    lines = output.strip().splitlines()
+    return CompileError(
+        Diagnostic(
+            codes.KERNEL_REJECTED,
+            f"the C++ compiler rejected kernel `{kernel.name}`",
+            primary=_label(kernel, line, "here"),
+            notes=(_cpp_note(kernel, line), *lines[:12]),
+            helps=("compare the call with the device API of ttnn 0.81",),
             facts={"compiler_output": output},
         )
     )
@@ -114,7 +143,8 @@ def _span(kernel: Kernel, cpp_line: int) -> Span | None:
 def _cpp_note(kernel: Kernel, cpp_line: int) -> str:
     lines = kernel.cpp_source.splitlines()
     text = lines[cpp_line - 1].strip() if 0 < cpp_line <= len(lines) else ""
-    return f"in the generated C++, {kernel_file(kernel)}:{cpp_line}: {text}"
+    whose = "generated C++" if kernel.own is None else "kernel"
+    return f"in the {whose}, {kernel_file(kernel)}:{cpp_line}: {text}"
 
 
 def _deadlock(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:

@@ -1,17 +1,21 @@
-"""All kernels of an operation as one translation unit.
+"""All kernels of an operation as one translation unit, or each as one of its own.
 
 The text of a kernel is not changed, except that its include lines are moved to the top: inside
 the kernel's namespace they would declare the device functions once more; and that pipes and
 semaphores are marked for traces. `#line` keeps the
 kernel's own line numbers, in compiler messages and in __builtin_LINE().
+
+A kernel that was written by hand may define what headers look at, or what others define too: it is
+a unit of its own, without a namespace, and includes stay where they are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, ThreadKind
+from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, OwnArguments, ThreadKind
 from ttl.target import load as load_target
 
 from .build import RUNTIME_FOLDER
@@ -23,13 +27,73 @@ from .vector_headers import declarations
 _INCLUDE = re.compile(r'^\s*#\s*include\b(?:\s*"(.+)")?')
 
 
-def translation_unit(
-    compiled: CompiledOperation, tensors: Sequence[TensorPlan], counted: Sequence[str] | None = None
-) -> str:
-    """C++ that exports ttl_kernel_0, ttl_kernel_1, ... in the order of `compiled.kernels`.
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """C++ that exports ttl_kernel_0, ttl_kernel_1, ...: those of the kernels at these positions."""
 
-    With `counted` it exports ttl_unit_counts, how often each of these calls was made.
-    """
+    text: str
+    kernels: tuple[int, ...]
+
+
+def translation_units(
+    compiled: CompiledOperation, tensors: Sequence[TensorPlan], counted: Sequence[str] | None = None
+) -> list[Unit]:
+    """With `counted` a unit exports ttl_unit_counts, how often each of these calls was made."""
+    if any(kernel.own is not None for kernel in compiled.kernels):
+        return [_lone_unit(compiled, n, counted) for n in range(len(compiled.kernels))]
+    text = _common_unit(compiled, tensors, counted)
+    return [Unit(text, tuple(range(len(compiled.kernels))))]
+
+
+def _lone_unit(
+    compiled: CompiledOperation, position: int, counted: Sequence[str] | None
+) -> Unit:
+    kernel = compiled.kernels[position]
+    assert kernel.own is not None
+    is_compute = kernel.thread is ThreadKind.COMPUTE
+    lines = [f"#define {name} {value}" for name, value in kernel.own.defines]
+    lines += _prelude(compiled)
+    if not is_compute:  # there without an include, as on the device
+        lines.append('#include "api/dataflow/dataflow_api.h"')
+    lines += _scope_lines(kernel, kernel.own.compile_time)
+    lines += _named_arguments(kernel.own)
+    if counted is not None:
+        lines += _hoisted_includes(kernel, set())
+        lines += counting_lines(counted)
+    lines.append(f'#line 1 "{kernel_file(kernel)}"')
+    lines += _text_with_rows(kernel)
+    lines.append('extern "C" __attribute__((visibility("default")))')
+    lines.append(f"void ttl_kernel_{position}() {{ kernel_main(); }}")
+    return Unit("\n".join(lines) + "\n", (position,))
+
+
+def _text_with_rows(kernel: Kernel) -> Iterator[str]:
+    """The text; where a header is made of rows these stand in the line of its include."""
+    rows = declarations(RUNTIME_FOLDER)
+    declared: set[str] = set()
+    for number, line in enumerate(kernel.cpp_source.splitlines(), start=1):
+        include = _INCLUDE.match(line)
+        header = include[1] if include is not None else None
+        if header not in rows:
+            yield line
+            continue
+        if header not in declared:
+            declared.add(header)
+            yield from rows[header]
+        if (RUNTIME_FOLDER / "include" / header).is_file():
+            yield line
+        yield f'#line {number + 1} "{kernel_file(kernel)}"'
+
+
+def _named_arguments(own: OwnArguments) -> Iterator[str]:
+    if own.named:
+        pairs = ", ".join(f'{{"{name}", {value}u}}' for name, value in own.named)
+        yield f"TTL_NAMED_ARGUMENTS({pairs})"
+
+
+def _common_unit(
+    compiled: CompiledOperation, tensors: Sequence[TensorPlan], counted: Sequence[str] | None
+) -> str:
     lines = list(_prelude(compiled))
     declared: set[str] = set()
     for kernel in compiled.kernels:
@@ -101,17 +165,27 @@ def _hoisted_includes(kernel: Kernel, declared: set[str]) -> Iterator[str]:
 def _kernel_scope(
     compiled: CompiledOperation, kernel: Kernel, position: int, arguments: Sequence[int]
 ) -> Iterator[str]:
-    is_compute = kernel.thread is ThreadKind.COMPUTE
-    words = "".join(f", {word}u" for word in arguments)
     yield f"namespace ttl_kernel_scope_{position} {{"
-    yield f"using namespace {'ckernel' if is_compute else 'ttl_dataflow'};"
-    yield f"TTL_KERNEL_SCOPE({len(arguments)}{words})"
-    if not is_compute:
-        yield from ("#ifdef TTL_DATAFLOW_SCOPE", "TTL_DATAFLOW_SCOPE", "#endif")
-        yield f"constexpr uint8_t noc_index = {0 if kernel.thread is ThreadKind.READER else 1};"
+    yield from _scope_lines(kernel, arguments)
     yield f'#line 1 "{kernel_file(kernel)}"'
     for line in marked_lines(compiled, kernel):
         yield "" if _INCLUDE.match(line) else line
     yield "}"
     yield 'extern "C" __attribute__((visibility("default")))'
     yield f"void ttl_kernel_{position}() {{ ttl_kernel_scope_{position}::kernel_main(); }}"
+
+
+def _scope_lines(kernel: Kernel, arguments: Sequence[int]) -> Iterator[str]:
+    is_compute = kernel.thread is ThreadKind.COMPUTE
+    words = "".join(f", {word}u" for word in arguments)
+    yield f"using namespace {'ckernel' if is_compute else 'ttl_dataflow'};"
+    yield f"TTL_KERNEL_SCOPE({len(arguments)}{words})"
+    if not is_compute:
+        yield from ("#ifdef TTL_DATAFLOW_SCOPE", "TTL_DATAFLOW_SCOPE", "#endif")
+        yield f"constexpr uint8_t noc_index = {_noc(kernel)};"
+
+
+def _noc(kernel: Kernel) -> int:
+    if kernel.own is not None and kernel.own.noc is not None:
+        return kernel.own.noc
+    return 0 if kernel.thread is ThreadKind.READER else 1

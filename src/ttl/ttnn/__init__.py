@@ -30,6 +30,7 @@ from . import (
     mesh,
     mesh_tensor,
     moves,
+    programs,
     shape,
     sharding,
     tensor,
@@ -48,6 +49,7 @@ from .mesh import *  # noqa: F403
 from .mesh_tensor import *  # noqa: F403
 from .moves import *  # noqa: F403
 from .operations import NAMES, load
+from .programs import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .sharding import *  # noqa: F403
 from .tensor import *  # noqa: F403
@@ -71,6 +73,7 @@ __all__ += memory_config.__all__
 __all__ += mesh.__all__
 __all__ += mesh_tensor.__all__
 __all__ += moves.__all__
+__all__ += programs.__all__
 __all__ += shape.__all__
 __all__ += sharding.__all__
 __all__ += tensor.__all__

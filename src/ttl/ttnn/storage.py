@@ -48,6 +48,12 @@ class Storage:
         self._elements = elements
         self.words: Array = elements.view(f"u{elements.itemsize}")
 
+    @property
+    def address(self) -> int:
+        """A number that no other memory has, in the 32 bits of an address on the device."""
+        start: int = self._elements.__array_interface__["data"][0]
+        return start & 0xFFFF_FFFF
+
     def reaches_padding(self, part: TensorSlice) -> bool:
         """Does the part, along its dimensions, have elements that the tensor has not?"""
         return False

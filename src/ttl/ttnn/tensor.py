@@ -105,6 +105,13 @@ class Tensor(Operators):
     def device(self) -> Device | MeshDevice | None:
         return self._device
 
+    def buffer_address(self) -> int:
+        return self.storage.address
+
+    def buffer_aligned_page_size(self) -> int:
+        alignment = self._device.target.dram_alignment_bytes
+        return -(-self.storage.page_bytes // alignment) * alignment
+
     def is_sharded(self) -> bool:
         return self.memory_config.is_sharded()
 

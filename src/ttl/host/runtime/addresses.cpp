@@ -44,7 +44,7 @@ uint32_t end_of_object(const Fiber& fiber, uint32_t offset, const char*& name) {
   const uint32_t address = fiber.node->l1_address + offset;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const CircularBuffer& buffer = fiber.node->buffers[program.buffers[i].index];
-    if (address < buffer.address || address >= buffer.end()) continue;
+    if (!buffer.plan || address < buffer.address || address >= buffer.end()) continue;
     name = buffer.plan->name;
     return buffer.end() - fiber.node->l1_address;
   }

@@ -138,7 +138,7 @@ struct Transfer {
   uint32_t line;
 };
 
-constexpr uint32_t no_node = ~uint32_t{0};
+constexpr uint32_t no_node = ~uint32_t{0}, no_buffer = ~uint32_t{0};
 
 // For tracing: the pages of one tensor moved between two barriers are one copy.
 struct OpenCopy {
@@ -199,6 +199,7 @@ struct Run {
   uint8_t* l1;
   uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
   uint32_t node_bytes;  // from one node's L1 to the next
+  uint32_t* buffer_offsets;  // in the L1 of each node, by position
   bool l1_is_low;
   int16_t node_at[64][64];  // by virtual row and column; negative where no node is
   Context scheduler;

@@ -50,7 +50,8 @@ uint32_t for_each_receiver(Fiber& fiber, const Rectangle& r, bool with_sender, B
   return count;
 }
 
-// What a node writes into a circular buffer of another goes to pages that are reserved there.
+// What a node writes into a circular buffer of another goes to pages that are reserved there; by
+// hand to pages that hold nothing.
 void check_reserved(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
   const Node& node = fiber.run->nodes[to.node];
   if (&node == fiber.node) return;
@@ -63,6 +64,8 @@ void check_reserved(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
     const uint32_t last = (to.alignment_offset - start + bytes - 1) / page_bytes;
     const uint32_t distance = (first + pages - buffer.write_page) % pages;
     if (distance + (last - first) < buffer.reserved) return;
+    const uint32_t free = pages - buffer.filled;
+    if (fiber.run->program->by_hand && distance + (last - first) < free) return;
     TtlReport& report = *fiber.run->report;
     snprintf(report.message, sizeof(report.message), "%u %u", buffer.position, to.node);
     leave(fiber, TTL_NOT_RESERVED, line);

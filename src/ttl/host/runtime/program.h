@@ -13,6 +13,8 @@ struct TtlBuffer {
   uint32_t block_pages;
   uint32_t pages;
   uint32_t unpack_to_dest_fp32;
+  uint32_t shares;       // the position of the buffer whose memory it has, or ~0
+  const uint8_t* nodes;  // for each whether it has the buffer; null: all have
 };
 
 struct TtlTensor {
@@ -41,6 +43,7 @@ struct TtlKernel {
   const uint32_t* argument_offsets;  // where those of a node begin; one more than there are nodes
   uint32_t scratch_argument;  // the common argument that is the address of the scratch, or ~0
   uint32_t unused;
+  const uint8_t* nodes;  // for each whether the kernel runs there; null: on all
 };
 
 struct TtlProgram {
@@ -55,6 +58,7 @@ struct TtlProgram {
   uint32_t is_seeded, seed;  // shuffles the order in which transfers land
   uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
   uint32_t follows_writes;   // nothing orders the nodes: do two write a unit of a tensor?
+  uint32_t by_hand;          // kernels may use pages of a buffer that nobody reserved
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t calls;            // of the runtime, by all kernels; counted by the run
   uint64_t thread;           // that runs the kernels; set by the run

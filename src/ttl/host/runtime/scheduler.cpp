@@ -135,7 +135,7 @@ void report_leftovers(Run& run) {
     const Node& node = run.nodes[i / run.program->buffer_count];
     const uint32_t position = i % run.program->buffer_count;
     const CircularBuffer& buffer = node.buffers[run.program->buffers[position].index];
-    if (!buffer.filled) continue;
+    if (!buffer.filled || buffer.position != position) continue;
     if (!report.leftovers)
       report.leftovers = static_cast<TtlLeftover*>(calloc(most, sizeof(TtlLeftover)));
     if (!report.leftovers) return;

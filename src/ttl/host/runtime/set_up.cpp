@@ -47,7 +47,9 @@ bool allocate(Run& run) {
   run.nodes = static_cast<Node*>(calloc(run.node_count, sizeof(Node)));
   run.fibers = static_cast<Fiber*>(calloc(run.fiber_count, sizeof(Fiber)));
   run.stacks = static_cast<uint8_t*>(map_memory(run.fiber_count * (stack_bytes + guard_bytes)));
-  return run.nodes && run.fibers && run.stacks;
+  run.buffer_offsets =
+      static_cast<uint32_t*>(calloc(program.buffer_count + 1, sizeof(uint32_t)));
+  return run.nodes && run.fibers && run.stacks && run.buffer_offsets;
 }
 
 size_t l1_bytes(const Run& run) { return size_t{run.node_bytes} * run.node_count; }
@@ -65,36 +67,40 @@ bool give_l1(Run& run) {
   return true;
 }
 
-// Semaphores first, then the scratch of pipes, then buffers in the order of their declaration, the same on every node.
-bool lay_out(Run& run) {
+// Semaphores first, then the scratch of pipes, then buffers in the order of their declaration, the
+// same on every node.
+uint32_t lay_out(Run& run) {
   const TtlProgram& program = *run.program;
   uint32_t end = semaphore_area_bytes + program.scratch_bytes;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const TtlBuffer& plan = program.buffers[i];
     if (!find_format(plan.format)) {
       snprintf(run.report->message, sizeof(run.report->message), "%s", plan.format);
-      return false;
+      return TTL_UNKNOWN_FORMAT;
     }
-    end = align_up(end, program.buffer_alignment) + plan.pages * plan.page_bytes;
+    if (plan.shares != no_buffer) {
+      run.buffer_offsets[i] = run.buffer_offsets[plan.shares];
+      continue;
+    }
+    run.buffer_offsets[i] = align_up(end, program.buffer_alignment);
+    end = run.buffer_offsets[i] + plan.pages * plan.page_bytes;
   }
   run.node_bytes = align_up(end, 4096);
-  return true;
+  return TTL_DONE;
 }
 
 void place_buffers(Run& run, Node& node) {
   const TtlProgram& program = *run.program;
-  uint32_t offset = semaphore_area_bytes + program.scratch_bytes;
   memset(node.l1 + semaphore_area_bytes, 0, program.scratch_bytes);
   for (uint32_t position = 0; position < program.buffer_count; ++position) {
     const TtlBuffer& plan = program.buffers[position];
+    if (plan.nodes && !plan.nodes[node.position]) continue;
     CircularBuffer& buffer = node.buffers[plan.index];
-    offset = align_up(offset, program.buffer_alignment);
     buffer.plan = &plan;
     buffer.position = position;
     buffer.format = find_format(plan.format);
-    buffer.address = node.l1_address + offset;
-    buffer.bytes = node.l1 + offset;
-    offset += plan.pages * plan.page_bytes;
+    buffer.address = node.l1_address + run.buffer_offsets[position];
+    buffer.bytes = node.l1 + run.buffer_offsets[position];
   }
   for (uint32_t i = 0; i < program.semaphore_count; ++i)
     memcpy(node.l1 + i * semaphore_bytes, &program.semaphores[i], 4);
@@ -122,6 +128,8 @@ void start_fibers(Run& run, Node& node) {
   for (uint32_t k = 0; k < program.kernel_count; ++k) {
     const uint32_t position = node.position * program.kernel_count + k;
     Fiber& fiber = run.fibers[position];
+    fiber.finished = program.kernels[k].nodes && !program.kernels[k].nodes[node.position];
+    if (fiber.finished) continue;
     uint8_t* stack = run.stacks + position * (stack_bytes + guard_bytes);
     mprotect(stack, guard_bytes, PROT_NONE);  // a kernel that recurses for ever stops here
     fiber.run = &run;
@@ -136,7 +144,7 @@ void start_fibers(Run& run, Node& node) {
 
 uint32_t set_up(Run& run) {
   if (!allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
-  if (!lay_out(run)) return TTL_UNKNOWN_FORMAT;
+  if (const uint32_t status = lay_out(run)) return status;
   if (!give_l1(run)) return TTL_NO_MEMORY;
   memset(run.node_at, 0xff, sizeof(run.node_at));
   for (uint32_t i = 0; i < run.node_count; ++i)
@@ -157,6 +165,7 @@ void tear_down(Run& run) {
   forget_writes(run);
   if (run.stacks) munmap(run.stacks, run.fiber_count * (stack_bytes + guard_bytes));
   if (run.l1) munmap(run.l1, l1_bytes(run));
+  free(run.buffer_offsets);
   free(run.nodes);
   free(run.fibers);
 }

@@ -7,6 +7,27 @@
 
 #define get_compile_time_arg_val(arg_idx) get_ct_arg<arg_idx>()
 
+// By name, where a kernel has such arguments: {"name", value} pairs.
+#define get_named_compile_time_arg_val(name) ttl_named_argument(name)
+
+struct TtlNamedArgument {
+  const char* name;
+  uint32_t value;
+};
+
+constexpr bool ttl_same_text(const char* a, const char* b) {
+  while (*a && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+#define TTL_NAMED_ARGUMENTS(...)                                        \
+  constexpr TtlNamedArgument ttl_named_arguments[] = {__VA_ARGS__};     \
+  constexpr uint32_t ttl_named_argument(const char* name) {             \
+    for (const TtlNamedArgument& argument : ttl_named_arguments)        \
+      if (ttl_same_text(argument.name, name)) return argument.value;    \
+    __builtin_trap(); /* not constant: an error where it is compiled */ \
+  }
+
 #define TTL_KERNEL_SCOPE(count, ...)                                    \
   struct KernelArguments {                                              \
     static constexpr uint32_t size = count;                             \
