@@ -25,7 +25,7 @@ from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, check_fi
 __all__ = [
     "CONFIG_TYPES", "FORMAT_VERSIONS", "PAGE_BYTES", "Artifact", "Buffer", "CompiledOperation",
     "ComputeConfig", "Coordinate", "CoreArguments", "Kernel", "Mark", "Memory", "Operand",
-    "OwnArguments", "Part", "Pipe", "Rectangles", "Semaphore", "ThreadKind", "blocks_of", "check_fits", "check_includes",
-    "names_of", "parse", "read_artifact", "read_folder", "to_json", "with_sources",
-    "write_bundle", "write_folder",
+    "OwnArguments", "Part", "Pipe", "Rectangles", "Semaphore", "ThreadKind", "blocks_of",
+    "check_fits", "check_includes", "names_of", "parse", "read_artifact", "read_folder", "to_json",
+    "with_sources", "write_bundle", "write_folder",
 ]  # fmt: skip

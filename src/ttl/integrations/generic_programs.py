@@ -32,7 +32,7 @@ FEWEST_TENSORS = 2  # of the real one
 
 
 def launch(tensors: Sequence[Any], program: Any) -> None:
-    """UsageError for what the device would refuse; faults of the kernels are those of the executor."""
+    """UsageError for what the device would refuse; KernelFault for what the kernels do wrong."""
     from ttl import host
 
     if len(tensors) < FEWEST_TENSORS:
@@ -99,7 +99,7 @@ def _bounding_box(cores: Rectangles | Sequence[Any], target: Target) -> Any:
 def _rectangles(cores: Any, name: str) -> Rectangles:
     if not isinstance(cores, ttnn.CoreRangeSet) or cores.empty():
         raise wrong_type(name, cores, "a set of cores", "use CoreRangeSet([CoreRange(start, end)])")
-    return tuple((tuple(each.start), tuple(each.end)) for each in cores.ranges())
+    return tuple(((*each.start,), (*each.end,)) for each in cores.ranges())
 
 
 # Kernels ------------------------------------------------------------------------------------------

@@ -18,15 +18,28 @@ from .faults import wrong_type
 from .tensor import Tensor
 
 __all__ = [
-    "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "CoreType", "NOC", "NOC_MODE",
-    "DataMovementConfigDescriptor", "DataMovementProcessor", "KernelDescriptor",
-    "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor",
-    "TensorAccessorArgs", "TileDescriptor", "UnpackToDestMode", "WriterConfigDescriptor",
+    "NOC",
+    "NOC_MODE",
+    "CBDescriptor",
+    "CBFormatDescriptor",
+    "ComputeConfigDescriptor",
+    "CoreType",
+    "DataMovementConfigDescriptor",
+    "DataMovementProcessor",
+    "KernelDescriptor",
+    "ProgramDescriptor",
+    "ReaderConfigDescriptor",
+    "RuntimeArgs",
+    "SemaphoreDescriptor",
+    "TensorAccessorArgs",
+    "TileDescriptor",
+    "UnpackToDestMode",
+    "WriterConfigDescriptor",
     "generic_op",
 ]  # fmt: skip
 
 
-class SourceType(Enum):
+class _SourceType(Enum):
     FILE_PATH = 0
     SOURCE_CODE = 1
 
@@ -45,7 +58,7 @@ class NOC(Enum):
     RISCV_1_default = 1
 
 
-class NOC_MODE(Enum):  # noqa: N801 - its name in ttnn
+class NOC_MODE(Enum):
     DM_DEDICATED_NOC = 0
     DM_DYNAMIC_NOC = 1
 
@@ -133,10 +146,10 @@ class _Column:
 
 @dataclass
 class KernelDescriptor:
-    SourceType: ClassVar = SourceType
+    SourceType: ClassVar = _SourceType
 
     kernel_source: str = ""
-    source_type: SourceType = SourceType.FILE_PATH
+    source_type: _SourceType = _SourceType.FILE_PATH
     core_ranges: CoreRangeSet = field(default_factory=CoreRangeSet)
     compile_time_args: Sequence[int] = field(default_factory=list)
     named_compile_time_args: Sequence[tuple[str, int]] = field(default_factory=list)

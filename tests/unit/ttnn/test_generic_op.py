@@ -100,7 +100,8 @@ def buffer(index: int, cores: ttnn.CoreRangeSet, pages: int = 2) -> ttnn.CBDescr
 
 
 def accessors(*tensors: ttnn.Tensor) -> list[int]:
-    return [word for each in tensors for word in ttnn.TensorAccessorArgs(each).get_compile_time_args()]
+    arguments = [ttnn.TensorAccessorArgs(each).get_compile_time_args() for each in tensors]
+    return [word for words in arguments for word in words]
 
 
 def addresses(*tensors: ttnn.Tensor) -> list[int]:
@@ -327,7 +328,7 @@ def core(x: int, y: int) -> ttnn.CoreRangeSet:
 WRONG: Sequence[tuple[Callable[[Sum], Any], str]] = (
     (change("read", config=ttnn.WriterConfigDescriptor()), "the same processor of a core"),
     (change("read", common_runtime_args=[-1, 0]), "no number of 32 bits"),
-    (change("read", core_ranges=core(40, 0), runtime_args=[]), r"core \(40, 0\) is not in the grid"),
+    (change("read", core_ranges=core(40, 0), runtime_args=[]), r"core \(40, 0\) is not in"),
     (change("read", runtime_args=[(ttnn.CoreCoord(7, 7), [1])]), r"runtime_args for core \(7, 7\)"),
     (change("read", kernel_source="no_such.cpp", source_type=SOURCE_CODE.FILE_PATH), "no_such.cpp"),
     (change("read", core_ranges=None), "core_ranges=None: not a set of cores"),
