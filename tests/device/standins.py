@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
@@ -66,6 +67,7 @@ class Tensor:
     layout: Any
     place: Device | None
     position: int = 0
+    spec: Any = None  # of the real ttnn's, where a test needs it
 
     @property
     def shape(self) -> Shape:
@@ -128,7 +130,9 @@ class Launches:
     def generic_op(self, tensors: list[Tensor], program: Any) -> Tensor:
         if self.refusal is not None:
             raise RuntimeError(self.refusal)
-        self.calls.append((tensors, program))
+        # The launcher writes other addresses into it at the next call.
+        kept = deepcopy(program) if isinstance(program, Remembered) else program
+        self.calls.append((tensors, kept))
         return tensors[-1]
 
 

@@ -248,7 +248,7 @@ def test_the_full_grid_and_the_chip_are_those_of_the_device(
     launches: Launches, monkeypatch: pytest.MonkeyPatch, chip: str, grid: tuple[int, int]
 ) -> None:
     compiled = []
-    monkeypatch.setattr("ttl.device.launch", lambda operation, tensors: compiled.append(operation))
+    monkeypatch.setattr("ttl.device.launch", lambda operation, *_, **__: compiled.append(operation))
     (y,) = tensors(Device(chip, grid), count=1)
     ttl.operation(grid="auto")(fill)(y)
     assert [one.target for one in compiled] == [chip.lower()]
