@@ -19,6 +19,7 @@ from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, u
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
+BACKENDS = ("sim", "host", "device")
 SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
 
 

@@ -3,6 +3,7 @@
 from .chip import Chip, chip_of
 from .launcher import launch, launch_program, module_of
 from .programs import DeviceProgram, Programs
+from .readiness import missing
 from .results import values_of
 from .watch import Watch
 
@@ -14,6 +15,7 @@ __all__ = [
     "chip_of",
     "launch",
     "launch_program",
+    "missing",
     "module_of",
     "values_of",
 ]

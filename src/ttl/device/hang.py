@@ -90,15 +90,17 @@ def reset(devices: Sequence[int], environment: Mapping[str, str] = os.environ) -
     """Reset the cards; what was done, or what is left to do, in words."""
     if environment.get(SIMULATOR):
         return "the chip is simulated: it ends with the process"
-    command = ["tt-smi", "-r", ",".join(map(str, devices)) or "all"]
-    if shutil.which(command[0], path=environment.get("PATH")) is None:
-        return f"tt-smi is not installed: reset the device with `{' '.join(command)}`"
+    targets = ",".join(map(str, devices)) or "all"
+    command = f"tt-smi -r {targets}"
+    program = shutil.which("tt-smi", path=environment.get("PATH"))
+    if program is None:
+        return f"tt-smi is not installed: reset the device with `{command}`"
     try:
         done = subprocess.run(
-            command, capture_output=True, timeout=RESET_SECONDS, check=False
+            [program, "-r", targets], capture_output=True, timeout=RESET_SECONDS, check=False
         ).returncode
     except (OSError, subprocess.TimeoutExpired):
         done = -1
     if done:
-        return f"`{' '.join(command)}` failed: reset the device before the next run"
-    return f"the device was reset (`{' '.join(command)}`); start the program anew"
+        return f"`{command}` failed: reset the device before the next run"
+    return f"the device was reset (`{command}`); start the program anew"

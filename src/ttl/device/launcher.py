@@ -15,6 +15,7 @@ from ttl.trace import Recorder
 
 from .descriptors import is_mesh
 from .hang import is_timeout, reported_hang
+from .profile import next_device
 from .programs import DeviceProgram, Programs
 from .watch import Watch
 
@@ -44,7 +45,9 @@ def launch(
             _run(found, tensors)
         else:
             watch.limited(lambda: _run_to_the_end(found, tensors))
-            _look(found, tensors[0].device(), watch, recorder, report)
+            watch.show_prints(compiled, tensors[0].device())
+        if recorder is not None:
+            _record(found, tensors[0].device(), watch, recorder, report)
     except RuntimeError as error:
         raise _failure(compiled, tensors[0].device(), watch, error) from error
 
@@ -70,26 +73,28 @@ def _run_to_the_end(program: DeviceProgram, tensors: Sequence[Any]) -> None:
     program.ttnn.synchronize_device(tensors[0].device())
 
 
-def _look(
+def _record(
     program: DeviceProgram,
     device: Any,
-    watch: Watch,
-    recorder: Recorder | None,
+    watch: Watch | None,
+    recorder: Recorder,
     report: Callable[[Diagnostic], None] | None,
 ) -> None:
     compiled = program.compiled
-    watch.show_prints(compiled, device)
-    if recorder is None or watch.record(program.ttnn, compiled, device, recorder):
+    profiles = watch is not None and watch.profiles
+    if watch is not None and watch.record(program.ttnn, compiled, device, recorder):
         return
+    for _ in range(1, device.get_num_devices() if is_mesh(device) else 1):
+        next_device(compiled, recorder)
     if report is None:
         return
-    why = "its log does not have the nodes of the run" if watch.profiles else "it is off"
+    why = "its log does not have the nodes of the run" if profiles else "it is off"
     report(
         Diagnostic(
             codes.NO_DEVICE_EVENTS,
             f"the trace has no events of the kernels of `{compiled.name}`: they are read from the "
             f"device profiler, and {why}",
-            helps=("build tt-metal with the profiler (Tracy): the wheel on PyPI has none",),
+            helps=("use a tt-metal built with the profiler (Tracy): the wheel of PyPI has none",),
         )
     )
 

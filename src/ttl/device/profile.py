@@ -92,9 +92,8 @@ def record_zones(compiled: CompiledOperation, zones: Sequence[Zone], recorder: R
         return False
     for number, events in enumerate(runs):
         assert events is not None
-        if number:  # each device of a mesh has its own call in a trace
-            recorder.record(EventKind.OPERATION_END, (), "", compiled.name)
-            recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
+        if number:
+            next_device(compiled, recorder)
         first = min((event.cycles for event in events), default=0)
         for event in sorted(events, key=attrgetter("cycles")):
             value = event.cycles - first
@@ -102,6 +101,12 @@ def record_zones(compiled: CompiledOperation, zones: Sequence[Zone], recorder: R
                 event.kind, event.node, event.kernel, event.subject, value, event.line
             )
     return True
+
+
+def next_device(compiled: CompiledOperation, recorder: Recorder) -> None:
+    """Each device of a mesh has its own call in a trace, as on the simulator."""
+    recorder.record(EventKind.OPERATION_END, (), "", compiled.name)
+    recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
 
 
 def _events(compiled: CompiledOperation, zones: Sequence[Zone]) -> list[Event] | None:

@@ -24,7 +24,6 @@ PROFILER_FOLDER = "TT_METAL_PROFILER_DIR"
 LOGS_FOLDER = "TT_METAL_LOGS_PATH"
 PROFILER = "TT_METAL_DEVICE_PROFILER"
 WATCHER_SECONDS = 2  # between its looks
-LIMIT_SECONDS = 60
 
 
 def metal_settings(
@@ -53,14 +52,16 @@ class NotEnded(RuntimeError):
 class Watch:
     """The logs of a process and the limit of a launch."""
 
-    def __init__(self, environment: Mapping[str, str], limit_seconds: float = LIMIT_SECONDS):
+    def __init__(self, environment: Mapping[str, str], limit_seconds: float):
         self.limit_seconds = limit_seconds
         folder = Path(environment.get(LOGS_FOLDER, "."))
         profiler = Path(environment.get(PROFILER_FOLDER, folder / "generated/profiler"))
-        self.prints = GrowingLog(Path(environment[PRINT_FILE])) if PRINT_FILE in environment else None
+        printed = environment.get(PRINT_FILE)
+        self.prints = None if printed is None else GrowingLog(Path(printed))
         self.profiles = environment.get(PROFILER) == "1"
         self._profile = GrowingLog(profiler / ".logs/profile_log_device.csv")
         self._zones = ProfilerLog()
+        self._printed_last: tuple[CompiledOperation, bool] | None = None
         self._watcher = folder / "generated/watcher/watcher.log"
 
     def limited(self, work: Callable[[], None]) -> None:
@@ -91,8 +92,16 @@ class Watch:
     def show_prints(self, compiled: CompiledOperation, device: Any) -> None:
         if self.prints is None or not prints(compiled):
             return
+        self._printed_last = compiled, is_mesh(device)
         for line in printed_lines(compiled, self.prints.settled_lines(), is_mesh(device)):
             print(line)
+
+    def show_rest(self) -> None:
+        """Lines that came after the last launch that prints are its own: nothing else does."""
+        if self.prints is not None and self._printed_last is not None:
+            compiled, on_mesh = self._printed_last
+            for line in printed_lines(compiled, self.prints.lines(), on_mesh):
+                print(line)
 
     def record(
         self, ttnn: Any, compiled: CompiledOperation, device: Any, recorder: Recorder

@@ -37,7 +37,7 @@ IDLE = ("", "W", "D", "GW", "GD", "I", "X", "INIT", "NTW", "NTD", "RW", "RD")
 
 _CORE = re.compile(
     r"Device (?P<device>\d+) worker core\(x= ?(?P<x>\d+),y= ?(?P<y>\d+)\)[^:]*:\s*"
-    r"(?P<points>[^\s,]*(?:,[^\s,]*)+)\s"
+    r"(?P<points>[^\s,]*(?:, *[^\s,]*)+)"  # each padded to four characters
 )
 _DUMP = re.compile(r"Dump #\d+ at ")
 _UNREAD = re.compile(r"cb\[(\d+)\]\(rcv (\d+)!=ack (\d+)\)")
@@ -66,6 +66,7 @@ def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing
         if core is None or not is_core_of(compiled, (int(core["x"]), int(core["y"]))):
             continue
         for processor, point in zip(PROCESSORS, core["points"].split(","), strict=False):
+            point = point.strip()
             kernel = kernel_on(compiled, processor)
             if kernel is not None and point not in IDLE:
                 key = kernel.name, processor.role, point

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ttl.artifact import CompiledOperation, with_sources
-from ttl.config import SCHEDULERS, Config
+from ttl.config import BACKENDS, SCHEDULERS, Config
 from ttl.device import Chip, module_of
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
@@ -20,7 +20,7 @@ from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES
 
 from .artifacts import CAPTURED, Artifacts
-from .backend import BACKENDS, choose_backend
+from .backend import choose_backend
 from .check import Checked, Checks
 from .placing import host_note, placed
 from .ready import Given, ReadyCalls

@@ -95,9 +95,14 @@ class Runs:
         if config.device_timeout is None:
             return None
         if self._watch is None:
-            self._watch = Watch(os.environ)
+            self._watch = Watch(os.environ, config.device_timeout)
         self._watch.limit_seconds = config.device_timeout
         return self._watch
+
+    def show_rest(self) -> None:
+        """What the print server of a device has written since the last launch."""
+        if self._watch is not None:
+            self._watch.show_rest()
 
     def _counts_of(self, program: Program) -> CallCounts:
         from ttl.host import CallCounts

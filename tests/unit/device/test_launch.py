@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,22 +17,11 @@ from device.standins import (
     Layout,
     ScratchTensor,
     Tensor,
-    install,
-    standin_module,
 )
 from golden.example_programs import DEVICE as EMBEDDED_DEVICE
 from golden.example_programs import operation_of
 from ttl import ttnn as embedded_ttnn
 from ttl.diagnostics import UsageError, codes
-
-
-@pytest.fixture
-def launches() -> Iterator[Launches]:
-    home = Tensor.__module__
-    module = standin_module()
-    yield install(module)
-    del sys.modules[module.__name__]
-    Tensor.__module__ = home
 
 
 def tensors(device: Device | None, count: int = 4, **changes: Any) -> list[Tensor]:
