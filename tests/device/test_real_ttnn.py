@@ -14,6 +14,7 @@ import interpreters
 from device import core_ranges
 from device.real_ttnn import NO_INTERPRETER, find_environment, run_in_environment
 from device.standins import SCRATCH_ADDRESS, Tensor, TensorAccessorArgs
+from headers.metal_headers import VERSION
 from golden.example_programs import EXAMPLES, ON_NODES_ALONE, OPERATIONS, compile_example
 from ttl import ttnn
 from ttl.artifact import (
@@ -217,7 +218,7 @@ def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
         "print(missing({}, Path('nothing')).message, has_profiler())\n"
     )
     told = run_in_environment(script).strip()
-    assert told == "ttnn 0.81.1 is installed, but there is no device in nothing False"
+    assert told == f"ttnn {VERSION} is installed, but there is no device in nothing False"
 
 
 def test_real_tensors_are_tensors() -> None:
