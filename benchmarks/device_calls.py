@@ -1,8 +1,8 @@
 """`python -m benchmarks.device_calls`: what a call of an operation on a device costs the host.
 
 The descriptors and the specs of tensors are those of the real ttnn; `generic_op` does nothing, and
-tensors are stand-ins of the tests, so what is measured is Python above the call of ttnn. Runs itself
-with the Python of the real ttnn (`make real-ttnn`).
+tensors are stand-ins of the tests, so what is measured is Python above the call of ttnn. Runs
+itself with the Python of the real ttnn (`make real-ttnn`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -60,7 +60,7 @@ def measure() -> None:
     assert PROCESS_DRIVER.runs.programs.built == 1
 
 
-def _slow(operation: Callable[..., object], tensors: list[object]) -> float:
+def _slow(operation: Callable[..., object], tensors: Sequence[object]) -> float:
     start = time.perf_counter()
     for _ in range(20):
         operation(*tensors)

@@ -72,7 +72,8 @@ def _synchronize(device: Any) -> None:
         log.parent.mkdir(parents=True)
         log.write_text(
             "Dump #1 at 1.000s\nDevice 0 worker core(x= 0,y= 0) virtual(x=18,y=18): "
-            "CWFW,CRBW,   R,   R,   R  rmsg:D0G|BNT h_id:  2 smsg:GGGG \nk_ids:  2|  1|  3|  3|  3\n"
+            "CWFW,CRBW,   R,   R,   R  rmsg:D0G|BNT h_id:  2 smsg:GGGG\n"
+            "k_ids:  2|  1|  3|  3|  3\n"
         )
         time.sleep(1000)
 

@@ -14,7 +14,8 @@ def test_the_newest_version() -> None:
 def test_what_pytest_says() -> None:
     good = outcome("0.81.1", "headers", "...\n12 passed in 3.00s\n")
     assert good == Outcome("0.81.1", "headers", {"passed": 12}, ())
-    text = "F.\nFAILED tests/device/test_real_ttnn.py::test_it - assert\n1 failed, 11 passed in 1s\n"
+    failed = "FAILED tests/device/test_real_ttnn.py::test_it - assert"
+    text = f"F.\n{failed}\n1 failed, 11 passed in 1s\n"
     bad = outcome("0.82.0", "descriptors", text)
     assert bad.failed == ("tests/device/test_real_ttnn.py::test_it",)
     nothing = outcome("0.83.0", "headers", "RuntimeError: cannot download ttnn==0.83.0")

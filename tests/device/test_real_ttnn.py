@@ -14,8 +14,8 @@ import interpreters
 from device import core_ranges
 from device.real_ttnn import NO_INTERPRETER, find_environment, run_in_environment
 from device.standins import SCRATCH_ADDRESS, Tensor, TensorAccessorArgs
-from headers.metal_headers import VERSION
 from golden.example_programs import EXAMPLES, ON_NODES_ALONE, OPERATIONS, compile_example
+from headers.metal_headers import VERSION
 from ttl import ttnn
 from ttl.artifact import (
     Buffer,

@@ -216,7 +216,7 @@ def test_only_a_fault_is_called_wrong(code, capsys: pytest.CaptureFixture[str]) 
         assert "## A program that gets it" not in said
     else:
         assert not re.search(r"is wrong$|## A wrong program|[Pp]ut right", said, re.MULTILINE)
-        assert "## A program that gets it" in said
+        assert ("## A program that gets it" in said) == (code.code not in NOT_BY_A_PROGRAM)
 
 
 def test_no_page_without_a_code() -> None:

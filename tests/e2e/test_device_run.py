@@ -70,7 +70,8 @@ def site(folder: Path, version: str = "0.81.1", library: bytes = b"nothing") -> 
         "import sys\nfrom device.pretended_ttnn import fill\nfill(sys.modules[__name__])\n"
     )
     (package / "libtt_metal.so").write_bytes(library)
-    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: ttnn\nVersion: {version}\n")
+    said = f"Metadata-Version: 2.1\nName: ttnn\nVersion: {version}\n"
+    (information / "METADATA").write_text(said)
     (information / "RECORD").write_text("ttnn/__init__.py,,\nttnn/libtt_metal.so,,\n")
     paths = (str(folder / "site"), str(TESTS), os.environ.get("PYTHONPATH", ""))
     return {

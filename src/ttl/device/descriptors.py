@@ -73,8 +73,10 @@ def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | N
     layout = ttnn.TensorMemoryLayout.HEIGHT_SHARDED
     memory = ttnn.MemoryConfig(layout, ttnn.BufferType.L1, shards)
     zeros = np.zeros((cores, words), np.uint32)
-    mapper = {"mesh_mapper": ttnn.replicate_tensor_to_mesh_mapper(device)} if is_mesh(device) else {}
-    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory, **mapper)
+    options = {}
+    if is_mesh(device):
+        options["mesh_mapper"] = ttnn.replicate_tensor_to_mesh_mapper(device)
+    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory, **options)
 
 
 def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:

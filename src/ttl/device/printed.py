@@ -1,7 +1,8 @@
 """What kernels have printed on a device: the output of DPRINT, with node and kernel.
 
-The print server of tt-metal writes `device:x-y:processor: text`, with logical coordinates, and joins
-the pieces of a line. Lines of one processor come in its order; processors take turns as they ran.
+The print server of tt-metal writes `device:x-y:processor: text`, with logical coordinates, and
+joins the pieces of a line. Lines of one processor come in its order; processors take turns as they
+ran.
 """
 
 from __future__ import annotations

@@ -97,9 +97,7 @@ def record_zones(compiled: CompiledOperation, zones: Sequence[Zone], recorder: R
         first = min((event.cycles for event in events), default=0)
         for event in sorted(events, key=attrgetter("cycles")):
             value = event.cycles - first
-            recorder.record(
-                event.kind, event.node, event.kernel, event.subject, value, event.line
-            )
+            recorder.record(event.kind, event.node, event.kernel, event.subject, value, event.line)
     return True
 
 

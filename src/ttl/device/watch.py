@@ -26,9 +26,7 @@ PROFILER = "TT_METAL_DEVICE_PROFILER"
 WATCHER_SECONDS = 2  # between its looks
 
 
-def metal_settings(
-    logs: Path, *, profiles: bool, environment: Mapping[str, str]
-) -> dict[str, str]:
+def metal_settings(logs: Path, *, profiles: bool, environment: Mapping[str, str]) -> dict[str, str]:
     """What to set for tt-metal; the user's own settings stay as they are."""
     wanted = {LOGS_FOLDER: str(logs)}
     if profiles:

@@ -362,7 +362,7 @@ NO_DEVICE = _code(
     simulated chip is named.""",
 )
 NO_DEVICE_EVENTS = _code(
-    "TTL6013", "no-device-events", Blame.USER, Effect.HARMLESS,
+    "TTL6013", "no-device-events", Blame.USER, Effect.REMARK,
     """The kernels and signposts of a run on a device are read from the log of the device profiler.
     It needs a tt-metal that was built with it, and does not go together with prints and the
     watcher. Without it a trace has the calls of operations and, with --results, what is in their

@@ -37,10 +37,10 @@ MOST_KEPT = 4096
 CONSTANTS = (int, float, str, bytes, type(None), DType)
 # Names that a body may not use if it is to be skipped: what they give or do is another thing each
 # time, or is to happen each time.
-EFFECTS = frozenset(
-    "__import__ breakpoint compile delattr eval exec globals id input iter locals next open print "
-    "random setattr vars".split()
-)
+EFFECTS = {
+    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "id", "input",
+    "iter", "locals", "next", "open", "print", "random", "setattr", "vars",
+}  # fmt: skip
 STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "STORE_SUBSCR", "IMPORT_NAME")
 
 Kind = tuple[Any, ...]

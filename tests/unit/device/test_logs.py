@@ -150,7 +150,8 @@ def test_rows_come_in_several_readings_and_only_the_last_run_counts() -> None:
     assert log.zones(HEAD) == []
     first = log.zones([*rows_of("1,1", 10), *rows_of("2,1", 10)])
     assert record_zones(OPERATION, first, recorder)
-    later = [line.replace(",5,,,", ",6,,,") for line in (*rows_of("1,1", 500), *rows_of("2,1", 500))]
+    last = [*rows_of("1,1", 500), *rows_of("2,1", 500)]
+    later = [line.replace(",5,,,", ",6,,,") for line in last]
     again = Recorder()
     assert record_zones(OPERATION, [*first, *log.zones(later)], again)
     assert events(again) == events(recorder)
@@ -176,7 +177,10 @@ def test_a_log_without_the_nodes_of_the_run(lines: list[str]) -> None:
 
 
 def test_the_columns_of_older_versions() -> None:
-    head = "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], stat value, Run ID, zone name, zone phase, source line, source file"
+    head = (
+        "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], "
+        "stat value, Run ID, zone name, zone phase, source line, source file"
+    )
     lines = [
         f"0,{x},1,BRISC,1,{cycles},0,3,BRISC-KERNEL,{phase},1,k.cpp"
         for x in (1, 2)
@@ -190,29 +194,35 @@ def test_the_columns_of_older_versions() -> None:
 
 # Watcher ------------------------------------------------------------------------------------------
 
-WATCHER = """At 0.000s starting
+def core(x: int, y: int, waypoints: str, buffers: str = "") -> str:
+    place = f"Device 0 worker core(x={x:2},y={y:2}) virtual(x={18 + x},y={18 + y})"
+    return f"{place}: {waypoints}  rmsg:D0G|BNT h_id:  7 smsg:DGGG {buffers}"
+
+
+WATCHER = f"""At 0.000s starting
 Legend:
 \tW=wait (top of spin loop)
 -----
 Dump #1 at 2.000s
-Device 0 worker core(x= 0,y= 0) virtual(x=18,y=18):   GW,   W,   W,   W,   W  rmsg:D0D|bnt h_id:  0 smsg:DDDD 
+{core(0, 0, "  GW,   W,   W,   W,   W")}
 k_ids:  0|  0|  0|  0|  0
 Dump #1 completed at 2.010s
 -----
 Dump #2 at 4.000s
-Device 0 worker core(x= 0,y= 0) virtual(x=18,y=18): CWFW,   W,   R,MWDW,   D  rmsg:D0G|BNT h_id:  7 smsg:DGGG cb[3](rcv 5!=ack 3) 
+{core(0, 0, "CWFW,   W,   R,MWDW,   D", "cb[3](rcv 5!=ack 3)")}
 k_ids:  4|  0|  5|  5|  5
-Device 0 worker core(x= 1,y= 0) virtual(x=19,y=18): CWFW,   W,   R,MWDW,   D  rmsg:D0G|BNT h_id:  7 smsg:DGGG 
+{core(1, 0, "CWFW,   W,   R,MWDW,   D")}
 k_ids:  4|  0|  5|  5|  5
-Device 0 worker core(x= 7,y= 7) virtual(x=25,y=25):  NSW,   W,   R,   R,   R  rmsg:D0G|BNT h_id:  7 smsg:DGGG 
+{core(7, 7, " NSW,   W,   R,   R,   R")}
 k_ids:  4|  0|  5|  5|  5
-Device 0 acteth core(x= 0,y= 0) virtual(x=25,y=17): FOO  rmsg:H0G|e h_id:  0 
+Device 0 acteth core(x= 0,y= 0) virtual(x=25,y=17): FOO  rmsg:H0G|e h_id:  0
 k_id[  4]: write
 """.splitlines()
 
 
 def test_where_kernels_stand() -> None:
-    found = {(at.kernel.name, at.processor.role, at.waypoint): at for at in standing(OPERATION, WATCHER)}
+    all_standing = standing(OPERATION, WATCHER)
+    found = {(at.kernel.name, at.processor.role, at.waypoint): at for at in all_standing}
     assert set(found) == {
         ("write", "", "CWFW"), ("compute", "unpack", "R"), ("compute", "math", "MWDW")
     }  # fmt: skip

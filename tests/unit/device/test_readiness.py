@@ -49,8 +49,8 @@ def test_a_call_reports_it_too(
 ) -> None:
     installed(monkeypatch, version)
     monkeypatch.setenv("TTL_BACKEND", "device")
-    device = embedded_ttnn.open_device(device_id=0)
-    given = [embedded_ttnn.zeros((256, 256), embedded_ttnn.bfloat16, embedded_ttnn.TILE_LAYOUT, device)] * 4
+    kind = embedded_ttnn.bfloat16, embedded_ttnn.TILE_LAYOUT
+    given = [embedded_ttnn.zeros((256, 256), *kind, embedded_ttnn.open_device(device_id=0))] * 4
     with pytest.raises(ttl.UsageError, match=code) as caught:
         operation_of("elementwise")(*given)
     assert caught.value.diagnostics[0].primary is not None
@@ -67,7 +67,7 @@ def test_tensors_of_an_old_ttnn(monkeypatch: pytest.MonkeyPatch, launches: Launc
     monkeypatch.setattr("ttl.device.programs.check_version", lambda module, operation:
                         readiness.check_version(_Named("ttnn"), operation))  # fmt: skip
     given[0].position = 11  # so that the program is built anew
-    with pytest.raises(ttl.UsageError, match="found 0.69.0, needs >= 0.81") as caught:
+    with pytest.raises(ttl.UsageError, match=r"found 0\.69\.0, needs >= 0\.81") as caught:
         compiled(*given)
     assert caught.value.diagnostics[0].code is codes.TTNN_VERSION
 

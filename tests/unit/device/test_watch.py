@@ -18,7 +18,7 @@ from ttl.device.watch import Watch, metal_settings
 from ttl.diagnostics import codes
 from ttl.driver import PROCESS_DRIVER
 
-from .test_logs import HEAD, row
+from .test_logs import HEAD, core, row
 
 
 @ttl.operation(grid=(1, 1))
@@ -33,9 +33,8 @@ def talk(x, y):  # type: ignore[no-untyped-def]
 
     @ttl.datamovement()
     def write():  # type: ignore[no-untyped-def]
-        with ttl.signpost("to y"):
-            with x_dfb.wait() as block:
-                ttl.copy(block, y[0, 0]).wait()
+        with ttl.signpost("to y"), x_dfb.wait() as block:
+            ttl.copy(block, y[0, 0]).wait()
 
 
 @ttl.operation(grid=(1, 1))
@@ -146,12 +145,12 @@ def test_a_trace_without_the_profiler_says_so(
 ) -> None:
     monkeypatch.setenv("TTL_TRACE", str(logs / "trace.jsonl"))
     quiet(*tensors())
-    assert "warning[TTL6013]" in capsys.readouterr().err
+    assert "note[TTL6013]" in capsys.readouterr().err
     assert len((logs / "trace.jsonl").read_text().splitlines()) == 2
 
 
-DUMP = """Dump #1 at 2.000s
-Device 0 worker core(x= 0,y= 0) virtual(x=18,y=18): CWFW,   R,   W,   W,   W  rmsg:D0G|BNt h_id:  7 smsg:GDDD 
+DUMP = f"""Dump #1 at 2.000s
+{core(0, 0, "CWFW,   R,   W,   W,   W")}
 k_ids:  4|  3|  0|  0|  0
 """
 
@@ -185,7 +184,7 @@ def test_a_launch_that_does_not_come_back(
     )
     assert found.primary is not None
     line = Path(__file__).read_text().splitlines()[found.primary.span.line - 1]
-    assert "with x_dfb.wait() as block" in line
+    assert "x_dfb.wait() as block" in line
     assert capsys.readouterr().out == "(0, 0) read: read\n"  # what it printed before
 
 

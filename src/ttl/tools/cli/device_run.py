@@ -1,4 +1,4 @@
-"""`ttl run --backend device`: what tt-metal is told before the program starts, and after its end."""
+"""`ttl run --backend device`: what tt-metal is told before the program starts, and what is left."""
 
 from __future__ import annotations
 
