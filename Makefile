@@ -42,6 +42,9 @@ help:
 	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
 	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
+	@echo 'make bench-device     what a call on a device costs the host, with the real ttnn and no device'
+	@echo 'make ttnn-drift       the tests of headers and descriptors with the newest ttnn: a report;'
+	@echo '                      VERSIONS="0.81.1 0.82.0" chooses others'
 	@echo 'make tutorials        the tutorials of tt-lang-sim at full size, with their times;'
 	@echo '                      ONLY="elementwise matmul/step_4" chooses some of them'
 	@echo 'make mutation         remove or displace one synchronization at a time in the examples'
@@ -150,6 +153,16 @@ $(COMPILER_READY): $(VENV)/.demo
 .PHONY: real-ttnn
 real-ttnn: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m device.real_ttnn
+
+# Kernels and descriptors with the newest ttnn that the package registry has: a report.
+.PHONY: ttnn-drift
+ttnn-drift: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m ttnn_drift $(VERSIONS)
+
+# What a call on a device costs the host, with the objects of the real ttnn.
+.PHONY: bench-device
+bench-device: real-ttnn
+	@$(BIN)/python -m benchmarks.device_calls
 
 test-py: .venv-$(PY)/.test
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers

@@ -19,6 +19,7 @@ from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, u
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
+BACKENDS = ("sim", "host", "device")
 SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
 
 
@@ -128,6 +129,8 @@ class Config:
     trace_events: tuple[str, ...] | None = _option("TTL_TRACE_EVENTS", _names)  # kernel,copy
     counts: bool = _flag("TTL_COUNTS")  # count the calls of compiled kernels on this machine
     dry_run: bool = _flag("TTL_DRY_RUN")  # run and check, but leave the tensors as they were
+    # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
+    device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)
     compile_to: str | None = _option("TTL_COMPILE_TO")  # DIR: compile each operation into it
     kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)  # DIR, or 1
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
@@ -152,13 +155,23 @@ class Config:
         """What holds for the calling thread now: the environment, over it what the command line of
         this process chose, over that what the call around this one chose.
         """
-        return _config(_given(os.environ, _PROCESS.variables), _CHOSEN.get())
+        chosen, now = _CHOSEN.get(), _PROCESS
+        # A launch may ask every few microseconds: what is set is compared as it lies in memory.
+        lying = getattr(os.environ, "_data", None)
+        if lying is None:
+            return _config(_given(os.environ, now.variables), chosen)
+        known = now.last
+        if known is None or known[0] != (lying, now.variables, chosen):
+            config = _config(_given(os.environ, now.variables), chosen)
+            known = now.last = (dict(lying), now.variables, chosen), config
+        return known[1]
 
 
 class _Process:
     """The variables that the command line chose: for all threads of a program, so no context."""
 
     variables: Mapping[str, str] = {}
+    last: tuple[tuple[Any, ...], Config] | None = None  # what was set when a call asked last
 
 
 _PROCESS = _Process()

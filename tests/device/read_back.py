@@ -1,7 +1,8 @@
 """Builds descriptors with the real ttnn and prints every field of them as JSON.
 
 Run by the real ttnn's Python: `read_back.py DIR...` for compiled operations on disk,
-`read_back.py --call EXAMPLE OPERATION` for an example called with tensors that say they are real.
+`read_back.py --call EXAMPLE OPERATION` for an example called with tensors that say they are real,
+with `--mesh` also for tensors that say they are spread over a mesh.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import ttnn
 
-from device.standins import SCRATCH_ADDRESS, Device, Tensor, TensorAccessorArgs, install
+from device.standins import SCRATCH_ADDRESS, Device, Mesh, Tensor, TensorAccessorArgs, install
 from ttl.artifact import CompiledOperation, read_folder
 from ttl.device.descriptors import program_descriptor
 from ttl.device.plan import TensorPlace, plan_program
@@ -24,9 +25,13 @@ from ttl.device.plan import TensorPlace, plan_program
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--call", action="store_true")
+    parser.add_argument("--mesh", action="store_true")
     parser.add_argument("names", nargs="+")
     options = parser.parse_args()
     assert ttnn.__name__ == "ttnn", f"{ttnn.__file__} is not the real ttnn"
+    if options.mesh:
+        print(json.dumps(_on_meshes(*options.names)))
+        return
     if options.call:
         programs = [_called(*options.names)]
     else:
@@ -47,20 +52,43 @@ def _built(compiled: CompiledOperation) -> Any:
 def _called(example: str, operation: str) -> Any:
     """The program that the operation of an example hands to generic_op."""
     launches = install(ttnn)
+    tensors = _tensors(Device())
+    _operation(example, operation)(*tensors)
+    ((given, program),) = launches.calls
+    assert given == tensors
+    return program
+
+
+def _on_meshes(example: str, operation: str) -> list[Any]:
+    """Ranges and programs of calls on a mesh, on a part of one, and again at other addresses."""
+    launches = install(ttnn)
+    called = _operation(example, operation)
+    shape = ttnn.MeshShape(2, 2)
+    whole = list(ttnn.MeshCoordinateRange(shape))
+    called(*_tensors(Mesh(shape=shape, coordinates=whole, devices=4)))
+    row = [ttnn.MeshCoordinate(1, 0), ttnn.MeshCoordinate(1, 1)]
+    called(*_tensors(Mesh(shape=shape, coordinates=row, devices=4)))
+    called(*_tensors(Mesh(shape=shape, coordinates=whole, devices=4))[::-1])
+    return [
+        [[str(part), program_fields(program)] for part, program in mesh_program]
+        for _, mesh_program in launches.calls
+    ]
+
+
+def _tensors(device: Device) -> list[Tensor]:
+    return [
+        Tensor((256, 256), ttnn.bfloat16, ttnn.TILE_LAYOUT, device, position)
+        for position in range(4)
+    ]
+
+
+def _operation(example: str, operation: str) -> Any:
     spec = importlib.util.spec_from_file_location("example", example)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(example).parent))
     spec.loader.exec_module(module)
-    device = Device()
-    tensors = [
-        Tensor((256, 256), ttnn.bfloat16, ttnn.TILE_LAYOUT, device, position)
-        for position in range(4)
-    ]
-    getattr(module, operation)(*tensors)
-    ((given, program),) = launches.calls
-    assert given == tensors
-    return program
+    return getattr(module, operation)
 
 
 # Fields -------------------------------------------------------------------------------------------

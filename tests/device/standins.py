@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
@@ -41,6 +42,18 @@ class Device:
         return self.number
 
 
+@dataclass
+class Mesh(Device):
+    """Several devices; `shape` and `coordinates` are those of the module's own types."""
+
+    shape: Any = None
+    coordinates: list[Any] = field(default_factory=list)  # where tensors have a part
+    devices: int = 2
+
+    def get_num_devices(self) -> int:
+        return self.devices
+
+
 @dataclass(frozen=True)
 class Shape:
     """Like that of ttnn it can be indexed and iterated over, but is no tuple."""
@@ -66,6 +79,7 @@ class Tensor:
     layout: Any
     place: Device | None
     position: int = 0
+    spec: Any = None  # of the real ttnn's, where a test needs it
 
     @property
     def shape(self) -> Shape:
@@ -73,6 +87,10 @@ class Tensor:
 
     def device(self) -> Device | None:
         return self.place
+
+    def device_coords(self) -> list[Any]:
+        assert isinstance(self.place, Mesh)
+        return self.place.coordinates
 
     def buffer_address(self) -> int:
         return FIRST_ADDRESS + ADDRESS_STEP * self.position
@@ -96,6 +114,7 @@ class ScratchTensor:
     place: Any
     layout: Any
     memory: Any
+    mesh_mapper: Any = None
     made: ClassVar[list[ScratchTensor]] = []
 
     def __post_init__(self) -> None:
@@ -128,7 +147,9 @@ class Launches:
     def generic_op(self, tensors: list[Tensor], program: Any) -> Tensor:
         if self.refusal is not None:
             raise RuntimeError(self.refusal)
-        self.calls.append((tensors, program))
+        # The launcher writes other addresses into it at the next call.
+        kept = deepcopy(program) if isinstance(program, (Remembered, dict)) else program
+        self.calls.append((tensors, kept))
         return tensors[-1]
 
 
@@ -161,6 +182,9 @@ def standin_module() -> ModuleType:
         "WriterConfigDescriptor",
     ):  # fmt: skip
         setattr(ttnn, name, type(name, (Remembered,), {}))
+    ttnn.MeshProgramDescriptor = type("MeshProgramDescriptor", (dict,), {})
+    ttnn.MeshCoordinateRange = lambda *corners: corners
+    ttnn.replicate_tensor_to_mesh_mapper = lambda mesh: ("replicate", mesh)
     ttnn.CoreCoord = lambda x, y: (x, y)
     ttnn.CoreRange = lambda start, end: (start, end)
     ttnn.CoreRangeSet = list

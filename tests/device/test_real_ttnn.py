@@ -15,6 +15,7 @@ from device import core_ranges
 from device.real_ttnn import NO_INTERPRETER, find_environment, run_in_environment
 from device.standins import SCRATCH_ADDRESS, Tensor, TensorAccessorArgs
 from golden.example_programs import EXAMPLES, ON_NODES_ALONE, OPERATIONS, compile_example
+from headers.metal_headers import VERSION
 from ttl import ttnn
 from ttl.artifact import (
     Buffer,
@@ -185,6 +186,39 @@ def test_a_call_with_real_types_reaches_generic_op(name: str) -> None:
     example = str(EXAMPLES / f"{name}.py")
     (fields,) = json.loads(run_in_environment(READ_BACK, "--call", example, OPERATIONS[name]))
     assert fields == expected(compile_example(name))
+
+
+def test_a_mesh_gets_the_program_on_each_of_its_devices() -> None:
+    """With the mesh descriptors of the real ttnn: they are handed over and read back."""
+    example = str(EXAMPLES / "elementwise.py")
+    found = json.loads(
+        run_in_environment(READ_BACK, "--mesh", example, OPERATIONS["elementwise"])
+    )
+    whole, part, reversed_tensors = found
+    fields = expected(compile_example("elementwise"))
+    everywhere = "MeshCoordinateRange(start=MeshCoordinate([0, 0]), end=MeshCoordinate([1, 1]))"
+    assert whole == [[everywhere, fields]]
+    assert [place for place, _ in part] == [
+        f"MeshCoordinateRange(start=MeshCoordinate([1, {x}]), end=MeshCoordinate([1, {x}]))"
+        for x in (0, 1)
+    ]
+    assert [of_device for _, of_device in part] == [fields, fields]
+    ((place, of_mesh),) = reversed_tensors
+    addresses = [kernel["common_runtime_args"] for kernel in of_mesh["kernels"]]
+    assert place == everywhere
+    assert addresses == [[], [0x1C00, 0x1800, 0x1400], [0x1000]]
+
+
+def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
+    """The real ttnn is there, and no device."""
+    script = tmp_path / "ask.py"
+    script.write_text(
+        "from ttl.device.readiness import has_profiler, missing\n"
+        "from pathlib import Path\n"
+        "print(missing({}, Path('nothing')).message, has_profiler())\n"
+    )
+    told = run_in_environment(script).strip()
+    assert told == f"ttnn {VERSION} is installed, but there is no device in nothing False"
 
 
 def test_real_tensors_are_tensors() -> None:

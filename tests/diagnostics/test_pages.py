@@ -42,11 +42,16 @@ CHECKED = "ttl: 1 operation checked, no errors\n"
 # Codes that no program alone gets; what gets them is tested elsewhere.
 NOT_BY_A_PROGRAM = {
     "TTL5003": "a kernel that is not ours misuses the chip: tests/host",
+    "TTL5009": "a device that hangs: tests/unit/device/test_watch.py",
     "TTL6001": "a machine without a compiler: tests/unit/host",
     "TTL6002": "a compiler that rejects a kernel: tests/unit/host",
     "TTL6004": "a folder that holds something else: tests/e2e/test_replay.py",
     "TTL6005": "the real ttnn: tests/device",
     "TTL6006": "a kernel that is not ours: tests/e2e/test_replay.py",
+    "TTL6010": "a machine without ttnn: tests/unit/device/test_readiness.py",
+    "TTL6011": "a machine with an old ttnn: tests/unit/device/test_readiness.py",
+    "TTL6012": "a machine without a device: tests/unit/device/test_readiness.py",
+    "TTL6013": "a ttnn without the profiler: tests/e2e/test_device_run.py",
     "TTL6020": "a file that is no flatbuffer: tests of the flatbuffer runtime",
     "TTL7001": "what is not compiled yet changes: tests/unit/frontend",
     "TTL7020": "a graph of PyTorch: tests of tt_torch",
@@ -211,7 +216,7 @@ def test_only_a_fault_is_called_wrong(code, capsys: pytest.CaptureFixture[str]) 
         assert "## A program that gets it" not in said
     else:
         assert not re.search(r"is wrong$|## A wrong program|[Pp]ut right", said, re.MULTILINE)
-        assert "## A program that gets it" in said
+        assert ("## A program that gets it" in said) == (code.code not in NOT_BY_A_PROGRAM)
 
 
 def test_no_page_without_a_code() -> None:

@@ -6,6 +6,7 @@ its processor or Python version.
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from functools import cache
@@ -13,7 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import wheel_cache
 
-VERSION = "0.81.1"
+# Another one is tried by `make ttnn-drift`.
+VERSION = os.environ.get("PYTTL_TTNN_VERSION", "0.81.1")
 REQUIREMENT = f"ttnn=={VERSION}"
 # Any one will do: only text is read.
 PLATFORM = ("--python-version", "3.12", "--platform", "manylinux_2_34_x86_64")

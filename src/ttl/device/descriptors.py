@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,33 @@ def program_descriptor(ttnn: Any, plan: ProgramPlan) -> Any:
     )
 
 
+def is_mesh(device: Any) -> bool:
+    """Of several devices: ttnn calls a single one a mesh too."""
+    return bool(getattr(device, "get_num_devices", lambda: 1)() > 1)
+
+
+def mesh_program(ttnn: Any, program: Any, tensors: Sequence[Any]) -> Any:
+    """The program on every device of the mesh that the tensors are spread over.
+
+    A single device gets the program itself. Those that have no part of the tensors run nothing.
+    """
+    device = tensors[0].device()
+    if not is_mesh(device):
+        return program
+    on_mesh = ttnn.MeshProgramDescriptor()
+    for part in _mesh_ranges(ttnn, device, tensors[0]):
+        on_mesh[part] = program
+    return on_mesh
+
+
+def _mesh_ranges(ttnn: Any, mesh: Any, tensor: Any) -> list[Any]:
+    """The whole mesh where the tensor has a part on each of its devices."""
+    coordinates = list(tensor.device_coords())
+    if len(coordinates) == mesh.get_num_devices():
+        return [ttnn.MeshCoordinateRange(mesh.shape)]
+    return [ttnn.MeshCoordinateRange(each, each) for each in coordinates]
+
+
 def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | None:
     """A tensor of zeros with a shard in the L1 of every core, all at the same address.
 
@@ -45,7 +73,10 @@ def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | N
     layout = ttnn.TensorMemoryLayout.HEIGHT_SHARDED
     memory = ttnn.MemoryConfig(layout, ttnn.BufferType.L1, shards)
     zeros = np.zeros((cores, words), np.uint32)
-    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory)
+    options = {}
+    if is_mesh(device):
+        options["mesh_mapper"] = ttnn.replicate_tensor_to_mesh_mapper(device)
+    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory, **options)
 
 
 def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:

@@ -6,79 +6,136 @@ ttnn is never imported here: it is the module that the tensors come from.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ttl.artifact import CompiledOperation
-from ttl.diagnostics import codes, usage_error
-from ttl.target.data_formats import TILE_SIZE
+from ttl.diagnostics import Diagnostic, TTLError, codes, usage_error
+from ttl.trace import Recorder
 
-from .descriptors import pipe_scratch, program_descriptor
-from .plan import TTNN_DTYPES, TensorPlace, plan_program
+from .descriptors import is_mesh
+from .hang import is_timeout, reported_hang
+from .profile import next_device
+from .programs import DeviceProgram, Programs
+from .watch import Watch
 
-FEWEST_TENSORS = 2  # of ttnn.generic_op
 
-
-def launch(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
+def launch(
+    compiled: CompiledOperation,
+    tensors: Sequence[Any],
+    *,
+    programs: Programs | None = None,
+    watch: Watch | None = None,
+    recorder: Recorder | None = None,
+    report: Callable[[Diagnostic], None] | None = None,
+) -> None:
     """Run the kernels on the device of these real ttnn tensors, one for each operand.
 
-    UsageError, with the reason that ttnn gives, if it refuses the program.
+    Descriptors are kept in `programs`. The call returns when the kernels are queued, as those of
+    ttnn do; with a `watch`, when they have ended, what they printed is shown and their zones are
+    in `recorder`; `report` gets warnings. UsageError, with the reason that ttnn gives, if it
+    refuses the program; KernelFault if the kernels do not end within the watch's limit.
     """
-    _check_formats(compiled)
-    ttnn = _module_of(tensors[0])
+    _check_mesh(compiled, tensors)
     try:
-        # Addresses are taken at every call: tensors move between calls, kernels do not change.
-        places = [_place(ttnn, tensor) for tensor in tensors]
-        scratch = pipe_scratch(ttnn, compiled, tensors[0].device())
-        address = None if scratch is None else scratch.buffer_address()
-        program = program_descriptor(ttnn, plan_program(compiled, places, address))
-        repeated = FEWEST_TENSORS if len(tensors) < FEWEST_TENSORS else 1
-        padded = _padded(compiled, tensors)
-        _clear_padding(ttnn, padded)
-        ttnn.generic_op(list(tensors) * repeated, program)
-        _clear_padding(ttnn, padded)
+        found = (Programs() if programs is None else programs).of(
+            module_of(tensors[0]), compiled, tensors
+        )
+        if watch is None:
+            _run(found, tensors)
+        else:
+            watch.limited(lambda: _run_to_the_end(found, tensors))
+            watch.show_prints(compiled, tensors[0].device())
+        if recorder is not None:
+            _record(found, tensors[0].device(), watch, recorder, report)
     except RuntimeError as error:
-        raise usage_error(
-            codes.DEVICE_REFUSED,
-            f"ttnn does not run `{compiled.name}`: {_first_words(str(error))}",
-            "set TTL_DEBUG=1 to see the whole message of ttnn",
-        ) from error
+        raise _failure(compiled, tensors[0].device(), watch, error) from error
 
 
-def _check_formats(compiled: CompiledOperation) -> None:
-    """A value may be rounded to a format that no tensor of ttnn has."""
-    for buffer in compiled.buffers:
-        if buffer.data_format not in TTNN_DTYPES:
-            raise usage_error(
-                codes.DEVICE_REFUSED,
-                f"ttnn does not run `{compiled.name}`: it has no {buffer.data_format.lower()}, "
-                f"which `{buffer.name}` holds",
-                "use bfloat16 or float32 instead",
-            )
+def launch_program(program: DeviceProgram, tensors: Sequence[Any]) -> None:
+    """Run a program that an earlier launch has found, for tensors of the same kinds."""
+    _check_mesh(program.compiled, tensors)
+    try:
+        _run(program, tensors)
+    except RuntimeError as error:
+        raise _failure(program.compiled, tensors[0].device(), None, error) from error
 
 
-def _module_of(tensor: Any) -> Any:
+def _run(program: DeviceProgram, tensors: Sequence[Any]) -> None:
+    padded = [tensors[position] for position in program.padded]
+    _clear_padding(program.ttnn, padded)
+    program.run(tensors)
+    _clear_padding(program.ttnn, padded)
+
+
+def _run_to_the_end(program: DeviceProgram, tensors: Sequence[Any]) -> None:
+    _run(program, tensors)
+    program.ttnn.synchronize_device(tensors[0].device())
+
+
+def _record(
+    program: DeviceProgram,
+    device: Any,
+    watch: Watch | None,
+    recorder: Recorder,
+    report: Callable[[Diagnostic], None] | None,
+) -> None:
+    compiled = program.compiled
+    profiles = watch is not None and watch.profiles
+    if watch is not None and watch.record(program.ttnn, compiled, device, recorder):
+        return
+    for _ in range(1, device.get_num_devices() if is_mesh(device) else 1):
+        next_device(compiled, recorder)
+    if report is None:
+        return
+    why = "its log does not have the nodes of the run" if profiles else "it is off"
+    report(
+        Diagnostic(
+            codes.NO_DEVICE_EVENTS,
+            f"the trace has no events of the kernels of `{compiled.name}`: they are read from the "
+            f"device profiler, and {why}",
+            helps=("use a tt-metal built with the profiler (Tracy): the wheel of PyPI has none",),
+        )
+    )
+
+
+def _failure(
+    compiled: CompiledOperation, device: Any, watch: Watch | None, error: RuntimeError
+) -> TTLError:
+    if is_timeout(error):
+        if watch is not None:
+            watch.show_prints(compiled, device)
+        return reported_hang(compiled, watch, getattr(device, "get_device_ids", list)())
+    return usage_error(
+        codes.DEVICE_REFUSED,
+        f"ttnn does not run `{compiled.name}`: {_first_words(str(error))}",
+        "set TTL_DEBUG=1 to see the whole message of ttnn",
+    )
+
+
+def module_of(tensor: Any) -> Any:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
 
 
-def _place(ttnn: Any, tensor: Any) -> TensorPlace:
-    words = ttnn.TensorAccessorArgs(tensor).get_compile_time_args()
-    return TensorPlace(tensor.buffer_address(), tuple(words))
-
-
-def _padded(compiled: CompiledOperation, tensors: Sequence[Any]) -> list[Any]:
-    """The tensors whose last tiles are not full, each once."""
-    found = {
-        id(tensor): tensor
-        for operand, tensor in zip(compiled.operands, tensors, strict=True)
-        if operand.layout == "TILE" and any(size % TILE_SIZE for size in (1, *operand.shape)[-2:])
-    }
-    return list(found.values())
+def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
+    """Every device of a mesh that runs the program has a part of every tensor."""
+    if not is_mesh(tensors[0].device()):
+        return
+    expected = list(tensors[0].device_coords())
+    for operand, tensor in zip(compiled.operands, tensors, strict=True):
+        if list(tensor.device_coords()) != expected:
+            raise usage_error(
+                codes.UNUSABLE_TENSOR,
+                f"argument `{operand.name}` of {compiled.name} lies on other devices of the mesh "
+                f"than `{compiled.operands[0].name}`",
+                "spread all tensors of the call over the same devices; "
+                "mesh_mapper=ttnn.ReplicateTensorToMesh(mesh) gives each device a copy",
+            )
 
 
 def _clear_padding(ttnn: Any, tensors: Sequence[Any]) -> None:
     """The padding of a tensor is zero when kernels read it, and when they have written it."""
-    for tensor in tensors:
+    for tensor in {id(tensor): tensor for tensor in tensors}.values():
         cleared = ttnn.fill_implicit_tile_padding(tensor, 0.0)
         if cleared.buffer_address() != tensor.buffer_address():  # of block floats it makes another
             ttnn.copy(cleared, tensor)

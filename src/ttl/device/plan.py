@@ -91,10 +91,7 @@ def _kernel(
     accessors = tensors if kernel.uses_tensor_accessors else ()
     words = [word for tensor in accessors for word in tensor.accessor_words]
     is_compute = kernel.thread is ThreadKind.COMPUTE
-    addresses = [tensors[index].address for index in kernel.tensor_indices]
-    if kernel.uses_pipe_scratch:
-        assert scratch is not None
-        addresses.append(scratch)
+    addresses = addresses_of(kernel, [tensor.address for tensor in tensors], scratch)
     return KernelPlan(
         source=kernel.cpp_source,
         thread=kernel.thread,
@@ -104,6 +101,15 @@ def _kernel(
         config=kernel.config,
         unpack_to_dest_fp32=_unpack_modes(compiled.buffers) if is_compute else (),
     )
+
+
+def addresses_of(kernel: Kernel, tensors: Sequence[int], scratch: int | None) -> list[int]:
+    """The common runtime arguments of a kernel: what differs between calls."""
+    addresses = [tensors[index] for index in kernel.tensor_indices]
+    if kernel.uses_pipe_scratch:
+        assert scratch is not None
+        addresses.append(scratch)
+    return addresses
 
 
 def _unpack_modes(buffers: Sequence[Buffer]) -> tuple[bool, ...]:

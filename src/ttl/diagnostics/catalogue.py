@@ -303,6 +303,12 @@ SCHEDULE_DEPENDENT = _code(
     the result depends on which kernel is faster. The seed shows one such schedule.""",
 )
 
+DEVICE_HANG = _code(
+    "TTL5009", "device-hang", Blame.USER, Effect.HANG,
+    """Kernels on a device did not end within the limit (--timeout, TTL_DEVICE_TIMEOUT). The notes
+    say where they stood, as far as the watcher's log tells: each processor shows the last waypoint
+    that it passed. The device is reset; the process cannot use it any more.""",
+)
 RECEIVER_NOT_READY = _code(
     "TTL5010", "receiver-not-ready", Blame.USER, Effect.RACE,
     """A multicast by dma() writes the same slot of a circular buffer on all its receivers. A core
@@ -339,10 +345,34 @@ INCLUDE_REFUSED = _code(
     headers of the device API by their names, and no other files by their paths.""",
 )
 KERNEL_REJECTED = _code(
-    "TTL6010", "kernel-rejected", Blame.USER, Effect.REFUSED,
+    "TTL6015", "kernel-rejected", Blame.USER, Effect.REFUSED,
     """The C++ compiler rejected a kernel that was passed to `ttnn.generic_op`. The executor has the
     device API of ttnn 0.81; the notes are what the compiler printed, with the lines of the
     kernel.""",
+)
+
+NO_TTNN = _code(
+    "TTL6010", "no-ttnn", Blame.USER, Effect.NOT_RUN,
+    """A run on a device goes through Tenstorrent's own ttnn, which is not installed. What is
+    imported as ttnn without it is the stand-in of pyttl, which knows no devices.
+    `ttl doctor` shows what is there and what is missing.""",
+)
+TTNN_VERSION = _code(
+    "TTL6011", "ttnn-version", Blame.USER, Effect.NOT_RUN,
+    """Generated kernels use the device API of ttnn 0.81, and its descriptors. Older versions have
+    other names for both. docs/howto/device.md lists the versions that are known to work.""",
+)
+NO_DEVICE = _code(
+    "TTL6012", "no-device", Blame.USER, Effect.NOT_RUN,
+    """ttnn is installed, but this machine has no card that the kernel driver shows, and no
+    simulated chip is named.""",
+)
+NO_DEVICE_EVENTS = _code(
+    "TTL6013", "no-device-events", Blame.USER, Effect.REMARK,
+    """The kernels and signposts of a run on a device are read from the log of the device profiler.
+    It needs a tt-metal that was built with it, and does not go together with prints and the
+    watcher. Without it a trace has the calls of operations and, with --results, what is in their
+    tensors.""",
 )
 
 NOT_A_FLATBUFFER = _code(

@@ -6,12 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from ttl.config import Config
-from ttl.device import Chip, chip_of
+from ttl.device import Chip, chip_of, missing
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, find_dtype
-
-BACKENDS = ("sim", "host", "device")
 
 
 def choose_backend(
@@ -58,9 +56,9 @@ def _problem(config: Config, tensors: int, real: int) -> RuleBroken | None:
             helps=("unset TTL_DRY_RUN, or run it on the simulator",),
         )
     if not real and config.backend == "device":
-        return RuleBroken(
+        return missing() or RuleBroken(
             codes.UNUSABLE_TENSOR,
-            "TTL_BACKEND=device needs tensors of the real ttnn on a device",
-            helps=("install ttnn, or unset TTL_BACKEND",),
+            "a run on a device needs tensors of the real ttnn; these are of the embedded one",
+            helps=("make them with `import ttnn`, not with ttl.ttnn",),
         )
     return None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ttl.artifact import CompiledOperation, with_sources
-from ttl.config import SCHEDULERS, Config
-from ttl.device import Chip
+from ttl.config import BACKENDS, SCHEDULERS, Config
+from ttl.device import Chip, module_of
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
@@ -20,9 +20,10 @@ from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES
 
 from .artifacts import CAPTURED, Artifacts
-from .backend import BACKENDS, choose_backend
+from .backend import choose_backend
 from .check import Checked, Checks
 from .placing import host_note, placed
+from .ready import Given, ReadyCalls
 from .remarks import Remarks
 from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
@@ -36,14 +37,19 @@ class Driver:
         self.remarks = Remarks()
         self.checks = Checks()
         self.runs = Runs()
+        self.ready = ReadyCalls()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()
+        if self.ready.run(operation, (args, kwargs), config):
+            return
         call = Call(self, operation, config)
         if (trace := TRACE.get()) is not None:
             trace.append(partial(self.launch, operation, args, kwargs))
         try:
+            given = args, dict(kwargs)
             call.launch(args, kwargs)
+            self._keep(call, given)
         except InternalError:
             raise
         except TTLError as error:
@@ -51,6 +57,18 @@ class Driver:
                 raise
             checked = call.checked or self.checks.begin()  # other operations are looked at too
             self.checks.found(checked, error.diagnostics, config, self.remarks)
+
+    def _keep(self, call: Call, given: Given) -> None:
+        """The next call of this kind on the device needs nothing but the addresses."""
+        if call.ran is not None and not call.operation.loads_kernels:
+            program, compiled = call.ran
+            tensors = list(program.tensors.values())
+            self.ready.keep(
+                given,
+                program,
+                call.config,
+                lambda: self.runs.programs.of(module_of(tensors[0]), compiled, tensors),
+            )
 
     def compile(self, program: Program, target: Target, config: Config) -> CompiledOperation:
         return self.artifacts.compile(
@@ -66,6 +84,7 @@ class Call:
     operation: Operation
     config: Config
     checked: Checked | None = None  # what was found in it so far
+    ran: tuple[Program, CompiledOperation] | None = None  # on a device
 
     @property
     def checks(self) -> bool:
@@ -143,6 +162,8 @@ class Call:
             is_used = config.backend != "sim" or program.operation.loads_kernels
             with driver.remarks.of_a_run(config) as warn:
                 driver.runs.run(program, compiled if is_used else None, target, config, warn)
+            if config.backend == "device" and compiled is not None:
+                self.ran = program, compiled
 
     def _artifact(
         self, program: Program, target: Target, config: Config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from threading import Lock
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
+from ttl.device import Programs, Watch
 from ttl.language.operation import Program
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
@@ -28,6 +30,8 @@ class Runs:
     def __init__(self) -> None:
         self.traces = Traces()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
+        self.programs = Programs()  # of devices
+        self._watch: Watch | None = None  # has read the logs up to some place
         self._counting = Lock()  # the counters are the library's: one run at a time
 
     def run(
@@ -64,7 +68,14 @@ class Runs:
         if config.backend == "device":
             from ttl import device
 
-            device.launch(compiled, list(program.tensors.values()))
+            device.launch(
+                compiled,
+                list(program.tensors.values()),
+                programs=self.programs,
+                watch=self._watch_of(config),
+                recorder=recorder,
+                report=warn,
+            )
             return
         from ttl import host
 
@@ -79,6 +90,19 @@ class Runs:
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
             )
+
+    def _watch_of(self, config: Config) -> Watch | None:
+        if config.device_timeout is None:
+            return None
+        if self._watch is None:
+            self._watch = Watch(os.environ, config.device_timeout)
+        self._watch.limit_seconds = config.device_timeout
+        return self._watch
+
+    def show_rest(self) -> None:
+        """What the print server of a device has written since the last launch."""
+        if self._watch is not None:
+            self._watch.show_rest()
 
     def _counts_of(self, program: Program) -> CallCounts:
         from ttl.host import CallCounts

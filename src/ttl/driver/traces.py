@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,15 @@ from threading import Lock
 from typing import Any
 
 from ttl.config import Config
+from ttl.device import module_of, values_of
 from ttl.diagnostics import file_not_usable
+from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.trace import Recorder
 from ttl.trace.files import append_events
 
+from .backend import is_real
+
+Parts = list[list[tuple[str, bool, Any]]]
 
 @dataclass(slots=True)
 class _Written:
@@ -40,23 +45,50 @@ class Traces:
             return
         file, recorder = Path(config.trace), Recorder(config.trace_events)
         _check(file)
+        parts: Parts = []
         try:
             yield recorder
+            parts = parts_of(results) if results and config.trace_results else []
+        except BaseException:
+            if results and config.trace_results and not has_real(results):  # a device may hang
+                parts = parts_of(results)
+            raise
         finally:
             with self._lock:
-                self._append(file, recorder, results if config.trace_results else None)
+                self._append(file, recorder, parts)
 
-    def _append(self, file: Path, recorder: Recorder, results: dict[str, Any] | None) -> None:
+    def _append(self, file: Path, recorder: Recorder, parts: Parts) -> None:
         if not file.exists() or not file.stat().st_size:  # somebody starts anew
             self._files.pop(file, None)
         written = self._files.setdefault(file, _Written())
         append_events(file, recorder, written.ticks)
         written.ticks += recorder.size
-        if results is not None:
-            from ttl.trace.results import append_results
+        if parts:
+            from ttl.trace.results import Result, append_results
 
-            append_results(file, written.calls, results)
-            written.calls += 1
+            results = [
+                Result(written.calls + number, *result)
+                for number, part in enumerate(parts)
+                for result in part
+            ]
+            append_results(file, results, is_first=not written.calls)
+            written.calls += len(parts)
+
+
+def has_real(tensors: Mapping[str, Any]) -> bool:
+    return any(map(is_real, tensors.values()))
+
+
+def parts_of(tensors: Mapping[str, Any]) -> Parts:
+    """Name, form and values of each tensor; a call on a mesh of devices is one for each of them."""
+    values = {
+        name: values_of(module_of(tensor), tensor) if is_real(tensor) else [tensor.storage.logical]
+        for name, tensor in tensors.items()
+    }
+    return [
+        [(n, layout_of(tensors[n]) is TILE_LAYOUT, each[place]) for n, each in values.items()]
+        for place in range(max(map(len, values.values()), default=0))
+    ]
 
 
 def _check(file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,6 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.lib import format as array_format
 from numpy.typing import NDArray
-
-from ttl.semantics.layout import TILE_LAYOUT, layout_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +25,14 @@ def results_file(trace: Path) -> Path:
     return trace.with_suffix(".npz")
 
 
-def append_results(trace: Path, call: int, tensors: Mapping[str, Any]) -> None:
-    """Add the tensors of a call; the first call begins the file anew."""
-    with ZipFile(results_file(trace), "a" if call else "w") as archive:
-        for name, tensor in tensors.items():
-            logical = tensor.storage.logical
-            values = logical.astype(np.float32) if tensor.dtype.is_float else logical
-            form = "tiles" if layout_of(tensor) is TILE_LAYOUT else "rows"
-            with archive.open(f"{call}.{form}.{name}.npy", "w") as out:
+def append_results(trace: Path, results: Iterable[Result], is_first: bool) -> None:
+    """Add what calls left in their tensors; the first of a file begin it anew."""
+    with ZipFile(results_file(trace), "w" if is_first else "a") as archive:
+        for each in results:
+            is_float = each.values.dtype.kind not in "iub"
+            values = each.values.astype(np.float32) if is_float else each.values
+            form = "tiles" if each.is_tiled else "rows"
+            with archive.open(f"{each.call}.{form}.{each.tensor}.npy", "w") as out:
                 array_format.write_array(out, np.ascontiguousarray(values))
 
 

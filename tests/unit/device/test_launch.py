@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,22 +17,11 @@ from device.standins import (
     Layout,
     ScratchTensor,
     Tensor,
-    install,
-    standin_module,
 )
 from golden.example_programs import DEVICE as EMBEDDED_DEVICE
 from golden.example_programs import operation_of
 from ttl import ttnn as embedded_ttnn
 from ttl.diagnostics import UsageError, codes
-
-
-@pytest.fixture
-def launches() -> Iterator[Launches]:
-    home = Tensor.__module__
-    module = standin_module()
-    yield install(module)
-    del sys.modules[module.__name__]
-    Tensor.__module__ = home
 
 
 def tensors(device: Device | None, count: int = 4, **changes: Any) -> list[Tensor]:
@@ -248,7 +236,7 @@ def test_the_full_grid_and_the_chip_are_those_of_the_device(
     launches: Launches, monkeypatch: pytest.MonkeyPatch, chip: str, grid: tuple[int, int]
 ) -> None:
     compiled = []
-    monkeypatch.setattr("ttl.device.launch", lambda operation, tensors: compiled.append(operation))
+    monkeypatch.setattr("ttl.device.launch", lambda operation, *_, **__: compiled.append(operation))
     (y,) = tensors(Device(chip, grid), count=1)
     ttl.operation(grid="auto")(fill)(y)
     assert [one.target for one in compiled] == [chip.lower()]

@@ -24,6 +24,7 @@ VERBS = {
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
     "explain": "explain a diagnostic code",
+    "doctor": "check the installation: what is there, what is missing, how to get it",
     "examples": "copy the example programs to a folder",
 }
 PROGRAM_VERBS = ("run", "check", "compile", "explore")

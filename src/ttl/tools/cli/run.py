@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from contextlib import nullcontext
 
 from ttl import __version__
-from ttl.config import SCHEDULERS, is_positive, read_grid
+from ttl.config import BACKENDS, SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
+from .device_run import LIMIT_SECONDS, device_run
 from .program import (
     add_program_arguments,
     natural,
@@ -30,9 +32,9 @@ VALUES = {
     "max_dfbs": "TTL_MAX_DFBS",
     "max_l1": "TTL_MAX_L1",
     "num_devices": "TTL_NUM_DEVICES",
+    "timeout": "TTL_DEVICE_TIMEOUT",
 }
 SWITCHES = {
-    "host": ("TTL_BACKEND", "host"),
     "float32": ("TTL_FLOAT32", "1"),
     "no_float32_promotion": ("TTL_FLOAT32", "0"),
     "dry_run": ("TTL_DRY_RUN", "1"),
@@ -43,7 +45,21 @@ SWITCHES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--version", action="version", version=f"ttl {__version__}")
-    parser.add_argument("--host", action="store_true", help="run the compiled kernels on this CPU")
+    backend = parser.add_mutually_exclusive_group()
+    backend.add_argument(
+        "--backend", choices=BACKENDS,
+        help="the simulator (sim, the default), compiled kernels on this CPU (host), or a device "
+        "through the real ttnn (device): then what kernels print is shown, and a launch that "
+        "does not end is reported",
+    )
+    backend.add_argument(
+        "--host", dest="backend", action="store_const", const="host",
+        help="the same as --backend host",
+    )
+    parser.add_argument(
+        "--timeout", type=_positive, metavar="SECONDS",
+        help=f"with --backend device: the limit of a launch (default: {LIMIT_SECONDS})",
+    )
     parser.add_argument(
         "--counts", action="store_true",
         help="with --host: after the program's output, how often each operation's kernels called "
@@ -135,8 +151,10 @@ def _categories(text: str) -> tuple[str, ...]:
 
 def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """What the parser cannot check by itself."""
-    if options.counts and not options.host:
+    if options.counts and options.backend != "host":
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
+    if options.timeout and options.backend != "device":
+        parser.error("--timeout needs --backend device")
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
@@ -146,8 +164,10 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 
 def run(options: argparse.Namespace) -> int:
     variables = run_variables(options)
+    on_device = options.backend == "device"
     try:
-        return run_program(options.file, options.arguments, variables)
+        with device_run(options.trace is not None) if on_device else nullcontext():
+            return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
@@ -160,7 +180,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
     """With a seed the schedule matters: the report tells how to see it again."""
-    chosen = [f"--{name}" for name in ("host", "float32") if getattr(options, name)]
+    chosen = ["--host"] if options.backend == "host" else []
+    chosen += ["--float32"] if options.float32 else []
     chosen += [*warning_words(options), "--seed", str(options.seed)]
     given = ["ttl", "run", *chosen, options.file, *options.arguments]
     return fault.with_note(f"to repeat it: {shlex.join(given)}")
@@ -172,6 +193,10 @@ def run_variables(options: argparse.Namespace) -> dict[str, str]:
     for name, variable in VALUES.items():
         if (value := getattr(options, name)) is not None:
             variables[variable] = str(value)
+    if options.backend is not None:
+        variables["TTL_BACKEND"] = options.backend
+    if options.backend == "device":
+        variables.setdefault("TTL_DEVICE_TIMEOUT", str(LIMIT_SECONDS))
     for name, (variable, value) in SWITCHES.items():
         if getattr(options, name):
             variables[variable] = value

@@ -1,0 +1,106 @@
+"""A launch that does not come back: what the device tells about it, and its reset."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ttl.artifact import CompiledOperation
+from ttl.diagnostics import Diagnostic, KernelFault, Label, Span, codes
+
+from .processors import calls_in
+from .readiness import SIMULATOR
+from .watcher import Standing, standing, unread_buffers
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+RESET_SECONDS = 120
+TIMEOUT_WORDS = "device timeout"  # tt-metal's own limit, TT_METAL_OPERATION_TIMEOUT_SECONDS
+
+
+def is_timeout(error: RuntimeError) -> bool:
+    return TIMEOUT_WORDS in str(error)
+
+
+def reported_hang(
+    compiled: CompiledOperation, watch: Watch | None, devices: Sequence[int] = ()
+) -> KernelFault:
+    """What is known of it. The device is reset: nothing else can be run on it before."""
+    lines = [] if watch is None else watch.watcher_lines()
+    found = standing(compiled, lines)
+    limit = "" if watch is None else f" within {watch.limit_seconds:g} s"
+    labels = [label for each in found if (label := _label(each)) is not None]
+    notes = [_note(each) for each in found] + unread_buffers(compiled, lines)
+    if not found:
+        notes.append("the watcher's log has nothing about its kernels")
+    return KernelFault(
+        Diagnostic(
+            codes.DEVICE_HANG,
+            f"`{compiled.name}` did not end{limit} on the device",
+            labels[0] if labels else None,
+            tuple(labels[1:]),
+            (*notes, reset(devices)),
+            _helps(bool(found)),
+        )
+    )
+
+
+def _helps(is_known: bool) -> tuple[str, ...]:
+    simulate = "run it with --backend sim: the simulator names the kernels of a deadlock"
+    if is_known:
+        return (simulate,)
+    return simulate, "run it with `ttl run --backend device` and without --trace: the watcher is on"
+
+
+def _who(at: Standing) -> str:
+    role = f" ({at.processor.role})" if at.processor.role else ""
+    first = f"on node {at.nodes[0]}"
+    where = first if len(at.nodes) == 1 else f"on {len(at.nodes)} nodes, first {first}"
+    return f"`{at.kernel.name}`{role} {where}"
+
+
+def _note(at: Standing) -> str:
+    if at.wait is None:
+        return f"{_who(at)} runs; the last waypoint it passed is {at.waypoint}"
+    lines = sorted({span.line for span in _spans(at)})
+    among = f", in one of the lines {', '.join(map(str, lines))}" if len(lines) > 1 else ""
+    return f"{_who(at)} waits {at.wait.text} ({at.waypoint}){among}"
+
+
+def _label(at: Standing) -> Label | None:
+    """The line where it waits, if only one can be meant."""
+    spans = _spans(at)
+    if at.wait is None or len(spans) != 1:
+        return None
+    return Label(spans[0], f"`{at.kernel.name}` waits {at.wait.text}")
+
+
+def _spans(at: Standing) -> list[Span]:
+    calls = () if at.wait is None else at.wait.calls
+    lines = [line for call in calls for line in calls_in(at.kernel, call)]
+    found = (at.kernel.span_of(line) for line in lines)
+    return sorted({span for span in found if span is not None})
+
+
+def reset(devices: Sequence[int], environment: Mapping[str, str] = os.environ) -> str:
+    """Reset the cards; what was done, or what is left to do, in words."""
+    if environment.get(SIMULATOR):
+        return "the chip is simulated: it ends with the process"
+    targets = ",".join(map(str, devices)) or "all"
+    command = f"tt-smi -r {targets}"
+    program = shutil.which("tt-smi", path=environment.get("PATH"))
+    if program is None:
+        return f"tt-smi is not installed: reset the device with `{command}`"
+    try:
+        done = subprocess.run(
+            [program, "-r", targets], capture_output=True, timeout=RESET_SECONDS, check=False
+        ).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        done = -1
+    if done:
+        return f"`{command}` failed: reset the device before the next run"
+    return f"the device was reset (`{command}`); start the program anew"

@@ -1,0 +1,165 @@
+"""The log of the device profiler as events of a trace: kernels and signposts.
+
+rule LAST     the log has the zones of everything that ran; those of the last run are this launch's
+rule CORES    cores are named by their places on the chip, in the order of the nodes: columns and
+              rows without those that are harvested
+rule THREE    a compute kernel starts when the first of its three processors does and ends with the
+              last; its signposts are those of the math processor
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ttl.artifact import CompiledOperation, Coordinate, Kernel, ThreadKind
+from ttl.trace import EventKind, Recorder
+
+from .processors import PROCESSORS, calls_in, kernel_on
+
+START, END = ("ZONE_START", "begin"), ("ZONE_END", "end")  # the second: older versions
+MATH = "TRISC_1"
+_BY_NAME = {processor.profiler_name: processor for processor in PROCESSORS}
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """One end of a zone."""
+
+    device: int
+    core: Coordinate  # on the chip
+    processor: str
+    run: str
+    cycles: int
+    name: str
+    is_start: bool
+    line: int  # of the C++
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    cycles: int
+    kind: EventKind
+    node: Coordinate
+    kernel: str
+    subject: str = ""
+    line: int = 0
+
+
+class ProfilerLog:
+    """Reads rows as they come; the first rows say what the columns are."""
+
+    def __init__(self) -> None:
+        self._columns: list[str] = []
+
+    def zones(self, lines: Sequence[str]) -> list[Zone]:
+        found = []
+        for row in csv.reader(lines, skipinitialspace=True):
+            if "core_x" in row:
+                self._columns = row
+            elif self._columns and len(row) >= len(self._columns):
+                fields = dict(zip(self._columns, row, strict=False))
+                phase = fields.get("type") or fields.get("zone phase", "")
+                if phase in START + END and fields["RISC processor type"] in _BY_NAME:
+                    found.append(_zone(fields, phase in START))
+        return found
+
+
+def _zone(fields: dict[str, str], is_start: bool) -> Zone:
+    line = fields.get("source line", "")
+    return Zone(
+        device=int(fields["PCIe slot"]),
+        core=(int(fields["core_x"]), int(fields["core_y"])),
+        processor=fields["RISC processor type"],
+        run=fields.get("run host ID") or fields.get("Run ID", ""),
+        cycles=int(fields["time[cycles since reset]"]),
+        name=fields["zone name"],
+        is_start=is_start,
+        line=int(line) if line.isdecimal() else 0,
+    )
+
+
+def record_zones(compiled: CompiledOperation, zones: Sequence[Zone], recorder: Recorder) -> bool:
+    """Add the events of the last run, device after device. False if the cores are not the nodes.
+
+    The value of an event is the number of cycles since the first kernel of its device started.
+    """
+    devices = sorted({zone.device for zone in zones})
+    runs = [_events(compiled, [z for z in zones if z.device == device]) for device in devices]
+    if not runs or None in runs:
+        return False
+    for number, events in enumerate(runs):
+        assert events is not None
+        if number:
+            next_device(compiled, recorder)
+        first = min((event.cycles for event in events), default=0)
+        for event in sorted(events, key=attrgetter("cycles")):
+            value = event.cycles - first
+            recorder.record(event.kind, event.node, event.kernel, event.subject, value, event.line)
+    return True
+
+
+def next_device(compiled: CompiledOperation, recorder: Recorder) -> None:
+    """Each device of a mesh has its own call in a trace, as on the simulator."""
+    recorder.record(EventKind.OPERATION_END, (), "", compiled.name)
+    recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
+
+
+def _events(compiled: CompiledOperation, zones: Sequence[Zone]) -> list[Event] | None:
+    last = max(zones, key=attrgetter("cycles")).run  # rule LAST
+    own = [zone for zone in zones if zone.run == last]
+    nodes = _nodes(compiled, own)
+    if nodes is None:
+        return None
+    return [*_kernel_events(compiled, own, nodes), *_signpost_events(compiled, own, nodes)]
+
+
+def _nodes(
+    compiled: CompiledOperation, zones: Sequence[Zone]
+) -> dict[Coordinate, Coordinate] | None:  # rule CORES
+    first, last = compiled.core_range
+    places: list[dict[int, int]] = []
+    for axis in range(2):
+        found = sorted({zone.core[axis] for zone in zones})
+        wanted = range(first[axis], last[axis] + 1)
+        if len(found) != len(wanted):
+            return None
+        places.append(dict(zip(found, wanted, strict=True)))
+    return {zone.core: (places[0][zone.core[0]], places[1][zone.core[1]]) for zone in zones}
+
+
+def _kernel_events(
+    compiled: CompiledOperation, zones: Sequence[Zone], nodes: dict[Coordinate, Coordinate]
+) -> Iterator[Event]:  # rule THREE
+    ends: dict[tuple[Coordinate, str], list[int]] = {}
+    for zone in zones:
+        kernel = kernel_on(compiled, _BY_NAME[zone.processor])
+        if kernel is not None and zone.name.endswith("-KERNEL"):
+            ends.setdefault((nodes[zone.core], kernel.name), []).append(zone.cycles)
+    for (node, name), cycles in sorted(ends.items()):
+        yield Event(min(cycles), EventKind.KERNEL_START, node, name)
+        yield Event(max(cycles), EventKind.KERNEL_END, node, name)
+
+
+def _signpost_events(
+    compiled: CompiledOperation, zones: Sequence[Zone], nodes: dict[Coordinate, Coordinate]
+) -> Iterator[Event]:
+    for zone in zones:
+        kernel = kernel_on(compiled, _BY_NAME[zone.processor])
+        if kernel is None or (kernel.thread is ThreadKind.COMPUTE and zone.processor != MATH):
+            continue
+        if (name := dict(kernel.signposts).get(zone.name)) is not None:
+            kind = EventKind.SIGNPOST_BEGIN if zone.is_start else EventKind.SIGNPOST_END
+            line = _line(kernel, zone)
+            yield Event(zone.cycles, kind, nodes[zone.core], kernel.name, name, line)
+
+
+def _line(kernel: Kernel, zone: Zone) -> int:
+    """The program's line of a signpost."""
+    lines = list(calls_in(kernel, f'DeviceZoneScopedN("{zone.name}")'))
+    if not lines:
+        return 0
+    span = kernel.span_of(zone.line if zone.line in lines else lines[0])
+    return 0 if span is None else span.line

@@ -1,0 +1,103 @@
+"""Descriptors that are built once for a compiled operation and its tensors' kinds.
+
+Between calls only addresses change: they are written into the kernels of the same descriptor.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from ttl.artifact import CompiledOperation
+from ttl.diagnostics import codes, usage_error
+from ttl.target.data_formats import TILE_SIZE
+
+from .descriptors import mesh_program, pipe_scratch, program_descriptor
+from .plan import TTNN_DTYPES, TensorPlace, addresses_of, plan_program
+from .readiness import check_version
+
+MOST_KEPT = 1024
+FEWEST_TENSORS = 2  # of ttnn.generic_op
+
+Words = tuple[tuple[int, ...], ...]  # of the accessor of each tensor
+
+
+@dataclass(slots=True)
+class DeviceProgram:
+    """One program of ttnn. Threads take turns: its addresses are those of one call."""
+
+    ttnn: Any
+    compiled: CompiledOperation
+    descriptor: Any
+    padded: tuple[int, ...]  # the operands whose last tiles are not full
+    lock: Lock = field(default_factory=Lock)
+
+    def run(self, tensors: Sequence[Any]) -> None:
+        device = tensors[0].device()
+        # A new one for each launch: its counters start at 0.
+        scratch = pipe_scratch(self.ttnn, self.compiled, device)
+        addresses = [tensor.buffer_address() for tensor in tensors]
+        place = None if scratch is None else scratch.buffer_address()
+        repeated = FEWEST_TENSORS if len(tensors) < FEWEST_TENSORS else 1
+        with self.lock:
+            kernels = zip(self.descriptor.kernels, self.compiled.kernels, strict=True)
+            for descriptor, kernel in kernels:
+                descriptor.common_runtime_args = addresses_of(kernel, addresses, place)
+            program = mesh_program(self.ttnn, self.descriptor, tensors)
+            self.ttnn.generic_op(list(tensors) * repeated, program)
+
+
+class Programs:
+    """The programs of a process: those that ran last."""
+
+    def __init__(self) -> None:
+        self.built = 0
+        self._kept: OrderedDict[tuple[int, Words], DeviceProgram] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, ttnn: Any, compiled: CompiledOperation, tensors: Sequence[Any]) -> DeviceProgram:
+        """A program keeps its artifact, so no other one has the same identity meanwhile."""
+        words = tuple(
+            [tuple(ttnn.TensorAccessorArgs(each).get_compile_time_args()) for each in tensors]
+        )
+        key = id(compiled), words
+        with self._lock:
+            program = self._kept.get(key)
+            if program is None or program.ttnn is not ttnn:
+                program = self._kept[key] = self._build(ttnn, compiled, words)
+            self._kept.move_to_end(key)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return program
+
+    def _build(self, ttnn: Any, compiled: CompiledOperation, words: Words) -> DeviceProgram:
+        check_version(ttnn, compiled)
+        _check_formats(compiled)
+        self.built += 1
+        places = [TensorPlace(0, of_tensor) for of_tensor in words]
+        scratch = 0 if compiled.pipe_scratch_bytes else None
+        plan = plan_program(compiled, places, scratch)
+        return DeviceProgram(ttnn, compiled, program_descriptor(ttnn, plan), _padded(compiled))
+
+
+def _padded(compiled: CompiledOperation) -> tuple[int, ...]:
+    return tuple(
+        position
+        for position, operand in enumerate(compiled.operands)
+        if operand.layout == "TILE" and any(size % TILE_SIZE for size in (1, *operand.shape)[-2:])
+    )
+
+
+def _check_formats(compiled: CompiledOperation) -> None:
+    """A value may be rounded to a format that no tensor of ttnn has."""
+    for buffer in compiled.buffers:
+        if buffer.data_format not in TTNN_DTYPES:
+            raise usage_error(
+                codes.DEVICE_REFUSED,
+                f"ttnn does not run `{compiled.name}`: it has no {buffer.data_format.lower()}, "
+                f"which `{buffer.name}` holds",
+                "use bfloat16 or float32 instead",
+            )

@@ -1,0 +1,112 @@
+"""What a run on a device needs of this machine, and what of it is missing.
+
+Nothing of ttnn is imported to find out: that takes seconds, and on a machine without a device its
+first question fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ttl.artifact import CompiledOperation
+from ttl.diagnostics import RuleBroken, UsageError, codes
+
+NEEDED_VERSION = "0.81"
+# Versions with which descriptors and kernels were checked: `make ttnn-drift`.
+KNOWN_VERSIONS = ("0.81.1",)
+INSTALL = f'pip install "ttnn>={NEEDED_VERSION}" with Python 3.12 on x86-64 Linux'
+DEVICES = Path("/dev/tenstorrent")
+SIMULATOR = "TT_METAL_SIMULATOR"  # a library that stands for the chip
+PROFILER_REFUSAL = b"TT_METAL_DEVICE_PROFILER requires a Tracy-enabled build"
+
+
+def missing(
+    environment: Mapping[str, str] = os.environ, devices: Path = DEVICES
+) -> RuleBroken | None:
+    """The first thing without which nothing runs on a device."""
+    version = installed_version()
+    if version is None:
+        return RuleBroken(
+            codes.NO_TTNN,
+            f"ttnn is not installed; a run on a device needs ttnn >= {NEEDED_VERSION}",
+            helps=(INSTALL, "without a device, run with --backend sim or --backend host"),
+        )
+    if not is_new_enough(version):
+        return wrong_version(version)
+    if not found_devices(environment, devices):
+        return RuleBroken(
+            codes.NO_DEVICE,
+            f"ttnn {version} is installed, but there is no device in {devices}",
+            helps=(
+                "install the kernel driver (tt-kmd) and look with `tt-smi`, or set "
+                f"{SIMULATOR} to the library of a simulated chip",
+                "without a device, run with --backend sim or --backend host",
+            ),
+        )
+    return None
+
+
+def installed_version() -> str | None:
+    try:
+        return metadata.version("ttnn")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def is_new_enough(version: str) -> bool:
+    return _numbers(version) >= _numbers(NEEDED_VERSION)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers that a version begins with: (0, 81, 1) of 0.81.1rc2."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def wrong_version(version: str) -> RuleBroken:
+    return RuleBroken(
+        codes.TTNN_VERSION,
+        f"this ttnn is too old: found {version}, needs >= {NEEDED_VERSION}",
+        helps=(INSTALL,),
+        found=version,
+        needs=NEEDED_VERSION,
+    )
+
+
+def check_version(ttnn: Any, compiled: CompiledOperation) -> None:
+    """UsageError if the module of the tensors is an installed ttnn that the kernels do not fit."""
+    version = installed_version() if ttnn.__name__ == "ttnn" else None
+    if version is not None and not is_new_enough(version):
+        note = f"the kernels of `{compiled.name}` use the device API of {compiled.device_api}"
+        raise UsageError(wrong_version(version).with_notes(note).at(None))
+
+
+def found_devices(
+    environment: Mapping[str, str] = os.environ, devices: Path = DEVICES
+) -> list[str]:
+    """The cards, or the simulated chip that stands for one."""
+    if simulator := environment.get(SIMULATOR):
+        return [f"{SIMULATOR}={simulator}"]
+    return sorted(str(path) for path in devices.glob("[0-9]*"))
+
+
+def has_profiler() -> bool:
+    """Was the installed ttnn built with the device profiler? The wheel of PyPI was not."""
+    try:
+        files = metadata.files("ttnn") or []
+    except metadata.PackageNotFoundError:
+        return False
+    libraries = [Path(str(file.locate())) for file in files if file.name == "libtt_metal.so"]
+    return bool(libraries) and not any(_holds(path, PROFILER_REFUSAL) for path in libraries)
+
+
+def _holds(file: Path, text: bytes) -> bool:
+    import mmap
+
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return data.find(text) >= 0

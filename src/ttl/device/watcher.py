@@ -1,0 +1,98 @@
+"""The watcher's log: which processor of which core passed which waypoint last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ttl.artifact import CompiledOperation, Coordinate, Kernel
+
+from .processors import PROCESSORS, Processor, is_core_of, kernel_on
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a processor that stands at a waypoint waits for, and the calls that have it."""
+
+    text: str
+    calls: tuple[str, ...]
+
+
+WAITS = {
+    "CWFW": Wait("for a block in a dataflow buffer", ("cb_wait_front",)),
+    "CRBW": Wait("for space in a dataflow buffer", ("cb_reserve_back",)),
+    "NSW": Wait("for the value of a semaphore", ("noc_semaphore_wait(",)),
+    "NSMW": Wait("for a semaphore to reach a value", ("noc_semaphore_wait_min",)),
+    "NRBW": Wait("for data it reads", ("noc_async_read_barrier",)),
+    "NWBW": Wait("for writes to be acknowledged", ("noc_async_write_barrier",)),
+    "NWFW": Wait("for writes to leave", ("noc_async_writes_flushed",)),
+    "NABW": Wait("for atomic increments to be acknowledged", ("noc_async_atomic_barrier",)),
+    "NFBW": Wait("for all its transfers", ("noc_async_full_barrier",)),
+    "MWDW": Wait("for registers that the packer has not emptied", ("tile_regs_acquire",)),
+    "DPW": Wait("for the print server to take what it prints", ("DPRINT",)),
+}
+# What firmware shows of a processor that runs no kernel.
+IDLE = ("", "W", "D", "GW", "GD", "I", "X", "INIT", "NTW", "NTD", "RW", "RD")
+
+_CORE = re.compile(
+    r"Device (?P<device>\d+) worker core\(x= ?(?P<x>\d+),y= ?(?P<y>\d+)\)[^:]*:\s*"
+    r"(?P<points>[^\s,]*(?:, *[^\s,]*)+)"  # each padded to four characters
+)
+_DUMP = re.compile(r"Dump #\d+ at ")
+_UNREAD = re.compile(r"cb\[(\d+)\]\(rcv (\d+)!=ack (\d+)\)")
+
+
+@dataclass(slots=True)
+class Standing:
+    """Processors of one kernel that stand at the same waypoint."""
+
+    kernel: Kernel
+    processor: Processor
+    waypoint: str
+    nodes: list[Coordinate] = field(default_factory=list)
+    device: int = 0
+
+    @property
+    def wait(self) -> Wait | None:
+        return WAITS.get(self.waypoint)
+
+
+def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing]:
+    """Where the kernels of an operation stood when the watcher looked last."""
+    found: dict[tuple[str, str, str], Standing] = {}
+    for line in _last_dump(lines):
+        core = _CORE.match(line)
+        if core is None or not is_core_of(compiled, (int(core["x"]), int(core["y"]))):
+            continue
+        for processor, point in zip(PROCESSORS, core["points"].split(","), strict=False):
+            point = point.strip()
+            kernel = kernel_on(compiled, processor)
+            if kernel is not None and point not in IDLE:
+                key = kernel.name, processor.role, point
+                at = found.setdefault(
+                    key, Standing(kernel, processor, point, device=int(core["device"]))
+                )
+                at.nodes.append((int(core["x"]), int(core["y"])))
+    return list(found.values())
+
+
+def unread_buffers(compiled: CompiledOperation, lines: Iterable[str]) -> list[str]:
+    """Buffers that hold pages; the watcher looks at them with TT_METAL_WATCHER_DUMP_ALL=1 only."""
+    names = {buffer.index: buffer.name for buffer in compiled.buffers}
+    found: dict[str, int] = {}
+    for line in _last_dump(lines):
+        for index, received, taken in _UNREAD.findall(line):
+            if int(index) in names:
+                pages = (int(received) - int(taken)) & 0xFFFF
+                found.setdefault(names[int(index)], pages)
+    return [f"`{name}` holds {pages} pages" for name, pages in found.items()]
+
+
+def _last_dump(lines: Iterable[str]) -> list[str]:
+    dump: list[str] = []
+    for line in lines:
+        if _DUMP.match(line):
+            dump = []
+        dump.append(line)
+    return dump

@@ -1,0 +1,202 @@
+"""Calls on a device that are known already: the same operation, for tensors of the same kinds.
+
+Such a call neither runs the operation's body nor looks for the artifact: it hands the addresses of
+its tensors to a program that was built before.
+
+rule PURE     only bodies are skipped that give the same program again: they name constants,
+              functions, and modules that do not change, and call nothing that has other effects
+rule WATCHED  what the names stood for is compared at every call, by identity
+rule PLAIN    only where nothing is to be seen of a run: no trace, no watch, no check
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from threading import Lock
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ttl.config import Config
+from ttl.device import DeviceProgram, launch_program
+from ttl.language import Operation
+from ttl.language.engine import LAUNCH_HOOK
+from ttl.language.operation import Program
+from ttl.semantics.current_engine import TRACE
+from ttl.semantics.dtypes import DType, as_dtype
+from ttl.semantics.function_source import global_names
+from ttl.semantics.types import Shape
+from ttl.source.frozen import CONSTANT_MODULES
+from ttl.source.functions import MISSING, named_value, reachable_functions
+
+MOST_KEPT = 4096
+CONSTANTS = (int, float, str, bytes, type(None), DType)
+# Names that a body may not use if it is to be skipped: what they give or do is another thing each
+# time, or is to happen each time.
+EFFECTS = {
+    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "id", "input",
+    "iter", "locals", "next", "open", "print", "random", "setattr", "vars",
+}  # fmt: skip
+STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "STORE_SUBSCR", "IMPORT_NAME")
+
+Kind = tuple[Any, ...]
+Given = tuple[tuple[Any, ...], dict[str, Any]]  # positional arguments and others
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A name and what it stood for."""
+
+    function: FunctionType
+    name: str
+    value: object
+
+    def is_same(self) -> bool:
+        return named_value(self.name, self.function) is self.value
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyCall:
+    operation: Operation
+    program: DeviceProgram
+    operands: tuple[int, ...]  # the positions of the tensors among the arguments
+    grid: Shape
+    config: Config
+    codes: tuple[tuple[FunctionType, CodeType], ...]
+    watched: tuple[Watched, ...]
+
+    def is_valid(self, operation: Operation, config: Config) -> bool:  # rule WATCHED
+        if self.operation is not operation or self.config is not config:
+            return False
+        if any(function.__code__ is not code for function, code in self.codes):
+            return False
+        return all([watched.is_same() for watched in self.watched])
+
+
+class ReadyCalls:
+    """Those of a process that were made last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Kind, ReadyCall] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def run(self, operation: Operation, given: Given, config: Config) -> bool:
+        """Make the call if it is known."""
+        if not self._kept or TRACE.get() is not None:
+            return False
+        values = (*given[0], *given[1].values())
+        kind = _kind(operation, given, values)
+        ready = None if kind is None else self._kept.get(kind)
+        if ready is None or not ready.is_valid(operation, config):
+            return False
+        LAUNCH_HOOK.last_grid = ready.grid
+        launch_program(ready.program, [values[position] for position in ready.operands])
+        return True
+
+    def keep(
+        self, given: Given, program: Program, config: Config, find: Callable[[], DeviceProgram]
+    ) -> None:
+        """Remember a call that was made, if the next one may skip the body."""
+        values = (*given[0], *given[1].values())
+        if not _is_plain(config) or (kind := _kind(program.operation, given, values)) is None:
+            return
+        operands = _positions(values, tuple(program.tensors.values()))
+        seen = _seen(program)
+        if operands is None or seen is None:
+            return
+        ready = ReadyCall(program.operation, find(), operands, program.grid, config, *seen)
+        with self._lock:
+            self._kept[kind] = ready
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+def _is_plain(config: Config) -> bool:  # rule PLAIN
+    looks = (config.check, config.compile_only, config.trace, config.device_timeout)
+    writes = (config.initial_mlir, config.final_mlir, config.compile_to, config.kernel_dumps)
+    return not any((*looks, *writes, config.verbose_passes))
+
+
+def _kind(operation: Operation, given: Given, values: tuple[Any, ...]) -> Kind | None:
+    """What a call has in common with others of the same program; None if that cannot be told."""
+    kind: list[Any] = [id(operation), *given[1]]
+    tensors: list[int] = []
+    for value in values:
+        spec = getattr(value, "spec", None)
+        if spec is not None and (device := value.device()) is not None:
+            kind.append((spec, device.id()))
+            tensors.append(id(value))
+        elif type(value) is float:
+            kind.append(value.hex())  # 0.0 and -0.0 differ
+        elif isinstance(value, CONSTANTS):
+            kind.append((type(value), value))
+        else:
+            return None
+    return tuple(kind) if len({*tensors}) == len(tensors) else None
+
+
+def _positions(values: tuple[Any, ...], tensors: Sequence[Any]) -> tuple[int, ...] | None:
+    """Where the operands stand among the arguments, if they are all there."""
+    places = {id(value): position for position, value in enumerate(values)}
+    if not all(id(tensor) in places for tensor in tensors):
+        return None
+    return tuple(places[id(tensor)] for tensor in tensors)
+
+
+Seen = tuple[tuple[tuple[FunctionType, CodeType], ...], tuple[Watched, ...]]
+
+
+def _seen(program: Program) -> Seen | None:  # rule PURE
+    operation = program.operation
+    kernels = {kernel.function.__code__ for kernel in program.kernels}
+    functions = list(reachable_functions(operation.function))
+    if callable(operation.grid):
+        functions += reachable_functions(operation.grid)
+    watched: list[Watched] = []
+    for function in functions:
+        for code in _codes_run(function.__code__, kernels):
+            if not EFFECTS.isdisjoint(code.co_names) or _stores(code):
+                return None
+        for name in sorted({*function.__code__.co_freevars, *global_names(function.__code__)}):
+            value = named_value(name, function)
+            if value is not MISSING and not _is_constant(value):
+                return None
+            watched.append(Watched(function, name, value))
+    return tuple((function, function.__code__) for function in functions), tuple(watched)
+
+
+def _codes_run(code: CodeType, kernels: set[CodeType]) -> Iterator[CodeType]:
+    """A function's code and those in it that its call may run; kernels are not run."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and constant not in kernels:
+            yield from _codes_run(constant, kernels)
+
+
+def _stores(code: CodeType) -> bool:
+    outer = {*code.co_freevars}
+    return any(
+        step.opname in STORES or (step.opname == "STORE_DEREF" and step.argval in outer)
+        for step in dis.get_instructions(code)
+    )
+
+
+def _is_constant(value: object) -> bool:
+    """Does it stay what it is as long as it is the same object?"""
+    if isinstance(value, (*CONSTANTS, Enum, FunctionType, BuiltinFunctionType)):
+        return True
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0] in CONSTANT_MODULES
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_constant, value))
+    if isinstance(value, type):
+        module = sys.modules.get(value.__module__)
+        return getattr(module, "__name__", "").partition(".")[0] in CONSTANT_MODULES
+    return as_dtype(value) is not None

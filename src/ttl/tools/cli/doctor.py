@@ -1,0 +1,235 @@
+"""ttl doctor"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import Enum
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from ttl import __version__
+from ttl.config import Config, chosen_variables
+from ttl.diagnostics import TTLError
+from ttl.trace.stats import Table
+
+OLDEST_PYTHON = (3, 11)
+DISTRIBUTION = "pyttl"
+# Variables of tt-metal that change what a run on a device does.
+METAL_VARIABLES = ("TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT", "TT_METAL_CACHE", "ARCH_NAME")
+METAL_FOLDERS = ("TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT")
+
+
+class State(Enum):
+    OK = "ok"
+    ABSENT = "absent"  # only what its row names does not work
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    what: str
+    needed_for: str
+    state: State
+    found: str
+    fix: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Check the installation. The exit status is 1 only if something is broken that programs "
+        "need; what is absent is needed for what its row names, and for nothing else."
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def run(options: argparse.Namespace) -> int:
+    findings = list(examine())
+    if options.json:
+        for each in findings:
+            print(json.dumps({**asdict(each), "state": each.state.value}))
+    else:
+        _show(findings)
+    return int(any(each.state is State.BROKEN for each in findings))
+
+
+def _show(findings: list[Finding]) -> None:
+    rows = tuple((f.what, f.state.value, f.found, f.needed_for) for f in findings)
+    table = Table(f"pyttl {__version__}", ("what", "state", "found", "needed for"), rows)
+    print("\n".join(table.lines()))
+    fixes = [each for each in findings if each.fix]
+    if fixes:
+        print()
+    for each in fixes:
+        print(f"{each.what}: {each.fix}")
+
+
+def examine() -> Iterator[Finding]:
+    yield _python()
+    yield from _packages()
+    yield _compiler()
+    yield _torch()
+    yield from _ttnn()
+    yield from _variables()
+    yield from _caches()
+
+
+EVERYTHING, EXECUTOR, DEVICE = "everything", "ttl run --host", "ttl run --backend device"
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        return Finding("Python", EVERYTHING, State.OK, version)
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    return Finding("Python", EVERYTHING, State.BROKEN, version, f"use Python {wanted} or newer")
+
+
+def _packages() -> Iterator[Finding]:
+    """Those that pyttl asks for when it is installed."""
+    for requirement in _requirements():
+        name = requirement.partition(";")[0].strip()
+        bare = name.rstrip("0123456789.*,<>=!~ ")
+        yield _package(bare, EVERYTHING, f'pip install "{name}"', is_needed=True)
+
+
+def _requirements() -> list[str]:
+    try:
+        found = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:  # run from its sources
+        project = Path(__file__).parents[4] / "pyproject.toml"
+        found = tomllib.loads(project.read_text())["project"]["dependencies"]
+    return [each for each in found if "extra ==" not in each]
+
+
+def _package(name: str, needed_for: str, fix: str, is_needed: bool) -> Finding:
+    """Found by importing it: one that is there may still be broken."""
+    try:
+        import_module(name.replace("-", "_"))
+        return Finding(name, needed_for, State.OK, metadata.version(name))
+    except ModuleNotFoundError as error:
+        state = State.BROKEN if is_needed or error.name != name else State.ABSENT
+        return Finding(name, needed_for, state, "not installed", fix)
+    except Exception as error:
+        text = str(error).strip().splitlines() or [type(error).__name__]
+        return Finding(name, needed_for, State.BROKEN, f"cannot be imported: {text[0]}", fix)
+
+
+def _compiler() -> Finding:
+    from ttl.host.toolchain import find_compiler
+
+    try:
+        compiler = find_compiler()
+    except TTLError as error:
+        found = error.diagnostics[0]
+        # Without CXX there is just none; a CXX that does not run is a mistake.
+        state = State.BROKEN if os.environ.get("CXX") else State.ABSENT
+        return Finding("C++ compiler", EXECUTOR, state, found.message, " ".join(found.helps))
+    version = compiler.version.splitlines()[0]
+    if (problem := _compiles(compiler.command)) is not None:
+        fix = "install another one, or set CXX to one that works"
+        return Finding("C++ compiler", EXECUTOR, State.BROKEN, f"{version}: {problem}", fix)
+    return Finding("C++ compiler", EXECUTOR, State.OK, version)
+
+
+def _compiles(command: tuple[str, ...]) -> str | None:
+    """What is wrong with a compiler that cannot make a library of one function."""
+    import subprocess
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "one.cpp")
+        source.write_text("#include <stdint.h>\nextern \"C\" uint32_t one() { return 1; }\n")
+        arguments = [*command, "-shared", "-fPIC", str(source), "-o", str(Path(folder, "one.so"))]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return None
+        return (done.stderr.strip().splitlines() or ["it fails without a message"])[0]
+
+
+def _torch() -> Finding:
+    fix = 'pip install "pyttl[torch]"'
+    if find_spec("torch") is None:
+        return Finding("torch", "tt_torch", State.ABSENT, "not installed", fix)
+    return _package("torch", "tt_torch", fix, is_needed=False)
+
+
+def _ttnn() -> Iterator[Finding]:
+    from ttl.device.readiness import (
+        INSTALL,
+        KNOWN_VERSIONS,
+        found_devices,
+        has_profiler,
+        installed_version,
+        is_new_enough,
+        missing,
+        wrong_version,
+    )
+
+    version = installed_version()
+    if version is None:
+        yield Finding("ttnn", DEVICE, State.ABSENT, "not installed: the stand-in is used", INSTALL)
+    elif not is_new_enough(version):  # and `import ttnn` gives it, not the stand-in
+        yield Finding("ttnn", DEVICE, State.BROKEN, wrong_version(version).message, INSTALL)
+    else:
+        known = "" if version in KNOWN_VERSIONS else ", not among those that were tried"
+        yield Finding("ttnn", DEVICE, State.OK, f"{version}{known}")
+        state, fix = (State.OK, "") if has_profiler() else (State.ABSENT, "build tt-metal with it")
+        yield Finding("device profiler", "--trace on a device", state, state.value, fix)
+    devices = found_devices()
+    if devices:
+        yield Finding("device", DEVICE, State.OK, ", ".join(devices))
+    else:
+        broken = missing() if version is not None else None
+        fix = broken.helps[0] if broken is not None else "install a card and its driver (tt-kmd)"
+        yield Finding("device", DEVICE, State.ABSENT, "none", fix)
+
+
+def _variables() -> Iterator[Finding]:
+    for name in METAL_VARIABLES:
+        text = os.environ.get(name)
+        if text is None:
+            continue
+        is_folder = name not in METAL_FOLDERS or Path(text).is_dir()
+        state = State.OK if is_folder else State.BROKEN
+        fix = "" if is_folder else f"unset {name}, or set it to the folder of tt-metal"
+        yield Finding(name, DEVICE, state, text if is_folder else f"{text}: no folder", fix)
+    if ours := chosen_variables():
+        shown = " ".join(f"{name}={text}" for name, text in sorted(ours.items()))
+        try:
+            Config.from_environment()
+            yield Finding("variables", "this shell", State.OK, shown)
+        except TTLError as error:
+            found = error.diagnostics[0]
+            fix = " ".join(found.helps)
+            yield Finding("variables", "this shell", State.BROKEN, found.message, fix)
+
+
+def _caches() -> Iterator[Finding]:
+    try:
+        cache = Config.from_environment().cache_dir
+    except TTLError:  # said above
+        return
+    yield _writable("cache", EXECUTOR, cache, "PYTTL_CACHE")
+    metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
+    if metal.exists():
+        yield _writable("cache of tt-metal", DEVICE, metal, "TT_METAL_CACHE")
+
+
+def _writable(what: str, needed_for: str, folder: Path, variable: str) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        fix = f"set {variable} to a folder that can be written"
+        return Finding(what, needed_for, State.BROKEN, f"{folder}: {error.strerror}", fix)
+    return Finding(what, needed_for, State.OK, str(folder))
+
+
