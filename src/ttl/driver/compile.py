@@ -132,13 +132,13 @@ def operands_of(program: Program) -> tuple[Operand, ...]:
             tuple(tensor.shape),
             dtype_of(tensor).name,
             layout_of(tensor).name,
-            _memory(tensor),
+            memory_of(tensor),
         )
         for name, tensor in program.tensors.items()
     )
 
 
-def _memory(tensor: Any) -> Memory:
+def memory_of(tensor: Any) -> Memory:
     """A bundle is replayed with tensors that lie as these do."""
     config = memory_config_of(tensor)
     if config is None:

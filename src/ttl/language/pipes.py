@@ -40,8 +40,8 @@ class Pipe:
         return GenericAlias(cls, item)  # annotations say ttl.Pipe[ttl.DstT]
 
     def __init__(self, src: NodeCoord, dst: NodeCoord | NodeRange):
-        self.src = as_place(src)
-        self.dst = as_place(dst)
+        self.src: NodeCoord = as_place(src)
+        self.dst: NodeCoord | NodeRange = as_place(dst)
         self.span = calling_span()
         self.home: tuple[PipeNet, int] | None = None  # the net that it is in, and its place there
         try:
