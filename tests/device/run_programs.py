@@ -1,8 +1,9 @@
 """Runs programs as they are, with the real ttnn or the embedded one, and prints what came of it.
 
 Run by the real ttnn's Python: `run_programs.py real|executed|simulated CHIP FOLDER PROGRAM...`.
-The last two are with the embedded ttnn. Prints JSON, for each program: what it prints, and of every
-launch the kernels, the tensors, and digests of what these hold afterwards.
+The last two are with the embedded ttnn. Prints JSON, for each program: what it prints, of every
+launch the kernels, the tensors, and digests of what these hold afterwards, and how many operations
+were compiled so far.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def main() -> None:
         if recorder is not None:
             recorder.begin(name)
         found[name] = {"printed": _printed(program), "launches": launches.copy()}
+        found[name]["compiled"] = _compiled_so_far()
         launches.clear()
     print(json.dumps(found))
 
@@ -64,6 +66,12 @@ def _noted_launches() -> list[Any]:
 
     ttl.host.launch = noted
     return launches
+
+
+def _compiled_so_far() -> int:
+    from ttl.driver import PROCESS_DRIVER
+
+    return PROCESS_DRIVER.artifacts.count
 
 
 def _printed(program: str) -> str:

@@ -72,7 +72,12 @@ def asks_ttnn(function: Any) -> bool:
     owner = getattr(function, "__self__", None)
     if type(owner).__name__ == "Tensor":
         return function.__name__ in QUESTIONS
-    kind = function if isinstance(function, type) else type(function if owner is None else owner)
+    asked = function if owner is None else owner
+    return is_ttnn_value(asked if isinstance(asked, type) else type(asked))
+
+
+def is_ttnn_value(kind: type) -> bool:
+    """A class of values that never change and show all that they hold."""
     return kind.__name__ in VALUES and kind.__module__.partition(".")[0] in ("ttl", "ttnn")
 
 

@@ -86,7 +86,8 @@ def main():
     numbers = np.random.default_rng(0).uniform(-1, 1, (32, 64))
     x = ttl.from_numpy(numbers, dtype=ttnn.bfloat16, device=device)
     y = ttl.from_numpy(np.zeros((32, 64)), dtype=KIND, layout=ttl.TILE_LAYOUT, device=device)
-    typed(x, y, KIND, ttnn.Shape([1, 2]))
+    for _ in range(2):  # compiled once
+        typed(x, y, KIND, ttnn.Shape([1, 2]))
     print("typed", ttl.to_numpy(y).astype(np.float64).sum())
     memory = ttnn.DRAM_MEMORY_CONFIG
     x = ttl.from_numpy(numbers[:, :32], device=device, memory_config=memory)
