@@ -92,7 +92,7 @@ def tensors() -> list[Any]:
     device = ttnn.open_device(device_id=0)
     options = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "device": device}
     array = np.ones((32 * TILES, 32), np.float32)
-    return [ttnn.from_numpy(array, **options) for _ in range(3)]
+    return [ttl.from_numpy(array, **options) for _ in range(3)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,13 @@ def rotate_rows(x, scratch, y):
 def main():
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
-        x = ttnn.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
+        x = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
         scratch, y = ttnn.zeros_like(x), ttnn.zeros_like(x)
         start = time.perf_counter()
         rotate_rows(x, scratch, y)
         milliseconds = 1000 * (time.perf_counter() - start)
-        expected = np.roll(ttnn.to_numpy(x), -x.shape[0] // NODES, axis=0)
-        wrong = np.count_nonzero(ttnn.to_numpy(y) != expected)
+        expected = np.roll(ttl.to_numpy(x), -x.shape[0] // NODES, axis=0)
+        wrong = np.count_nonzero(ttl.to_numpy(y) != expected)
         print(f"{name:10} {milliseconds:8.1f} ms   {wrong} wrong elements")
 
 

@@ -68,14 +68,14 @@ def multiply_add_exp(a, b, c, y):
 def main():
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(3):
-        inputs = [ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]
+        inputs = [ttl.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]
         output = ttnn.zeros_like(inputs[0])
         start = time.perf_counter()
         multiply_add_exp(*inputs, output)
         milliseconds = 1000 * (time.perf_counter() - start)
-        a, b, c = (ttnn.to_numpy(x).astype(np.float32) for x in inputs)
+        a, b, c = (ttl.to_numpy(x).astype(np.float32) for x in inputs)
         expected = a * b + np.exp(c)
-        error = np.abs(ttnn.to_numpy(output) - expected).max() / np.abs(expected).max()
+        error = np.abs(ttl.to_numpy(output) - expected).max() / np.abs(expected).max()
         print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
 
 

@@ -69,14 +69,14 @@ def matmul_bias_relu(a, b, bias, y):
 def main():
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(3):
-        inputs = [ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]
+        inputs = [ttl.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]
         output = ttnn.zeros_like(inputs[0])
         start = time.perf_counter()
         matmul_bias_relu(*inputs, output)
         milliseconds = 1000 * (time.perf_counter() - start)
-        a, b, bias = (ttnn.to_numpy(x).astype(np.float32) for x in inputs)
+        a, b, bias = (ttl.to_numpy(x).astype(np.float32) for x in inputs)
         expected = np.maximum(a @ b + bias, 0)
-        error = np.abs(ttnn.to_numpy(output) - expected).max() / np.abs(expected).max()
+        error = np.abs(ttl.to_numpy(output) - expected).max() / np.abs(expected).max()
         print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
 
 

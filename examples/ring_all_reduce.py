@@ -69,14 +69,14 @@ def ring_all_reduce(x, y):
 def main():
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
-        x = ttnn.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
+        x = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
         y = ttnn.zeros_like(x)
         start = time.perf_counter()
         ring_all_reduce(x, y)
         milliseconds = 1000 * (time.perf_counter() - start)
-        groups = ttnn.to_numpy(x).astype(np.float32).reshape(NODES, -1, x.shape[1])
+        groups = ttl.to_numpy(x).astype(np.float32).reshape(NODES, -1, x.shape[1])
         expected = np.tile(groups.sum(axis=0), (NODES, 1))
-        error = np.abs(ttnn.to_numpy(y) - expected).max() / np.abs(expected).max()
+        error = np.abs(ttl.to_numpy(y) - expected).max() / np.abs(expected).max()
         print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
 
 

@@ -48,15 +48,15 @@ def softmax(x, y):
 def main():
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
-        x = ttnn.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
+        x = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
         y = ttnn.zeros_like(x)
         start = time.perf_counter()
         softmax(x, y)
         milliseconds = 1000 * (time.perf_counter() - start)
-        numbers = ttnn.to_numpy(x).astype(np.float32)
+        numbers = ttl.to_numpy(x).astype(np.float32)
         powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
         expected = powers / powers.sum(axis=1, keepdims=True)
-        error = np.abs(ttnn.to_numpy(y) - expected).max() / np.abs(expected).max()
+        error = np.abs(ttl.to_numpy(y) - expected).max() / np.abs(expected).max()
         print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
 
 

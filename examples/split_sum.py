@@ -85,16 +85,17 @@ def split_sum(a, partial, y):
 def main():
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
-        a = ttnn.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
+        a = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
         width = BLOCK * ttl.TILE_SIZE
-        partial = ttnn.zeros((a.shape[0], NODES * width), dtype=ttnn.bfloat16, device=device)
-        output = ttnn.zeros((a.shape[0], width), dtype=ttnn.bfloat16, device=device)
+        tiles = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "device": device}
+        partial = ttnn.zeros((a.shape[0], NODES * width), **tiles)
+        output = ttnn.zeros((a.shape[0], width), **tiles)
         start = time.perf_counter()
         split_sum(a, partial, output)
         milliseconds = 1000 * (time.perf_counter() - start)
-        blocks = ttnn.to_numpy(a).astype(np.float32).reshape(a.shape[0], -1, width)
+        blocks = ttl.to_numpy(a).astype(np.float32).reshape(a.shape[0], -1, width)
         expected = blocks.sum(axis=1)
-        error = np.abs(ttnn.to_numpy(output) - expected).max() / np.abs(expected).max()
+        error = np.abs(ttl.to_numpy(output) - expected).max() / np.abs(expected).max()
         print(f"{name:10} {milliseconds:8.1f} ms   largest error {error:.2%} of the largest value")
 
 

@@ -1,6 +1,6 @@
 """What the programs here share: inputs, the clock, the comparison and the line of figures.
 
-Either simulator runs a program as it is. Arrays are numpy's; only where ttnn has no `from_numpy`
+Either simulator runs a program as it is. Arrays are numpy's; only where ttl has no `from_numpy`
 do they pass through torch, which that simulator has loaded anyway. Grids are square, because one
 simulator counts node coordinates columns first and the other rows first.
 """
@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 import ttnn
+
+import ttl
 
 REPEATS = 3
 TOLERANCE = 0.01  # of the largest value expected: some steps of bfloat16, far below a lost block
@@ -74,16 +76,16 @@ def _error(actual, expected):
 
 def _tensor(array, device):
     options = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "device": device}
-    if hasattr(ttnn, "from_numpy"):
-        return ttnn.from_numpy(array, **options)
+    if hasattr(ttl, "from_numpy"):
+        return ttl.from_numpy(array, **options)
     import torch
 
     return ttnn.from_torch(torch.from_numpy(array), **options)
 
 
 def _array(tensor):
-    if hasattr(ttnn, "to_numpy"):
-        return ttnn.to_numpy(tensor).astype(np.float32)
+    if hasattr(ttl, "to_numpy"):
+        return ttl.to_numpy(tensor).astype(np.float32)
     return ttnn.to_torch(tensor).float().numpy()
 
 

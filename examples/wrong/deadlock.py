@@ -66,7 +66,7 @@ def multiply_add_exp(a, b, c, y):
 def main():
     ones = np.ones((256, 256))
     device = ttnn.open_device(device_id=0)
-    inputs = [ttnn.from_numpy(ones, dtype=ttnn.bfloat16, device=device) for _ in "abc"]
+    inputs = [ttl.from_numpy(ones, dtype=ttnn.bfloat16, device=device) for _ in "abc"]
     multiply_add_exp(*inputs, ttnn.zeros_like(inputs[0]))
 
 

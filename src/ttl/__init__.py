@@ -3,7 +3,8 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ttl import language
+from ttl import arrays, language
+from ttl.arrays import *  # noqa: F403
 from ttl.diagnostics import (
     CompileError,
     InternalError,
@@ -37,7 +38,7 @@ install_exception_hook()
 __version__ = "0.1.0"
 
 __all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError"]
-__all__ += ["UsageError", "block", *language.__all__]
+__all__ += ["UsageError", "block", *arrays.__all__, *language.__all__]
 
 # What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
 ttl = sys.modules[__name__]  # `from ttl import ttl`

@@ -50,8 +50,11 @@ def _run(command: Sequence[str]) -> None:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
 
 
-def run_in_environment(script: Path, *arguments: str) -> str:
-    """What a script prints there; it imports `ttl` and the tests' own modules from this tree."""
+def run_in_environment(script: Path, *arguments: str, folder: Path | None = None) -> str:
+    """What a script prints there; it imports `ttl` and the tests' own modules from this tree.
+
+    It runs in `folder`, where ttnn may leave files.
+    """
     python = find_environment()
     assert python is not None
     environment = {
@@ -60,7 +63,9 @@ def run_in_environment(script: Path, *arguments: str) -> str:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [str(python), str(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

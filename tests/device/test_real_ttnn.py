@@ -13,6 +13,7 @@ import pytest
 import interpreters
 from device import core_ranges
 from device.real_ttnn import NO_INTERPRETER, find_environment, run_in_environment
+from device.recorded import FORMAT_NUMBERS
 from device.standins import SCRATCH_ADDRESS, Tensor, TensorAccessorArgs
 from golden.example_programs import EXAMPLES, ON_NODES_ALONE, OPERATIONS, compile_example
 from headers.metal_headers import VERSION
@@ -31,17 +32,6 @@ from ttl.artifact import (
 from ttl.device.plan import TTNN_DTYPES
 
 READ_BACK = Path(__file__).parent / "read_back.py"
-# tt-metal's numbers of the formats, as its headers have them.
-FORMAT_NUMBERS = {
-    "Float32": 0,
-    "BFloat16": 5,
-    "BFP_BFloat8": 6,
-    "BFP_BFloat4": 7,
-    "Int32": 8,
-    "UInt16": 9,
-    "UInt32": 24,
-    "UInt8": 30,
-}
 
 # Of everything that a descriptor can say, something that is not its default.
 EVERYTHING = CompiledOperation(

@@ -28,9 +28,9 @@ from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
+from ttl.semantics.ttnn_values import as_corners, memory_config_of, shard_shape_of
 from ttl.source.facts import facts_of
 from ttl.target import Target
-from ttl.ttnn.memory_config import MemoryConfig
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -132,25 +132,25 @@ def operands_of(program: Program) -> tuple[Operand, ...]:
             tuple(tensor.shape),
             dtype_of(tensor).name,
             layout_of(tensor).name,
-            _memory(tensor),
+            memory_of(tensor),
         )
         for name, tensor in program.tensors.items()
     )
 
 
-def _memory(tensor: Any) -> Memory:
-    """Of embedded tensors, which a bundle can be replayed with."""
-    config = getattr(tensor, "memory_config", None)
-    if not isinstance(config, MemoryConfig):
+def memory_of(tensor: Any) -> Memory:
+    """A bundle is replayed with tensors that lie as these do."""
+    config = memory_config_of(tensor)
+    if config is None:
         return Memory()
     names = (config.buffer_type.name, config.memory_layout.name)
     spec = config.shard_spec or config.nd_shard_spec
     if spec is None:
         return Memory(*names)
-    ranges = tuple((tuple(r.start), tuple(r.end)) for r in spec.grid.ranges())
+    ranges = tuple(corners for each in spec.grid.ranges() if (corners := as_corners(each)))
     strategy = getattr(spec, "shard_distribution_strategy", None)
     distribution = strategy.name if strategy is not None else ""
-    return Memory(*names, ranges, spec.shard_shape, spec.orientation.name, distribution)
+    return Memory(*names, ranges, shard_shape_of(spec), spec.orientation.name, distribution)
 
 
 def _write_module(module: ModuleOp, file: str | None) -> None:

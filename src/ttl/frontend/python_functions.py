@@ -14,6 +14,7 @@ import numpy as np
 
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.semantics.ops import BLOCK_OPS
+from ttl.semantics.ttnn_values import asks_ttnn
 
 from . import scalars
 from .attributes import get_attribute, has_attribute, set_attribute
@@ -29,7 +30,7 @@ from .ranges import RangeValue, range_value
 
 def is_pure(function: Value) -> bool:
     """Can it be called now, on constants?"""
-    if function in PURE:
+    if function in PURE or asks_ttnn(function):
         return True
     if isinstance(function, BuiltinFunctionType):
         owner = function.__self__

@@ -58,5 +58,5 @@ def check_arguments(operation: str, arguments: Mapping[str, Any]) -> None:
                     codes.NOT_A_TENSOR,
                     f"argument `{argument}` of {operation} {'is' if part is value else 'holds'} a "
                     f"{type(part).__name__}, not a ttnn tensor",
-                    helps=("make one: ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=device)",),
+                    helps=("make one: ttl.from_numpy(array, dtype=ttnn.bfloat16, device=device)",),
                 )

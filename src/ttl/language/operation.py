@@ -18,6 +18,7 @@ from ttl.semantics.function_source import keep_source
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
+from ttl.semantics.ttnn_values import as_grid
 from ttl.semantics.types import Shape
 
 from .arguments import check_arguments, is_tensor, parts_of, python_numbers
@@ -327,8 +328,8 @@ class Operation:
     def _resolve_grid(
         self, arguments: dict[str, Any], full_grid: Shape, largest_grid: Shape
     ) -> Shape:
-        grid = self._called_grid(arguments) if callable(self.grid) else self.grid
-        if grid in ("auto", "full"):
+        grid = as_grid(self._called_grid(arguments)) if callable(self.grid) else self.grid
+        if isinstance(grid, str) and grid in ("auto", "full"):
             return full_grid
         if not isinstance(grid, tuple) or not _is_grid(grid):
             raise not_a_grid(grid, definition_span(self.function))
@@ -444,6 +445,7 @@ def operation(
     if unknown:
         broken = no_such_name("@ttl.operation()", next(iter(unknown)), _options_of_operations())
         raise UsageError(broken.at(calling_span()))
+    grid = as_grid(grid)
     if not _is_grid(grid):
         raise not_a_grid(grid)
     if memory_space not in MEMORY_SPACES:
@@ -488,4 +490,4 @@ def not_a_grid(grid: Any, span: Span | None = None) -> UsageError:
 def _is_grid(grid: Any) -> bool:
     if isinstance(grid, tuple):
         return len(grid) >= 1 and all(isinstance(size, int) and size > 0 for size in grid)
-    return grid in ("auto", "full") or callable(grid)
+    return (isinstance(grid, str) and grid in ("auto", "full")) or callable(grid)

@@ -19,6 +19,7 @@ from ttl.semantics.nodes import (
     nodes_at,
     read_place,
 )
+from ttl.semantics.ttnn_values import as_place
 from ttl.semantics.types import Shape
 
 from .engine import ENGINE, SCOPE, Engine, engine, outside, scope
@@ -39,8 +40,8 @@ class Pipe:
         return GenericAlias(cls, item)  # annotations say ttl.Pipe[ttl.DstT]
 
     def __init__(self, src: NodeCoord, dst: NodeCoord | NodeRange):
-        self.src = src
-        self.dst = dst
+        self.src: NodeCoord = as_place(src)
+        self.dst: NodeCoord | NodeRange = as_place(dst)
         self.span = calling_span()
         self.home: tuple[PipeNet, int] | None = None  # the net that it is in, and its place there
         try:

@@ -62,6 +62,17 @@ class DType:
             return np.nan
         return int(np.frombuffer(b"\xa5" * self.storage.itemsize, self.storage)[0])
 
+    def __eq__(self, other: object) -> bool:
+        """Also to the type of the real ttnn, so that a block's type compares as a tensor's does."""
+        if self is other:
+            return True
+        if isinstance(other, DType):
+            return self.name == other.name
+        return self is _of_real_ttnn(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name.upper())  # as that type has
+
     def to_bytes(self, tiles: Array) -> NDArray[np.uint8]:
         """Tiles in chip order, one a row, as the bytes of their pages."""
         if self.is_block_float:
@@ -126,6 +137,22 @@ def find_dtype(value: Any) -> DType | None:
     """
     dtype = getattr(value, "dtype", None)
     return dtype if isinstance(dtype, DType) else _of_real_ttnn(dtype)
+
+
+def dtype_of_array(values: Array) -> DType | None:
+    """The element type of a tensor with an array's elements: float32 for float64, None if several
+    would do.
+    """
+    if values.dtype == np.float64:
+        return float32
+    return next(
+        (
+            dtype
+            for dtype in DTYPES.values()
+            if values.dtype == dtype.storage and not dtype.is_block_float
+        ),
+        None,
+    )
 
 
 def as_dtype(value: Any) -> DType | None:

@@ -15,14 +15,25 @@ class Layout(Enum):
         """What the sizes of blocks and slices count."""
         return "tiles" if self is Layout.TILE else "elements"
 
+    def __eq__(self, other: object) -> bool:
+        """Also to that of the real ttnn, so that a block's layout compares as a tensor's does."""
+        return self is as_layout(other)
+
+    __hash__ = Enum.__hash__  # as that has
+
 
 TILE_LAYOUT = Layout.TILE
 ROW_MAJOR_LAYOUT = Layout.ROW_MAJOR
 
 
+def as_layout(value: Any) -> Layout | None:
+    """The layout that a program names, of the embedded or the real ttnn: both have these names."""
+    if isinstance(value, Layout):
+        return value
+    name = getattr(value, "name", None)
+    return Layout.__members__.get(name) if isinstance(name, str) else None
+
+
 def layout_of(tensor: Any) -> Layout:
-    """The layout of an embedded or a real ttnn tensor; both call them by the same names."""
-    layout = tensor.layout
-    if isinstance(layout, Layout):
-        return layout
-    return ROW_MAJOR_LAYOUT if getattr(layout, "name", "") == "ROW_MAJOR" else TILE_LAYOUT
+    """The layout of an embedded or a real ttnn tensor."""
+    return as_layout(tensor.layout) or TILE_LAYOUT

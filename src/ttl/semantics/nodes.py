@@ -15,6 +15,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
+from .ttnn_values import as_place
 from .types import Shape
 
 NodePlace = tuple[int | slice, ...]  # a coordinate, or a range if there is a slice in it
@@ -22,9 +23,10 @@ NodePlace = tuple[int | slice, ...]  # a coordinate, or a range if there is a sl
 
 def read_place(value: Any, what: str, *, may_be_range: bool) -> NodePlace:
     """`value` as the program wrote it, an int as one entry; RuleBroken if it is no place."""
-    items = value if isinstance(value, tuple) else (value,)
+    place = as_place(value)
+    items = place if isinstance(place, tuple) else (place,)
     try:
-        if items and (isinstance(value, tuple) or not isinstance(value, slice)):
+        if items and (isinstance(place, tuple) or not isinstance(place, slice)):
             return tuple([_read_item(item, may_be_range) for item in items])
     except TypeError:
         pass

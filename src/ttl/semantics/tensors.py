@@ -10,6 +10,7 @@ from ttl.diagnostics import Label, RuleBroken, codes
 
 from .dtypes import DType
 from .layout import TILE_LAYOUT, Layout, layout_of
+from .ttnn_values import memory_config_of, shard_shape_of
 from .types import BlockType, Shape, tiles_of
 
 
@@ -87,13 +88,11 @@ def row_page_elements(tensor: Any) -> int | None:
     if layout_of(tensor) is TILE_LAYOUT:
         return None
     row = int((1, *tensor.shape)[-1])  # a tensor without dimensions has one element
-    config = getattr(tensor, "memory_config", lambda: None)()
-    if getattr(getattr(config, "memory_layout", None), "name", "") not in SHARDED_ROWS:
+    config = memory_config_of(tensor)
+    if config is None or config.memory_layout.name not in SHARDED_ROWS:
         return row
-    if (spec := getattr(config, "shard_spec", None)) is not None:
-        return min(row, int(tuple(spec.shape)[-1]))
-    spec = getattr(config, "nd_shard_spec", None)
-    return row if spec is None else min(row, int(tuple(spec.shard_shape)[-1]))
+    spec = config.shard_spec or config.nd_shard_spec
+    return row if spec is None else min(row, int(shard_shape_of(spec)[-1]))
 
 
 def _bounds(item: object, size: int, dimension: int, tensor: Any) -> tuple[int, int]:

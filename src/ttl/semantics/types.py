@@ -11,6 +11,7 @@ from ttl.target.data_formats import TILE_SIZE as TILE_SIZE
 
 from .dtypes import DType
 from .layout import TILE_LAYOUT, Layout
+from .ttnn_values import as_sizes
 
 TILE_SHAPE = (TILE_SIZE, TILE_SIZE)
 
@@ -38,11 +39,8 @@ class BlockType:
 
 def is_block_shape(shape: object) -> bool:
     """One or more positive sizes; one alone is of a row of tiles."""
-    return (
-        isinstance(shape, (tuple, list))
-        and len(shape) > 0
-        and all(isinstance(size, int) and size > 0 for size in shape)
-    )
+    sizes = as_sizes(shape)
+    return bool(sizes) and all(isinstance(size, int) and size > 0 for size in sizes or ())
 
 
 def block_bytes(shape: Shape, dtype: DType, layout: Layout) -> int:

@@ -46,6 +46,7 @@ from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
 from ttl.semantics.dtypes import DType, as_dtype, find_dtype
 from ttl.semantics.tensors import row_page_elements
+from ttl.semantics.ttnn_values import is_ttnn_value
 
 from .functions import own_code
 
@@ -232,6 +233,8 @@ class _Freezer:
                 return kind, *self.keys(parts)
             if is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
                 return kind, *self.keys(getattr(value, field.name) for field in fields(kind))
+        if is_ttnn_value(kind):
+            return kind, repr(value)
         if find_dtype(value) is not None and hasattr(value, "layout"):
             like = tuple(value.shape), value.dtype, str(value.layout), row_page_elements(value)
             return TENSOR, *like

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ttl.semantics.dtypes import DTYPES, Array, DType, bfloat16, float32
+from ttl.semantics.dtypes import Array, DType, bfloat16, dtype_of_array
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
 from .allocation import checked_device, new_tensor
@@ -34,7 +34,10 @@ def from_numpy(
     memory_config: Any = None,
     mesh_mapper: Any = None,
 ) -> Tensor:
-    """A tensor with a copy of the array's elements, rounded to `dtype`."""
+    """A tensor with a copy of the array's elements, rounded to `dtype`.
+
+    The real ttnn has no from_numpy(): ttl.from_numpy() works with both.
+    """
     values = np.asarray(array)
     if not _is_number(values.dtype):
         raise wrong(f"an array of {values.dtype} has no numbers", "pass an array of numbers")
@@ -74,7 +77,7 @@ def to_numpy(tensor: Tensor, mesh_composer: Any = None) -> Array:
     """A fresh array of the tensor's elements, without padding, in the tensor's own type.
 
     numpy has no block floats: they come as float32. The parts of several devices are joined by a
-    mesh composer.
+    mesh composer. The real ttnn has no to_numpy(): ttl.to_numpy() works with both.
     """
     found = checked_tensor(tensor, "to_numpy")
     if mesh_composer is None:
@@ -206,7 +209,7 @@ def to_torch(
     try:
         import torch  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
-        raise wrong("to_torch() needs torch", "install it, or use ttnn.to_numpy()") from None
+        raise wrong("to_torch() needs torch", "install it, or use ttl.to_numpy()") from None
 
     if array.dtype == ml_dtypes.bfloat16:
         result = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
@@ -234,11 +237,8 @@ def _is_number(dtype: np.dtype[Any]) -> bool:
 
 
 def _dtype_of(values: Array) -> DType:
-    for dtype in DTYPES.values():
-        if values.dtype == dtype.storage and not dtype.is_block_float:
-            return dtype
-    if values.dtype == np.float64:
-        return float32
+    if (found := dtype_of_array(values)) is not None:
+        return found
     raise wrong(
         f"an array of {values.dtype} does not say which element type the tensor should have",
         "pass dtype=, for example dtype=ttnn.bfloat16 or dtype=ttnn.int32",

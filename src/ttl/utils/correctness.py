@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.semantics.dtypes import Array
-from ttl.ttnn import Tensor, to_numpy
+from ttl.arrays import to_numpy
+from ttl.semantics.dtypes import Array, find_dtype
 
 Doubles = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def ulp(x: Any) -> Doubles:
 
 
 def _values(x: Any) -> Array:
-    if isinstance(x, Tensor):
+    if find_dtype(x) is not None:
         return to_numpy(x)
     if hasattr(x, "detach"):  # of torch, which hands no bfloat16 to numpy
         plain = x.detach().cpu()

@@ -9,7 +9,8 @@ import numpy as np
 from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import DType
-from ..layout import TILE_LAYOUT
+from ..layout import TILE_LAYOUT, as_layout
+from ..ttnn_values import as_sizes
 from ..types import TILE_SHAPE, BlockType, Shape
 from . import compositions
 from .arguments import shape_of_block
@@ -44,12 +45,12 @@ def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
 
 
 def _is_tiled(layout: Any) -> bool:
-    return getattr(layout, "name", "") == TILE_LAYOUT.name
+    return as_layout(layout) is TILE_LAYOUT
 
 
 def _is_whole_tile(tile: Any) -> bool:
     shape = getattr(tile, "tile_shape", tile)
-    return isinstance(shape, (tuple, list)) and tuple(shape) == TILE_SHAPE
+    return as_sizes(shape) == TILE_SHAPE
 
 
 def _where(c: Any, a: Any, b: Any) -> Any:

@@ -93,14 +93,15 @@ def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> l
 
 def _memory_config(operand: Operand) -> ttnn.MemoryConfig:
     try:
-        return _config_of(operand.memory)
+        return config_of(operand.memory)
     except KeyError as unknown:
         message = f"the manifest: there is no {unknown} where tensor `{operand.name}` lies"
         help_text = "dump the operation again with TTLANG_KERNEL_DUMPS=1"
         raise usage_error(codes.NOT_AN_ARTIFACT, message, help_text) from None
 
 
-def _config_of(memory: Memory) -> ttnn.MemoryConfig:
+def config_of(memory: Memory) -> ttnn.MemoryConfig:
+    """KeyError for a name that ttnn does not have."""
     spec: ttnn.ShardSpec | ttnn.NdShardSpec | None = None
     if memory.cores:
         cores = ttnn.CoreRangeSet([ttnn.CoreRange(start, end) for start, end in memory.cores])

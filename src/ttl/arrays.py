@@ -1,0 +1,129 @@
+"""Tensors of ttnn from arrays of numpy, and back: the same with the embedded ttnn and the real one.
+
+The real ttnn has no from_numpy(), and its Tensor.to_numpy() gives no usable array of bfloat16. Here
+values are rounded as the embedded one rounds them, so a program starts from the same numbers in
+both, and no torch is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.semantics.dtypes import Array, DType, as_dtype, dtype_of_array, find_dtype, round_to
+from ttl.semantics.layout import TILE_LAYOUT, Layout, as_layout
+
+__all__ = ["from_numpy", "to_numpy"]
+
+
+def from_numpy(
+    array: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    memory_config: Any = None,
+    mesh_mapper: Any = None,
+) -> Any:
+    """A tensor with a copy of the array's elements, rounded to `dtype`.
+
+    It is one of the ttnn that `device`, `memory_config` and `dtype` are of; without these, of the
+    one that `import ttnn` gives. The layout is TILE_LAYOUT if not said, the element type that of
+    the array, float32 for float64. Without a device the tensor is on the host.
+    """
+    values = np.asarray(array)
+    if values.dtype.kind not in "fiub" and dtype_of_array(values) is None:
+        raise _wrong(f"an array of {values.dtype} has no numbers", "pass an array of numbers")
+    kind, arranged = _element_type(values, dtype), _layout(layout)
+    if kind.is_block_float and arranged is not TILE_LAYOUT:
+        raise _wrong(f"{kind} is only in tiles", "leave layout= out")
+    ttnn = _home(device, memory_config, dtype)
+    if _is_embedded(ttnn):
+        mapper = {} if mesh_mapper is None else {"mesh_mapper": mesh_mapper}
+        return ttnn.from_numpy(values, kind, arranged, device, memory_config, **mapper)
+    host = _real_tensor(ttnn, values, kind, arranged, mesh_mapper)
+    if device is None:
+        return host
+    return ttnn.to_device(host, device, memory_config=memory_config)
+
+
+def to_numpy(tensor: Any, mesh_composer: Any = None) -> Array:
+    """A fresh array of the tensor's elements, without padding, in the tensor's own type.
+
+    bfloat16 is that of ml_dtypes. numpy has no block floats: they come as float32. The parts of
+    several devices are joined by a mesh composer.
+    """
+    kind = find_dtype(tensor)
+    if kind is None or not hasattr(tensor, "layout"):
+        raise _wrong(f"to_numpy() takes a tensor of ttnn, not a {type(tensor).__name__}")
+    ttnn = _home(tensor)
+    if _is_embedded(ttnn):
+        found: Array = ttnn.to_numpy(tensor, mesh_composer)
+        return found
+    if not tensor.is_allocated():
+        raise _wrong("the tensor is deallocated", "read it before ttnn.deallocate(tensor)")
+    host = tensor if tensor.device() is None else tensor.cpu()
+    if kind.is_float:
+        host = ttnn.to_dtype(host, ttnn.float32)
+    return np.array(host.to_numpy(mesh_composer), kind.storage)
+
+
+# ttnn ---------------------------------------------------------------------------------------------
+
+
+def _home(*values: Any) -> Any:
+    """The module of ttnn that the first of these is of, else the one that programs import."""
+    for value in values:
+        if isinstance(value, DType):
+            return import_module("ttl.ttnn")
+        package = type(value).__module__.partition(".")[0]
+        if package == "ttl":
+            return import_module("ttl.ttnn")
+        if hasattr(sys.modules.get(package), "to_device"):
+            return sys.modules[package]
+    return import_module("ttnn")
+
+
+def _is_embedded(ttnn: Any) -> bool:
+    return ttnn is sys.modules.get("ttl.ttnn")
+
+
+def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, mapper: Any) -> Any:
+    """On the host. ttnn gets numbers that it need not round."""
+    element_type = getattr(ttnn, kind.name.lower(), None)
+    if element_type is None:
+        raise _wrong(f"the installed ttnn has no {kind}", "use bfloat16 or float32")
+    storage = np.dtype(np.float32) if kind.is_float else kind.storage
+    numbers = np.ascontiguousarray(round_to(values, kind), storage).reshape(values.shape)
+    arranged = ttnn.TILE_LAYOUT if layout is TILE_LAYOUT else ttnn.ROW_MAJOR_LAYOUT
+    unwrapped = mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
+    return ttnn.Tensor(numbers, element_type, layout=arranged, mesh_mapper=unwrapped)
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+
+def _element_type(values: Array, dtype: Any) -> DType:
+    found = dtype_of_array(values) if dtype is None else as_dtype(dtype)
+    if found is not None:
+        return found
+    helps = "pass dtype=, for example dtype=ttnn.bfloat16 or dtype=ttnn.int32"
+    if dtype is not None:
+        raise _wrong(f"dtype={dtype!r}: not an element type", helps)
+    which = "does not say which element type the tensor should have"
+    raise _wrong(f"an array of {values.dtype} {which}", helps)
+
+
+def _layout(layout: Any) -> Layout:
+    found = TILE_LAYOUT if layout is None else as_layout(layout)
+    if found is None:
+        raise _wrong(f"layout={layout!r}: not a layout", "use ttnn.TILE_LAYOUT")
+    return found
+
+
+def _wrong(message: str, *helps: str) -> UsageError:
+    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(calling_span()))

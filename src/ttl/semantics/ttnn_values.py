@@ -1,0 +1,92 @@
+"""Sizes, cores and memory that a program names by objects of ttnn, as plain values.
+
+The embedded ttnn and the real one have the same names for their fields, by which objects are told:
+no class of the real one is imported. Element types are read in `dtypes`, layouts in `layout`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Corner = tuple[int, int]
+Corners = tuple[Corner, Corner]  # the first and the last core of a rectangle
+
+
+def as_sizes(value: Any) -> tuple[Any, ...] | None:
+    """What a tuple, a list or a ttnn.Shape holds; None of anything else."""
+    is_sizes = isinstance(value, (tuple, list)) or type(value).__name__ == "Shape"
+    return tuple(value) if is_sizes else None
+
+
+def as_core(value: Any) -> Corner | None:
+    """Column and row of a ttnn.CoreCoord, columns and rows of a ttnn.CoreGrid."""
+    column, row = (getattr(value, name, None) for name in ("x", "y"))
+    return (column, row) if isinstance(column, int) and isinstance(row, int) else None
+
+
+def as_corners(value: Any) -> Corners | None:
+    """Of a ttnn.CoreRange, or a ttnn.CoreRangeSet of one rectangle."""
+    if callable(ranges := getattr(value, "ranges", None)):
+        found = list(ranges())
+        return as_corners(found[0]) if len(found) == 1 else None
+    start, end = (as_core(getattr(value, name, None)) for name in ("start", "end"))
+    return None if start is None or end is None else (start, end)
+
+
+def as_grid(value: Any) -> Any:
+    """The columns and rows of cores that begin at (0, 0); anything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(value)
+    if (sizes := as_core(value)) is not None:
+        return sizes
+    corners = as_corners(value)
+    if corners is None or corners[0] != (0, 0):
+        return value
+    return tuple(last + 1 for last in corners[1])
+
+
+def as_place(value: Any) -> Any:
+    """The node of a ttnn.CoreCoord, the nodes of a ttnn.CoreRange; anything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(value)
+    if (core := as_core(value)) is not None:
+        return core
+    if (corners := as_corners(value)) is None:
+        return value
+    return tuple(slice(first, last + 1) for first, last in zip(*corners, strict=True))
+
+
+# Classes whose objects never change, and what a tensor tells of itself.
+VALUES = (
+    "CoreCoord", "CoreGrid", "CoreRange", "CoreRangeSet", "MemoryConfig", "NdShardSpec", "Shape",
+    "ShardSpec",
+)  # fmt: skip
+QUESTIONS = (
+    "element_size", "get_dtype", "get_layout", "is_sharded", "logical_volume", "memory_config",
+    "volume",
+)  # fmt: skip
+
+
+def asks_ttnn(function: Any) -> bool:
+    """Does a call of it make or ask a value of ttnn, with an answer that stays the same?"""
+    owner = getattr(function, "__self__", None)
+    if type(owner).__name__ == "Tensor":
+        return function.__name__ in QUESTIONS
+    asked = function if owner is None else owner
+    return is_ttnn_value(asked if isinstance(asked, type) else type(asked))
+
+
+def is_ttnn_value(kind: type) -> bool:
+    """A class of values that never change and show all that they hold."""
+    return kind.__name__ in VALUES and kind.__module__.partition(".")[0] in ("ttl", "ttnn")
+
+
+def memory_config_of(tensor: Any) -> Any | None:
+    """The tensor's ttnn.MemoryConfig; None if it has none."""
+    config = getattr(tensor, "memory_config", None)
+    return config() if callable(config) else config
+
+
+def shard_shape_of(spec: Any) -> tuple[int, ...]:
+    """Of a ttnn.ShardSpec or a ttnn.NdShardSpec."""
+    return tuple(spec.shard_shape if hasattr(spec, "shard_shape") else spec.shape)
