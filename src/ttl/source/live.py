@@ -26,7 +26,7 @@ from ttl.diagnostics.frames import is_user_file
 from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.functions import matmul
-from ttl.semantics.dtypes import DTYPES, DType
+from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
 
 from .functions import MISSING, environment, named_value, own_code
@@ -391,9 +391,8 @@ def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, Any]:
 
 
 def _integer(value: Any) -> DType | None:
-    """The type of integers that it is, of the embedded or the real ttnn."""
-    name = getattr(value, "name", None)
-    dtype = DTYPES.get(name.lower()) if isinstance(name, str) else None
+    """The type of integers that it is, if it is one."""
+    dtype = as_dtype(value)
     return dtype if dtype is not None and not dtype.is_float else None
 
 
