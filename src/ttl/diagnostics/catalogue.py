@@ -238,6 +238,13 @@ TRANSFER_WAITED_AGAIN = _code(
     second time. That does no harm: there is nothing left to wait for. Another transfer may have
     been meant.""",
 )
+SOURCE_LEFT_OUT = _code(
+    "TTL3018", "source-left-out", Blame.USER, Effect.ACCEPTED,
+    """The range of a multicast contains its source, which sends a block and then receives into the
+    same one. It has the data already: the pipe goes to the other nodes only, and the source skips
+    the receive. With any other block it would wait for its own receive, which comes after the send:
+    a deadlock.""",
+)
 
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER, Effect.REFUSED,
