@@ -89,7 +89,7 @@ COMPUTE_EVENTS = {
 MOVING_EVENTS = {Event.COPY_INTO: LOAD, Event.COPY_FROM: SAVE}
 RELEASES = {Event.PUSH: "blk.push()", Event.POP: "blk.pop()"}
 
-# The end of a transfer is its wait(): twice is TTL3002, and nothing else ends one.
+# The end of a transfer is its wait(): twice is TTL3017, and nothing else ends one.
 ENDS_OF_TRANSFERS = {Event.COPY_INTO_DONE, Event.COPY_FROM_DONE}
 
 

@@ -17,6 +17,7 @@ FIRST = "the section after the explanation"
 CATEGORIES: dict[str, tuple[str, str]] = {
     "transfer not waited for": ("TTL3003", FIRST),
     "transfer waited for twice": ("TTL3002", FIRST),
+    "transfer through no pipe waited for twice": ("TTL3017", FIRST),
     "transfer dropped, --strict": ("TTL3011", FIRST),
     "shapes in a copy": ("TTL2001", FIRST),
     "shapes in a store": ("TTL2001", "A value and the block it is stored into"),

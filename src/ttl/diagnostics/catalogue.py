@@ -150,7 +150,8 @@ BLOCK_STATE = _code(
 )
 TRANSFER_REUSED = _code(
     "TTL3002", "transfer-reused", Blame.USER, Effect.HANG,
-    """A transfer is waited for once; its handle is dead afterwards.""",
+    """A transfer through a pipe, and a group of transfers, is waited for once, by the kernel that
+    started it; a transfer that was added to a group is waited for by the group.""",
 )
 TRANSFER_NOT_WAITED = _code(
     "TTL3003", "transfer-not-waited", Blame.USER, Effect.WRONG_DATA,
@@ -230,6 +231,19 @@ POPPED_UNREAD = _code(
     """A block was waited for and popped, and nothing read it. That does no harm: nodes without work
     and values that one path does not need look like this. Elsewhere, a read may have been
     forgotten.""",
+)
+TRANSFER_WAITED_AGAIN = _code(
+    "TTL3017", "transfer-waited-again", Blame.USER, Effect.HARMLESS,
+    """A transfer between a tensor and a block, or between blocks of one node, was waited for a
+    second time. That does no harm: there is nothing left to wait for. Another transfer may have
+    been meant.""",
+)
+SOURCE_LEFT_OUT = _code(
+    "TTL3018", "source-left-out", Blame.USER, Effect.ACCEPTED,
+    """The range of a multicast contains its source, which sends a block and then receives into the
+    same one. It has the data already: the pipe goes to the other nodes only, and the source skips
+    the receive. With any other block it would wait for its own receive, which comes after the send:
+    a deadlock.""",
 )
 
 L1_BUDGET = _code(

@@ -123,6 +123,10 @@ class UsageError(TTLError):
     """The language, the tools or the environment were used wrongly."""
 
 
+class WrongValue(UsageError, ValueError):
+    """What the public tools refuse with a ValueError: programs may expect that."""
+
+
 class CompileError(TTLError):
     """The operation cannot be compiled."""
 

@@ -21,6 +21,7 @@ from ttl.language.operation import Program
 from ttl.source.facts import facts_of
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
+from ttl.source.own_sends import own_sends_note
 from ttl.source.supplied import refuse_repairs, supplied_note
 
 from .recent import Recent
@@ -88,11 +89,16 @@ class Remarks:
         refuses = config.severity_of(codes.CAPTURED_WRITTEN_SIMULATED) is Severity.ERROR
         if not self._noted.is_first(kernels, None) and not refuses:
             return
-        notes = (supplied_note(program.operation.__name__, points), self._old_names(program))
-        remarks = [note for note in notes if note is not None]
+        remarks = [note for note in self._notes(program) if note is not None]
         if config.backend == "sim":
             remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)
         self.warn(remarks, config, UsageError)
+
+    def _notes(self, program: Program) -> Iterator[Diagnostic | None]:
+        name, facts = program.operation.__name__, facts_of(program)
+        yield supplied_note(name, facts.points)
+        yield own_sends_note(name, facts.nets_to_others)
+        yield self._old_names(program)
 
     def _old_names(self, program: Program) -> Diagnostic | None:
         """One note for a program: what one of its operations has shown is not shown again."""

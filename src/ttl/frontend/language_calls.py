@@ -151,8 +151,16 @@ def in_body_only(call: str, builder: KernelBuilder, *args: Value, **kwargs: Valu
     )
 
 
-def matmul(builder: KernelBuilder, a: Value, b: Value, transpose_b: Value = False) -> Value:
-    if as_constant(builder, transpose_b, "a product whose `transpose_b` is known at run time"):
+def matmul(
+    builder: KernelBuilder,
+    a: Value,
+    b: Value,
+    transpose_b: Value = False,
+    *,
+    transpose_rhs: Value = False,
+) -> Value:
+    unknown = "a product whose `transpose_b` is known at run time"
+    if any([as_constant(builder, each, unknown) for each in (transpose_b, transpose_rhs)]):
         b = math_function(BLOCK_OPS["transpose"], builder, b)
     return block_math(builder, BLOCK_OPS["matmul"], [a, b])
 

@@ -46,7 +46,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     if len(program.grid) != 2:
         raise CompileError(_unsupported_grid(program).at(None))
     mistakes: list[Diagnostic] = []
-    nets = Nets(program.pipe_nets, program.grid)
+    nets = Nets(program.pipe_nets, program.grid, facts_of(program).nets_to_others)
     numbers = range(len(program.kernels))
     built = [_build_function(program, number, target, nets, mistakes) for number in numbers]
     kernels = [kernel for kernel in built if kernel is not None]

@@ -39,7 +39,9 @@ def for_each(
             f"PipeNet.{call}() takes a function, not {describe(function)}",
             helps=(f"write `def f(pipe): ...` and {call}(f)",),
         )
-    _once_for_all(builder, kind, builder.nets.symbol(net), function)
+    symbol = builder.nets.symbol(net)
+    if kind is ttl.IfSrcOp or builder.nets.has_receivers(symbol):
+        _once_for_all(builder, kind, symbol, function)
 
 
 def _once_for_all(

@@ -85,13 +85,15 @@ def _signature(op: BlockOp) -> Signature:
     return Signature(given, return_annotation=BlockExpression)
 
 
-def matmul(a: Any, b: Any, transpose_b: bool = False) -> BlockExpression:
+def matmul(
+    a: Any, b: Any, transpose_b: bool = False, *, transpose_rhs: bool = False
+) -> BlockExpression:
     """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
 
-    Works on what the operator works on.
+    Works on what the operator works on. `transpose_rhs` is the public compiler's name for it.
     """
     running = engine("ttl.matmul()")
-    if transpose_b:
+    if transpose_b or transpose_rhs:
         b = running.apply(BLOCK_OPS["transpose"], (b,), NO_PARAMETERS)
     return running.apply(BLOCK_OPS["matmul"], (a, b), NO_PARAMETERS)
 

@@ -59,11 +59,13 @@ class KernelFunction:
         found = [getattr(value, "buffer", value) for value in self.captures().values()]
         return [value for value in found if isinstance(value, DataflowBuffer)]
 
-    def tensors(self) -> Iterator[tuple[str, Any]]:
-        """Those that the kernel captures, and the global ones that it names."""
+    def sees(self) -> dict[str, Any]:
+        """What it captures, and the global things that it names."""
         code, around = self.function.__code__, self.function.__globals__
-        named = {name: around[name] for name in code.co_names if name in around}
-        for name, value in (self.captures() | named).items():
+        return self.captures() | {name: around[name] for name in code.co_names if name in around}
+
+    def tensors(self) -> Iterator[tuple[str, Any]]:
+        for name, value in self.sees().items():
             for part_name, part in parts_of(name, value):
                 if is_tensor(part) and not isinstance(part, DataflowBuffer):
                     yield part_name, part
@@ -390,7 +392,7 @@ Declared = DataflowBuffer | Semaphore | PipeNet
 
 def _put_loose_pipes_in_nets(collected: OperationScope) -> None:
     """A pipe that kernels see and the program puts in no net is a net of its own."""
-    parts = chain.from_iterable(_named_parts(kernel.captures()) for kernel in collected.kernels)
+    parts = chain.from_iterable(_named_parts(kernel.sees()) for kernel in collected.kernels)
     loose = {
         id(value): (name, value)
         for name, value in parts

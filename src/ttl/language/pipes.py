@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import RuleBroken, UsageError, WrongValue, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.nodes import (
     check_closed,
@@ -49,7 +49,7 @@ class Pipe:
             self.dst_place = read_place(dst, "dst", may_be_range=True)
             check_closed(self.dst_place, "dst")
         except RuleBroken as broken:
-            raise UsageError(broken.at(self.span)) from None
+            raise WrongValue(broken.at(self.span)) from None
 
     @property
     def name(self) -> str:
@@ -72,6 +72,10 @@ class Route:
     pipe: Pipe
     source: Shape
     receivers: tuple[Shape, ...]
+
+    def to_others(self) -> Route:
+        """Without the source among its receivers."""
+        return Route(self.pipe, self.source, tuple(n for n in self.receivers if n != self.source))
 
 
 class PipeIdentity:
@@ -143,7 +147,7 @@ class PipeNet:
             f"ttl.PipeNet() takes {problem}",
             helps=("write ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(1, 0))])",),
         )
-        raise UsageError(broken.at(self.span))
+        raise WrongValue(broken.at(self.span))
 
     def routes(self, grid: Shape) -> tuple[Route, ...]:
         """The pipes on this grid; UsageError at the pipe that does not lie in it."""

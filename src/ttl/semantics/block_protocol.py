@@ -187,3 +187,17 @@ def nothing_held(buffer: str, is_push: bool) -> RuleBroken:
         f"`{buffer}` has no block that could be {'pushed' if is_push else 'popped'} here",
         helps=("release each block once, by push() after reserve(), pop() after wait()",),
     )
+
+
+def transfer_reused(
+    was_waited_for: bool, is_harmless: bool, secondary: tuple[Label, ...] = ()
+) -> RuleBroken:
+    """A transfer that was waited for, or belongs to a group, is waited for or added."""
+    how = "was waited for already" if was_waited_for else "was added to a group"
+    once = "wait once for each ttl.copy()"
+    return RuleBroken(
+        codes.TRANSFER_WAITED_AGAIN if is_harmless else codes.TRANSFER_REUSED,
+        f"this transfer {how}",
+        helps=(once if was_waited_for else "call wait_all() on the group, once",),
+        secondary=secondary,
+    )

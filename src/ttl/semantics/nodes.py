@@ -31,7 +31,7 @@ def read_place(value: Any, what: str, *, may_be_range: bool) -> NodePlace:
     except TypeError:
         pass
     kind = "a node coordinate or a range of nodes" if may_be_range else "a node coordinate"
-    example = "(x, y) or (x, slice(0, 4))" if may_be_range else "(x, y)"
+    example = "(x, y) or (x, slice(0, 4)); the step must be 1 or None" if may_be_range else "(x, y)"
     raise RuleBroken(
         codes.WRONG_ARGUMENT, f"{what}={value!r} is not {kind}", helps=(f"write {example}",)
     )
@@ -54,8 +54,8 @@ def check_closed(place: NodePlace, what: str) -> None:
             raise RuleBroken(
                 codes.WRONG_ARGUMENT,
                 f"{what}={describe_place(place)}: {_describe_item(item)} "
-                f"{'has an open end' if is_open else 'has no node in it'}",
-                helps=("write both ends, the first below the second: slice(0, rows)",),
+                f"{'needs an explicit start and stop' if is_open else 'has no node in it'}",
+                helps=("write both ends; start must be < stop: slice(0, rows)",),
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.diagnostics import RuleBroken
@@ -10,6 +10,7 @@ from ttl.language.pipes import (
     DstPipeIdentity,
     Pipe,
     PipeNet,
+    Route,
     SrcPipeIdentity,
     not_from_a_net,
     receiver_sends,
@@ -52,10 +53,10 @@ class NetRun:
 
     __slots__ = ("_at_receivers", "_at_sources", "runs")
 
-    def __init__(self, net: PipeNet, grid: Shape):
+    def __init__(self, routes: Iterable[Route]):
         self._at_sources: dict[Shape, list[PipeRun]] = {}
         self._at_receivers: dict[Shape, list[tuple[PipeRun, int]]] = {}
-        self.runs = [PipeRun(route) for route in net.routes(grid)]
+        self.runs = [PipeRun(route) for route in routes]
         for run in self.runs:
             route = run.route
             self._at_sources.setdefault(route.source, []).append(run)
@@ -74,11 +75,14 @@ class NetRun:
 class NetRuns:
     """The nets of one launch, each made when a kernel first uses it."""
 
-    __slots__ = ("_declared", "_grid", "_runs")
+    __slots__ = ("_declared", "_grid", "_runs", "_to_others")
 
-    def __init__(self, declared: tuple[PipeNet, ...], grid: Shape):
+    def __init__(
+        self, declared: tuple[PipeNet, ...], grid: Shape, to_others: frozenset[PipeNet]
+    ):
         self._declared = declared
         self._grid = grid
+        self._to_others = to_others
         self._runs: dict[int | PipeNet, NetRun] = {}
 
     @property
@@ -93,8 +97,13 @@ class NetRuns:
             key = index if self._declared[index].pipes == net.pipes else net
         run = self._runs.get(key)
         if run is None:
-            run = self._runs[key] = NetRun(net, self._grid)
+            run = self._runs[key] = NetRun(self._routes(key))
         return run
+
+    def _routes(self, key: int | PipeNet) -> list[Route]:
+        net = self._declared[key] if isinstance(key, int) else key
+        routes = net.routes(self._grid)
+        return [route.to_others() if net in self._to_others else route for route in routes]
 
 
 def source_of(kernel: KernelRun, pipe: Any) -> SourceRole | None:

@@ -107,6 +107,8 @@ class PipeTransfer(SimTransfer):
 
     __slots__ = ("meeting",)
 
+    may_wait_again = False
+
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
         # As SimTransfer does: programs make very many of them, and a call costs.
         self.kernel = kernel

@@ -153,7 +153,8 @@ class Simulation:
         self.activity = 0  # semaphore calls so far
         self.polls = 0
         self.progress_at_poll = -1
-        self.nets = NetRuns(program.pipe_nets, program.grid)
+        to_others = facts_of(program).nets_to_others
+        self.nets = NetRuns(program.pipe_nets, program.grid, to_others)
         self.semaphores = SemaphoreRuns(program.semaphores)
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []

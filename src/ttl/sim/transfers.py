@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import FrameType
 from typing import TYPE_CHECKING, ClassVar
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.transfer import Transfer
+from ttl.semantics.block_protocol import transfer_reused
 from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
 from ttl.trace.events import Part
@@ -25,6 +27,7 @@ class SimTransfer(Transfer):
 
     start_kind: ClassVar[EventKind] = EventKind.COPY_START
     end_kind: ClassVar[EventKind] = EventKind.COPY_END
+    may_wait_again: ClassVar[bool] = True  # it is done; of a pipe it is another message
 
     def __init__(self, kernel: KernelRun, block: SimBlock, place: Place):
         self.kernel = kernel
@@ -55,15 +58,25 @@ class SimTransfer(Transfer):
 
     def wait(self) -> None:
         if self.is_done or self.group is not None:
-            raise self._refused()
+            self._wait_again(getframe(DIRECT_CALLER))
+            return
         if self.kernel.recorder is not None:
             frame = getframe(DIRECT_CALLER)
             self.kernel.waiting_place = (frame.f_code, frame.f_lasti)
         self.finish()
 
+    def _wait_again(self, frame: FrameType) -> None:
+        self.check_owner()
+        is_harmless = self.is_done and self.may_wait_again
+        broken = self._reused(is_harmless)
+        if not is_harmless:
+            raise broken
+        place = (frame.f_code, frame.f_lasti)
+        self.kernel.simulation.tolerate(self.kernel, broken, place)
+
     def join(self, group: object) -> None:
         if self.is_done or self.group is not None:
-            raise self._refused()
+            raise self._reused()
         self.group = group
 
     def finish(self) -> None:
@@ -89,12 +102,6 @@ class SimTransfer(Transfer):
                 secondary=labels([(self.place, "the transfer started here")]),
             )
 
-    def _refused(self) -> RuleBroken:
-        how = "was waited for already" if self.is_done else "was added to a group"
-        wait = "wait once for each ttl.copy()"
-        return RuleBroken(
-            codes.TRANSFER_REUSED,
-            f"this transfer {how}",
-            helps=(wait if self.is_done else "call wait_all() on the group, once",),
-            secondary=labels([(self.place, "the transfer started here")]),
-        )
+    def _reused(self, is_harmless: bool = False) -> RuleBroken:
+        started = labels([(self.place, "the transfer started here")])
+        return transfer_reused(self.is_done, is_harmless, started)

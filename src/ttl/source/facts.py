@@ -14,6 +14,7 @@ from typing import Any
 from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
+from ttl.language.pipes import PipeNet
 from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
@@ -23,6 +24,7 @@ from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
 from .memo import Memo
 from .name_uses import reads_what_it_writes
+from .own_sends import nets_to_others
 
 
 def facts_of(program: Program) -> Facts:
@@ -39,12 +41,18 @@ class Facts:
         self.operation = program.operation
         self.buffers = {buffer.dtype for buffer in program.buffers}
         self.kernels = program.kernels
+        self.grid = program.grid
         self.nodes_kernels = tuple(program.kernels_by_node.values()) or (program.kernels,)
 
     @cached_property
     def points(self) -> list[CodePoints]:
         """The supplied calls of all kernels and helpers."""
         return kernel_points(kernel.function for kernel in self.kernels)
+
+    @cached_property
+    def nets_to_others(self) -> frozenset[PipeNet]:
+        """Those whose pipes leave out their sources."""
+        return nets_to_others(self.kernels, self.grid)
 
     @cached_property
     def may_read_what_it_writes(self) -> bool:

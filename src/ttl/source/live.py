@@ -391,7 +391,7 @@ def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, Any]:
 
 
 def _integer(value: Any) -> DType | None:
-    """The type of integers that it is, of the embedded or the real ttnn."""
+    """The type of integers that it is, if it is one."""
     dtype = as_dtype(value)
     return dtype if dtype is not None and not dtype.is_float else None
 

@@ -15,6 +15,7 @@ from conformance.harness import (
     tensor,
     tile_numbers,
     tiles,
+    warned,
 )
 from ttl import ttnn
 
@@ -265,14 +266,45 @@ def test_several_copies_are_under_way_at_once():
 
 
 @pytest.mark.rule("transfer-wait")
-def test_a_handle_is_dead_after_its_wait():
+def test_a_second_wait_changes_nothing():
     def body(a, y, dfb):
         with dfb.reserve() as blk:
-            xf = ttl.copy(a[0, 0], blk)
+            ttl.copy(a[0, 0], blk).wait()
+        with dfb.wait() as blk:
+            xf = ttl.copy(blk, y[0, 0])
             xf.wait()
             xf.wait()
 
-    refused(moving(body, (1, 1)), *[tensor(tiles(1))] * 2, slug="transfer-reused")
+    text = warned(moving(body, (1, 1)), tensor(tiles(1)), y := empty(32, 32),
+                  slug="transfer-waited-again")  # fmt: skip
+    assert "            xf.wait()" in text
+    assert tile_numbers(y) == [1]
+
+
+@pytest.mark.rule("transfer-wait")
+def test_a_transfer_through_a_pipe_is_waited_for_once():
+    @ttl.operation(grid=(2, 1))
+    def op(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (1, 0))])
+
+        @ttl.datamovement()
+        def send_and_receive():
+            def send(pipe):
+                with dfb.reserve() as blk:
+                    ttl.copy(a[0, 0], blk).wait()
+                    xf = ttl.copy(blk, pipe)
+                    xf.wait()
+                    xf.wait()
+
+            def receive(pipe):
+                with dfb.reserve() as blk:
+                    ttl.copy(pipe, blk).wait()
+
+            net.if_src(send)
+            net.if_dst(receive)
+
+    refused(op, tensor(tiles(1)), empty(32, 32), slug="transfer-reused")
 
 
 def add_after_wait_all(group, xf):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ttl
-from conformance.harness import refused, run, tensor, tiles
+from conformance.harness import empty, refused, run, tensor, tiles
 from ttl import ttnn
 
 
@@ -444,3 +444,30 @@ def test_a_pipe_that_a_kernel_makes_is_in_no_net():
     y = tensor(np.zeros((96, 96), np.float32))
     text = refused(operation, tensor(tiles(5, 6, 7)), y, slug="pipe-role")
     assert "pipe (0, 0) -> (1, 0) is in no pipe net" in text
+
+
+GLOBAL_PIPE = ttl.Pipe((0, 0), (1, 0))
+
+
+@pytest.mark.rule("pipe-objects")
+def test_a_global_pipe_without_a_net():
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+        @ttl.datamovement()
+        def send_or_receive():
+            with dfb.reserve() as blk:
+                if ttl.node(1) == 0:
+                    ttl.copy(a[0, 0], blk).wait()
+                    ttl.copy(blk, GLOBAL_PIPE).wait()
+                else:
+                    ttl.copy(GLOBAL_PIPE, blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as blk:
+                ttl.copy(blk, y[0, ttl.node(1)]).wait()
+
+    run(operation, tensor(tiles(5)), y := empty(32, 64))
+    assert ttnn.to_numpy(y)[0, ::32].tolist() == [5, 5]

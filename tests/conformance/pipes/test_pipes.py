@@ -187,7 +187,8 @@ def test_open_empty_and_reversed_slices_are_refused_where_the_pipe_is_made(part,
 
     text = refused(operation, empty(32, 32), slug="wrong-argument")
     assert "ttl.Pipe((0, 0)" in text and "write both ends" in text
-    assert ("open end" if None in (part.start, part.stop) else "no node in it") in text
+    problem = "explicit start and stop" if None in (part.start, part.stop) else "no node in it"
+    assert problem in text
 
 
 @pytest.mark.rule("pipe-unicast", "pipe-multicast")

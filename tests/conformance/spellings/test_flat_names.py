@@ -79,10 +79,12 @@ def test_matmul(space) -> None:
     a, b = small(32, 64), small(64, 96)
     found = evaluate(lambda a, b: space.matmul(a, b), a, b, out_shape=(32, 96))
     assert np.array_equal(found, a @ b)
-    transposed = evaluate(
-        lambda a, b: space.matmul(a, b, transpose_b=True), a, b.T.copy(), out_shape=(32, 96)
-    )
-    assert np.array_equal(transposed, a @ b)
+    for name in ("transpose_b", "transpose_rhs"):
+        given = {name: True}
+        transposed = evaluate(
+            lambda a, b, given=given: space.matmul(a, b, **given), a, b.T.copy(), out_shape=(32, 96)
+        )
+        assert np.array_equal(transposed, a @ b)
 
 
 @pytest.mark.rule("flat-names")

@@ -343,9 +343,9 @@ def wait_twice(a, y, a_dfb, y_dfb):
     transfer.wait()
 
 
-def test_transfer_reused(report, tensor) -> None:
-    found = report(operation_of(read=wait_twice), tensor(), tensor())
-    assert (found.code, found.primary) == ("transfer-reused", "transfer.wait()")
+def test_transfer_waited_again(warned, tensor) -> None:
+    found = warned(operation_of(read=wait_twice), tensor(), tensor())
+    assert (found.code, found.primary) == ("transfer-waited-again", "transfer.wait()")
     assert found.marked("-")[0] == "ttl.copy(a[0, 0], block)"
 
 

@@ -845,6 +845,18 @@ def test_pipes_and_nets_are_checked_where_they_are_made(report) -> None:
         assert found.primary.startswith("ttl.Pipe"), found.text
 
 
+def test_pipes_are_refused_with_the_errors_of_the_public_tools() -> None:
+    for ends, message in [
+        (slice(None, 4), "explicit start and stop"),
+        (slice(4, 4), "start must be < stop"),
+        (slice(0, 4, 2), "step must be 1 or None"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ttl.Pipe(src=(0, 0), dst=(ends, 0))
+    with pytest.raises(ValueError, match="at least one pipe"):
+        ttl.PipeNet([])
+
+
 def one_kernel(body, kind="datamovement"):
     @ttl.operation(grid=(1, 1))
     def operation(a):

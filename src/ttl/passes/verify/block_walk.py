@@ -22,6 +22,7 @@ from ttl.semantics.block_protocol import (
     Life,
     State,
     nothing_held,
+    transfer_reused,
     wrong_release,
 )
 from ttl.semantics.printing import check_printed_block
@@ -257,21 +258,29 @@ class BlockWalk:
         return any(transfer in (added or ()) for added in self.groups.values())
 
     def wait_transfer(self, op: ttl.WaitTransferOp) -> None:
+        if isinstance(op.transfer.owner, ttl.NoTransferOp):
+            return
+        if self._is_waited_again(op.transfer):
+            broken = transfer_reused(was_waited_for=True, is_harmless=True)
+            self.tolerated = broken.at(span_of(op.location))
+            return
         self._refuse_reuse(op.transfer)
         self.restarted.discard(self._first_name(op.transfer))
         self._finish(op.transfer)
 
+    def _is_waited_again(self, transfer: SSAValue) -> bool:
+        """Is there nothing left to wait for? Of a pipe there may be another message."""
+        transfer = self._first_name(transfer)
+        return transfer in self.waited and all(
+            copy.pipe is None for copy in ttl.copies_of(transfer)
+        )
+
     def _refuse_reuse(self, transfer: SSAValue) -> None:
         transfer = self._first_name(transfer)
-        how = None
-        if transfer in self.waited:
-            how, help_text = "was waited for already", "wait once for each ttl.copy()"
-        elif transfer not in self.restarted and self._is_in_a_group(transfer):
-            how, help_text = "was added to a group", "call wait_all() on the group, once"
-        if how is not None:
-            raise RuleBroken(
-                codes.TRANSFER_REUSED, f"this transfer {how}", helps=(help_text,)
-            )
+        was_waited_for = transfer in self.waited
+        is_in_a_group = transfer not in self.restarted and self._is_in_a_group(transfer)
+        if was_waited_for or is_in_a_group:
+            raise transfer_reused(was_waited_for, is_harmless=False)
 
     def _finish(self, transfer: SSAValue) -> None:
         transfer = self._first_name(transfer)
