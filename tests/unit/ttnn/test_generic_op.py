@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -353,3 +354,11 @@ def test_wrong_programs_point_at_the_call(wrong: Callable[[Sum], Any], message: 
 def test_one_tensor_is_given_twice() -> None:
     with pytest.raises(UsageError, match="needs 2"):
         ttnn.generic_op([tensor(np.zeros((32, 32)))], ttnn.ProgramDescriptor())
+
+
+def test_the_program_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[3] / "docs" / "howto" / "hand-written-kernels.md"
+    _, program, rest = re.split(r"```(?:python)?\n", page.read_text())
+    exec(compile(program, str(page), "exec"), {})
+    printed = capsys.readouterr().out.strip()
+    assert f"It prints `{printed}`." in rest
