@@ -24,6 +24,7 @@ from .marks import DECLARATION, marked_lines
 from .program import TensorPlan
 from .vector_headers import declarations
 
+_MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
 _INCLUDE = re.compile(r'^\s*#\s*include\b(?:\s*"(.+)")?')
 
 
@@ -165,24 +166,34 @@ def _hoisted_includes(kernel: Kernel, declared: set[str]) -> Iterator[str]:
 def _kernel_scope(
     compiled: CompiledOperation, kernel: Kernel, position: int, arguments: Sequence[int]
 ) -> Iterator[str]:
+    macros = _own_macros(kernel)
+    yield from (f'#pragma push_macro("{name}")' for name in macros)
     yield f"namespace ttl_kernel_scope_{position} {{"
     yield from _scope_lines(kernel, arguments)
     yield f'#line 1 "{kernel_file(kernel)}"'
     for line in marked_lines(compiled, kernel):
         yield "" if _INCLUDE.match(line) else line
     yield "}"
+    yield from (f'#pragma pop_macro("{name}")' for name in macros)
     yield 'extern "C" __attribute__((visibility("default")))'
     yield f"void ttl_kernel_{position}() {{ ttl_kernel_scope_{position}::kernel_main(); }}"
+
+
+def _own_macros(kernel: Kernel) -> list[str]:
+    """They end with the kernel: the next one may have a guard or a macro of the same name."""
+    return list(dict.fromkeys(_MACRO.findall(kernel.cpp_source)))
 
 
 def _scope_lines(kernel: Kernel, arguments: Sequence[int]) -> Iterator[str]:
     is_compute = kernel.thread is ThreadKind.COMPUTE
     words = "".join(f", {word}u" for word in arguments)
-    yield f"using namespace {'ckernel' if is_compute else 'ttl_dataflow'};"
+    names = "ckernel" if is_compute else "ttl_dataflow"
+    yield f"using namespace {names};"
     yield f"TTL_KERNEL_SCOPE({len(arguments)}{words})"
     if not is_compute:
         yield from ("#ifdef TTL_DATAFLOW_SCOPE", "TTL_DATAFLOW_SCOPE", "#endif")
         yield f"constexpr uint8_t noc_index = {_noc(kernel)};"
+    yield from ("#ifdef TTL_EXPERIMENTAL_SCOPE", f"TTL_EXPERIMENTAL_SCOPE({names})", "#endif")
 
 
 def _noc(kernel: Kernel) -> int:

@@ -87,7 +87,7 @@ namespace ttl_dataflow {
 
 using namespace ttl_host;
 
-namespace tensor_accessor {
+namespace accessors {
 
 // api/tensor/tensor_accessor.h: get_noc_addr
 uint64_t page_address(uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t page,
@@ -103,7 +103,7 @@ uint64_t page_address(uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t
   return tensor_address(index, page * uint64_t{page_bytes} + offset);
 }
 
-}  // namespace tensor_accessor
+}  // namespace accessors
 
 namespace detail {
 

@@ -99,6 +99,12 @@ uint64_t get_noc_multicast_addr(
     uint32_t addr,
     uint8_t noc = own_noc);
 
+// The same in the words of the chip's registers; kernels use virtual coordinates on both NoCs.
+#define DYNAMIC_NOC_X(noc, x) (x)
+#define DYNAMIC_NOC_Y(noc, y) (y)
+#define NOC_MULTICAST_ADDR(x_start, y_start, x_end, y_end, addr) \
+  ttl_dataflow::get_noc_multicast_addr(x_start, y_start, x_end, y_end, addr)
+
 template <typename DSpec>
 FORCE_INLINE uint64_t get_noc_addr(
     const uint32_t id,

@@ -9,7 +9,7 @@ namespace ttl_dataflow {
 // Stands for the NoC of the kernel that calls: 0 for the reader, 1 for the writer.
 constexpr uint8_t own_noc = 0xFF;
 
-namespace tensor_accessor {
+namespace accessors {
 
 template <bool IsDram>
 struct InterleavedSpec {
@@ -19,7 +19,7 @@ struct InterleavedSpec {
 uint64_t page_address(
     uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t page, uint32_t offset, int line);
 
-}  // namespace tensor_accessor
+}  // namespace accessors
 
 template <typename DSpecT>
 struct TensorAccessor {
@@ -43,7 +43,7 @@ struct TensorAccessor {
       uint8_t noc = own_noc,
       int line = __builtin_LINE()) const {
     (void)noc;  // a tensor has the same address on both
-    return tensor_accessor::page_address(bank_base_address, page_size, is_dram, id, offset, line);
+    return accessors::page_address(bank_base_address, page_size, is_dram, id, offset, line);
   }
 
   uint32_t bank_base_address;
@@ -52,13 +52,13 @@ struct TensorAccessor {
 
 template <typename Arguments, std::size_t CTA_OFFSET, std::size_t CRTA_OFFSET>
 TensorAccessor(const TensorAccessorArgsOf<Arguments, CTA_OFFSET, CRTA_OFFSET>&, std::size_t)
-    -> TensorAccessor<tensor_accessor::InterleavedSpec<
+    -> TensorAccessor<accessors::InterleavedSpec<
         TensorAccessorArgsOf<Arguments, CTA_OFFSET, CRTA_OFFSET>::is_dram>>;
 
 template <typename Arguments, std::size_t CTA_OFFSET, std::size_t CRTA_OFFSET>
 TensorAccessor(
     const TensorAccessorArgsOf<Arguments, CTA_OFFSET, CRTA_OFFSET>&, std::size_t, uint32_t)
-    -> TensorAccessor<tensor_accessor::InterleavedSpec<
+    -> TensorAccessor<accessors::InterleavedSpec<
         TensorAccessorArgsOf<Arguments, CTA_OFFSET, CRTA_OFFSET>::is_dram>>;
 
 }  // namespace ttl_dataflow

@@ -11,7 +11,7 @@
 
 namespace ttl_dataflow {
 
-namespace tensor_accessor {
+namespace accessors {
 constexpr std::size_t UNKNOWN = static_cast<std::size_t>(-1);
 }
 
@@ -37,7 +37,7 @@ struct TensorAccessorArgsOf {
   }
   constexpr uint32_t num_common_runtime_args() const { return 0; }
   constexpr uint32_t next_common_runtime_args_offset() const {
-    return CRTA_OFFSET == tensor_accessor::UNKNOWN ? 0 : static_cast<uint32_t>(CRTA_OFFSET);
+    return CRTA_OFFSET == accessors::UNKNOWN ? 0 : static_cast<uint32_t>(CRTA_OFFSET);
   }
   constexpr uint32_t get_aligned_page_size() const { return AlignedPageSize; }
 };
@@ -46,6 +46,17 @@ struct TensorAccessorArgsOf {
 
 #define TTL_DATAFLOW_SCOPE                                                                  \
   template <std::size_t CTA_OFFSET,                                                         \
-            std::size_t CRTA_OFFSET = ttl_dataflow::tensor_accessor::UNKNOWN>               \
+            std::size_t CRTA_OFFSET = ttl_dataflow::accessors::UNKNOWN>               \
   using TensorAccessorArgs =                                                                \
-      ttl_dataflow::TensorAccessorArgsOf<KernelArguments, CTA_OFFSET, CRTA_OFFSET>;
+      ttl_dataflow::TensorAccessorArgsOf<KernelArguments, CTA_OFFSET, CRTA_OFFSET>;         \
+  namespace tensor_accessor::detail {                                                       \
+  template <uint32_t TENSOR_IDX, uint32_t CTA_OFFSET>                                       \
+  constexpr uint32_t get_tensor_accessor_args_cta_offset() {                                \
+    if constexpr (TENSOR_IDX == 0) {                                                        \
+      return CTA_OFFSET;                                                                    \
+    } else {                                                                                \
+      constexpr auto before = get_tensor_accessor_args_cta_offset<TENSOR_IDX - 1, CTA_OFFSET>(); \
+      return TensorAccessorArgs<before>::next_compile_time_args_offset();                   \
+    }                                                                                       \
+  }                                                                                         \
+  }
