@@ -25,6 +25,7 @@ PARTS = {
     "descriptors": ("device",),
 }
 SUMMARY = re.compile(r"(\d+) (passed|failed|error|skipped)")
+MOST_SHOWN = 5  # of the tests that fail in a part
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
@@ -80,7 +81,9 @@ def report(outcomes: Sequence[Outcome]) -> list[str]:
     )
     lines = Table("ttnn versions", ("version", "what", "passed", "failed"), rows).lines()
     for each in outcomes:
-        lines += [f"{each.version}: {name}" for name in each.failed]
+        lines += [f"{each.version}: {name}" for name in each.failed[:MOST_SHOWN]]
+        if len(each.failed) > MOST_SHOWN:
+            lines.append(f"{each.version}: {len(each.failed) - MOST_SHOWN} more of {each.part}")
     for version in dict.fromkeys(each.version for each in outcomes):
         fits = all(each.is_good for each in outcomes if each.version == version)
         lines.append(f"{version} {'fits' if fits else 'does not fit'}")

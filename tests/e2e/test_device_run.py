@@ -119,7 +119,8 @@ def test_a_trace_of_a_device_is_compared_with_one_of_the_simulator(
 def test_a_hang_is_reported_and_the_process_ends(run, program: Path, tmp_path: Path) -> None:
     device = site(tmp_path)
     done = run(
-        "ttl", "run", "--backend", "device", "--timeout", "1", program, PRETENDED="hang", **device
+        "ttl", "run", "--backend", "device", "--device-timeout", "1", program, PRETENDED="hang",
+        **device,
     )
     assert done.returncode == 1
     assert "error[TTL5009]: `double` did not end within 1 s on the device" in done.stderr
@@ -147,7 +148,7 @@ def test_what_is_missing(run, program: Path, tmp_path: Path) -> None:
     [
         (("--backend", "host", "--host"), "not allowed with argument"),
         (("--backend", "chip"), "invalid choice"),
-        (("--timeout", "5"), "--timeout needs --backend device"),
+        (("--device-timeout", "5"), "--device-timeout needs --backend device"),
         (("--counts", "--backend", "device"), "--counts needs --host"),
     ],
 )

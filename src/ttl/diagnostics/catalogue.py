@@ -319,9 +319,9 @@ SCHEDULE_DEPENDENT = _code(
 
 DEVICE_HANG = _code(
     "TTL5009", "device-hang", Blame.USER, Effect.HANG,
-    """Kernels on a device did not end within the limit (--timeout, TTL_DEVICE_TIMEOUT). The notes
-    say where they stood, as far as the watcher's log tells: each processor shows the last waypoint
-    that it passed. The device is reset; the process cannot use it any more.""",
+    """Kernels on a device did not end within the limit (--device-timeout, TTL_DEVICE_TIMEOUT). The
+    notes say where they stood, as far as the watcher's log tells: each processor shows the last
+    waypoint that it passed. The device is reset; the process cannot use it any more.""",
 )
 RECEIVER_NOT_READY = _code(
     "TTL5010", "receiver-not-ready", Blame.USER, Effect.RACE,

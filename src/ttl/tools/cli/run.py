@@ -32,7 +32,7 @@ VALUES = {
     "max_dfbs": "TTL_MAX_DFBS",
     "max_l1": "TTL_MAX_L1",
     "num_devices": "TTL_NUM_DEVICES",
-    "timeout": "TTL_DEVICE_TIMEOUT",
+    "device_timeout": "TTL_DEVICE_TIMEOUT",
 }
 SWITCHES = {
     "float32": ("TTL_FLOAT32", "1"),
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the same as --backend host",
     )
     parser.add_argument(
-        "--timeout", type=_positive, metavar="SECONDS",
+        "--device-timeout", type=_positive, metavar="SECONDS",
         help=f"with --backend device: the limit of a launch (default: {LIMIT_SECONDS})",
     )
     parser.add_argument(
@@ -153,8 +153,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
     """What the parser cannot check by itself."""
     if options.counts and options.backend != "host":
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
-    if options.timeout and options.backend != "device":
-        parser.error("--timeout needs --backend device")
+    if options.device_timeout and options.backend != "device":
+        parser.error("--device-timeout needs --backend device")
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
