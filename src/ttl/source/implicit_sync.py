@@ -139,7 +139,7 @@ def _as_definition(tree: FunctionTree | None) -> Definition | None:
 
 
 def _branching(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """A copy in which `e = v if e is None else e + v` is an `if`: on each path it is one of them."""
+    """A copy in which `e = v if e is None else e + v` is an `if`: each path has one of them."""
     if not any(_is_choice(node) for node in nodes_of(tree)):
         return tree
     found: ast.FunctionDef = _Branches().visit(deepcopy(tree))

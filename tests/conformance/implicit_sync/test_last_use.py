@@ -3,7 +3,7 @@
 All of them copy four tiles from a to y, doubled by the compute kernel; buffers have one block where
 a release any later than the language says would be a deadlock.
 """
-# ruff: noqa: B023, F841, RUF034
+# ruff: noqa: B023, F841, RUF034, SIM108
 
 from __future__ import annotations
 
