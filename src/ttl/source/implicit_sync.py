@@ -157,11 +157,12 @@ class _Branches(ast.NodeTransformer):
         if not _is_choice(node):
             return node
         assert isinstance(node.value, ast.IfExp)
-        sides = (
-            ast.copy_location(ast.Assign(deepcopy(node.targets), value), node)
-            for value in (node.value.body, node.value.orelse)
-        )
-        return ast.copy_location(ast.If(node.value.test, *([side] for side in sides)), node)
+        choice = node.value
+        sides: list[list[ast.stmt]] = [
+            [ast.copy_location(ast.Assign(deepcopy(node.targets), value), node)]
+            for value in (choice.body, choice.orelse)
+        ]
+        return ast.copy_location(ast.If(choice.test, *sides), node)
 
 
 def _is_generator(code: CodeType) -> bool:
@@ -262,8 +263,8 @@ class _Inserter(ast.NodeTransformer):
             node.orelse += self.places.get(("else", node), [])
         if not isinstance(node, ast.stmt):
             return node
-        before, after = (self.places.get((where, node), []) for where in ("before", "after"))
-        before = [*before, *self.saves.get(node, [])]
+        before: list[ast.stmt] = [*self.places.get(("before", node), []), *self.saves.get(node, [])]
+        after = self.places.get(("after", node), [])
         if before and isinstance(node, ast.Return) and isinstance(node.value, ast.expr):
             return [_evaluated(node), *before, node]
         return [*before, node, *after] if before or after else node
