@@ -1,8 +1,9 @@
 """Handles that a function holds at a place: blocks it acquired, transfers it started.
 
-Holders are the names of variables, and three others: `#place` is the expression itself, until the
-end of its statement, `@place` is a transfer that is under way, for the blocks it copies, and
-`buffer.pop` is a buffer that itself releases its blocks.
+Holders are the names of variables, and four others: `#place` is the expression itself, until the
+end of its statement, `@place` is a transfer that is under way, for the blocks it copies,
+`buffer.pop` is a buffer that itself releases its blocks, and `.name` is what a variable had before
+a statement in a loop that uses and replaces it, `e = e + v`.
 """
 
 from __future__ import annotations
@@ -78,8 +79,13 @@ class Handle:
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables: neither `#place` nor `@place` nor `buffer.pop`."""
+        """The variables: neither `#place` nor `@place` nor `buffer.pop` nor `.name`."""
         return frozenset(holder for holder in self.holders if holder.isidentifier())
+
+    @property
+    def former(self) -> frozenset[str]:
+        """What the variables that have lost it are called: `.name`."""
+        return frozenset(holder for holder in self.holders if holder[0] == ".")
 
     @property
     def is_transfer(self) -> bool:
@@ -170,7 +176,7 @@ def under_way(site: ast.AST) -> str:
 def names_of(handle: Handle, state: State) -> frozenset[str]:
     """The variables that lead to it, or to a transfer of it; those that surely do first."""
     transfers = (other.names for other in state.handles if other.copies(handle))
-    found = (handle.names - handle.weak) or handle.names
+    found = (handle.names - handle.weak) or handle.names or handle.former
     return found or frozenset().union(*transfers)
 
 

@@ -40,7 +40,7 @@ from ttl.diagnostics import Span
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import GroupTransfer, copy
-from ttl.semantics.function_source import Definition, FunctionTree, function_tree
+from ttl.semantics.function_source import Definition, FunctionTree, function_tree, nodes_of
 
 from .functions import (
     MISSING,
@@ -135,7 +135,34 @@ def _as_definition(tree: FunctionTree | None) -> Definition | None:
         returned = ast.copy_location(ast.Return(tree.body), tree.body)
         made = ast.FunctionDef("<lambda>", tree.args, [returned], [])
         return ast.copy_location(made, tree)
-    return tree if isinstance(tree, ast.FunctionDef) else None
+    return _branching(tree) if isinstance(tree, ast.FunctionDef) else None
+
+
+def _branching(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """A copy in which `e = v if e is None else e + v` is an `if`: each path has one of them."""
+    if not any(_is_choice(node) for node in nodes_of(tree)):
+        return tree
+    found: ast.FunctionDef = _Branches().visit(deepcopy(tree))
+    return found
+
+
+def _is_choice(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Assign) else None
+    test = value.test if isinstance(value, ast.IfExp) else None
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+
+
+class _Branches(ast.NodeTransformer):
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        if not _is_choice(node):
+            return node
+        assert isinstance(node.value, ast.IfExp)
+        choice = node.value
+        sides: list[list[ast.stmt]] = [
+            [ast.copy_location(ast.Assign(deepcopy(node.targets), value), node)]
+            for value in (choice.body, choice.orelse)
+        ]
+        return ast.copy_location(ast.If(choice.test, *sides), node)
 
 
 def _is_generator(code: CodeType) -> bool:
@@ -202,6 +229,11 @@ class _Inserter(ast.NodeTransformer):
         self.at_once: set[ast.AST] = set()
         self.held: dict[ast.AST, str] = {}
         self.places: dict[tuple[str, ast.AST], list[Finish]] = defaultdict(list)
+        self.saves: dict[ast.AST, list[ast.stmt]] = {
+            copies[id(statement)]: [_saved(name, statement)]
+            for supply in supplies
+            for statement, name in supply.saves
+        }
         # rule ORDER: where they were found, blocks come oldest first.
         for supply in sorted(supplies, key=lambda supply: not supply.is_wait):
             site, statement = copies[id(supply.site)], copies[id(supply.place.statement)]
@@ -231,7 +263,8 @@ class _Inserter(ast.NodeTransformer):
             node.orelse += self.places.get(("else", node), [])
         if not isinstance(node, ast.stmt):
             return node
-        before, after = (self.places.get((where, node), []) for where in ("before", "after"))
+        before: list[ast.stmt] = [*self.places.get(("before", node), []), *self.saves.get(node, [])]
+        after = self.places.get(("after", node), [])
         if before and isinstance(node, ast.Return) and isinstance(node.value, ast.expr):
             return [_evaluated(node), *before, node]
         return [*before, node, *after] if before or after else node
@@ -240,6 +273,11 @@ class _Inserter(ast.NodeTransformer):
 def _finish(supply: Supply, names: set[str], site: ast.expr) -> Finish:
     named, kept = ([ast.Name(n, ast.Load()) for n in sorted(each)] for each in (names, supply.kept))
     return at(Finish(named, kept, supply.is_wait), site)
+
+
+def _saved(name: str, place: ast.stmt) -> ast.stmt:
+    target, value = ast.Name(f".{name}", ast.Store()), ast.Name(name, ast.Load())
+    return at(ast.Assign([target], value), place)
 
 
 def _evaluated(node: ast.Return) -> ast.stmt:

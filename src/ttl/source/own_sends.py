@@ -40,11 +40,12 @@ def nets_to_others(kernels: Iterable[KernelFunction], grid: Shape) -> frozenset[
     pairs: Counter[PipeNet] = Counter()
     refused: set[PipeNet] = set()
     for kernel in kernels:
-        tree = function_tree(own_code(kernel.function))
-        nets = {} if tree is None else _named_nets(tree, kernel.function)
-        if tree is not None and nets:
+        function = kernel.function
+        tree = function_tree(own_code(function)) if isinstance(function, FunctionType) else None
+        if tree is not None and isinstance(function, FunctionType):
+            nets = _named_nets(tree, function)
             found = Counter(nets[name] for name in _pairs(tree) if name in nets)
-            mentions = Counter(nets[n.id] for n in nodes_of(tree) if _is_name(n, nets))
+            mentions = Counter(nets[name] for name in _names(tree) if name in nets)
             refused |= {net for net in mentions if mentions[net] != 2 * found[net]}  # rule PAIR
             pairs += found
     return frozenset(net for net in pairs if net not in refused and _has_others(net.routes(grid)))
@@ -68,9 +69,13 @@ def _is_name(node: ast.AST, names: Iterable[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in names
 
 
+def _names(tree: FunctionTree) -> list[str]:
+    return [node.id for node in nodes_of(tree) if isinstance(node, ast.Name)]
+
+
 def _named_nets(tree: FunctionTree, function: FunctionType) -> dict[str, PipeNet]:
-    names = {node.id for node in nodes_of(tree) if isinstance(node, ast.Name)} - own_names(tree)
-    found = {name: named_value(name, function) for name in sorted(names)}
+    around = {*_names(tree)} - own_names(tree)
+    found = {name: named_value(name, function) for name in sorted(around)}
     return {name: value for name, value in found.items() if isinstance(value, PipeNet)}
 
 

@@ -77,7 +77,11 @@ def _method(supply: Supply) -> str:
 
 def _handle(supply: Supply) -> str:
     kind = "transfer" if supply.is_wait else "block"
-    return f"the {kind} `{min(supply.names)}`" if supply.names else f"this {kind}"
+    return f"the {kind} `{_name(supply)}`" if supply.names else f"this {kind}"
+
+
+def _name(supply: Supply) -> str:
+    return min((name.removeprefix(".") for name in supply.names), default="")
 
 
 def _where_only(supply: Supply) -> str:
@@ -85,7 +89,7 @@ def _where_only(supply: Supply) -> str:
 
 
 def _advice(supply: Supply) -> str:
-    name = min(supply.names, default="")
+    name = _name(supply)
     if supply.is_wait:
         return f"call {name}.wait()" if name else "write ttl.copy(...).wait()"
     release = {"reserve": "push", "wait": "pop"}.get(_method(supply), "release")

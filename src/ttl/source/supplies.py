@@ -26,6 +26,7 @@ from .handles import (
     without_temporary,
 )
 from .liveness import Names, alive, stored
+from .scopes import COMPREHENSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Supply:
     names: set[str] = field(default_factory=set)
     leads: set[str] = field(default_factory=set)  # variables that have transfers of it
     kept: set[str] = field(default_factory=set)  # what these have is used later
+    saves: set[tuple[ast.stmt, str]] = field(default_factory=set)  # before which `.name = name`
 
 
 Supplies = dict[tuple[Place, bool, ast.expr], Supply]
@@ -64,6 +66,7 @@ class Supplying(HandleFlow):
         self.current: ast.stmt  # that is read
         self.loops: tuple[int, ...] = ()  # their bodies, as ids
         self.replaced: tuple[set[str], ...] = ()  # the names that they give values to
+        self.saved: set[tuple[ast.stmt, str]] = set()  # as in Supply
 
     def dead(
         self, state: State, live: Names, body: int | None, is_end: bool = False
@@ -114,6 +117,7 @@ class Supplying(HandleFlow):
         # A name from before the statement is one that all paths through it have.
         supply.names |= names & self.liveness.before[place.statement] or names
         supply.is_unnamed |= names <= handle.unsure
+        supply.saves |= {save for save in self.saved if f".{save[1]}" in names}
         if not names and self.path_of(handle) != self.lists:  # there may be several, of a loop
             names = handle.leads
             supply.leads |= names
@@ -149,6 +153,22 @@ class Supplying(HandleFlow):
             ]
 
         self.settle(Place("before", node), needed)
+        if isinstance(node, ast.Assign) and self.loops:
+            self._save(node)
+
+    def _save(self, node: ast.Assign) -> None:
+        """In the loop of the acquire a name for that has a younger block by then."""
+        again = stored(node) & _certainly_read(node.value)
+
+        def saved(handle: Handle) -> Handle:
+            is_block = handle.kind is HandleKind.BLOCK and self.loops[-1] in self.path_of(handle)
+            if not is_block or not handle.names or not handle.names <= again:
+                return handle
+            name = min(handle.names)
+            self.saved.add((node, name))
+            return handle.given_to(f".{name}", handle.names)
+
+        self.states = changed(self.states, lambda state: state.changed(saved))
 
     def _needs(self, node: ast.stmt, transfer: Handle, state: State) -> bool:
         read, written = set(transfer.reads), set(transfer.writes)
@@ -184,6 +204,16 @@ class Supplying(HandleFlow):
         here = id(body)
         self.settle(Place("after", node), lambda state: self.dead(state, live, here, is_end))
         self.states = changed(self.states, lambda s: s.changed(without_temporary))
+
+
+def _certainly_read(node: ast.expr) -> Names:
+    """The variables that the evaluation reads on every path."""
+    if isinstance(node, ast.Name):
+        return frozenset({node.id})
+    if isinstance(node, (ast.IfExp, ast.BoolOp, ast.Lambda, *COMPREHENSIONS)):
+        return frozenset()
+    parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    return frozenset().union(*map(_certainly_read, parts))
 
 
 def unused(state: State, live: Names) -> list[Handle]:

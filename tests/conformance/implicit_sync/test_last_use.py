@@ -3,7 +3,7 @@
 All of them copy four tiles from a to y, doubled by the compute kernel; buffers have one block where
 a release any later than the language says would be a deadlock.
 """
-# ruff: noqa: B023, F841, RUF034
+# ruff: noqa: B023, F841, RUF034, SIM108
 
 from __future__ import annotations
 
@@ -198,6 +198,34 @@ def write_carried(y, y_dfb):
         ttl.copy(held, y[0, i])
         held = following
     ttl.copy(held, y[0, COUNT - 1])
+
+
+def sum_by_branches(a_dfb, t_dfb, y_dfb):
+    total = None
+    for _ in range(COUNT):
+        a_blk = a_dfb.wait()
+        if total is None:
+            total = a_blk
+        else:
+            total = total + a_blk
+    for _ in range(COUNT):
+        y_dfb.reserve().store(total)
+
+
+def sum_by_a_choice(a_dfb, t_dfb, y_dfb):
+    total = None
+    for _ in range(COUNT):
+        a_blk = a_dfb.wait()
+        total = a_blk if total is None else total + a_blk
+    for _ in range(COUNT):
+        y_dfb.reserve().store(total)
+
+
+@pytest.mark.rule("implicit-release")
+@pytest.mark.parametrize("compute", [sum_by_branches, sum_by_a_choice])
+def test_a_name_that_is_used_for_its_next_value(compute):
+    """Two blocks: the first is held until the second is added to it."""
+    check(None, compute, blocks=2, expected=(26, 26, 26, 26))
 
 
 @pytest.mark.rule("implicit-release")

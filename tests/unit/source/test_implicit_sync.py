@@ -117,6 +117,19 @@ LAST_USES = {
                 y.store(b)
             RELEASE(a)
     """,
+    "of the name that is used for its next value": """
+        def kernel():
+            e = None
+            for i in range(3):
+                v = a_dfb.wait()
+                if e is None:
+                    e = v
+                else:
+                    _e = e  # new
+                    e = e + v
+                    RELEASE(_e, v)
+            RELEASE(e)
+    """,
     "inner loop": """
         def kernel():
             for i in range(3):
