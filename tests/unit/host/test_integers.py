@@ -196,7 +196,7 @@ def test_typecast(run_compute, source, target, given, wanted):
 def test_the_packer_takes_uint16_from_the_upper_half_of_a_32_bit_dst(run_compute, is_wide):
     """There a copy comes to the lower half, for the vector unit; a broadcast to the upper one."""
     calls = ["copy_init(0);copy_tile(0, 0, 0)"]
-    calls.append("unary_bcast_init<BroadcastType::ROW>(0);unary_bcast<BroadcastType::ROW>(0, 0, 0)")
+    calls.append("unary_bcast_init<BroadcastType::COL>(0);unary_bcast<BroadcastType::COL>(0, 0, 0)")
     result = run_compute(
         kernel_of(calls, 1),
         [[7]],

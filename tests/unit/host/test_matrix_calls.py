@@ -74,6 +74,29 @@ def test_unary_broadcast(run_compute, form, kept):
     np.testing.assert_array_equal(to_matrix(result[0]), np.broadcast_to(kept, (32, 32)))
 
 
+def half_slot(row: np.ndarray) -> np.ndarray:
+    """What unary_bcast<ROW> makes of a row in a 32-bit DST: 16 rows of a tile."""
+    left, right = (np.broadcast_to(row[part], (8, 16)) for part in (slice(16), slice(16, 32)))
+    face = np.concatenate([left, right])
+    return np.concatenate([face, face], axis=1)
+
+
+def test_rows_are_scrambled_in_a_32_bit_dst(run_compute):
+    """The copy counts rows of 16 bits: two tiles fill one slot, and the next one stays zero."""
+    body = """compute_kernel_hw_startup(0, 1);cb_wait_front(0, 2);cb_reserve_back(1, 2);
+unary_bcast_init<BroadcastType::ROW>(0);tile_regs_acquire();
+unary_bcast<BroadcastType::ROW>(0, 0, 0);unary_bcast<BroadcastType::ROW>(0, 1, 1);
+tile_regs_commit();tile_regs_wait();pack_tile(0, 1);pack_tile(1, 1);tile_regs_release();
+cb_push_back(1, 2);cb_pop_front(0, 2);"""
+    result = run_compute(
+        body, [[to_tile(X), to_tile(Y)]], output_tiles=2, headers=("bcast.h",),
+        fp32_dest_acc_en=True,
+    )  # fmt: skip
+    wanted = np.concatenate([half_slot(X[0]), half_slot(Y[0])])
+    np.testing.assert_array_equal(to_matrix(result[0]), wanted)
+    assert not result[1].any()
+
+
 REUSE = {
     ("sub", "DEST_TO_SRCA"): X - Y,
     ("sub", "DEST_TO_SRCB"): Y - X,

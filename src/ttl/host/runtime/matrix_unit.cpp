@@ -74,6 +74,16 @@ void broadcast(float* values, ckernel::BroadcastType type, uint32_t row) {
     for (uint32_t j = 0; j < 32; ++j) values[place_of(i, j)] = kept[by_row ? j : i];
 }
 
+// unary_bcast<ROW> through source B copies by MOVB2D, which counts rows of 16 bits: in a 32-bit DST a
+// call fills half a slot, from slot / 2 on, and eight rows of a face get what sixteen should. (As
+// measured on both chips; COL and SCALAR copy by ELWADD, which counts rows as wide as they are.)
+void broadcast_row_to_half_slot(Fiber& fiber, const float* values, uint32_t slot, int line) {
+  slot_values(fiber, slot, line);
+  float* out = slot_values(fiber, slot / 2, line) + slot % 2 * 2 * face_values;
+  for (uint32_t row = 0; row < 32; ++row)
+    memcpy(out + row * 16, values + row / 8 % 2 * face_values, 16 * sizeof(float));
+}
+
 void transpose_faces(float* values) {
   float kept[face_values];
   memcpy(kept, values + face_values, sizeof(kept));
@@ -238,6 +248,8 @@ void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32
   check_move(fiber, buffer, line);
   const bool through_a = type == BroadcastType::NONE || is_unpacked_to_dst(buffer);
   float* values = load(fiber, through_a ? Side::A : Side::B, index, tile, line);
+  if (type == BroadcastType::ROW && !through_a && !dst_is_16_bit(fiber))
+    return broadcast_row_to_half_slot(fiber, values, slot, line);
   if (type != BroadcastType::NONE) broadcast(values, type, 0);
   float* out = overwritten_slot(fiber, slot, line);
   memcpy(out, values, tile_values * sizeof(float));
