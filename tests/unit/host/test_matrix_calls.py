@@ -125,6 +125,41 @@ add_reuse_dest_init<{reuse}>(0);add_reuse_dest_tiles<{reuse}>(0, 0, 0);"""
     assert (result == 2.0).all()
 
 
+# Of 1 + 2^-10 + 2^-11 a source keeps 1 + 2^-10, rounded by nobody; DST keeps all of it.
+FINE, KEPT = 1 + 2.0**-10 + 2.0**-11, 1 + 2.0**-10
+TF32 = {
+    "copy_init(0);copy_tile(0, 0, 0);": KEPT,
+    "add_init(0, 1);add_tiles(0, 1, 0, 0, 0);": KEPT + 1,
+    "mul_init(0, 1);mul_tiles(0, 1, 0, 0, 0);": KEPT,
+    "add_bcast_rows_init(0, 1);add_tiles_bcast_rows(0, 1, 0, 0, 0);": KEPT + 1,
+    "unary_bcast_init<BroadcastType::COL>(0);unary_bcast<BroadcastType::COL>(0, 0, 0);": KEPT,
+    "transpose_init(0);transpose_tile(0, 0, 0);": KEPT,
+    "matmul_init(0, 1);matmul_tiles(0, 1, 0, 0, 0);": 32 * KEPT,
+    "reduce_init<PoolType::MAX, ReduceDim::REDUCE_SCALAR>(0, 1, 2);"
+    "reduce_tile<PoolType::MAX, ReduceDim::REDUCE_SCALAR>(0, 1, 0, 0, 0);": KEPT,
+    "fill_tile_init();fill_tile(0, 1.00146484375f);"
+    "add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(1);"
+    "add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(1, 0, 0);": KEPT + 1,
+}
+
+
+@pytest.mark.parametrize("math", TF32)
+def test_sources_cut_float32_off_to_tf32(run_compute, math):
+    result = run_compute(
+        section(math), [[FINE], [1.0]], formats=["Float32"] * 2, output_format="Float32",
+        headers=("bcast.h", "matmul.h", "reduce.h", "transpose.h"), fp32_dest_acc_en=True,
+    )  # fmt: skip
+    assert result[0, 0] == TF32[math]
+
+
+def test_what_is_unpacked_to_dst_keeps_all_digits(run_compute):
+    result = run_compute(
+        section("copy_init(0);copy_tile(0, 0, 0);", inputs=1), [[FINE]], formats=["Float32"],
+        output_format="Float32", unpack_to_dest=True, fp32_dest_acc_en=True,
+    )  # fmt: skip
+    assert (result == FINE).all()
+
+
 def test_transposes(run_compute):
     inputs = [[to_tile(X)]]
     in_unpacker = "transpose_init(0);transpose_tile(0, 0, 0);"

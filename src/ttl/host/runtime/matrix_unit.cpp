@@ -26,6 +26,12 @@ bool is_unpacked_to_dst(const CircularBuffer& buffer) {
   return buffer.plan->unpack_to_dest_fp32 || (format.is_integer && format.tile_bytes == 4096);
 }
 
+// A float32 in a source has the digits of a TF32; only one that is unpacked to DST keeps all.
+bool is_cut_off(const CircularBuffer& buffer) {
+  const TileFormat& format = *buffer.format;
+  return !format.is_integer && format.tile_bytes == 4096 && !buffer.plan->unpack_to_dest_fp32;
+}
+
 // Values are unpacked by the configured format, not by the buffer's: a difference gives garbage.
 // What is not unpacked to DST gets there by a sum with zeros, and one switch says of which numbers.
 void check_format(const Compute& compute, const Source& configured, const CircularBuffer& buffer,
@@ -134,6 +140,11 @@ void begin_mode(FpuMode mode) {
   compute.accumulates = false;
 }
 
+void unpack(const CircularBuffer& buffer, const uint8_t* tile, float* values) {
+  buffer.format->unpack(tile, values);
+  if (is_cut_off(buffer)) tile_math().copy(values, values, Rounding::Tf32);
+}
+
 float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
@@ -141,7 +152,7 @@ float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   check_format(compute, is_a ? compute.source_a : compute.source_b, buffer,
                is_a ? "source A" : "source B", line);
   float* values = is_a ? compute.source_a_values : compute.source_b_values;
-  buffer.format->unpack(front_tile(fiber, buffer, tile, line), values);
+  unpack(buffer, front_tile(fiber, buffer, tile, line), values);
   return values;
 }
 
@@ -197,7 +208,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_copied(fiber, buffer, line);
   float* out = overwritten_slot(fiber, slot, line);
-  buffer.format->unpack(front_tile(fiber, buffer, tile, line), out);
+  unpack(buffer, front_tile(fiber, buffer, tile, line), out);
   if (compute.mode.form & 1) transpose_faces(out);
   if (compute.mode.form & 2) transpose_within_faces(out);
   round_moved(fiber, *buffer.format, out);
@@ -305,7 +316,7 @@ void reuse_tiles(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse, uint3
   float* from_buffer = load_matrix(fiber, dst_is_a ? Side::B : Side::A, index, tile, line);
   float* from_dst = dst_is_a ? compute.source_a_values : compute.source_b_values;
   const bool is_narrow = buffer_at(fiber, index, line).format->fits_16_bit_dst;
-  tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::None);
+  tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::Tf32);
   const float* a = dst_is_a ? from_dst : from_buffer;
   const float* b = dst_is_a ? from_buffer : from_dst;
   const TileMath& math = tile_math();
