@@ -14,10 +14,11 @@ from differential.test_block_math import (
     batches,
     check_integers,
     check_operations,
+    elsewhere,
     whole_batches,
 )
 from differential.test_every_operation import calls_of, operations_on_shapes, program_of
-from op_samples import A_VALUES, B_VALUES
+from op_samples import A_VALUES, B_VALUES, values_of
 from ttl import ttnn
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.ops import BLOCK_OPS, MATMUL, BlockOp, bind
@@ -36,6 +37,8 @@ def language_rounds(rounds_like_chip: None, monkeypatch: pytest.MonkeyPatch) -> 
 def test_elementwise_operations(dtype: str) -> None:
     for batch in batches():
         check_operations(batch, ALONE, dtype, values=A_VALUES, b_values=B_VALUES)
+    for op in elsewhere():
+        check_operations((op,), ALONE, dtype, values=values_of(op))
 
 
 @pytest.mark.parametrize("dtype", RANGES)
@@ -72,7 +75,7 @@ def allowed(
     spacing, of_result = SPACING[dtype]
     if op is MATMUL:
         arrays = [blocks[name] for name in text.split(" @ ")]
-        bound = op.bound(spacing, *arrays)  # type: ignore[misc]
+        bound = op.bound(2.0**-23, *arrays)  # type: ignore[misc]
     else:
         operands, given = eval(text, {"ttl": Recorded(op)}, blocks)
         bound = op.bound(spacing, operands[0], np.float32(operands[1]), **given)  # type: ignore[misc]
@@ -98,7 +101,7 @@ class Recorded:
 
 
 def test_the_list_has_every_operation() -> None:
-    elementwise = {op.name for batch in batches() for op in batch}
+    elementwise = {op.name for batch in (*batches(), elsewhere()) for op in batch}
     whole = {op.name for batch in whole_batches() for op in batch}
     on_shapes = {op.name for op in operations_on_shapes() if list(calls_of(op, ALONE))}
     assert elementwise | whole | on_shapes >= set(BLOCK_OPS) - {"typecast"}

@@ -146,8 +146,9 @@ def round_to(values: Array, dtype: DType, by_packer: bool = False) -> Array:
     """The values of `dtype` that these become, in its carrier.
 
     Floats become the nearest float, ties to even; block floats share exponents along the last
-    axis, and where the chip's packer makes them ties go away from zero. Integers wrap around. A float becomes an integer by dropping its fraction; if it is too
-    large the largest one, if it is NaN zero.
+    axis, and where the chip's packer makes them ties go away from zero. Integers wrap around. A
+    float becomes an integer by dropping its fraction; if it is too large the largest one, if it is
+    NaN zero.
     """
     if dtype is float32:
         return values.astype(_SINGLE, copy=False)

@@ -183,6 +183,12 @@ void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
     tile_math().copy(values, values, Rounding::NearestEven);
 }
 
+// To a 32-bit DST what has 16 bits comes by a sum with zeros, in which -0 becomes +0.
+void add_zeros(Fiber& fiber, const TileFormat& format, float* values) {
+  if (dst_is_16_bit(fiber) || format.is_integer || format.tile_bytes == 4096) return;
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
+}
+
 void transpose_values(float* values) {
   transpose_faces(values);
   transpose_within_faces(values);
@@ -212,6 +218,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   if (compute.mode.form & 1) transpose_faces(out);
   if (compute.mode.form & 2) transpose_within_faces(out);
   round_moved(fiber, *buffer.format, out);
+  add_zeros(fiber, *buffer.format, out);
 }
 
 // api/compute/transpose.h: transpose_init
