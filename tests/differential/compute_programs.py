@@ -149,13 +149,14 @@ def assert_kept(
 ) -> None:
     """Number for number. But where all buffers have 16 bits and the registers 32, the values that
     the compiler keeps are read as TF32 (docs/decisions/0005). What is cut off of one, at most the
-    product of two inputs, may be left, and move a stored number by a unit."""
+    product of two inputs, may be left, and move a stored number by a unit, or by two where it was
+    computed from stored ones."""
     is_narrow = program.dtype.is_float and program.dtype != ttnn.float32
     if not is_narrow or "fp32_dest_acc_en=True" not in program.options:
         np.testing.assert_array_equal(compiled, simulated, name)
         return
     lost = TF32_STEP * max(map(abs, program.values)) ** 2
-    np.testing.assert_allclose(compiled, simulated, rtol=2.0**-7, atol=lost, err_msg=name)
+    np.testing.assert_allclose(compiled, simulated, rtol=2.0**-6, atol=lost, err_msg=name)
 
 
 def assert_close(program: ComputeProgram, tolerance: float = 2.0**-7) -> None:
