@@ -28,6 +28,7 @@ def run_statement(
     out_dtype: Any = None,
     out_shape: Shape | None = None,
     fp32: bool | None = None,
+    rounds_like_chip: bool = False,
 ) -> np.ndarray:
     """What `statement(y_blk, *blocks)` leaves in y_blk; every array is one block."""
     shape = out_shape or arrays[0].shape
@@ -58,7 +59,8 @@ def run_statement(
     tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
     result = ttnn.empty(shape, out_dtype or dtype, device=DEVICE)
     padded = (*tensors, *[result] * (3 - len(tensors)), result)
-    sim.run(operation.program(padded, {}, TARGET.default_grid), target=TARGET)
+    program = operation.program(padded, {}, TARGET.default_grid)
+    sim.run(program, target=TARGET, rounds_like_chip=rounds_like_chip)
     return ttnn.to_numpy(result)
 
 

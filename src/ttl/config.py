@@ -20,6 +20,7 @@ from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, u
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
 BACKENDS = ("sim", "host", "device")
+ROUNDINGS = ("language", "chip")  # what the simulator makes of f32 in the matrix unit
 SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
 
 
@@ -119,6 +120,7 @@ class Config:
     scheduler: str = _option("TTL_SCHEDULER", default="greedy")  # one of SCHEDULERS
     seed: int | None = _option("TTL_SEED", _seed)  # shuffle the simulator's schedule
     float32: bool = _flag("TTL_FLOAT32")  # the simulator keeps all floats in f32
+    rounding: str = _option("TTL_ROUNDING", default="language")  # one of ROUNDINGS
     # Warnings are errors, releases and waits are written, and races between nodes are followed.
     strict: bool = _flag("TTL_STRICT")
     # -W of the commands, separated by commas: error, error=CODE, ignore=CODE

@@ -56,8 +56,8 @@ def blocks_of(shape: tuple[int, int]) -> dict[str, Shape]:
 def choices_of(parameter: Parameter, shape: tuple[int, int]) -> tuple[Any, ...]:
     if parameter.kind is Kind.DIMS:
         return DIMS
-    if parameter.kind is Kind.DTYPE:
-        return (None,)
+    if parameter.kind in (Kind.DTYPE, Kind.FLAG):
+        return (parameter.default,)
     return (shape,) if parameter.kind is Kind.SHAPE else (3,)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from differential.shape_programs import Shape, ShapeProgram, check_close, check_equal
 from ttl import ttnn
+from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops import BLOCK_OPS
 
 SHAPES = [(1, 1), (2, 2), (1, 5), (3, 7)]
@@ -22,6 +23,9 @@ DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
 ALL_DTYPES = pytest.mark.parametrize("dtype", DTYPES)
 SPACING = {"bfloat16": 2.0**-7, "float32": 2.0**-23}
 TOLERANCE = {"bfloat16": 2.0**-7, "float32": 2.0**-20}
+# Numbers that the engines have a unit apart may be cut off to neighbours where the matrix unit
+# reads them.
+AFTER_FUNCTIONS = {"bfloat16": 2.0**-7, "float32": TF32_STEP}
 REDUCTIONS = ("reduce_sum", "reduce_max")
 
 
@@ -309,7 +313,7 @@ def test_one_expression(expression: Callable[[Shape], str], shape: Shape, dtype:
     every = {"x": shape, "w": (columns, columns), "g": (1, columns), "k": (3, columns)}
     blocks = {name: size for name, size in every.items() if f"{name}_dfb" in body}
     program = ShapeProgram(blocks, [(expression.__name__, shape)], DTYPES[dtype], body=body)
-    check_close(program, TOLERANCE[dtype])
+    check_close(program, AFTER_FUNCTIONS[dtype])
 
 
 # Loops and releases -------------------------------------------------------------------------------
@@ -393,7 +397,7 @@ def test_in_the_flow_of_a_kernel(name: str, dtype: str) -> None:
         del blocks["c"]
     results = [(name, (2, 1)), (name, (2, 1))]
     program = ShapeProgram(blocks, results, DTYPES[dtype], body=body, steps=3)
-    check_close(program, TOLERANCE[dtype])
+    check_close(program, AFTER_FUNCTIONS[dtype])
 
 
 def test_reductions_in_32_bit_registers_of_16_bit_blocks() -> None:
@@ -465,4 +469,4 @@ def test_random_expressions(seed: int, dtype: str) -> None:
     blocks = {"x": (2, 2), "w": (2, 2), "b21": (2, 1), "b12": (1, 2), "b11": (1, 1)}
     program = ShapeProgram(blocks, results, DTYPES[dtype])
     for (text, _), (simulated, compiled) in zip(results, program.both(), strict=True):
-        np.testing.assert_allclose(compiled, simulated, atol=TOLERANCE[dtype], err_msg=text)
+        np.testing.assert_allclose(compiled, simulated, atol=AFTER_FUNCTIONS[dtype], err_msg=text)

@@ -67,6 +67,7 @@ OPTIONS = {
     "--grid=1,12": "grid (12, 1)\nfound [2]\n",
     "--scheduler fair": RIGHT,
     "--scheduler greedy": RIGHT,
+    "--rounding chip": RIGHT,
     "--max-dfbs 2 --max-l1 8192": RIGHT,
     "--no-float32-promotion": RIGHT,
     "--float32": "grid (8, 8)\nfound [2.]\n",

@@ -110,15 +110,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }
     func.return
   }
-
-  // Digits of 8 bits: 4 on each side, and of 16 products the 10 that are not lost.
-  // CHECK-LABEL: func.func @whole_product
-  // CHECK-COUNT-10: "ttl.matmul"({{.*}}bf16>>) -> tensor<1x1x!ttcore.tile<32x32, bf16>>
-  // CHECK-NOT: ttl.matmul
-  func.func @whole_product() attributes {ttl.kernel_thread = "compute"} {
-    %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb
-    %n = "ttl.dfb_wait"(%n_dfb) : (!word_dfb) -> !words
-    %product = "ttl.matmul"(%n, %n) : (!words, !words) -> !words
-    func.return
-  }
 }

@@ -429,6 +429,13 @@ SIMULATOR_ONLY = _code(
     run it. What `ttl check` would have looked for after that point was not looked for.""",
 )
 
+NO_INTEGERS = _code(
+    "TTL7007", "no-integers", Blame.UNSUPPORTED, Effect.WRONG_DATA,
+    """The matrix unit of the chip has floats only, and no other unit multiplies matrices: a product
+    of integer blocks comes out wrong there. The simulator runs it; for the chip convert the blocks
+    to floats.""",
+)
+
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED, Effect.NOT_RUN,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations

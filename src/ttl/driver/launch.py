@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ttl.artifact import CompiledOperation, with_sources
-from ttl.config import BACKENDS, SCHEDULERS, Config
+from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
 from ttl.device import Chip, module_of
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
@@ -224,6 +224,7 @@ def _check_choices(config: Config) -> None:
     _check_choice("TTL_TARGET", config.target, TARGETS)
     _check_choice("TTL_BACKEND", config.backend, BACKENDS)
     _check_choice("TTL_SCHEDULER", config.scheduler, SCHEDULERS)
+    _check_choice("TTL_ROUNDING", config.rounding, ROUNDINGS)
     for category in config.trace_events or ():
         _check_choice("TTL_TRACE_EVENTS", category, CATEGORIES)
 

@@ -121,6 +121,7 @@ def _simulate(
         recorder=recorder,
         seed=_seed(config),
         float32=config.float32,
+        rounds_like_chip=config.rounding == "chip",
         finds_races=config.strict or config.seed is not None,
         report=warn,
     )

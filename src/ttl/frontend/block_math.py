@@ -32,6 +32,7 @@ from ttl.semantics.ops import (
     is_complete,
     is_number,
     operand_dtype,
+    refuse_integers,
     result_type,
     store_type,
 )
@@ -155,7 +156,7 @@ def refuse_shapeless(builder: KernelBuilder) -> None:
 
 def _require_tiles(builder: KernelBuilder, op: BlockOp, dtype: DType | None) -> None:
     if dtype is not None and op.tile[builder.device_api].of(dtype) is None:
-        raise not_yet(f"`{op.operator or op.spelling}` on blocks of {dtype}")
+        raise refuse_integers(op, dtype)
 
 
 def _emit(
@@ -269,6 +270,9 @@ def _attributes(
             continue  # it is that of the result
         if isinstance(value, RunTime) or parameter.kind.decides_types:
             raise not_yet(f"`{parameter.name}` of {op.spelling} given in this way")
+        if parameter.kind is Kind.FLAG:
+            found |= {parameter.name: IntegerAttr(1, i64)} if value else {}
+            continue
         is_float = parameter.kind is Kind.NUMBER
         found[parameter.name] = _number(value, dtype) if is_float else IntegerAttr(value, i64)
     return found

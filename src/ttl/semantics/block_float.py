@@ -3,7 +3,9 @@
 The rules of the format:
 A  the shared exponent is the largest of the group's f32 exponents;
 B  a mantissa has no hidden bit: the largest element's first one is stored, the others shift down;
-C  mantissas round to nearest even and do not overflow into the exponent: the largest one stays;
+C  mantissas round to the nearest and do not overflow into the exponent: the largest one stays. The
+   chip's packer rounds ties away from zero, as it does to bfloat16 (measured there; of block floats
+   only that results are off by one step at most); on the host they go to even;
 D  no negative zero; elements too small for an f32 exponent of their own are zero;
 E  the shared exponent 255 stands for infinity and NaN, as in f32.
 """
@@ -18,15 +20,15 @@ GROUP = 16
 Floats = NDArray[np.float32]
 
 
-def quantise(values: Floats, mantissa_bits: int) -> Floats:
-    """The nearest values that the format can hold.
+def quantise(values: Floats, mantissa_bits: int, by_packer: bool = False) -> Floats:
+    """The nearest values that the format can hold, as the chip's packer or the host makes them.
 
     Groups lie along the last axis, as 16 elements of a face row do. Where it ends within a group,
     the missing elements count as zeros.
     """
     groups = _groups(values)
     exponents = _shared_exponents(groups)
-    steps = _mantissas(groups, exponents, mantissa_bits)
+    steps = _mantissas(groups, exponents, mantissa_bits, by_packer)
     scale = _step_exponent(exponents, mantissa_bits)
     with np.errstate(over="ignore"):
         held = np.where(np.isfinite(groups), np.ldexp(steps, scale), groups)  # rule E
@@ -92,10 +94,19 @@ def _step_exponent(shared: NDArray[np.int32], mantissa_bits: int) -> NDArray[np.
     return shared - 127 - (mantissa_bits - 1)
 
 
-def _mantissas(groups: Floats, exponents: NDArray[np.int32], mantissa_bits: int) -> Floats:
+def _away_from_zero(values: Floats) -> Floats:
+    """The nearest whole numbers; nothing is added that could round."""
+    whole = np.trunc(values)
+    return whole + np.copysign(np.float32(1), values) * (np.abs(values - whole) >= 0.5)
+
+
+def _mantissas(
+    groups: Floats, exponents: NDArray[np.int32], mantissa_bits: int, by_packer: bool = False
+) -> Floats:
     """Signed, as whole numbers; what they are for infinities and NaN is not said."""
     with np.errstate(invalid="ignore"):
-        steps = np.rint(np.ldexp(groups, -_step_exponent(exponents, mantissa_bits)))
+        exact = np.ldexp(groups, -_step_exponent(exponents, mantissa_bits))
+        steps = _away_from_zero(exact) if by_packer else np.rint(exact)
     largest = (1 << mantissa_bits) - 1
     clipped = np.clip(steps, -largest, largest)  # rule C
     return np.where(exponents == 0, np.float32(0), clipped) + np.float32(0)  # rule D

@@ -169,12 +169,13 @@ def _of_real_ttnn(dtype: Any) -> DType | None:
     return _REAL_NAMES.get(name) if isinstance(name, str) else None
 
 
-def round_to(values: Array, dtype: DType) -> Array:
+def round_to(values: Array, dtype: DType, by_packer: bool = False) -> Array:
     """The values of `dtype` that these become, in its carrier.
 
     Floats become the nearest float, ties to even; block floats share exponents along the last
-    axis. Integers wrap around. A float becomes an integer by dropping its fraction; if it is too
-    large the largest one, if it is NaN zero.
+    axis, and where the chip's packer makes them ties go away from zero. Integers wrap around. A
+    float becomes an integer by dropping its fraction; if it is too large the largest one, if it is
+    NaN zero.
     """
     if dtype is float32:
         return values.astype(_SINGLE, copy=False)
@@ -184,18 +185,30 @@ def round_to(values: Array, dtype: DType) -> Array:
     if values.dtype is not _SINGLE:
         values = _to_odd_singles(values)
     if dtype.is_block_float:
-        return quantise(values, dtype.mantissa_bits)  # type: ignore[arg-type]
+        return quantise(values, dtype.mantissa_bits, by_packer)  # type: ignore[arg-type]
     return values.astype(dtype.storage).astype(_SINGLE)
 
 
+TF32_STEP = 2.0**-10  # of numbers from 1 to 2
+
+
+def to_tf32(values: Array) -> Array:
+    """What a source of the matrix unit keeps of an f32: 10 digits of its mantissa, the rest is cut
+    off. Integers, which do not get there, stay as they are."""
+    if values.dtype != np.float32:
+        return values
+    kept: Array = (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return kept
+
+
 def round_into(array: Array, values: Array, dtype: DType) -> None:
-    """Put `values`, rounded to `dtype`, into an array of its storage type."""
+    """Put `values` into an array of the storage type of `dtype`, as the packer does."""
     if dtype.is_block_float:  # neighbours share an exponent
         values = np.broadcast_to(values, array.shape)
     if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float:
         array[...] = values  # numpy rounds as round_to() does
     else:
-        array[...] = round_to(values, dtype)
+        array[...] = round_to(values, dtype, by_packer=True)
 
 
 def _to_odd_singles(values: Array) -> Array:

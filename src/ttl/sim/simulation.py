@@ -58,6 +58,7 @@ def run(
     recorder: Recorder | None = None,
     seed: int | None = None,
     float32: bool = False,
+    rounds_like_chip: bool = False,
     spin_seconds: float = SPIN_SECONDS,
     finds_races: bool = False,
     report: Callable[[Diagnostic], None] | None = None,
@@ -70,6 +71,7 @@ def run(
     only in programs with pipes or semaphores that may read what they write. In others, races are
     found between nodes that use neither pipes nor semaphores.
     With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
+    With `rounds_like_chip`, f32 is cut off to TF32 where it comes to the chip's matrix unit.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
     or raises, or if no kernel can go on. Tensors keep what was written until then.
@@ -86,7 +88,9 @@ def run(
     ):
         for tensor in program.tensors.values():
             tensor.storage.keep_float32(float32)
-        simulation = Simulation(program, recorder, seed, float32, finds_races)
+        simulation = Simulation(
+            program, recorder, seed, float32, finds_races, rounds_like_chip
+        )
         try:
             with watchdog(spin_seconds, simulation.progress, simulation.steps):
                 simulation.run()
@@ -131,6 +135,7 @@ class Simulation:
         seed: int | None = None,
         keep_float32: bool = False,
         finds_races: bool = False,
+        rounds_like_chip: bool = False,
     ):
         self.program = program
         self.keep_float32 = keep_float32
@@ -146,7 +151,7 @@ class Simulation:
         self.recorder = Recorder(()) if recorder is None and finds_races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
-        self.types = TypeTable(follows_padding=self.padding is not None)
+        self.types = TypeTable(self.padding is not None, rounds_like_chip)
         self.hub = getcurrent()
         self.is_stopping = False
         self.has_succeeded = False

@@ -187,6 +187,7 @@ def test_typecast(run_compute, source, target, given, wanted):
         formats=[source],
         output_format=target,
         headers=("eltwise_unary/typecast.h",),
+        unpack_to_dest=source == "Float32",
         fp32_dest_acc_en=True,
     )
     assert result[0, :5].tolist() == wanted
@@ -196,7 +197,7 @@ def test_typecast(run_compute, source, target, given, wanted):
 def test_the_packer_takes_uint16_from_the_upper_half_of_a_32_bit_dst(run_compute, is_wide):
     """There a copy comes to the lower half, for the vector unit; a broadcast to the upper one."""
     calls = ["copy_init(0);copy_tile(0, 0, 0)"]
-    calls.append("unary_bcast_init<BroadcastType::ROW>(0);unary_bcast<BroadcastType::ROW>(0, 0, 0)")
+    calls.append("unary_bcast_init<BroadcastType::COL>(0);unary_bcast<BroadcastType::COL>(0, 0, 0)")
     result = run_compute(
         kernel_of(calls, 1),
         [[7]],
@@ -270,7 +271,7 @@ def test_the_matrix_unit_takes_no_integers(run_compute):
 
 @pytest.mark.parametrize(("data_format", "mantissa_bits"), [("BFP_BFloat8", 7), ("BFP_BFloat4", 3)])
 def test_block_floats(tiny, cache_dir, data_format, mantissa_bits):
-    """Packed by the runtime as by the embedded ttnn, and unpacked again."""
+    """Packed by the runtime as by the simulator, and unpacked again."""
     from ttl.artifact import ComputeConfig, ThreadKind
     from ttl.host import launch
 
@@ -297,10 +298,11 @@ void kernel_main() {{
         "cb_wait_front(1, 1);noc_async_write_page(0, t, get_read_ptr(1));"
         "noc_async_write_barrier();cb_pop_front(1, 1);"
     )
-    pages = pack(quantise(values[np.newaxis], mantissa_bits), mantissa_bits)
+    held = quantise(values[np.newaxis], mantissa_bits, by_packer=True)
+    pages = pack(held, mantissa_bits)
     for formats, given, wanted in (
         (("BFloat16", data_format), values.astype(ml_dtypes.bfloat16)[np.newaxis], pages),
-        ((data_format, "Float32"), pages, quantise(values[np.newaxis], mantissa_bits)),
+        ((data_format, "Float32"), pages, held),
     ):
         kernels = [
             tiny.make_kernel(

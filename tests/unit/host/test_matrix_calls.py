@@ -74,6 +74,29 @@ def test_unary_broadcast(run_compute, form, kept):
     np.testing.assert_array_equal(to_matrix(result[0]), np.broadcast_to(kept, (32, 32)))
 
 
+def half_slot(row: np.ndarray) -> np.ndarray:
+    """What unary_bcast<ROW> makes of a row in a 32-bit DST: 16 rows of a tile."""
+    left, right = (np.broadcast_to(row[part], (8, 16)) for part in (slice(16), slice(16, 32)))
+    face = np.concatenate([left, right])
+    return np.concatenate([face, face], axis=1)
+
+
+def test_rows_are_scrambled_in_a_32_bit_dst(run_compute):
+    """The copy counts rows of 16 bits: two tiles fill one slot, and the next one stays zero."""
+    body = """compute_kernel_hw_startup(0, 1);cb_wait_front(0, 2);cb_reserve_back(1, 2);
+unary_bcast_init<BroadcastType::ROW>(0);tile_regs_acquire();
+unary_bcast<BroadcastType::ROW>(0, 0, 0);unary_bcast<BroadcastType::ROW>(0, 1, 1);
+tile_regs_commit();tile_regs_wait();pack_tile(0, 1);pack_tile(1, 1);tile_regs_release();
+cb_push_back(1, 2);cb_pop_front(0, 2);"""
+    result = run_compute(
+        body, [[to_tile(X), to_tile(Y)]], output_tiles=2, headers=("bcast.h",),
+        fp32_dest_acc_en=True,
+    )  # fmt: skip
+    wanted = np.concatenate([half_slot(X[0]), half_slot(Y[0])])
+    np.testing.assert_array_equal(to_matrix(result[0]), wanted)
+    assert not result[1].any()
+
+
 REUSE = {
     ("sub", "DEST_TO_SRCA"): X - Y,
     ("sub", "DEST_TO_SRCB"): Y - X,
@@ -100,6 +123,41 @@ add_reuse_dest_init<{reuse}>(0);add_reuse_dest_tiles<{reuse}>(0, 0, 0);"""
         section(math, inputs=1), [[1.0]], output_format="Float32", fp32_dest_acc_en=True
     )
     assert (result == 2.0).all()
+
+
+# Of 1 + 2^-10 + 2^-11 a source keeps 1 + 2^-10, rounded by nobody; DST keeps all of it.
+FINE, KEPT = 1 + 2.0**-10 + 2.0**-11, 1 + 2.0**-10
+TF32 = {
+    "copy_init(0);copy_tile(0, 0, 0);": KEPT,
+    "add_init(0, 1);add_tiles(0, 1, 0, 0, 0);": KEPT + 1,
+    "mul_init(0, 1);mul_tiles(0, 1, 0, 0, 0);": KEPT,
+    "add_bcast_rows_init(0, 1);add_tiles_bcast_rows(0, 1, 0, 0, 0);": KEPT + 1,
+    "unary_bcast_init<BroadcastType::COL>(0);unary_bcast<BroadcastType::COL>(0, 0, 0);": KEPT,
+    "transpose_init(0);transpose_tile(0, 0, 0);": KEPT,
+    "matmul_init(0, 1);matmul_tiles(0, 1, 0, 0, 0);": 32 * KEPT,
+    "reduce_init<PoolType::MAX, ReduceDim::REDUCE_SCALAR>(0, 1, 2);"
+    "reduce_tile<PoolType::MAX, ReduceDim::REDUCE_SCALAR>(0, 1, 0, 0, 0);": KEPT,
+    "fill_tile_init();fill_tile(0, 1.00146484375f);"
+    "add_reuse_dest_init<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(1);"
+    "add_reuse_dest_tiles<EltwiseBinaryReuseDestType::DEST_TO_SRCA>(1, 0, 0);": KEPT + 1,
+}
+
+
+@pytest.mark.parametrize("math", TF32)
+def test_sources_cut_float32_off_to_tf32(run_compute, math):
+    result = run_compute(
+        section(math), [[FINE], [1.0]], formats=["Float32"] * 2, output_format="Float32",
+        headers=("bcast.h", "matmul.h", "reduce.h", "transpose.h"), fp32_dest_acc_en=True,
+    )  # fmt: skip
+    assert result[0, 0] == TF32[math]
+
+
+def test_what_is_unpacked_to_dst_keeps_all_digits(run_compute):
+    result = run_compute(
+        section("copy_init(0);copy_tile(0, 0, 0);", inputs=1), [[FINE]], formats=["Float32"],
+        output_format="Float32", unpack_to_dest=True, fp32_dest_acc_en=True,
+    )  # fmt: skip
+    assert (result == FINE).all()
 
 
 def test_transposes(run_compute):

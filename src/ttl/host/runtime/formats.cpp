@@ -84,7 +84,7 @@ uint8_t encoded(float value, int exponent, int mantissa_bits) {
   if (magnitude_bits > 0x7f800000u) return static_cast<uint8_t>(sign | top | top >> 1);  // rule E
   if (magnitude_bits == 0x7f800000u) return static_cast<uint8_t>(sign | top);
   if (exponent == 0) return 0;  // rule D
-  const double steps = __builtin_rint(
+  const double steps = __builtin_floor(0.5 +  // ties away from zero, as the packer has them
       __builtin_ldexp(double{float_of(magnitude_bits)}, 127 + (mantissa_bits - 1) - exponent));
   const uint32_t mantissa = steps > most ? most : static_cast<uint32_t>(steps);  // rule C
   return static_cast<uint8_t>(mantissa ? sign | mantissa : 0);

@@ -15,14 +15,12 @@ void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
   compute.matmul_rows = rows;
 }
 
-// D[slot] += A[tile0] @ B[tile1]. The operands are swapped on the chip: source A holds in1.
-void multiply_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
-                    int line) {
+// D[slot] += left @ B[tile]. The operands are swapped on the chip: source A holds in1.
+void multiply_tiles(const float* left, uint32_t in1, uint32_t tile, uint32_t slot, int line) {
   Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   float* out = slot_values(fiber, slot, line);
-  const float* right = load_matrix(fiber, Side::A, in1, tile1, line);
-  const float* left = load_matrix(fiber, Side::B, in0, tile0, line);
+  const float* right = load_matrix(fiber, Side::A, in1, tile, line);
   if (compute.matmul_transpose) transpose_values(compute.source_a_values);
   tile_math().matmul_accumulate(left, right, out, matrix_rounding(fiber));
 }
@@ -48,7 +46,7 @@ void matmul_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
   if (compute.matmul_columns != 1 || compute.matmul_rows != 1)
     fault(line, "matmul_tiles after matmul_block_init with ct_dim %u and rt_dim %u",
           compute.matmul_columns, compute.matmul_rows);
-  multiply_tiles(in0, in1, tile0, tile1, slot, line);
+  multiply_tiles(load_matrix(self(line), Side::B, in0, tile0, line), in1, tile1, slot, line);
 }
 
 // api/compute/matmul.h
@@ -71,10 +69,11 @@ void matmul_block(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
   if (compute.matmul_transpose != transpose)
     fault(line, "matmul_block with transpose %u after an init with %u", transpose,
           compute.matmul_transpose);
-  for (uint32_t row = 0; row < rt_dim; ++row)
+  for (uint32_t row = 0; row < rt_dim; ++row) {
+    const float* left = load_matrix(self(line), Side::B, in0, tile0 + row * kt_dim, line);
     for (uint32_t column = 0; column < ct_dim; ++column)
-      multiply_tiles(in0, in1, tile0 + row * kt_dim, tile1 + column, slot + row * ct_dim + column,
-                     line);
+      multiply_tiles(left, in1, tile1 + column, slot + row * ct_dim + column, line);
+  }
 }
 
 }  // namespace ckernel

@@ -26,6 +26,12 @@ bool is_unpacked_to_dst(const CircularBuffer& buffer) {
   return buffer.plan->unpack_to_dest_fp32 || (format.is_integer && format.tile_bytes == 4096);
 }
 
+// A float32 in a source has the digits of a TF32; only one that is unpacked to DST keeps all.
+bool is_cut_off(const CircularBuffer& buffer) {
+  const TileFormat& format = *buffer.format;
+  return !format.is_integer && format.tile_bytes == 4096 && !buffer.plan->unpack_to_dest_fp32;
+}
+
 // Values are unpacked by the configured format, not by the buffer's: a difference gives garbage.
 // What is not unpacked to DST gets there by a sum with zeros, and one switch says of which numbers.
 void check_format(const Compute& compute, const Source& configured, const CircularBuffer& buffer,
@@ -72,6 +78,16 @@ void broadcast(float* values, ckernel::BroadcastType type, uint32_t row) {
                             : place_of(type == BroadcastType::COL ? i : 0, 0)];
   for (uint32_t i = 0; i < 32; ++i)
     for (uint32_t j = 0; j < 32; ++j) values[place_of(i, j)] = kept[by_row ? j : i];
+}
+
+// unary_bcast<ROW> through source B copies by MOVB2D, which counts rows of 16 bits: in a 32-bit DST a
+// call fills half a slot, from slot / 2 on, and eight rows of a face get what sixteen should. (As
+// measured on both chips; COL and SCALAR copy by ELWADD, which counts rows as wide as they are.)
+void broadcast_row_to_half_slot(Fiber& fiber, const float* values, uint32_t slot, int line) {
+  slot_values(fiber, slot, line);
+  float* out = slot_values(fiber, slot / 2, line) + slot % 2 * 2 * face_values;
+  for (uint32_t row = 0; row < 32; ++row)
+    memcpy(out + row * 16, values + row / 8 % 2 * face_values, 16 * sizeof(float));
 }
 
 void transpose_faces(float* values) {
@@ -124,6 +140,11 @@ void begin_mode(FpuMode mode) {
   compute.accumulates = false;
 }
 
+void unpack(const CircularBuffer& buffer, const uint8_t* tile, float* values) {
+  buffer.format->unpack(tile, values);
+  if (is_cut_off(buffer)) tile_math().copy(values, values, Rounding::Tf32);
+}
+
 float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   Compute& compute = compute_of(fiber);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
@@ -131,7 +152,7 @@ float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   check_format(compute, is_a ? compute.source_a : compute.source_b, buffer,
                is_a ? "source A" : "source B", line);
   float* values = is_a ? compute.source_a_values : compute.source_b_values;
-  buffer.format->unpack(front_tile(fiber, buffer, tile, line), values);
+  unpack(buffer, front_tile(fiber, buffer, tile, line), values);
   return values;
 }
 
@@ -162,6 +183,12 @@ void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
     tile_math().copy(values, values, Rounding::NearestEven);
 }
 
+// To a 32-bit DST what has 16 bits comes by a sum with zeros, in which -0 becomes +0.
+void add_zeros(Fiber& fiber, const TileFormat& format, float* values) {
+  if (dst_is_16_bit(fiber) || format.is_integer || format.tile_bytes == 4096) return;
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
+}
+
 void transpose_values(float* values) {
   transpose_faces(values);
   transpose_within_faces(values);
@@ -187,10 +214,11 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_copied(fiber, buffer, line);
   float* out = overwritten_slot(fiber, slot, line);
-  buffer.format->unpack(front_tile(fiber, buffer, tile, line), out);
+  unpack(buffer, front_tile(fiber, buffer, tile, line), out);
   if (compute.mode.form & 1) transpose_faces(out);
   if (compute.mode.form & 2) transpose_within_faces(out);
   round_moved(fiber, *buffer.format, out);
+  add_zeros(fiber, *buffer.format, out);
 }
 
 // api/compute/transpose.h: transpose_init
@@ -238,6 +266,8 @@ void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32
   check_move(fiber, buffer, line);
   const bool through_a = type == BroadcastType::NONE || is_unpacked_to_dst(buffer);
   float* values = load(fiber, through_a ? Side::A : Side::B, index, tile, line);
+  if (type == BroadcastType::ROW && !through_a && !dst_is_16_bit(fiber))
+    return broadcast_row_to_half_slot(fiber, values, slot, line);
   if (type != BroadcastType::NONE) broadcast(values, type, 0);
   float* out = overwritten_slot(fiber, slot, line);
   memcpy(out, values, tile_values * sizeof(float));
@@ -293,7 +323,7 @@ void reuse_tiles(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse, uint3
   float* from_buffer = load_matrix(fiber, dst_is_a ? Side::B : Side::A, index, tile, line);
   float* from_dst = dst_is_a ? compute.source_a_values : compute.source_b_values;
   const bool is_narrow = buffer_at(fiber, index, line).format->fits_16_bit_dst;
-  tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::None);
+  tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::Tf32);
   const float* a = dst_is_a ? from_dst : from_buffer;
   const float* b = dst_is_a ? from_buffer : from_dst;
   const TileMath& math = tile_math();

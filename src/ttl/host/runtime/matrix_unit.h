@@ -11,6 +11,9 @@ namespace ttl_host {
 void check_mode(const Compute& compute, FpuMode mode, const char* call, int line);
 void begin_mode(FpuMode mode);
 
+// A tile as the unpacker passes it on.
+void unpack(const CircularBuffer& buffer, const uint8_t* tile, float* values);
+
 // A tile that was waited for, as one of the sources. This may feed DST only; the matrix form refuses
 // integers and buffers marked UnpackToDestFp32.
 enum class Side { A, B };

@@ -30,6 +30,10 @@ struct Exact {
 struct ToNearestEven {
   static inline float apply(float value) { return float_of(nearest_bits(bits_of(value))); }
 };
+// What a source of the matrix unit keeps of a float32: 10 digits of the mantissa, the rest cut off.
+struct ToTf32 {
+  static inline float apply(float value) { return float_of(bits_of(value) & 0xffffe000u); }
+};
 struct TowardZero {
   static inline float apply(float value) { return float_of(bits_of(value) & 0xffff0000u); }
 };

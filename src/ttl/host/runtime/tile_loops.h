@@ -11,6 +11,7 @@ static inline void map(
     const float* a, const float* b, float* out, Rounding rounding, Function function) {
   if (rounding == Rounding::None) return map_rounded<Exact>(a, b, out, function);
   if (rounding == Rounding::NearestEven) return map_rounded<ToNearestEven>(a, b, out, function);
+  if (rounding == Rounding::Tf32) return map_rounded<ToTf32>(a, b, out, function);
   map_rounded<TowardZero>(a, b, out, function);
 }
 

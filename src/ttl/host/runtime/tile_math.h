@@ -6,8 +6,8 @@
 
 namespace ttl_host {
 
-// What happens to a float32 result on its way into a DST register.
-enum class Rounding { None, NearestEven, Truncate };
+// What happens to a float32 on its way into a DST register, or into a source of the matrix unit.
+enum class Rounding { None, NearestEven, Truncate, Tf32 };
 
 struct TileMath {
   void (*unpack_bfloat16)(const uint16_t* tile, float* values);

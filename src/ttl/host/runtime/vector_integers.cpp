@@ -75,9 +75,13 @@ void check_cast_width(Fiber& fiber, DataFormat format, int line) {
     check_integer_width(fiber, format, "typecast_tile", line);
 }
 
-uint32_t reduced(ckernel::PoolType pool, uint32_t a, uint32_t b, bool is_signed) {
-  if (pool == ckernel::PoolType::SUM) return a + b;
-  const bool is_less = is_signed ? as_signed(a) < as_signed(b) : a < b;
+uint32_t reduced(ckernel::PoolType pool, uint32_t a, uint32_t b, DataFormat format) {
+  const bool is_sum = pool == ckernel::PoolType::SUM;
+  if (is_sum && format == DataFormat::Float32) return bits_of(float_of(a) + float_of(b));
+  if (is_sum) return a + b;
+  const bool is_less = format == DataFormat::Float32 ? float_of(a) < float_of(b)
+                       : format == DataFormat::Int32 ? as_signed(a) < as_signed(b)
+                                                     : a < b;
   return is_less == (pool == ckernel::PoolType::MAX) ? b : a;
 }
 
@@ -291,7 +295,7 @@ void typecast_tile(uint32_t slot, DataFormat from, DataFormat to, int line) {
   if (is_float(to)) tile_math().copy(values, values, rounding);
 }
 
-// api/compute/compute_kernel_api.h. Sums wrap around. Beside the row or column of results the tile
+// api/compute/compute_kernel_api.h. Sums of integers wrap around. Beside the row or column of results the tile
 // holds what was left of the calculation.
 void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim, int line) {
   Fiber& fiber = begin_call({"sfpu_reduce", "sfpu_reduce_init", Store::Cut,
@@ -301,13 +305,13 @@ void sfpu_reduce(uint32_t slot, PoolType pool, DataFormat format, ReduceDim dim,
     fault(line, "sfpu_reduce needs the sfpu_reduce_init of its own pool type and format");
   check_integer_width(fiber, format, "sfpu_reduce", line);
   Word* words = words_of(fiber, slot, line);
-  const bool by_row = dim == ReduceDim::REDUCE_ROW, is_signed = format == DataFormat::Int32;
+  const bool by_row = dim == ReduceDim::REDUCE_ROW;
   uint32_t results[32];
   for (uint32_t i = 0; i < 32; ++i) {
     results[i] = words[by_row ? place_of(i, 0) : place_of(0, i)];
     for (uint32_t j = 1; j < 32; ++j)
-      results[i] = reduced(pool, results[i], words[by_row ? place_of(i, j) : place_of(j, i)],
-                           is_signed);
+      results[i] =
+          reduced(pool, results[i], words[by_row ? place_of(i, j) : place_of(j, i)], format);
   }
   for (uint32_t i = 0; i < tile_values; ++i) words[i] = 0xa5a5a5a5u;
   for (uint32_t i = 0; i < 32; ++i) words[by_row ? place_of(i, 0) : place_of(0, i)] = results[i];

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import float32
+from ttl.semantics.dtypes import DType, float32
 from ttl.target import Target
 
-from ..module_pass import Maker
+from ..module_pass import Maker, first_after_bindings, terminator
 from . import compiler_buffers as buffers
 from .arranged_tiles import is_view, reads_by_matrix_unit
 from .compiler_buffers import FP32, CompilerBuffers
@@ -83,6 +83,7 @@ class Placement:
         self.fp32 = bool(kernel.attributes[FP32])
         self.is_wide = self.buffers.unpacks_to_dst
         self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
+        self.zero_tiles: dict[DType, SSAValue] = {}
         self.copied = copied_buffers(kernel)
         self.done: set[Operation] = set()  # what needs its operands no more
         self.open: OpenSection | None = None
@@ -131,6 +132,24 @@ class Placement:
         if way and is_wide and ttl.buffer_of(value) in self.copied:
             return None  # rule WIDE
         return value
+
+    def zeros(self, dtype: DType, origin: Operation) -> SSAValue:
+        """A tile of zeros, made when the kernel starts."""
+        if dtype not in self.zero_tiles:
+            make = Maker.before(first_after_bindings(self.kernel))
+            make.origin = origin
+            buffer = self.buffers.make((1, 1), "zeros", dtype=dtype)
+            view = buffers.reserve(buffer, make)
+            section = make.add(ttl.ComputeOp.create(regions=[Region(Block())]))
+            inner = Maker.at_end(section.regions[0].block, origin)
+            zeros = inner.new(
+                ttl.TileFillOp, (), ttl.DstType(view.type), value=FloatAttr(0.0, f32)
+            )
+            inner.add(ttl.TileStoreOp.create(operands=[zeros, view]))
+            buffers.push(buffer, make)
+            self.zero_tiles[dtype] = buffers.wait(buffer, make)
+            buffers.pop(buffer, Maker.before(terminator(self.kernel.body.block)))
+        return self.zero_tiles[dtype]
 
     # Keeping values -------------------------------------------------------------------------------
 

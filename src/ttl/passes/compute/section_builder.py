@@ -7,6 +7,9 @@ rule ONCE     a call that accumulates needs registers that are still zero, which
               section cannot give it, and which cost a slot each time: one call a section.
 rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
               expands it as it reads it.
+rule ROWS     in 32-bit registers the chip expands a row rightly only where its buffer is unpacked
+              straight to them. Other rows are expanded by the matrix unit, as they are added to a
+              tile of zeros.
 rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
               bits: the matrix unit reads both, and no register is needed for the first.
 rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
@@ -18,7 +21,8 @@ rule ORDER    of two operands the one that needs more registers is computed firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, TensorType, f32
@@ -26,7 +30,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.dtypes import NARROW, DType, bfloat16, float32, uint16
+from ttl.semantics.dtypes import NARROW, DType, bfloat16, float16, float32, uint16
 from ttl.semantics.ops import MATMUL, TileCall
 
 from ..module_pass import Maker
@@ -40,8 +44,19 @@ from .arranged_tiles import (
     reads_by_matrix_unit,
 )
 
-# The block in a buffer that holds a value, for the matrix unit or for the other ways; or None.
-Places = Callable[[SSAValue, bool], SSAValue | None]
+
+class Places(Protocol):
+    """Where the values of a kernel are."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Are f32 buffers unpacked straight to the registers?"""
+
+    def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
+        """The block that holds the value, for the matrix unit or for the other ways of reading."""
+
+    def zeros(self, dtype: DType, origin: Operation) -> SSAValue:
+        """A block of one tile, all zeros."""
 
 
 COMMUTATIVE = ("add", "mul")
@@ -106,7 +121,7 @@ class SectionBuilder:
     def place(self, value: SSAValue) -> SSAValue | None:
         if value in self.values:
             return None
-        return self.places(self.others.get(value, value), False)
+        return self.places.place_of(self.others.get(value, value), False)
 
     def math(self, op: ttl.BlockMathOp) -> SSAValue:
         if is_rounding(op):
@@ -223,9 +238,11 @@ class SectionBuilder:
     def arranged(self, op: ttl.BlockMathOp) -> SSAValue:
         """Outer dimensions alone are reduced by combining copies of their tiles."""
         way = reads_by_matrix_unit(op)
-        blocks = [self.places(self.others.get(v, v), way) for v in operands_in_buffers(op)]
+        blocks = [self.places.place_of(self.others.get(v, v), way) for v in operands_in_buffers(op)]
         assert all(block is not None for block in blocks), f"{op.name} of a value in registers"
         first, *others = arrangements(op)
+        if self.is_scrambled_row(op, blocks[0]):
+            return self.row_beside_zeros(op, blocks[0], first)
         result = self.tile(op, blocks, first)
         for other in others:
             parts = [result, self.tile(op, blocks, other)]
@@ -233,12 +250,25 @@ class SectionBuilder:
             result = self.tile(op, parts, None, _element_type(op), name)
         return result
 
+    def is_scrambled_row(self, op: ttl.BlockMathOp, block: SSAValue | None) -> bool:
+        """rule ROWS"""
+        if op.ENTRY.name != "broadcast" or inner_dims(op) != (-2,) or not self.fp32:
+            return False
+        dtype = _dtype_in(block)
+        return dtype.is_float and not (dtype == float32 and self.places.is_wide)
+
+    def row_beside_zeros(
+        self, op: ttl.BlockMathOp, block: SSAValue | None, arrangement: DictionaryAttr
+    ) -> SSAValue:
+        dtype = float16 if _dtype_in(block) == float16 else bfloat16
+        return self.tile(op, [self.places.zeros(dtype, op), block], arrangement, name="add")
+
     # Matrix products ------------------------------------------------------------------------------
 
     def product(
         self, op: ttl.BlockMathOp, start: SSAValue, result: ttl.BlockMathOp
     ) -> SSAValue:
-        blocks = [self.places(self.others.get(v, v), True) for v in op.inputs]
+        blocks = [self.places.place_of(self.others.get(v, v), True) for v in op.inputs]
         assert all(block is not None for block in blocks), "a product of values in registers"
         value = self.tile(result, [*blocks, start], name="matmul")
         value.owner.location = op.location  # type: ignore[union-attr]
@@ -258,7 +288,7 @@ class SectionBuilder:
                 isinstance(product, ttl.BlockMathOp)
                 and product.ENTRY is MATMUL
                 and operand not in self.values
-                and self.places(operand, False) is None
+                and self.places.place_of(operand, False) is None
                 and operand.has_one_use()
             ):
                 return product
@@ -337,6 +367,12 @@ class SectionBuilder:
                 return False
             between = between.next_op
         return self.product_to_accumulate(user) is op
+
+
+def _dtype_in(block: SSAValue | None) -> DType:
+    dtype = block_type(block.type).dtype if block is not None else None
+    assert dtype is not None
+    return dtype
 
 
 def _element_type(op: ttl.BlockMathOp) -> StringAttr | None:

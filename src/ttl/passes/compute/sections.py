@@ -41,9 +41,7 @@ class Sections:
         make.origin = origin
         make.add(section)
         placement = self.placement
-        return SectionBuilder(
-            section, placement.target.device_api, placement.fp32, placement.place_of
-        )
+        return SectionBuilder(section, placement.target.device_api, placement.fp32, placement)
 
     def computing(self, roots: list[Root], before: Operation) -> SectionBuilder:
         """One that holds the values of the roots in registers and packs nothing."""

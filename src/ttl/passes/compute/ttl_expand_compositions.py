@@ -6,6 +6,7 @@ is converted first. Integers need registers of 32 bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import func
@@ -14,23 +15,23 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
     f32,
     f64,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
-from ttl.semantics.ops import MATMUL, TILE_OPS, Kind, TileForms
+from ttl.semantics.ops import TILE_OPS, Kind, TileForms, refuse_integers
 from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
 from ..module_pass import (
     Maker,
+    cannot_compile,
     first_after_bindings,
     integers,
     kernel_of,
@@ -59,7 +60,7 @@ def apply(op: ModuleOp) -> None:
             if isinstance(inner, (ttl.BlockMathOp, ttl.FillOp)):
                 _check_width(kernel, inner)
             if isinstance(inner, ttl.BlockMathOp):
-                _check_fidelity(kernel, inner)
+                _check_integers(inner, api)
                 if is_wide and _is_broadcast_of_32_bits(inner):
                     _expand_broadcast(inner, api)
                 else:
@@ -83,16 +84,11 @@ def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp | ttl.FillOp) -> None:
     raise not_yet("integers in DST registers of 16 bits", op, WIDER)
 
 
-def _check_fidelity(kernel: func.FuncOp, op: ttl.BlockMathOp) -> None:
-    """Products of integers are exact in four phases only."""
-    fidelity = kernel.attributes.get("math_fidelity")
-    is_whole = not (block_type(op.result.type).dtype or int32).is_float
-    if op.ENTRY is MATMUL and is_whole and fidelity not in (None, StringAttr("HiFi4")):
-        raise not_yet(
-            "a product of integers with less than four fidelity phases",
-            op,
-            'leave math_fidelity out, or write math_fidelity="HiFi4"',
-        )
+def _check_integers(op: ttl.BlockMathOp, api: str) -> None:
+    """In modules that no frontend of ours has made."""
+    dtype = block_type(op.inputs[0].type).dtype if op.inputs else None
+    if dtype is not None and op.ENTRY.tile[api].of(dtype) is None:
+        raise cannot_compile(refuse_integers(op.ENTRY, dtype), op)
 
 
 def _expand(op: ttl.BlockMathOp, api: str) -> None:
@@ -100,19 +96,20 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     forms = do.forms(op.ENTRY.name, op.inputs[0])
     if forms.by_dims and do.dtype(op.inputs[0]) in NARROW:
         _move_as_words(op, do)
-    if forms.composition is None:
+    parameters: dict[str, Any] = {
+        name: value.value.data
+        for name, value in (op.parameters.data if op.parameters else {}).items()
+        if isinstance(value, (FloatAttr, IntegerAttr))
+    } | op.given_types()
+    composition = composition_of(forms, parameters, op)
+    if composition is None:
         return
     dtype = block_type(op.result.type).dtype
     assert dtype is not None
     source = do.dtype(op.inputs[0])
     if op.ENTRY.name == "typecast" and source.is_float and dtype.is_float:
         return  # rounded on the way to a buffer, if at all
-    parameters: dict[str, Any] = {
-        name: value.value.data
-        for name, value in (op.parameters.data if op.parameters else {}).items()
-        if isinstance(value, (FloatAttr, IntegerAttr))
-    } | op.given_types()
-    value = forms.composition(do, *op.inputs, **parameters)
+    value = composition(do, *op.inputs, **parameters)
     if value not in op.inputs:
         value.name_hint = op.result.name_hint
     replace_by(op, value)
@@ -162,6 +159,15 @@ def _convert_stored(store: ttl.StoreOp, api: str) -> None:
     store.operands[0] = do("typecast", store.value, dtype=dtype)
 
 
+def composition_of(
+    forms: TileForms, parameters: dict[str, Any], op: Operation
+) -> Callable[..., SSAValue] | None:
+    """The exact one if it was asked for; registers of 16 bits have no f32."""
+    if forms.exact is None or not parameters.pop("exact_f32", False):
+        return forms.composition
+    return forms.exact if bool(kernel_of(op).attributes[FP32]) else forms.composition
+
+
 class Expansion:
     """Makes the operations of a composition; see semantics/ops/compositions.py."""
 
@@ -170,7 +176,7 @@ class Expansion:
         self.api = api
 
     def __call__(self, name: str, *operands: SSAValue, **parameters: Any) -> SSAValue:
-        composition = self.forms(name, operands[0]).composition
+        composition = composition_of(self.forms(name, operands[0]), parameters, self.make.origin)
         if composition is not None:
             value: SSAValue = composition(self, *operands, **parameters)
             return value
@@ -196,6 +202,8 @@ class Expansion:
     ) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {}
         for parameter in TILE_OPS[name].parameters:
+            if parameter.kind is Kind.FLAG:
+                continue
             value = parameters[parameter.name]
             if parameter.kind is Kind.DIMS:
                 found[parameter.name] = integers(value)

@@ -355,7 +355,9 @@ class _Section:
             def read(most: Maker, more: Terms) -> None:
                 where = [(v, stride) for v, stride in (*here, *more) if stride]
                 tiles = [most.affine(where, constant, "tile_of_operand")]
-                if is_broadcasting(op):
+                if is_broadcasting(op) and prod(shape_of(blocks[0])) == 1:
+                    tiles.insert(0, most.index(0))
+                elif is_broadcasting(op):
                     own = ((i, part.row_tiles), (j, 1))
                     place = most.affine((*part.origin, *own), part.constant, "tile_of_block")
                     tiles.insert(0, place)

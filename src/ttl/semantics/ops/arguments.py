@@ -160,6 +160,7 @@ CHECKS: dict[Kind, Callable[[Any], bool]] = {
     Kind.DIMS: _is_dims,
     Kind.DTYPE: lambda value: as_dtype(value) is not None,
     Kind.SHAPE: _is_shape,
+    Kind.FLAG: lambda value: isinstance(value, bool),
 }
 
 

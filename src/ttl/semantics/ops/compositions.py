@@ -98,20 +98,37 @@ def _truth(do: Composer, x: Value) -> Value:
     return do("ne", x, do.number(0, x))
 
 
-def reduce_min(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+def reduce_min(
+    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, exact_f32: bool = False
+) -> Value:
     """The difference from zero, not the negative: the rest of the tile is 0, without a sign."""
-    largest = do("reduce_max", do("neg", x), scaler, dims=dims, shape=shape)
+    given = {"dims": dims, "shape": shape, "exact_f32": exact_f32}
+    largest = do("reduce_max", do("neg", x), scaler, **given)
     return do("sub", do.number(0.0, largest), largest)
 
 
-def reduce_mean(do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape) -> Value:
+def reduce_mean(
+    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, exact_f32: bool = False
+) -> Value:
     factor, inner = do.constant(scaler), _inner(do, x, dims)
     share = 1 / (prod(do.shape(x)[dim] for dim in dims) * TILE_SIZE ** len(inner))
     assert factor is not None, "the scaler of a reduction is a number"
     if fits_scaler_tile(factor * share, len(inner)):
         scaler, share = do.filled(factor * share, (1, 1), do.dtype(scaler)), 1
-    total = do("reduce_sum", x, scaler, dims=dims, shape=shape)
+    total = do("reduce_sum", x, scaler, dims=dims, shape=shape, exact_f32=exact_f32)
     return total if share == 1 else do("scaled", total, factor=share)
+
+
+def exact_reduction(
+    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str
+) -> Value:
+    """By the vector unit, which has all digits of f32; the matrix unit's are those of TF32."""
+    found = _combined(do, do.rounded(x, float32), how, dims)
+    factor, inner = do.constant(scaler), _inner(do, x, dims)
+    assert factor is not None, "the scaler of a reduction is a number"
+    if inner:
+        found = do("select", _edge_of_ones(do, found, inner), found, do.number(0.0, found))
+    return found if factor == 1 else do("scaled", found, factor=factor)
 
 
 def softplus(
@@ -232,12 +249,13 @@ def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:
     return do("select", is_large, do("ge", a, b), small)
 
 
-# Reductions and products of integers --------------------------------------------------------------
+# Reductions and broadcasts of integers ------------------------------------------------------------
 
 
 def whole_reduction(
-    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str
-) -> Value:
+    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str,
+    exact_f32: bool = False,
+) -> Value:  # fmt: skip
     wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
     found = _scaled(do, _reduced(do, wide, how, dims), scaler)
     return whole_typecast(do, found, do.dtype(x))
@@ -297,56 +315,22 @@ def _ones_at(do: Composer, like: Value, dims: Shape) -> Value:
     """1 where a reduction over dims leaves its result in a tile, 0 elsewhere: what the packer
     leaves of a reduction by the matrix unit. Made once for the kernel."""
     do = do.at_start()
-    ones = do.filled(1.0, do.shape(like), float32)
-    reduced = do("reduce_max", ones, do.filled(1.0, (1, 1), float32), dims=dims, shape=None)
-    return do("float_to_uint32" if do.dtype(like) == uint32 else "float_to_int32", reduced)
+    edge = _edge_of_ones(do, like, dims)
+    return do("float_to_uint32" if do.dtype(like) == uint32 else "float_to_int32", edge)
+
+
+def _edge_of_ones(do: Composer, like: Value, dims: Shape) -> Value:
+    do = do.at_start()
+    ones, one = do.filled(1.0, do.shape(like), float32), do.filled(1.0, (1, 1), float32)
+    return do("reduce_max", ones, one, dims=dims, shape=None, exact_f32=False)
 
 
 def whole_broadcast(do: Composer, x: Value, dims: Shape, shape: Shape) -> Value:
-    """In digits of 8 bits, which a bfloat16 holds."""
-    total = None
+    """In parts of 8 bits each, which a bfloat16 holds wherever they stand."""
+    words, total = _with_bits_of(do, x, uint32), None
     for place in range(4):
-        digit = do("broadcast", _digit(do, x, place, 8), dims=dims, shape=shape)
-        whole = do("float_to_uint32", digit)
-        if place:
-            whole = do("mul", whole, do.number(2 ** (8 * place), whole))
+        part = do("bits_and", words, do.number(255 << 8 * place, words))
+        digit = do.rounded(do("uint32_to_float", part), bfloat16)
+        whole = do("float_to_uint32", do("broadcast", digit, dims=dims, shape=shape))
         total = whole if total is None else do("add", total, whole)
     return _with_bits_of(do, total, do.dtype(x))
-
-
-def whole_matmul(do: Composer, a: Value, b: Value) -> Value:
-    """The matrix unit multiplies floats: integers are cut into digits whose products it adds up
-    without rounding, and put together from these sums."""
-    dtype = do.dtype(a)
-    bits = NARROW.get(dtype, 32)
-    width, count = _digits(bits, do.shape(a)[-1] * TILE_SIZE)
-    left, right = ([_digit(do, x, i, width) for i in range(count)] for x in (a, b))
-    total = None
-    for place in range(count):  # what is beyond the last place is lost
-        found = None
-        for i in range(place + 1):
-            product = do("matmul", left[i], right[place - i])
-            found = product if found is None else do("add", found, product)
-        whole = do("float_to_int32", found)
-        if place:
-            whole = do("mul", whole, do.number(2 ** (width * place) % 2**32, whole))
-        total = whole if total is None else do("add", total, whole)
-    return whole_typecast(do, total, dtype)
-
-
-def _digits(bits: int, products: int) -> tuple[int, int]:
-    """How wide digits are, and how many: the widest whose products add up to less than 2**24."""
-    for width in range(8, 0, -1):
-        count = -(-bits // width)
-        if count * products * (2**width - 1) ** 2 < 2**24:
-            return width, count
-    raise AssertionError(f"a product of {products} integers")
-
-
-def _digit(do: Composer, x: Value, place: int, width: int) -> Value:
-    """A digit has at most 8 bits: a bfloat16 holds it."""
-    words = _with_bits_of(do, x, uint32)
-    if place:
-        words = do("right_shift", words, do.number(place * width, words))
-    digit = do("bits_and", words, do.number(2**width - 1, words))
-    return do.rounded(do("uint32_to_float", digit), bfloat16)

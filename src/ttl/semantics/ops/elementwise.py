@@ -96,8 +96,8 @@ def _typecast(x: Array, dtype: DType) -> Array:
     if dtype.is_block_float and (x.ndim == 0 or x.shape[-1] == 1):
         # All elements of a row are equal, and so is the exponent they share.
         row = np.broadcast_to(x, (*x.shape[:-1], 16))
-        return round_to(row, dtype)[..., :1].reshape(x.shape)
-    return round_to(x, dtype)
+        return round_to(row, dtype, by_packer=True)[..., :1].reshape(x.shape)
+    return round_to(x, dtype, by_packer=True)
 
 
 POSITIVE = (0, inf)

@@ -6,12 +6,12 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..dtypes import Array
+from ..dtypes import Array, to_tf32
 from ..types import BlockType
-from . import compositions
+from .meanings import cut_off
 from .rules import same_type, whole_shape
 from .table import BlockOp, TileCall, TileForms, shape_text
-from .tiles import API, whole_composed, with_integers
+from .tiles import API
 
 
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
@@ -41,9 +41,18 @@ def _product(a: Array, b: Array) -> Array:
     return product
 
 
+def _product_in_sources(a: Array, b: Array) -> Array:
+    return _product(to_tf32(a), to_tf32(b))
+
+
+# One for each operand, and one for what the four phases of a product leave out (0.27 % measured).
+LOST_DIGITS = 3
+
+
 def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
     """The order of the sum is free: each of the K additions may round differently."""
-    bound: Array = a.shape[-1] * spacing * np.matmul(np.abs(a), np.abs(b))
+    each = a.shape[-1] * spacing + cut_off(LOST_DIGITS, a, b)
+    bound: Array = each * np.matmul(np.abs(a), np.abs(b))
     return bound
 
 
@@ -57,10 +66,8 @@ MATMUL = BlockOp(
     meaning=_product,
     summary="the matrix product of two blocks",
     operator="@",
-    tile=with_integers(
-        {API: TileForms(from_buffers=_CALL, by_tile=_TILES)},
-        whole_composed(compositions.whole_matmul),
-    ),
+    tile={API: TileForms(from_buffers=_CALL, by_tile=_TILES)},
     bound=_sum_bound,
+    in_sources=_product_in_sources,
     elementwise=False,
 )

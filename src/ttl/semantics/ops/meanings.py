@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import Array, DType
+from ..dtypes import TF32_STEP, Array, DType, to_tf32
 from ..types import BlockType
 from .rules import same_type, unchanged
 from .table import BlockOp, Domain, Kind, Parameter
@@ -34,6 +34,13 @@ def relative_bound(meaning: Meaning) -> Meaning:
         return spacing * np.abs(meaning(*values, **parameters))
 
     return bound
+
+
+def cut_off(steps: int, *operands: Any) -> float:
+    """How much of a result is lost, relative to it, where f32 operands come to the matrix unit: so
+    many last digits of a TF32, or nothing if the operands have no more digits than that."""
+    is_exact = all(np.array_equal(to_tf32(np.asarray(x)), x, equal_nan=True) for x in operands)
+    return 0.0 if is_exact else steps * TF32_STEP
 
 
 def numbers(**samples: float) -> tuple[Parameter, ...]:

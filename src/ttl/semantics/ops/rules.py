@@ -32,23 +32,24 @@ def result_type(
 
 
 def meaning_of(
-    op: BlockOp, types: Sequence[BlockType], result: BlockType
+    op: BlockOp, types: Sequence[BlockType], result: BlockType, in_sources: bool = False
 ) -> Callable[..., Any]:
-    """The meaning of `op` on arrays of values of these types.
+    """The meaning of `op` on arrays of values of these types, which may come to the matrix unit.
 
     The array of a block of one dimension has the rows of its tiles too: dimensions are counted from
     the end there.
     """
+    found = (op.in_sources if in_sources else None) or op.meaning
     ranks = [len(type_.shape) for type_ in (*types[:1], result) if type_.shape is not None]
     names = [each.name for each in op.parameters if each.kind is Kind.DIMS]
     if not names or 1 not in ranks:
-        return op.meaning
+        return found
 
     def meaning(*values: Any, **parameters: Any) -> Any:
         for name in names:
             dims = normal_dims(parameters[name], max(ranks), "")
             parameters[name] = tuple([dim - max(ranks) for dim in dims])
-        return op.meaning(*values, **parameters)
+        return found(*values, **parameters)
 
     return meaning
 
@@ -79,6 +80,20 @@ def _check_domain(op: BlockOp, dtype: DType | None) -> None:
             helps=("convert with ttl.math.typecast(x, dtype)",),
             dtype=None if dtype is None else dtype.name,
         )
+
+
+def refuse_integers(op: BlockOp, dtype: DType) -> RuleBroken:
+    """Of an operation whose tile column has no form for them: only the matrix unit does it."""
+    floats = "ttl.math.typecast(x, ttnn.bfloat16)"
+    return RuleBroken(
+        codes.NO_INTEGERS,
+        f"`{op.operator or op.spelling}` on blocks of {dtype}: the matrix unit has floats only",
+        helps=(
+            f"convert the operands: {floats} is exact for integers from -256 to 256, and the "
+            "product while its sums stay below 2**24",
+        ),
+        dtype=dtype.name,
+    )
 
 
 def is_complete(shape: Shape | None) -> bool:

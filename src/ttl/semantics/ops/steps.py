@@ -15,6 +15,7 @@ from .meanings import with_dtype
 from .rules import normal_dims, same_type, unchanged, whole_shape
 from .table import BlockOp, Kind, Parameter, TileForms
 from .tiles import (
+    API,
     COMPUTE_API,
     COPY,
     INTEGERS,
@@ -104,7 +105,7 @@ def _inside_tiles(name: str, pool: str, dim: str, summary: str) -> BlockOp:
     call = f"sfpu_reduce<PoolType::{pool}, DataFormat::{{format}}, ReduceDim::REDUCE_{dim}>"
     init = f"sfpu_reduce_init<PoolType::{pool}, DataFormat::{{format}}>"
     forms = one_call(INTEGERS, call, COMPUTE_API, init=init)
-    return _step(name, 1, with_integers({}, forms), summary)
+    return _step(name, 1, with_integers({API: forms[SIGNED]}, forms), summary)
 
 
 def _of_tiles(name: str, summary: str) -> BlockOp:

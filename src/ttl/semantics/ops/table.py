@@ -53,6 +53,7 @@ class TileForms:
     `by_dims`: operands in buffers, the call chosen by those of the dimensions -2 and -1 that the
     operation is about. `is_view`: the result has the tiles of the operand, in their order.
     `composition`: no call does it; it makes the value of other operations (see compositions.py).
+    `exact`: the composition that makes it with all digits of f32, where that was asked for.
     `is_nothing`: the result is the operand, bit for bit. These are the forms for floats; integers,
     which are 32 bits wide in a register, have their own, by element type.
     """
@@ -66,6 +67,7 @@ class TileForms:
     by_dims: Mapping[Shape, TileCall] = field(default_factory=dict)
     is_view: bool = False
     composition: Callable[..., Any] | None = None
+    exact: Callable[..., Any] | None = None
     is_nothing: bool = False
     integers: Mapping[str, TileForms] = field(default_factory=dict)
 
@@ -101,6 +103,7 @@ class Kind(Enum):
     DIMS = "an int or a list of ints"
     DTYPE = "an element type such as ttnn.bfloat16"
     SHAPE = "a shape such as (2, 2)"
+    FLAG = "True or False"
 
     __hash__ = object.__hash__
 
@@ -142,10 +145,12 @@ class BlockOp:
     as an operand is to it what a fill without a shape is. `meaning` gets arrays in the carrier of
     the element type (numbers as scalars of it) and all parameters; the caller rounds its result to
     the DST format. The arrays of an `elementwise` operation need not be as large as the block: they
-    are equal along the dimensions they lack. `bound` says how far two engines may differ before
-    that rounding, given the spacing of the DST format at 1.0 and what `meaning` gets; None means
-    bit for bit. `defined_between` are the floats between which that holds: for others there is no
-    value, or one that an error of the operand changes much.
+    are equal along the dimensions they lack. `in_sources` is its meaning where f32 operands come to
+    the matrix unit, whose sources cut them off (`ttl run --rounding chip`); None: they do not come
+    there. `bound` says how far two engines, the chip among them, may differ before that rounding,
+    given the spacing of the DST format at 1.0 and what `meaning` gets; None means bit for bit.
+    `defined_between` are the floats between which that holds: for others there is no value, or one
+    that an error of the operand changes much.
     """
 
     name: str
@@ -157,6 +162,7 @@ class BlockOp:
     namespaces: tuple[str, ...] = ()  # callable as ttl.<namespace>.<name>
     tile: dict[str, TileForms] = field(default_factory=dict)  # by device API version
     bound: Callable[..., Array] | None = None
+    in_sources: Callable[..., Array] | None = None
     operand_names: tuple[str, ...] = ()  # x, or a and b, if empty
     operand_defaults: dict[str, float] = field(default_factory=dict)
     scalars: tuple[str, ...] = ()  # the operands that may be numbers

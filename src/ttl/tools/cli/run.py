@@ -7,7 +7,7 @@ import shlex
 from contextlib import nullcontext
 
 from ttl import __version__
-from ttl.config import BACKENDS, SCHEDULERS, is_positive, read_grid
+from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
@@ -28,6 +28,7 @@ ALL = "all"
 VALUES = {
     "grid": "TTL_GRID",
     "scheduler": "TTL_SCHEDULER",
+    "rounding": "TTL_ROUNDING",
     "seed": "TTL_SEED",
     "max_dfbs": "TTL_MAX_DFBS",
     "max_l1": "TTL_MAX_L1",
@@ -72,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     precision.add_argument(
         "--no-float32-promotion", action="store_true",
         help="floats have the type of their tensor, as they have without this option",
+    )
+    parser.add_argument(
+        "--rounding", choices=ROUNDINGS,
+        help="in the simulator f32 has all its digits everywhere (language, the default), or those "
+        "of a TF32 where the matrix unit of the chip reads it (chip)",
     )
     _add_machine_arguments(parser)
     _add_trace_arguments(parser)

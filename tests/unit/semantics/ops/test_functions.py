@@ -42,7 +42,7 @@ def test_both_namespaces_have_the_same_functions() -> None:
         ("typecast", "(x, dtype)"),
         ("fill", "(value, shape=None, dtype=None)"),
         ("broadcast", "(x, dims, shape=None)"),
-        ("reduce_sum", "(x, scaler=1, *, dims, shape=None)"),
+        ("reduce_sum", "(x, scaler=1, *, dims, shape=None, exact_f32=False)"),
     ],
 )
 def test_signatures(name: str, signature: str) -> None:

@@ -31,9 +31,10 @@ ALWI void sigmoid_tile(uint32_t idst, int line = __builtin_LINE()) {
   detail::sigmoid_tile(idst, vec_mode, line);
 }
 
-// Of the formats that the chip has, the executor has the 32-bit integers.
+// Of the formats that the chip has, the executor has those of 32 bits.
 constexpr bool sfpu_reduce_format_supported(DataFormat format) {
-  return format == DataFormat::Int32 || format == DataFormat::UInt32;
+  return format == DataFormat::Float32 || format == DataFormat::Int32 ||
+         format == DataFormat::UInt32;
 }
 
 template <PoolType pool_type, DataFormat format, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
