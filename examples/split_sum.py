@@ -87,8 +87,12 @@ def main():
     for name, arrays in sample_inputs(1):
         a = ttnn.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
         width = BLOCK * ttl.TILE_SIZE
-        partial = ttnn.zeros((a.shape[0], NODES * width), dtype=ttnn.bfloat16, device=device)
-        output = ttnn.zeros((a.shape[0], width), dtype=ttnn.bfloat16, device=device)
+        partial = ttnn.zeros(
+            (a.shape[0], NODES * width), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device
+        )
+        output = ttnn.zeros(
+            (a.shape[0], width), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device
+        )
         start = time.perf_counter()
         split_sum(a, partial, output)
         milliseconds = 1000 * (time.perf_counter() - start)

@@ -116,7 +116,7 @@ def test_a11_tensors_are_only_described(monkeypatch, before):
     ((a, b, _, compiles_only),) = seen
     assert compiles_only and not Config.current().compile_only
     assert os.environ.get("TTLANG_COMPILE_ONLY") == before  # a variable is everybody's
-    assert (tuple(a.shape), a.dtype.name, a.layout.name) == ((64, 32), "float32", "TILE")
+    assert (tuple(a.shape), a.dtype.name, a.layout.name) == ((64, 32), "FLOAT32", "TILE")
     assert a.memory_config.buffer_type.name == "L1"
     assert b.memory_config.buffer_type.name == "DRAM"
     assert a.device() is b.device() and not a.is_allocated()

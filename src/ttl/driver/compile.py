@@ -130,7 +130,7 @@ def operands_of(program: Program) -> tuple[Operand, ...]:
         Operand(
             name,
             tuple(tensor.shape),
-            dtype_of(tensor).name,
+            dtype_of(tensor).spelling,
             layout_of(tensor).name,
             _memory(tensor),
         )
@@ -140,14 +140,14 @@ def operands_of(program: Program) -> tuple[Operand, ...]:
 
 def _memory(tensor: Any) -> Memory:
     """Of embedded tensors, which a bundle can be replayed with."""
-    config = getattr(tensor, "memory_config", None)
+    config = getattr(tensor, "config", None)
     if not isinstance(config, MemoryConfig):
         return Memory()
     names = (config.buffer_type.name, config.memory_layout.name)
     spec = config.shard_spec or config.nd_shard_spec
     if spec is None:
         return Memory(*names)
-    ranges = tuple((tuple(r.start), tuple(r.end)) for r in spec.grid.ranges())
+    ranges = tuple(((r.start.x, r.start.y), (r.end.x, r.end.y)) for r in spec.grid.ranges())
     strategy = getattr(spec, "shard_distribution_strategy", None)
     distribution = strategy.name if strategy is not None else ""
     return Memory(*names, ranges, spec.shard_shape, spec.orientation.name, distribution)

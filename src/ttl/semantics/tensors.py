@@ -213,7 +213,7 @@ def type_mismatch(
     elif source.shape != destination.shape:
         code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
     else:
-        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
+        code, texts = codes.DTYPE_MISMATCH, (f"{source.dtype}", f"{destination.dtype}")
     return RuleBroken(
         code,
         f"{what} a block of {texts[0]} with a block of {texts[1]}",

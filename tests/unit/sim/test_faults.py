@@ -120,7 +120,7 @@ def test_one_fault_stops_all_nodes_and_tensors_keep_what_was_written(simulate) -
             with dfb.wait() as block:
                 ttl.copy(block, y[0, ttl.node(1)]).wait()
 
-    y = ttnn.zeros((32, 128), ttnn.float32, device=DEVICE)
+    y = ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     with pytest.raises(KernelFault, match="node 3 has had enough") as caught:
         simulate(operation, y)
     assert len(caught.value.diagnostics) == 1

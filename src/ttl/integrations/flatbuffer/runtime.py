@@ -20,7 +20,7 @@ from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.semantics.graph_ops import REDUCTIONS
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
-from ttl.ttnn.cores import CoreCoord
+from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
 from ttl.ttnn.tensor import Tensor
 
@@ -123,7 +123,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     if not value["programs"]:
         raise Malformed("it has no program")
     target = target_of(value["programs"])
-    cores = CoreCoord(*target.default_grid)
+    cores = Grid(*target.default_grid)
     programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
@@ -193,13 +193,13 @@ def _check_range(value: Any, described: TensorDescription, name: str) -> None:
     what is no whole number must not become one.
     """
     values = np.asarray(value)
-    limits = np.iinfo(described.dtype.name)
+    limits = np.iinfo(described.dtype.spelling)
     if values.dtype.kind not in "biuf":  # no numbers, which is reported where they are taken over
         return
     if values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values)):
-        raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype.name} is")
+        raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype} is")
     if values.size and (values.min() < limits.min or values.max() > limits.max):
-        raise _wrong_input(f"{name} has numbers that {described.dtype.name} cannot hold")
+        raise _wrong_input(f"{name} has numbers that {described.dtype.spelling} cannot hold")
 
 
 def _wrong_input(message: str) -> UsageError:
