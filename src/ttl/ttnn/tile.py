@@ -10,7 +10,7 @@ from ttl.semantics.types import TILE_SIZE
 from .cores import Value
 from .faults import wrong, wrong_type
 
-__all__ = ["Tile"]
+__all__ = ["Tile", "tile_size"]
 
 FACE_SIZE = 16
 
@@ -51,3 +51,8 @@ class Tile(Value):
 
 
 DEFAULT_TILE = Tile()
+
+
+def tile_size(dtype: Any) -> int:
+    """The bytes of a tile."""
+    return DEFAULT_TILE.get_tile_size(dtype)

@@ -140,7 +140,10 @@ def test_block_floats_are_rounded_in_the_tensor() -> None:
 
 
 def test_empty_tensors_of_integers_show_a_pattern() -> None:
-    assert (ttnn.to_numpy(ttnn.empty((3, 5), ttnn.uint16, device=ttnn.open_device(device_id=0))) == 0xA5A5).all()
+    assert (
+        ttnn.to_numpy(ttnn.empty((3, 5), ttnn.uint16, device=ttnn.open_device(device_id=0)))
+        == 0xA5A5
+    ).all()
 
 
 def test_integers_wrap_around_in_tensors() -> None:

@@ -20,7 +20,7 @@ DEVICE = ttnn.open_device(device_id=0)
 
 def test_a_shape_has_its_sizes() -> None:
     shape = ttnn.Shape([2, 3, 4])
-    assert shape == (2, 3, 4) == [*shape] and shape == [2, 3, 4] and shape[-1] == 4
+    assert shape == (2, 3, 4) and shape == [2, 3, 4] and shape[-1] == 4
     assert (shape.rank, len(shape), str(shape), shape[-4]) == (3, 3, "Shape([2, 3, 4])", 1)
     assert ttnn.Shape([3, 4]).to_rank(4) == (1, 1, 3, 4)
     assert ttnn.Shape([1, 1, 3]).to_rank(2) == (1, 3)
@@ -90,7 +90,9 @@ def test_errors_are_caught_as_those_of_the_real_ttnn() -> None:
 
 
 def test_random_numbers_and_ranges() -> None:
-    first, again = (ttnn.to_numpy(ttnn.rand((40, 50), dtype=ttnn.float32, seed=5)) for _ in range(2))
+    first, again = (
+        ttnn.to_numpy(ttnn.rand((40, 50), dtype=ttnn.float32, seed=5)) for _ in range(2)
+    )
     assert np.array_equal(first, again) and 0 <= first.min() < 0.1 and 0.9 < first.max() <= 1
     other = ttnn.to_numpy(ttnn.rand((40, 50), dtype=ttnn.float32, low=-2.0, high=-1.0))
     assert not np.array_equal(first, other) and other.min() >= -2 and other.max() <= -1

@@ -12,13 +12,14 @@ import torch.nn.functional as F
 from ttl import ttnn
 from ttl.diagnostics import UsageError
 
-
 DEVICE = ttnn.open_device(device_id=0)
 
 
 def make(*shape: int, seed: int = 0) -> tuple[ttnn.Tensor, torch.Tensor]:
     values = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-    return ttnn.from_torch(values, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE), values
+    return ttnn.from_torch(
+        values, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE
+    ), values
 
 
 Q, Q_VALUES = make(2, 4, 40, 16)
@@ -55,7 +56,8 @@ def test_attention_with_a_mask_and_a_scale() -> None:
 
 def test_heads_of_the_query_share_heads_of_key_and_value() -> None:
     few_k, few_v = (
-        ttnn.from_torch(x[:, :2], layout=ttnn.TILE_LAYOUT, device=DEVICE) for x in (K_VALUES, V_VALUES)
+        ttnn.from_torch(x[:, :2], layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        for x in (K_VALUES, V_VALUES)
     )
     all_k, all_v = (x[:, :2].repeat_interleave(2, 1) for x in (K_VALUES, V_VALUES))
     expected = F.scaled_dot_product_attention(Q_VALUES, all_k, all_v, is_causal=True)

@@ -103,7 +103,8 @@ def _product(a: Array, b: Array) -> Any:
 
 def _check_leading(a: Array, b: Array) -> None:
     try:
-        if b.ndim > a.ndim and any(size != 1 for size in b.shape[: b.ndim - a.ndim]):
+        more = len(b.shape[:-2]) - len(a.shape[:-2])
+        if any(size != 1 for size in b.shape[: max(0, more)]):
             raise ValueError
         np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:

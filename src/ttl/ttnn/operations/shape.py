@@ -172,8 +172,10 @@ def pad(input_tensor: Array, padding: Any, value: Any, last: Any = None) -> Any:
     Also pad(tensor, output_shape, start, value).
     """
     if isinstance(value, Sequence):
-        padding = _padding_to(input_tensor, padding, value)
-        value = last
+        input_tensor = input_tensor.reshape(
+            (1,) * (len(padding) - input_tensor.ndim) + input_tensor.shape
+        )
+        padding, value = _padding_to(input_tensor, padding, value), last
     if not _is_padding(padding) or len(padding) > input_tensor.ndim:
         raise wrong(
             f"padding={padding!r} of a tensor of shape {input_tensor.shape}",
@@ -185,14 +187,13 @@ def pad(input_tensor: Array, padding: Any, value: Any, last: Any = None) -> Any:
 
 
 def _padding_to(x: Array, shape: Sizes, starts: Sizes) -> Any:
-    own = (*(1,) * (len(shape) - x.ndim), *x.shape)
-    if len(starts) != len(shape) or len(own) != len(shape):
+    if not len(starts) == len(shape) == x.ndim:
         raise wrong(
             f"output_padded_shape={list(shape)} and input_tensor_start={list(starts)} for a tensor "
             f"of shape {x.shape}",
             "give a size and a start for each dimension",
         )
-    sizes = zip(own, shape, starts, strict=True)
+    sizes = zip(x.shape, shape, starts, strict=True)
     return [(start, whole - mine - start) for mine, whole, start in sizes]
 
 
@@ -367,7 +368,19 @@ def _matrix(x: Array, call: str) -> Array:
     return x
 
 
-@operation(on_host=True)
+def _check_steps(arguments: dict[str, Any]) -> None:
+    items = arguments["items"]
+    steps = [item.step for item in items if isinstance(item, _slice)] if is_indices(items) else ()
+    if arguments["input_tensor"].device() is None and any(step not in (None, 1) for step in steps):
+        raise wrong("a slice with a step of a tensor in the memory of the host",
+                    "move it first with ttnn.to_device(tensor, device)")  # fmt: skip
+
+
+def is_indices(items: Any) -> bool:
+    return isinstance(items, (tuple, list))
+
+
+@operation(on_host=True, check=_check_steps)
 def get_item(input_tensor: Array, items: Any) -> Any:
     """`tensor[items]` outside of kernels: a new tensor, counted in elements."""
-    return part(input_tensor, tuple(items) if isinstance(items, (tuple, list)) else (items,))
+    return part(input_tensor, tuple(items) if is_indices(items) else (items,))
