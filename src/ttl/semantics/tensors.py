@@ -188,7 +188,10 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
         raise RuleBroken(
             codes.LAYOUT_MISMATCH,
             f"a copy connects a tensor in {layout.name} layout with a block in {block.name} layout",
-            helps=("make the dataflow buffer like the tensor it is copied from or to",),
+            helps=(
+                "make the dataflow buffer like the tensor it is copied from or to",
+                f"or make the tensor with layout=ttnn.{block.name}_LAYOUT",
+            ),
         )
 
 

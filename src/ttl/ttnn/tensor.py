@@ -110,7 +110,7 @@ class Tensor(Operators):
 
     @property
     def padded_shape(self) -> Shape:
-        return Shape(self._padded)
+        return Shape(self._padded or (1,))
 
     @property
     def _padded(self) -> tuple[int, ...]:

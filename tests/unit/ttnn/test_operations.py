@@ -341,7 +341,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: ttnn.sqrt(INTEGERS), "dtype=ttnn.float32"),
     (lambda: INTEGERS + 0.5, "and a number with a fraction"),
     (lambda: INTEGERS + X, r"ttnn.add\(\) of float32 and int32"),
-    (lambda: INTEGERS @ INTEGERS, "the left tensor has 4 columns"),
+    (lambda: INTEGERS @ INTEGERS, "a matrix product of integers"),
     (lambda: ttnn.floor_div(INTEGERS, 0), "an integer // 0 has no value"),
     (lambda: ttnn.fmod(INTEGERS, 0), "an integer divided by 0"),
     (lambda: ttnn.pow(INTEGERS, -1), "an integer to a negative power"),

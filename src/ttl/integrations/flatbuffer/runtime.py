@@ -22,6 +22,7 @@ from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
+from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
 from .kernels import compiled_operations, target_of
@@ -214,7 +215,7 @@ def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: D
     result = _function(step, out, device)(*inputs)
     if result.dtype is not out.dtype:
         result = ttnn.typecast(result, out.dtype)
-    if result.layout is not out.layout or result.memory_config != out.memory_config:
+    if result.layout is not out.layout or result.memory_config() != out.memory_config:
         result = ttnn.to_layout(result, out.layout, memory_config=out.memory_config)
     return result
 
@@ -226,7 +227,7 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
     place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
     if name in REDUCTIONS:
         dims = list(attributes["dim_arg"])
-        reduce: Callable[..., Tensor] = getattr(ttnn, name)
+        reduce = unrestricted(getattr(ttnn, name))
         return partial(reduce, dim=dims, keepdim=attributes["keep_dim"], dtype=out.dtype)
     forms: dict[str, Callable[..., Tensor]] = {
         "reshape": lambda x: ttnn.reshape(x, out.shape),
@@ -250,4 +251,4 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
             np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
         ),
     }
-    return forms.get(name) or partial(getattr(ttnn, name), dtype=out.dtype)
+    return forms.get(name) or partial(unrestricted(getattr(ttnn, name)), dtype=out.dtype)

@@ -64,7 +64,10 @@ def refuse_row_major(type: BlockType) -> None:
         raise RuleBroken(
             codes.LAYOUT_MISMATCH,
             "a row-major block can be copied and sent, not computed with",
-            helps=("make the tensor of tiles first: ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)",),
+            helps=(
+                "make the tensor with layout=ttnn.TILE_LAYOUT, or convert it first: "
+                "ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)",
+            ),
         )
 
 

@@ -18,10 +18,13 @@ from .arguments import Number
 from .elementwise import function, unary
 from .run import FAST, UNARY, operation
 
-_SELU = BLOCK_OPS["selu"]
+_GELU, _SELU = BLOCK_OPS["gelu"], BLOCK_OPS["selu"]
 _SELU_DEFAULTS = {parameter.name: parameter.default for parameter in _SELU.parameters}
 
-gelu = unary("gelu", options=(*FAST, "variant"))
+gelu = function(
+    "gelu", _GELU.summary, lambda x: np.where(np.isneginf(x), 0, _GELU.meaning(x)),
+    options=(*FAST, "variant"),
+)  # fmt: skip
 hardsigmoid = unary("hardsigmoid")
 relu = unary("relu")
 sigmoid = unary("sigmoid", options=(*UNARY, "mode", "vector_mode"))

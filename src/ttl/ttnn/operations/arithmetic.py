@@ -167,7 +167,7 @@ def isclose(
     atol: Number = 1e-8,
     equal_nan: bool = False,
 ) -> Any:
-    """1 where a and b differ by no more than atol + rtol * |b|, else 0."""
+    """1 where a and b differ by no more than atol and rtol times b, else 0."""
     a, b = input_tensor_a, input_tensor_b
     return np.isclose(a, b, rtol, atol, equal_nan)
 

@@ -20,10 +20,16 @@ _MATRICES = (
     "output_tile", "optional_output_tensor",
 )  # fmt: skip
 _PRODUCT = (*_MATRICES, "global_cb", "sub_device_id", "prefetcher_pipes")
+_OPERANDS = ("input_tensor_a", "input_tensor_b")
 _Activation = str | UnaryWithParam | None
 
 
-@operation(options=_PRODUCT, tiles=("input_tensor_a", "input_tensor_b"))
+def _check_floats(arguments: dict[str, Any]) -> None:
+    if not all(arguments[name].dtype.is_float for name in _OPERANDS):
+        raise wrong("a matrix product of integers", "convert with ttnn.typecast() first")
+
+
+@operation(options=_PRODUCT, tiles=_OPERANDS, check=_check_floats)
 def matmul(
     input_tensor_a: Array,
     input_tensor_b: Array,
@@ -40,7 +46,7 @@ def matmul(
     return _activated(_product(*operands), activation)
 
 
-@operation(options=(*_PRODUCT, "in0_column_offset"), tiles=("input_tensor_a", "input_tensor_b"))
+@operation(options=(*_PRODUCT, "in0_column_offset"), tiles=_OPERANDS, check=_check_floats)
 def linear(
     input_tensor_a: Array,
     input_tensor_b: Array,
@@ -94,8 +100,6 @@ def _product(a: Array, b: Array) -> Any:
             "a @ b needs a of shape (.., M, K) and b of shape (.., K, N)",
         )
     _check_leading(a, b)
-    if a.dtype.kind == "i":
-        raise wrong("a matrix product of integers", "convert with ttnn.typecast() first")
     if 1 < a.ndim < b.ndim:
         a = a.reshape((1,) * (b.ndim - a.ndim) + a.shape)
     return MATMUL.meaning(a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ttl.semantics.dtypes import Array, uint32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 
-from ..faults import wrong
+from ..faults import wrong, wrong_call
 from .arguments import Dims, Number, dimension, dimensions
 from .run import PLACED, REDUCING, RESULT, operation
 
@@ -49,8 +50,13 @@ def mean(
     return _sum(input_tensor, dim, keepdim) / np.float64(count) * scalar
 
 
-@operation(options=PLACED)
-def prod(input_tensor: Array, dim: int | None = None, keepdim: bool = False) -> Any:
+def _check_one_dim(arguments: dict[str, Any]) -> None:
+    if isinstance(arguments["dim"], Sequence):
+        raise wrong_call(f"ttnn.prod() takes an int as `dim`, not {arguments['dim']!r}")
+
+
+@operation(options=PLACED, check=_check_one_dim)
+def prod(input_tensor: Array, dim: Dims = None, keepdim: bool = False) -> Any:
     """The product over a dimension, or over all."""
     dims = dimensions(dim, input_tensor.ndim)
     return np.prod(_wide(input_tensor), axis=dims, keepdims=bool(keepdim))

@@ -127,6 +127,18 @@ def variant(function: Function, name: str, **columns: Any) -> Function:
     return _callable(described, function)
 
 
+def unrestricted(function: Function) -> Function:
+    """The same operation for compiled graphs, whose types were checked when they were lowered.
+
+    `dtype=` says what the result is rounded to, and NaN stays.
+    """
+    op: Operation = function.operation  # type: ignore[attr-defined]
+    return variant(
+        function, op.name, options=(*op.options, "dtype"), one_kind=False, check=None, tiles=(),
+        nan=None,
+    )  # fmt: skip
+
+
 def renamed(function: Function, names: Mapping[str, str]) -> Function:
     """The same operation with other names of its parameters."""
     op: Operation = function.operation  # type: ignore[attr-defined]
