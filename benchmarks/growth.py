@@ -111,7 +111,7 @@ def _program(read: list[str], write: list[str]) -> Any:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         device = ttnn.open_device(device_id=0)
-        a = ttnn.zeros((32, 32), dtype=ttnn.bfloat16, device=device)
+        a = ttnn.zeros((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
         tensors = (a, ttnn.zeros_like(a))
         return module.operation.program(tensors, {}, (8, 8))
 

@@ -57,7 +57,7 @@ def run_statement(
 
     arrays = tuple(np.ascontiguousarray(array) for array in arrays)
     tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
-    result = ttnn.empty(shape, out_dtype or dtype, device=DEVICE)
+    result = ttnn.empty(shape, out_dtype or dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     padded = (*tensors, *[result] * (3 - len(tensors)), result)
     program = operation.program(padded, {}, TARGET.default_grid)
     sim.run(program, target=TARGET, rounds_like_chip=rounds_like_chip)

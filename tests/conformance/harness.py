@@ -300,7 +300,8 @@ def _whole_buffer(source: Any) -> Any:
 
 
 def in_tiles(elements: Any) -> Shape:
-    return (*elements[:-2], *(-(-size // TILE) for size in elements[-2:]))
+    sizes = tuple(elements)
+    return (*sizes[:-2], *(-(-size // TILE) for size in sizes[-2:]))
 
 
 def whole(source: Any) -> tuple[slice, ...]:

@@ -75,7 +75,7 @@ def _compiled(op: BlockOp) -> str:
     found = [dtype for dtype in with_meaning if forms is not None and forms.of(dtype)]
     if found == with_meaning:
         return "yes"
-    return ", ".join(str(dtype) for dtype in found) or "no"
+    return ", ".join(f"{dtype}" for dtype in found) or "no"
 
 
 def has_meaning(op: BlockOp, dtype: DType) -> bool:

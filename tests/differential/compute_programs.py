@@ -107,7 +107,12 @@ class ComputeProgram:
             for x, dtype in zip(self.arrays(), dtypes, strict=True)
         ]
         output = (self.shape[0] * 32 * self.count, self.shape[1] * 32)
-        return [*tensors, ttnn.full(output, 77.0, self.out_dtype or self.dtype, device=DEVICE)]
+        return [
+            *tensors,
+            ttnn.full(
+                output, 77.0, self.out_dtype or self.dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE
+            ),
+        ]
 
     def run(self, backend: str) -> list[np.ndarray]:
         """The blocks of y."""

@@ -46,7 +46,7 @@ def run(operation: ttl.Operation, steps: int = STEPS) -> np.ndarray:
     device = ttnn.open_device(device_id=0)
     arrays = [generator.uniform(-1, 1, (32 * steps, 32)) for _ in range(2)]
     a, b = (ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays)
-    y = ttnn.zeros((32, 32), dtype=ttnn.bfloat16, device=device)
+    y = ttnn.zeros((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
     operation(a, b, y)
     return ttnn.to_numpy(y).astype(np.float32)
 

@@ -32,7 +32,7 @@ def results(number: Callable[[int], float], backend: str) -> list[float]:
                 ttl.copy(block, y[0, ttl.node(dims=1)]).wait()
 
     device = ttnn.open_device(device_id=0)
-    y = ttnn.zeros((32, 32 * NODES), dtype=ttnn.float32, device=device)
+    y = ttnn.zeros((32, 32 * NODES), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         operation(y)

@@ -325,7 +325,9 @@ def test_shards_of_tiles(strategy):
         lambda: ttnn.from_numpy(
             numbers(128, 128), ttnn.bfloat16, device=DEVICE, memory_config=memory
         ),
-        lambda: ttnn.zeros((128, 128), ttnn.bfloat16, device=DEVICE, memory_config=L1),
+        lambda: ttnn.zeros(
+            (128, 128), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE, memory_config=L1
+        ),
     )
 
 
@@ -362,5 +364,5 @@ def test_padding_is_written_as_zero(dtype):
     both(
         plus_one,
         lambda: ttnn.from_numpy(numbers(100, 100), dtype, device=DEVICE),
-        lambda: ttnn.zeros((100, 100), dtype, device=DEVICE),
+        lambda: ttnn.zeros((100, 100), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE),
     )

@@ -107,7 +107,7 @@ def result(operation: Any) -> np.ndarray:
     (_, arrays) = sample_inputs(count)[-1]
     tensors = [ttnn.from_numpy(each, ttnn.bfloat16, device=DEVICE) for each in arrays]
     if operation.__name__ == "split_sum":
-        tensors[-1] = ttnn.zeros((256, 64), ttnn.bfloat16, device=DEVICE)
+        tensors[-1] = ttnn.zeros((256, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation(*tensors)
     return ttnn.to_numpy(tensors[-1])
 

@@ -30,7 +30,9 @@ PRODUCT = ("*", ("a",), ("b",))
 def run(operation: Operation, arrays: list[Any], backend: str) -> Any:
     """What the operation writes, on a road that the driver chooses by the environment."""
     tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
-    output = ttnn.full((256, 256), float("nan"), ttnn.bfloat16, device=DEVICE)
+    output = ttnn.full(
+        (256, 256), float("nan"), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         operation(*tensors, output)
@@ -167,7 +169,10 @@ def test_another_example(name: str, inputs: str, monkeypatch: pytest.MonkeyPatch
     results = []
     for backend in ("sim", "host"):
         monkeypatch.setenv("TTL_BACKEND", backend)
-        more = [ttnn.full(shape, float("nan"), ttnn.bfloat16, device=DEVICE) for shape in shapes]
+        more = [
+            ttnn.full(shape, float("nan"), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+            for shape in shapes
+        ]
         operation(*given, *more)
         results.append(ttnn.to_numpy(more[-1]))
         assert (np.abs(results[-1].astype(np.float64) - expected) <= allowed).all(), backend

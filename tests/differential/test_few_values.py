@@ -160,7 +160,7 @@ def test_callbacks_that_fill_lists_on_nodes_with_different_numbers_of_pipes() ->
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TTL_BACKEND", backend)
             a = ttnn.from_numpy(np.arange(1024.0).reshape(32, 32), ttnn.float32, device=device)
-            y = ttnn.zeros((96, 64), dtype=ttnn.float32, device=device)
+            y = ttnn.zeros((96, 64), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
             operation(a, y)
             results.append(ttnn.to_numpy(y))
     np.testing.assert_array_equal(*results)
@@ -194,7 +194,7 @@ def agree_on(operation, shape=(64, 192)) -> np.ndarray:
             patch.setenv("TTL_BACKEND", backend)
             values = np.random.default_rng(5).integers(1, 9, shape).astype(np.float32)
             a = ttnn.from_numpy(values, ttnn.float32, device=device)
-            y = ttnn.zeros(shape, dtype=ttnn.float32, device=device)
+            y = ttnn.zeros(shape, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
             operation(a, y)
             results.append(ttnn.to_numpy(y))
     np.testing.assert_array_equal(*results)
@@ -346,7 +346,9 @@ def test_operations_of_any_number_of_tensors() -> None:
     found = agree_on(lambda a, y: operation(a, a, a, y, factor=3.0), (32, 32))
     assert found.max() == 72
     with pytest.raises(TTLError, match=r"from a ttnn tensor, not from \[\]"):
-        zeros = ttnn.zeros((32, 32), ttnn.float32, device=ttnn.open_device(device_id=0))
+        zeros = ttnn.zeros(
+            (32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0)
+        )
         operation(zeros, zeros, [])
 
 

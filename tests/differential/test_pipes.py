@@ -188,7 +188,10 @@ def test_blackhole_has_a_gap_between_its_columns(
 
 
 def compiled(operation: Any, *shapes: tuple[int, int]) -> Any:
-    tensors = [ttnn.zeros((32 * h, 32 * w), ttnn.float32, device=DEVICE) for h, w in shapes]
+    tensors = [
+        ttnn.zeros((32 * h, 32 * w), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        for h, w in shapes
+    ]
     target = load("wormhole_b0")
     program = operation.program(tuple(tensors), {}, target.default_grid)
     return compile_operation(program, target, Config())

@@ -74,7 +74,7 @@ def run(path: Path, backend: str, capsys: Any, shape: tuple[int, ...], dtype: An
     values = np.random.default_rng(3).standard_normal(size).astype(np.float32) * 10
     device = ttnn.open_device(device_id=0)
     a = ttnn.from_numpy(values, dtype=dtype, device=device)
-    y = ttnn.full(size, 0.0, dtype, device=device)
+    y = ttnn.full(size, 0.0, dtype, layout=ttnn.TILE_LAYOUT, device=device)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         load_file(path).operation(a, y)

@@ -161,7 +161,10 @@ def operation_of(folder: Path, changes: dict[str, str]) -> Any:
 
 
 def tensors(device: Any = DEVICE) -> list[Any]:
-    return [ttnn.full((64, 64), value, ttnn.bfloat16, device=device) for value in (1.5, 0.0)]
+    return [
+        ttnn.full((64, 64), value, ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        for value in (1.5, 0.0)
+    ]
 
 
 @pytest.mark.parametrize("name", SILENT)

@@ -8,7 +8,7 @@ from typing import Any
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-THREE_WRONG = '''\
+THREE_WRONG = """\
 import ttl
 import ttnn
 
@@ -36,13 +36,16 @@ def operation(grid, wrong_tile, block_count):
 
 
 device = ttnn.open_device(device_id=0)
-a, y = (ttnn.ones((64, 64), dtype=ttnn.bfloat16, device=device) for _ in range(2))
+a, y = (
+    ttnn.ones((64, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    for _ in range(2)
+)
 operation((2, 1), 0, 2)(a, y)
 operation((2, 1), 1, 2)(a, y)
 operation((1, 1), 0, 1)(a, y)
 operation((99, 1), 0, 2)(a, y)
 print("the end")
-'''
+"""
 
 
 def test_all_operations_are_checked(run: Any, tmp_path: Path) -> None:

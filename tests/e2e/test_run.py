@@ -176,7 +176,7 @@ def interrupt():
 if not os.environ.get("TTLANG_COMPILE_ONLY"):
     threading.Thread(target=interrupt, daemon=True).start()
 device = ttnn.open_device(device_id=0)
-a = ttnn.zeros((32, 32), ttnn.bfloat16, device=device)
+a = ttnn.zeros((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
 endless(a, a)
 print("not reached")
 """

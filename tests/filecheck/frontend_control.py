@@ -41,7 +41,7 @@ def choose(a):
             ttl.copy(block, a[0, places[1] + 1 + ttl.node(dims=1)]).wait()
 
 
-choose(ttnn.zeros((32, 256), ttnn.bfloat16, device=DEVICE))
+choose(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE))
 
 # CHECK:      func.func @read
 # What differs between nodes is an argument, with its value on each node.

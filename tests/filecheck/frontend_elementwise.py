@@ -32,7 +32,7 @@ def scale(a, y):
             ttl.copy(y_blk, y[row : row + 1, column * 2 : column * 2 + 2]).wait()
 
 
-scale(*(ttnn.zeros((32, 128), ttnn.float32, device=DEVICE) for _ in "ay"))
+scale(*(ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"))
 
 # CHECK:      builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
 # CHECK-NEXT: "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32x32, f32>, 3 : i64>}>

@@ -28,7 +28,9 @@ def pass_on(a, y):
         last.pop()
 
 
-pass_on(*(ttnn.zeros((32, 96), ttnn.bfloat16, device=DEVICE) for _ in "ay"))
+pass_on(
+    *(ttnn.zeros((32, 96), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay")
+)
 
 # What is left out ends after its last use, for the passes; what is written is there already.
 # CHECK:      func.func @read

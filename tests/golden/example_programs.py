@@ -82,7 +82,10 @@ def example_program(name: str, size: int = 256) -> Program:
     widths = [size] * len(operation.signature.parameters)
     if name == "split_sum":
         widths[-1] = size // 4
-    tensors = [ttnn.zeros((size, width), ttnn.bfloat16, device=DEVICE) for width in widths]
+    tensors = [
+        ttnn.zeros((size, width), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        for width in widths
+    ]
     return operation.program(tuple(tensors), {}, TARGET.default_grid)
 
 

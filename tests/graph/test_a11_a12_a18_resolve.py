@@ -116,9 +116,9 @@ def test_a11_tensors_are_only_described(monkeypatch, before):
     ((a, b, _, compiles_only),) = seen
     assert compiles_only and not Config.current().compile_only
     assert os.environ.get("TTLANG_COMPILE_ONLY") == before  # a variable is everybody's
-    assert (tuple(a.shape), a.dtype.name, a.layout.name) == ((64, 32), "float32", "TILE")
-    assert a.memory_config.buffer_type.name == "L1"
-    assert b.memory_config.buffer_type.name == "DRAM"
+    assert (tuple(a.shape), a.dtype.name, a.layout.name) == ((64, 32), "FLOAT32", "TILE")
+    assert a.memory_config().buffer_type.name == "L1"
+    assert b.memory_config().buffer_type.name == "DRAM"
     assert a.device() is b.device() and not a.is_allocated()
 
 
@@ -171,7 +171,7 @@ def test_a11_the_function_calls_one_operation_with_its_tensors(body, message):
 def test_a11_shards_are_read_from_the_layout():
     seen: list = []
     resolve(looking(seen), layouts=[SHARDED, DRAM, DRAM])
-    config = seen[0][0].memory_config
+    config = seen[0][0].memory_config()
     assert config.memory_layout.name == "HEIGHT_SHARDED" and config.buffer_type.name == "L1"
     assert tuple(config.shard_spec.shape) == (32, 32) and config.shard_spec.num_cores() == 2
 

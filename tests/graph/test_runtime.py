@@ -71,7 +71,7 @@ def test_nothing_of_an_operation_is_lost_on_the_way(text, name) -> None:
 def test_a_tensor_in_shards_stays_in_its_shards() -> None:
     runtime = Runtime(binary(SHARDED))
     described = runtime.programs[0].described(runtime.programs[0].inputs)
-    assert {str(each.memory_config) for each in described} == {
+    assert {f"{each.memory_config}" for each in described} == {
         "MemoryConfig(HEIGHT_SHARDED, L1, ShardSpec(CoreRangeSet([CoreRange((0, 0), (1, 0))]), "
         "(32, 64), ROW_MAJOR))"
     }

@@ -125,7 +125,10 @@ class Case:
             for shape in shapes
         ]
         output = (rows * 32 * len(self.stored), columns * 32)
-        return [*tensors, ttnn.full(output, 77.0, DTYPES[self.out_dtype], device=DEVICE)]
+        return [
+            *tensors,
+            ttnn.full(output, 77.0, DTYPES[self.out_dtype], layout=ttnn.TILE_LAYOUT, device=DEVICE),
+        ]
 
     def program(self, folder: Path, tensors: list[ttnn.Tensor]) -> Program:
         handle, path = tempfile.mkstemp(suffix=".py", dir=folder)  # linecache knows old names

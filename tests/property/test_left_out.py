@@ -32,7 +32,7 @@ def loaded(text: str, path: Path) -> ModuleType:
 def tensors(program: Program):
     values = np.arange(32 * 32 * program.tiles, dtype=np.float32).reshape(32, -1) % 251
     x = ttnn.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
-    return values, x, ttnn.zeros(values.shape, ttnn.float32, device=DEVICE)
+    return values, x, ttnn.zeros(values.shape, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
 
 def check(seed: int, tmp_path: Path) -> None:

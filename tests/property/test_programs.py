@@ -48,7 +48,12 @@ def load(text: str) -> Operation:
 def run(text: str, tile_rows: int, backend: str) -> np.ndarray:
     values = np.random.default_rng(5).integers(-4, 5, (ROWS * 32, COLUMNS * 32))
     x = ttnn.from_numpy(values.astype(np.float32), dtype=ttnn.float32, device=DEVICE)
-    y = ttnn.zeros((tile_rows * 32, PART_COLUMNS * 32), dtype=ttnn.float32, device=DEVICE)
+    y = ttnn.zeros(
+        (tile_rows * 32, PART_COLUMNS * 32),
+        dtype=ttnn.float32,
+        layout=ttnn.TILE_LAYOUT,
+        device=DEVICE,
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         load(text)(x, y)

@@ -56,7 +56,7 @@ def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -
 
 
 def dtype_of(value: Any, name: str) -> DType:
-    text = str(value.dtype).rpartition(".")[2]
+    text = str(value.dtype).rpartition(".")[2].lower()
     if text not in ELEMENTS:
         raise wrong_type(
             f"argument `{name}` has elements of {text}",

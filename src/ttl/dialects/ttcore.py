@@ -36,17 +36,17 @@ class BlockFloatType(ParametrizedAttribute, TypeAttribute):
 
 
 def _integer(dtype: DType) -> IntegerType:
-    sign = Signedness.UNSIGNED if dtype.name.startswith("u") else Signedness.SIGNED
+    sign = Signedness.UNSIGNED if dtype.spelling.startswith("u") else Signedness.SIGNED
     return IntegerType(dtype.element_bytes * 8, sign)
 
 
 _ELEMENTS: dict[str, Attribute] = {
-    bfloat16.name: bf16,
-    float16.name: f16,
-    float32.name: f32,
-    bfloat8_b.name: BlockFloatType(IntegerAttr(8, i64)),
-    bfloat4_b.name: BlockFloatType(IntegerAttr(4, i64)),
-    **{dtype.name: _integer(dtype) for dtype in DTYPES.values() if not dtype.is_float},
+    bfloat16.spelling: bf16,
+    float16.spelling: f16,
+    float32.spelling: f32,
+    bfloat8_b.spelling: BlockFloatType(IntegerAttr(8, i64)),
+    bfloat4_b.spelling: BlockFloatType(IntegerAttr(4, i64)),
+    **{dtype.spelling: _integer(dtype) for dtype in DTYPES.values() if not dtype.is_float},
 }
 _DTYPES = {element: DTYPES[name] for name, element in _ELEMENTS.items()}
 
@@ -64,7 +64,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     @lru_cache(maxsize=64)
     def of(cls, dtype: DType, layout: Layout = TILE_LAYOUT) -> TileType:
         size = IntegerAttr(TILE_SIZE if layout is TILE_LAYOUT else 1, i64)
-        return cls(size, size, _ELEMENTS[dtype.name])
+        return cls(size, size, _ELEMENTS[dtype.spelling])
 
     def print_parameters(self, printer: Printer) -> None:
         """As the guides print it; MLIR, which reads the generic form, wants the parameters."""

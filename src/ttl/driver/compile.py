@@ -130,7 +130,7 @@ def operands_of(program: Program) -> tuple[Operand, ...]:
         Operand(
             name,
             tuple(tensor.shape),
-            dtype_of(tensor).name,
+            dtype_of(tensor).spelling,
             layout_of(tensor).name,
             memory_of(tensor),
         )

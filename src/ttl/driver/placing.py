@@ -1,7 +1,8 @@
 """Tensors in the memory of the host: they are computed on a device all the same.
 
-Those of the embedded ttnn have their elements in the same memory wherever they are. Those of the
-real one visit the device of the other tensors, or the default one, and come back.
+Those of the embedded ttnn have their elements in the same memory wherever they are; they become
+tiles if the program has not chosen a layout. Those of the real one visit the device of the other
+tensors, or the default one, and come back.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.tensors import device_of
+from ttl.ttnn.moves import make_tiles
+from ttl.ttnn.tensor import Tensor
 
 from .backend import is_real
 
@@ -26,6 +29,9 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 def placed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Arguments]:
     """The arguments, with copies on the device for real tensors of the host."""
     tensors = [value for value in (*args, *kwargs.values()) if find_dtype(value) is not None]
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and tensor.device() is None and not tensor.is_layout_chosen:
+            make_tiles(tensor)
     visitors = [tensor for tensor in tensors if is_real(tensor) and tensor.device() is None]
     device = _device(tensors) if visitors else None
     if device is None:  # where there is none, the check of the arguments tells
@@ -60,5 +66,8 @@ def host_note(program: Program, has_visitors: bool) -> Diagnostic | None:
         codes.HOST_TENSOR,
         f"`{program.operation.__name__}` is given host tensors: it runs on the default device",
         None if span is None else Label(span),
-        helps=("make them with device=ttnn.open_device(device_id=0): nothing is copied then",),
+        helps=(
+            "make them with layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0): without "
+            "a layout they are converted to tiles",
+        ),
     )

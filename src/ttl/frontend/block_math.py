@@ -346,7 +346,7 @@ def _number(value: float, dtype: DType | None) -> FloatAttr:
     """A number of the element type; every integer that is one is a double too."""
     if dtype is None or dtype.is_float:
         return _float32(value)
-    limits = np.iinfo(dtype.name)
+    limits = np.iinfo(dtype.spelling)
     is_whole = float(value).is_integer()
     if not is_whole or not limits.min <= value <= limits.max:
         raise wrong_argument(

@@ -188,7 +188,7 @@ def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, An
 
 def _page_buffer(builder: KernelBuilder, dtype: DType, row: int | None) -> RunTime:
     """A page of L1 of this kernel's own for a page of a tensor: a tile, or a row of elements."""
-    name = f"{builder.kernel.name}_{dtype.name}_page" + (f"_of_{row}" if row else "")
+    name = f"{builder.kernel.name}_{dtype.spelling}_page" + (f"_of_{row}" if row else "")
     layout = TILE_LAYOUT if row is None else ROW_MAJOR_LAYOUT
     type = ttl.DataflowBufferType.of((1, 1) if row is None else (row,), dtype, 1, layout)
     return builder.handles.named_buffer(name, type)

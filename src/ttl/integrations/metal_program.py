@@ -98,4 +98,4 @@ def _described(value: SSAValue) -> tuple[Shape, DType, Any]:
 def _operand(value: SSAValue, name: str) -> Operand:
     shape, dtype, layout = _described(value)
     kind = "TILE" if layout is ttnn.TILE_LAYOUT else "ROW_MAJOR"
-    return Operand(name, shape, dtype.name, kind)
+    return Operand(name, shape, dtype.spelling, kind)

@@ -28,15 +28,33 @@ class DType:
     them are right before they wrap around.
     """
 
-    name: str
+    spelling: str  # as programs write it: ttnn.bfloat16
     data_format: str  # the chip's name, as in the artifact
     mlir: str
     storage: np.dtype[np.generic] = field(compare=False)
     carrier: np.dtype[np.generic] = field(compare=False)
     mantissa_bits: int = field(default=0, compare=False)  # of block floats only
 
+    @property
+    def name(self) -> str:
+        """As the real ttnn calls it."""
+        return self.spelling.upper()
+
+    @property
+    def value(self) -> int:
+        """The number that the real ttnn gives it."""
+        return _NUMBERS[self.spelling]
+
+    @property
+    def is_of_real_ttnn(self) -> bool:
+        return self.spelling in _NUMBERS
+
     def __repr__(self) -> str:
-        return self.name
+        return f"DataType.{self.name}"
+
+    def __format__(self, spec: str) -> str:
+        """In messages, as programs write it."""
+        return format(self.spelling, spec)
 
     @property
     def is_float(self) -> bool:
@@ -111,10 +129,15 @@ uint16 = _integer("uint16", "UInt16", "ui16")
 uint8 = _integer("uint8", "UInt8", "ui8")
 
 DTYPES = {
-    dtype.name: dtype
+    dtype.spelling: dtype
     for dtype in (
         bfloat16, float16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16, uint8,
     )
+}  # fmt: skip
+
+_NUMBERS = {
+    "bfloat16": 0, "float32": 1, "uint32": 2, "bfloat8_b": 3, "bfloat4_b": 4, "uint8": 5,
+    "uint16": 6, "int32": 7,
 }  # fmt: skip
 
 # Integers of fewer bits than a register has, and how many.
@@ -225,7 +248,7 @@ def _to_odd_singles(values: Array) -> Array:
 
 
 def _to_integers(values: Array, dtype: DType) -> Array:
-    limits = np.iinfo(dtype.name)
+    limits = np.iinfo(dtype.spelling)
     wide = np.nan_to_num(values.astype(np.float64), nan=0.0)
     whole: Array = np.clip(np.trunc(wide), limits.min, limits.max).astype(np.int64)
     return whole

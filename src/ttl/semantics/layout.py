@@ -6,9 +6,16 @@ from enum import Enum
 from typing import Any
 
 
+def plain_repr(self: Enum) -> str:
+    """As the real ttnn shows the members of its enums: without their values."""
+    return f"{type(self).__name__}.{self.name}"
+
+
 class Layout(Enum):
-    TILE = "tile"
-    ROW_MAJOR = "row_major"
+    ROW_MAJOR = 0
+    TILE = 1
+
+    __repr__ = plain_repr
 
     @property
     def unit(self) -> str:

@@ -138,10 +138,10 @@ def _table(
     """
     rows = [("buffer", "shape", "block_count", "dtype", "bytes")]
     for buffer in buffers:
-        numbers = (str(buffer.shape), str(buffer.block_count), str(buffer.dtype))
+        numbers = (str(buffer.shape), str(buffer.block_count), f"{buffer.dtype}")
         rows.append((buffer.name, *numbers, str(buffer.size_bytes)))
     for tensor in tensors:
-        place = (str(tensor.shape), "L1 tensor", str(tensor.dtype))
+        place = (f"{tensor.shape}", "L1 tensor", f"{tensor.dtype}")
         rows.append((tensor.name, *place, str(tensor.size_bytes)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return tuple(

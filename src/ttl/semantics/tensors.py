@@ -187,7 +187,10 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
         raise RuleBroken(
             codes.LAYOUT_MISMATCH,
             f"a copy connects a tensor in {layout.name} layout with a block in {block.name} layout",
-            helps=("make the dataflow buffer like the tensor it is copied from or to",),
+            helps=(
+                "make the dataflow buffer like the tensor it is copied from or to",
+                f"or make the tensor with layout=ttnn.{block.name}_LAYOUT",
+            ),
         )
 
 
@@ -212,7 +215,7 @@ def type_mismatch(
     elif source.shape != destination.shape:
         code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
     else:
-        code, texts = codes.DTYPE_MISMATCH, (str(source.dtype), str(destination.dtype))
+        code, texts = codes.DTYPE_MISMATCH, (f"{source.dtype}", f"{destination.dtype}")
     return RuleBroken(
         code,
         f"{what} a block of {texts[0]} with a block of {texts[1]}",

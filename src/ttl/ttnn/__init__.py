@@ -25,16 +25,19 @@ from . import (
     creation,
     device,
     distribution,
+    enums,
     exchange,
     memory_config,
     mesh,
     mesh_tensor,
     moves,
+    printing,
     programs,
     shape,
     sharding,
     tensor,
     tensor_spec,
+    tile,
     traces,
 )
 from .collectives import *  # noqa: F403
@@ -42,25 +45,31 @@ from .compute_config import *  # noqa: F403
 from .cores import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .device import *  # noqa: F403
+from .device import AnyDevice as Device
 from .distribution import *  # noqa: F403
+from .enums import *  # noqa: F403
 from .exchange import *  # noqa: F403
 from .memory_config import *  # noqa: F403
 from .mesh import *  # noqa: F403
 from .mesh_tensor import *  # noqa: F403
 from .moves import *  # noqa: F403
 from .operations import NAMES, load
+from .printing import *  # noqa: F403
 from .programs import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .sharding import *  # noqa: F403
 from .tensor import *  # noqa: F403
 from .tensor_spec import *  # noqa: F403
+from .tile import *  # noqa: F403
 from .traces import *  # noqa: F403
+
+MeshDevice = Device  # one class, as in the real ttnn
 
 MODULES = ("experimental", "kv_cache", "transformer")
 
 __all__ = [
-    "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Layout", "bfloat4_b", "bfloat8_b", "bfloat16",
-    "float16", "float32", "int32", "uint8", "uint16", "uint32",
+    "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Device", "Layout", "MeshDevice", "bfloat4_b",
+    "bfloat8_b", "bfloat16", "float16", "float32", "int32", "uint8", "uint16", "uint32",
 ]  # fmt: skip
 __all__ += collectives.__all__
 __all__ += compute_config.__all__
@@ -68,16 +77,19 @@ __all__ += cores.__all__
 __all__ += creation.__all__
 __all__ += device.__all__
 __all__ += distribution.__all__
+__all__ += enums.__all__
 __all__ += exchange.__all__
 __all__ += memory_config.__all__
 __all__ += mesh.__all__
 __all__ += mesh_tensor.__all__
 __all__ += moves.__all__
+__all__ += printing.__all__
 __all__ += programs.__all__
 __all__ += shape.__all__
 __all__ += sharding.__all__
 __all__ += tensor.__all__
 __all__ += tensor_spec.__all__
+__all__ += tile.__all__
 __all__ += traces.__all__
 __all__ += MODULES
 __all__ += NAMES

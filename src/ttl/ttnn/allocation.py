@@ -4,23 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DTYPES, DType, as_dtype
-from ttl.semantics.layout import ROW_MAJOR_LAYOUT, Layout
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.target import TARGETS, load
 
-from .cores import CoreCoord
 from .device import Device
-from .faults import wrong, wrong_type
+from .faults import refused, wrong, wrong_call, wrong_type
 from .memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor
 from .shape import Shape
 from .sharding import check_memory_config
+from .storage import Storage
 from .tensor import Tensor
 
 Place = Device | MeshDevice | None
+
+
+def layout_for(dtype: Any, layout: Any) -> Any:
+    """The layout that is asked for; where none is, rows: the real ttnn makes no tiles unasked.
+
+    Block floats exist only in tiles.
+    """
+    if layout is not None:
+        return layout
+    kind = as_dtype(dtype)
+    return TILE_LAYOUT if kind is not None and kind.is_block_float else ROW_MAJOR_LAYOUT
+
+
+def alias(tensor: Tensor, shape: Any = None, storage: Storage | None = None) -> Tensor:
+    """Another tensor in the same memory."""
+    sizes = tensor.shape if shape is None else shape
+    held = storage or tensor.storage
+    assert isinstance(held, Storage)
+    place: Any = tensor.device()
+    return Tensor.allocated(sizes, tensor.dtype, tensor.layout, place, tensor.config, held)
 
 
 def new_tensor(
@@ -32,9 +51,9 @@ def new_tensor(
     _check_kind(dtype, layout)
     place = checked_device(device)
     config = DRAM_MEMORY_CONFIG if memory_config is None else memory_config
-    grid = CoreCoord(*load(TARGETS[0]).default_grid) if place is None else place.grid
+    grid = load(TARGETS[0]).default_grid if place is None else place.grid
     if config is not DRAM_MEMORY_CONFIG:
-        check_memory_config(config, sizes, layout, grid)
+        check_memory_config(config, tuple(sizes), layout, grid)
     if isinstance(place, MeshDevice):
         parts = [_on_device(sizes, dtype, layout, found, config) for found in place.devices]
         return MeshTensor(place, parts)
@@ -44,9 +63,9 @@ def new_tensor(
 def _on_device(
     shape: Shape, dtype: DType, layout: Layout, device: Device | None, config: MemoryConfig
 ) -> Tensor:
-    tensor = Tensor(shape, dtype, layout, device, config)
+    tensor = Tensor.allocated(shape, dtype, layout, device, config)
     if device is not None and tensor.l1_bytes > device.target.dataflow_buffer_budget_bytes:
-        raise UsageError(_too_large(tensor, device).at(calling_span()))
+        raise refused(_too_large(tensor, device))
     return tensor
 
 
@@ -65,9 +84,9 @@ def _too_large(tensor: Tensor, device: Device) -> RuleBroken:
 def _check_kind(dtype: Any, layout: Any) -> None:
     if not isinstance(dtype, DType):
         choices = ", ".join(f"ttnn.{name}" for name in DTYPES)
-        raise wrong(f"dtype={dtype!r}: not an element type", f"use one of {choices}")
+        raise wrong_call(f"dtype={dtype!r}: not an element type", f"use one of {choices}")
     if not isinstance(layout, Layout):
-        raise wrong(
+        raise wrong_call(
             f"layout={layout!r}: not a layout", "use ttnn.TILE_LAYOUT or ttnn.ROW_MAJOR_LAYOUT"
         )
     if layout is ROW_MAJOR_LAYOUT and dtype.is_block_float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,7 @@ from .shape import checked_dim
 from .tensor import Tensor
 from .traces import traced
 
-__all__ = ["Topology", "all_gather", "all_reduce"]
-
-
-class Topology(Enum):
-    """How the devices of a collective are connected. Nothing depends on it here."""
-
-    Linear = 0
-    Ring = 1
-    Mesh = 2
-    Torus = 3
+__all__ = ["all_gather", "all_reduce"]
 
 
 def all_gather(
@@ -105,7 +95,7 @@ def _groups(source: MeshTensor, cluster_axis: int | None) -> list[list[int]]:
 
 
 def _result(part: Tensor, values: Array, memory_config: Any, dtype: Any) -> Tensor:
-    config = memory_config or (None if part.is_sharded() else part.memory_config)
+    config = memory_config or (None if part.is_sharded() else part.config)
     result = new_tensor(values.shape, dtype or part.dtype, part.layout, part.device(), config)
     result.storage.fill(values)
     return result

@@ -1,16 +1,99 @@
-"""How the chip computes, as far as programs say it."""
+"""How the chip computes, as far as programs say it; results do not depend on it here."""
 
 from __future__ import annotations
 
-from enum import Enum
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["MathFidelity"]
+from .enums import Arch, Choice, MathFidelity
+from .faults import wrong_type
+
+__all__ = [
+    "DispatchCoreConfig", "UnaryOpType", "UnaryWithParam", "WormholeComputeKernelConfig",
+    "init_device_compute_kernel_config",
+]  # fmt: skip
 
 
-class MathFidelity(Enum):
-    """What `math_fidelity=` of an operation takes; results do not depend on it here."""
+@dataclass(slots=True, kw_only=True)
+class WormholeComputeKernelConfig:
+    math_fidelity: MathFidelity = MathFidelity.Invalid
+    math_approx_mode: bool = True
+    fp32_dest_acc_en: bool = False
+    packer_l1_acc: bool = False
+    dst_full_sync_en: bool = False
+    throttle_level: Any = None
 
-    LoFi = 0
-    HiFi2 = 2
-    HiFi3 = 3
-    HiFi4 = 4
+
+def init_device_compute_kernel_config(
+    arch: Arch,
+    device_kernel_config: WormholeComputeKernelConfig | None = None,
+    *,
+    math_fidelity: MathFidelity = MathFidelity.LoFi,
+    math_approx_mode: bool = True,
+    fp32_dest_acc_en: bool = False,
+    packer_l1_acc: bool = False,
+    dst_full_sync_en: bool = False,
+    throttle_level: Any = None,
+) -> WormholeComputeKernelConfig:
+    """What `compute_kernel_config=` takes."""
+    if not isinstance(arch, Arch):
+        raise wrong_type("arch", arch, "a ttnn.Arch", "use device.arch()")
+    return device_kernel_config or WormholeComputeKernelConfig(
+        math_fidelity=math_fidelity,
+        math_approx_mode=math_approx_mode,
+        fp32_dest_acc_en=fp32_dest_acc_en,
+        packer_l1_acc=packer_l1_acc,
+        dst_full_sync_en=dst_full_sync_en,
+        throttle_level=throttle_level,
+    )
+
+
+@dataclass(slots=True)
+class DispatchCoreConfig:
+    """Which cores hand out the work."""
+
+    type: Any = None
+    axis: Any = None
+
+
+class UnaryOpType(Choice):
+    """Functions that other operations apply to their operands or results."""
+
+    EXP = 0
+    RECIP = 1
+    GELU = 2
+    RELU = 4
+    SQRT = 5
+    SIGMOID = 6
+    LOG = 7
+    TANH = 9
+    ABS = 16
+    SQUARE = 19
+    LEAKY_RELU = 30
+    ELU = 31
+    RELU6 = 40
+    SILU = 58
+    NEG = 61
+    MISH = 93
+    HARDSIGMOID = 102
+    HARDSWISH = 103
+    SOFTSIGN = 106
+
+
+class UnaryWithParam:
+    """A function and its parameter, as `activations=` takes it."""
+
+    __slots__ = ("op_type", "params")
+
+    def __init__(self, op_type: Any, *params: float):
+        if isinstance(op_type, tuple):
+            op_type, *rest = op_type
+            params = (*rest, *params)
+        if not isinstance(op_type, UnaryOpType):
+            raise wrong_type("op_type", op_type, "a ttnn.UnaryOpType")
+        self.op_type = op_type
+        self.params = list(params)
+
+    def __repr__(self) -> str:
+        params = f", params={self.params}" if self.params else ""
+        return f"UnaryWithParam(op_type=UnaryOpType::{self.op_type.name}{params})"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .faults import wrong, wrong_type
+from .faults import wrong, wrong_call, wrong_type
 
 __all__ = [
-    "CoreCoord", "CoreGrid", "CoreRange", "CoreRangeSet", "num_cores_to_corerangeset",
-    "split_work_to_cores",
+    "CoreCoord", "CoreGrid", "CoreRange", "CoreRangeSet", "corerange_to_cores", "grid_to_cores",
+    "num_cores_to_corerangeset", "split_work_to_cores",
 ]  # fmt: skip
 
 
-class CoreCoord(NamedTuple):
-    """A core, or the size of a grid of cores: column first."""
+class Grid(NamedTuple):
+    """Columns and rows of cores."""
 
     x: int
     y: int
@@ -35,14 +36,37 @@ class Value:
         return hash(self._parts())
 
 
-class CoreGrid(Value):
-    """The size of a grid of cores, rows first as in the real ttnn."""
+class CoreCoord(Value):
+    """A core, or the size of a grid of cores, column first: CoreCoord(x, y)."""
 
     __slots__ = ("x", "y")
 
-    def __init__(self, y: int, x: int):
+    def __init__(self, x: Any, y: Any = None, /):
+        pair = x if y is None and isinstance(x, (tuple, list)) else (x, y)
+        if len(pair) != 2 or not all(isinstance(size, int) and size >= 0 for size in pair):
+            raise wrong_call(f"CoreCoord{tuple(pair)}: not a core", "write ttnn.CoreCoord(x, y)")
+        self.x: int = pair[0]
+        self.y: int = pair[1]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (tuple, CoreCoord)):
+            return self._parts() == (other if isinstance(other, tuple) else other._parts())
+        return NotImplemented
+
+    __hash__ = Value.__hash__
+
+    def __repr__(self) -> str:
+        return f"{self.x}-{self.y}"
+
+
+class CoreGrid(Value):
+    """The size of a grid of cores: CoreGrid(x=8, y=8)."""
+
+    __slots__ = ("x", "y")
+
+    def __init__(self, *, x: int, y: int):
         if not all(isinstance(size, int) and size > 0 for size in (y, x)):
-            raise wrong(f"CoreGrid(y={y!r}, x={x!r}) has no cores", "give two sizes above zero")
+            raise wrong(f"CoreGrid(x={x!r}, y={y!r}) has no cores", "give two sizes above zero")
         self.y = y
         self.x = x
 
@@ -51,7 +75,7 @@ class CoreGrid(Value):
         return self.x * self.y
 
     def __repr__(self) -> str:
-        return f"CoreGrid(y={self.y}, x={self.x})"
+        return f"ttnn.CoreGrid(x={self.x}, y={self.y})"
 
 
 class CoreRange(Value):
@@ -64,65 +88,53 @@ class CoreRange(Value):
         self.end = _coordinate("end", end)
         if self.start.x > self.end.x or self.start.y > self.end.y:
             raise wrong(
-                f"a range of cores from {tuple(self.start)} to {tuple(self.end)} is empty",
+                f"a range of cores from {self.start} to {self.end} is empty",
                 "give the corner with the smaller x and y first",
             )
 
-    @property
-    def size(self) -> CoreGrid:
-        return CoreGrid(self.end.y - self.start.y + 1, self.end.x - self.start.x + 1)
-
     def grid_size(self) -> CoreCoord:
-        return CoreCoord(self.size.x, self.size.y)
+        return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
 
-    def num_cores(self) -> int:
-        return self.size.num_cores
+    def contains(self, other: Any) -> bool:
+        """Are all of these cores here? A core, a range or a set."""
+        mine = set(_cores_of(self))
+        return all(core in mine for core in _cores_of(other))
 
-    def cores(self, row_wise: bool = True) -> Iterator[CoreCoord]:
-        columns = range(self.start.x, self.end.x + 1)
-        rows = range(self.start.y, self.end.y + 1)
-        if row_wise:
-            yield from (CoreCoord(x, y) for y in rows for x in columns)
-        else:
-            yield from (CoreCoord(x, y) for x in columns for y in rows)
-
-    def overlaps(self, other: CoreRange) -> bool:
-        return (
-            self.start.x <= other.end.x
-            and other.start.x <= self.end.x
-            and self.start.y <= other.end.y
-            and other.start.y <= self.end.y
-        )
+    def to_json(self) -> str:
+        return json.dumps(_corners(self), separators=(",", ":"))
 
     def __repr__(self) -> str:
-        return f"CoreRange({tuple(self.start)}, {tuple(self.end)})"
+        return f"[{self.start} - {self.end}]"
 
 
 class CoreRangeSet:
-    """Rectangles of cores that do not overlap."""
+    """Rectangles of cores that do not overlap, in the order they are given."""
 
     __slots__ = ("_ranges",)
 
-    def __init__(self, ranges: CoreRange | Collection[CoreRange] = ()):
-        given = [ranges] if isinstance(ranges, CoreRange) else ranges
-        if not isinstance(given, (list, tuple, set, frozenset)):
-            raise _no_ranges(given)
-        found = list(given)
-        if not all(isinstance(found_range, CoreRange) for found_range in found):
+    def __init__(self, core_ranges: Any = ()):
+        if not isinstance(core_ranges, (list, tuple, set, frozenset)):
+            raise _no_ranges(core_ranges)
+        found = list(core_ranges)
+        if not all(isinstance(each, CoreRange) for each in found):
             raise _no_ranges(found)
-        if isinstance(given, (set, frozenset)):  # in any order; ours is the same in every run
+        if isinstance(core_ranges, (set, frozenset)):  # in any order; ours is the same every time
             found.sort(key=lambda r: (r.start.y, r.start.x))
-        self._ranges = found
+        self._ranges: list[CoreRange] = found
         for position, first in enumerate(self._ranges):
             for second in self._ranges[position + 1 :]:
-                if first.overlaps(second):
+                if _overlap(first, second):
                     raise wrong(f"{first} and {second} overlap", "give each core once")
 
     def ranges(self) -> list[CoreRange]:
         return list(self._ranges)
 
     def num_cores(self) -> int:
-        return sum(found.num_cores() for found in self._ranges)
+        return sum(map(_area, self._ranges))
+
+    def size(self) -> int:
+        """How many rectangles there are."""
+        return len(self._ranges)
 
     def empty(self) -> bool:
         return not self._ranges
@@ -137,21 +149,105 @@ class CoreRangeSet:
             (max(core.x for core in ends), max(core.y for core in ends)),
         )
 
-    def cores(self, row_wise: bool = True) -> list[CoreCoord]:
-        return [core for found in self._ranges for core in found.cores(row_wise)]
+    def contains(self, other: Any) -> bool:
+        """Are all of these cores here? A core, a range or a set."""
+        mine = set(_cores_of(self))
+        return all(core in mine for core in _cores_of(other))
 
-    def contains(self, core: Any) -> bool:
-        return _coordinate("core", core) in self.cores()
+    def merge(self, other: Any) -> CoreRangeSet:
+        """The cores of both, in as few rectangles as rows and columns of them make."""
+        both = {*_cores_of(self), *_cores_of(core_range_set(other))}
+        return _rectangles(both)
+
+    def subtract(self, other: Any) -> CoreRangeSet:
+        """The cores that the other has not."""
+        return _rectangles({*_cores_of(self)} - {*_cores_of(core_range_set(other))})
+
+    def to_json(self) -> str:
+        return json.dumps([_corners(found) for found in self._ranges], separators=(",", ":"))
 
     def __eq__(self, other: object) -> bool:
-        """The same cores, however they are cut into ranges."""
-        return isinstance(other, CoreRangeSet) and set(self.cores()) == set(other.cores())
+        """The same rectangles."""
+        return isinstance(other, CoreRangeSet) and self._ranges == other._ranges
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.cores()))
+        return hash(tuple(self._ranges))
 
     def __repr__(self) -> str:
-        return f"CoreRangeSet({self._ranges})"
+        return f"{{{', '.join(map(repr, self._ranges))}}}"
+
+
+def corerange_to_cores(
+    core_ranges: Any, max_cores: int | None = None, row_wise: bool = False
+) -> list[CoreCoord]:
+    """The cores one by one, down the columns of each rectangle or along its rows."""
+    return _cores_of(core_range_set(core_ranges), row_wise)[:max_cores]
+
+
+def grid_to_cores(
+    num_cores: int, grid_size_x: int, grid_size_y: int, row_wise: bool = False
+) -> list[CoreCoord]:
+    """The first cores of a grid."""
+    whole = CoreRange((0, 0), (grid_size_x - 1, grid_size_y - 1))
+    return _cores_of(whole, row_wise)[:num_cores]
+
+
+def _area(found: CoreRange) -> int:
+    size = found.grid_size()
+    return size.x * size.y
+
+
+def _cores_of(value: Any, row_wise: bool = False) -> list[CoreCoord]:
+    """The cores of a set, of a range, or the one itself."""
+    if isinstance(value, CoreRangeSet):
+        return [core for found in value.ranges() for core in _cores_of(found, row_wise)]
+    if not isinstance(value, CoreRange):
+        return [_coordinate("core", value)]
+    columns = range(value.start.x, value.end.x + 1)
+    rows = range(value.start.y, value.end.y + 1)
+    if row_wise:
+        return [CoreCoord(x, y) for y in rows for x in columns]
+    return [CoreCoord(x, y) for x in columns for y in rows]
+
+
+def _overlap(one: CoreRange, other: CoreRange) -> bool:
+    return (
+        one.start.x <= other.end.x
+        and other.start.x <= one.end.x
+        and one.start.y <= other.end.y
+        and other.start.y <= one.end.y
+    )
+
+
+def _corners(found: CoreRange) -> dict[str, dict[str, int]]:
+    return {
+        name: {"x": corner.x, "y": corner.y}
+        for name, corner in (("start", found.start), ("end", found.end))
+    }
+
+
+def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:
+    """Runs of each row, joined with equal runs of the row above."""
+    joined: list[CoreRange] = []
+    for y in sorted({core.y for core in cores}):
+        for start, end in _runs(sorted(core.x for core in cores if core.y == y)):
+            line = CoreRange((start, y), (end, y))
+            above = [n for n, found in enumerate(joined) if _continues(line, found, True)]
+            if above:
+                joined[above[0]] = CoreRange(joined[above[0]].start, line.end)
+            else:
+                joined.append(line)
+    return CoreRangeSet(joined)
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    start = previous = numbers[0]
+    for number in numbers[1:]:
+        if number != previous + 1:
+            yield start, previous
+            start = number
+        previous = number
+    yield start, previous
 
 
 def num_cores_to_corerangeset(
@@ -162,7 +258,7 @@ def num_cores_to_corerangeset(
     total = grid.x * grid.y
     if not isinstance(target_num_cores, int) or not 0 < target_num_cores <= total:
         raise wrong(
-            f"target_num_cores={target_num_cores!r}: a grid of {tuple(grid)} has {total} cores",
+            f"target_num_cores={target_num_cores!r}: a grid of {grid} has {total} cores",
             f"use 1 to {total}",
         )
     return _run(_given_ranges(grid), 0, target_num_cores, row_wise)
@@ -178,7 +274,7 @@ def split_work_to_cores(
     if not isinstance(units_to_divide, int) or units_to_divide < 0:
         raise wrong_type("units_to_divide", units_to_divide, "a number of units")
     ranges = _given_ranges(grid_size)
-    used = min(sum(found.num_cores() for found in ranges), units_to_divide)
+    used = min(sum(map(_area, ranges)), units_to_divide)
     none = CoreRangeSet()
     if not used:
         return 0, none, none, none, 0, 0
@@ -196,7 +292,7 @@ def core_range_set(cores: Any, name: str = "core_ranges") -> CoreRangeSet:
         return cores
     if isinstance(cores, CoreRange):
         return CoreRangeSet([cores])
-    if isinstance(cores, (CoreGrid, CoreCoord)):
+    if isinstance(cores, (CoreGrid, CoreCoord, Grid)):
         return CoreRangeSet([CoreRange((0, 0), (cores.x - 1, cores.y - 1))])
     if isinstance(cores, (set, frozenset, list, tuple)):
         return CoreRangeSet(cores)
@@ -213,12 +309,12 @@ def _given_ranges(grid_size: Any) -> list[CoreRange]:
 def _run(ranges: list[CoreRange], first: int, count: int, row_wise: bool) -> CoreRangeSet:
     """`count` cores from the one at position `first` on, cut into rectangles as the real ttnn does:
     lines that touch and are equally long are one, if only a part of the cores is wanted."""
-    if first == 0 and count == sum(found.num_cores() for found in ranges):
+    if first == 0 and count == sum(map(_area, ranges)):
         return CoreRangeSet(ranges)
     joined: list[CoreRange] = []
     for line in _lines(ranges, row_wise):
-        cores = list(line.cores(row_wise))[first : first + count]
-        first, count = max(first - line.num_cores(), 0), count - len(cores)
+        cores = _cores_of(line, row_wise)[first : first + count]
+        first, count = max(first - _area(line), 0), count - len(cores)
         if not cores:
             continue
         found = CoreRange(cores[0], cores[-1])
@@ -232,7 +328,7 @@ def _run(ranges: list[CoreRange], first: int, count: int, row_wise: bool) -> Cor
 def _lines(ranges: list[CoreRange], row_wise: bool) -> Iterator[CoreRange]:
     """The rows of all ranges, or their columns."""
     for whole in ranges:
-        (left, top), (right, bottom) = whole.start, whole.end
+        left, top, right, bottom = whole.start.x, whole.start.y, whole.end.x, whole.end.y
         if row_wise:
             yield from (CoreRange((left, y), (right, y)) for y in range(top, bottom + 1))
         else:
@@ -248,6 +344,8 @@ def _continues(line: CoreRange, above: CoreRange, row_wise: bool) -> bool:
 
 
 def _coordinate(name: str, value: Any) -> CoreCoord:
+    if isinstance(value, CoreCoord):
+        return value
     if isinstance(value, CoreGrid):
         return CoreCoord(value.x, value.y)
     is_pair = isinstance(value, (tuple, list)) and len(value) == 2

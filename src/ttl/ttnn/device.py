@@ -8,51 +8,96 @@ from typing import Any
 
 from ttl.target import TARGETS, Target, load
 
-from .cores import CoreCoord, CoreGrid
+from .cores import CoreCoord, CoreGrid, Grid
+from .enums import Arch
 from .faults import wrong, wrong_type
 
 __all__ = [
-    "CloseDevice", "Device", "GetNumAvailableDevices", "close_device", "get_device_ids",
+    "CloseDevice", "GetNumAvailableDevices", "close_device", "get_arch_name", "get_device_ids",
     "get_max_worker_l1_unreserved_size", "get_num_devices", "manage_device", "open_device",
     "synchronize_device",
 ]  # fmt: skip
 
 
-class Device:
-    """What open_device() returns. Nothing is locked: a device can be opened any number of times."""
+class AnyDevice:
+    """A device or a mesh of them: the real ttnn has one class for both."""
 
-    __slots__ = ("device_id", "grid", "is_open", "target")
+    __slots__ = ()
 
-    def __init__(self, device_id: int, target: Target, grid: tuple[int, int] | None = None):
-        self.device_id = device_id
-        self.target = target
-        self.grid = CoreCoord(*(grid or target.default_grid))
-        self.is_open = True
+    @property
+    def target(self) -> Target:
+        raise NotImplementedError
 
-    def id(self) -> int:
-        return self.device_id
+    @property
+    def grid(self) -> Grid:
+        """Columns and rows of each chip."""
+        raise NotImplementedError
 
     def compute_with_storage_grid_size(self) -> CoreCoord:
         """The compute grid, columns first."""
-        return self.grid
+        return CoreCoord(*self.grid)
 
     @property
     def core_grid(self) -> CoreGrid:
         return CoreGrid(y=self.grid.y, x=self.grid.x)
 
-    def arch(self) -> str:
-        return self.target.name
+    def arch(self) -> Arch:
+        return Arch[self.target.name.upper()]
+
+    def worker_core_from_logical_core(self, logical_core: CoreCoord) -> CoreCoord:
+        """Cores have one number here."""
+        return logical_core
+
+    def enable_program_cache(self) -> None:
+        """Compiled programs are always kept."""
+
+    def disable_and_clear_program_cache(self) -> None:
+        """What is kept is kept for all devices; nothing depends on it."""
+
+    clear_program_cache = disable_and_clear_program_cache
+
+
+class Device(AnyDevice):
+    """What open_device() returns. Nothing is locked: a device can be opened any number of times."""
+
+    __slots__ = ("_grid", "_target", "device_id", "is_open")
+
+    def __init__(self, device_id: int, target: Target, grid: tuple[int, int] | None = None):
+        self.device_id = device_id
+        self._target = target
+        self._grid = Grid(*(grid or target.default_grid))
+        self.is_open = True
+
+    @property
+    def target(self) -> Target:
+        return self._target
+
+    @property
+    def grid(self) -> Grid:
+        return self._grid
+
+    @property
+    def shape(self) -> Any:
+        from .mesh import MeshShape
+
+        return MeshShape(1, 1)
+
+    def id(self) -> int:
+        return self.device_id
 
     def get_num_devices(self) -> int:
         return 1
+
+    def get_device_ids(self) -> list[int]:
+        return [self.device_id]
 
     def __repr__(self) -> str:
         return f"Device({self.device_id}, {self.target.name})"
 
 
 def open_device(
-    device_id: int = 0,
     *,
+    device_id: int = 0,
     target: str | None = None,
     l1_small_size: int = 0,
     trace_region_size: int = 0,
@@ -86,6 +131,11 @@ def _chip(name: str | None = None) -> Target:
     return load(chip)
 
 
+def get_arch_name() -> str:
+    """The chip of the devices there are."""
+    return _chip().name
+
+
 def get_max_worker_l1_unreserved_size() -> int:
     """The bytes of L1 that a core has for programs."""
     return _chip().worker_l1_bytes
@@ -104,7 +154,7 @@ CloseDevice = close_device
 @contextmanager
 def manage_device(device_id: int = 0) -> Iterator[Device]:
     """`with ttnn.manage_device(device_id=0) as device:`"""
-    device = open_device(device_id)
+    device = open_device(device_id=device_id)
     try:
         yield device
     finally:

@@ -7,13 +7,24 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ttl.semantics.dtypes import Array, DType, bfloat16, dtype_of_array
+from ttl.semantics.dtypes import (
+    Array,
+    DType,
+    as_dtype,
+    bfloat16,
+    dtype_of_array,
+    float32,
+    uint8,
+    uint16,
+    uint32,
+)
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
-from .allocation import checked_device, new_tensor
+from .allocation import checked_device, layout_for, new_tensor
 from .creation import filled
+from .device import Device
 from .distribution import MeshComposer, MeshMapper
-from .faults import wrong, wrong_type
+from .faults import wrong, wrong_call, wrong_type
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor
 from .shape import Shape
@@ -21,8 +32,8 @@ from .tensor import Tensor
 from .tensor_spec import TensorSpec
 
 __all__ = [
-    "aggregate_tensor", "as_tensor", "distribute_tensor", "from_numpy", "from_torch", "to_numpy",
-    "to_torch",
+    "aggregate_tensor", "as_tensor", "distribute_tensor", "from_buffer", "from_numpy",
+    "from_torch", "to_numpy", "to_torch",
 ]  # fmt: skip
 
 
@@ -34,18 +45,109 @@ def from_numpy(
     memory_config: Any = None,
     mesh_mapper: Any = None,
 ) -> Tensor:
-    """A tensor with a copy of the array's elements, rounded to `dtype`.
+    """A tensor with a copy of the array's elements, rounded to `dtype`; in tiles by default.
 
-    The real ttnn has no from_numpy(): ttl.from_numpy() works with both.
+    The real ttnn does not have it: ttl.from_numpy() works with both.
     """
     values = np.asarray(array)
     if not _is_number(values.dtype):
-        raise wrong(f"an array of {values.dtype} has no numbers", "pass an array of numbers")
+        raise wrong_call(f"an array of {values.dtype} has no numbers", "pass an array of numbers")
     arranged = TILE_LAYOUT if layout is None else layout
     kind = dtype or _dtype_of(values)
-    if mesh_mapper is not None:
-        return _distributed(values, kind, arranged, device, memory_config, mesh_mapper)
-    return filled(values.shape, values, kind, arranged, device, memory_config)
+    return _uploaded(values, kind, arranged, device, memory_config, mesh_mapper)
+
+
+def _uploaded(
+    values: Array, dtype: Any, layout: Any, device: Any, memory_config: Any, mapper: Any
+) -> Tensor:
+    kind = as_dtype(dtype)
+    if kind is not None and not kind.is_float and values.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            values = np.trunc(values).astype(np.int64)  # and wraps around where it is too large
+    if mapper is not None:
+        arranged = layout_for(dtype, layout)
+        return _distributed(values, dtype, arranged, device, memory_config, mapper)
+    return filled(values.shape, values, dtype, layout, device, memory_config)
+
+
+def made_by_constructor(
+    tensor: Any = None,
+    *args: Any,
+    data: Any = None,
+    **options: Any,
+) -> Tensor:
+    """`ttnn.Tensor(...)` in its forms: of a tensor, of an array, of a list with a shape."""
+    given = tensor if data is None else data
+    if isinstance(given, Tensor):
+        from .allocation import alias
+
+        return alias(given)
+    if isinstance(given, (list, tuple)):
+        return _of_numbers(given, *args, **options)
+    if not isinstance(given, np.ndarray) and not _is_torch(given):
+        raise wrong_type(
+            "tensor", given, "an array or a list",
+            "write ttnn.Tensor(array, dtype, device, layout, memory_config) or "
+            "ttnn.Tensor(numbers, shape, dtype, layout)",
+        )  # fmt: skip
+    return _of_array(given, *args, **options)
+
+
+def _of_numbers(
+    data: Any,
+    shape: Any,
+    data_type: DType,
+    layout: Layout,
+    device: Any = None,
+    memory_config: Any = None,
+    tile: Any = None,
+    pad_value: float = 0.0,
+) -> Tensor:
+    values = np.asarray(data)
+    sizes = Shape(shape)
+    if values.dtype.kind not in "fiub" or values.size != np.prod(tuple(sizes), dtype=int):
+        raise wrong(
+            f"{values.size} numbers do not make a tensor of shape {sizes}",
+            "give as many numbers as the shape has elements",
+        )
+    return _uploaded(values.reshape(tuple(sizes)), data_type, layout, device, memory_config, None)
+
+
+def _of_array(
+    tensor: Any,
+    data_type: DType | None = None,
+    device: Any = None,
+    layout: Layout | None = None,
+    mem_config: Any = None,
+    tile: Any = None,
+    cq_id: int | None = None,
+    pad_value: float | None = None,
+    mesh_mapper: Any = None,
+    preserve_nan_values: bool = False,
+    col_tilize: bool = False,
+    enable_bfloat_opt: bool = False,
+) -> Tensor:
+    values, own = _torch_values(tensor)
+    if values.dtype in (np.float64, np.float16):
+        raise wrong(
+            f"ttnn.Tensor() of an array of {values.dtype}",
+            "convert it first: array.astype(np.float32)",
+        )
+    kind = data_type or own or _dtype_of(values)
+    return _uploaded(values, kind, layout, device, mem_config, mesh_mapper)
+
+
+def from_buffer(
+    buffer: Any,
+    shape: Any,
+    dtype: DType,
+    device: Any,
+    layout: Layout | None = None,
+    memory_config: Any = None,
+) -> Tensor:
+    """A tensor on a device of a list of numbers."""
+    kind = layout_for(dtype, layout)
+    return _of_numbers(buffer, shape, dtype, kind, device, memory_config)
 
 
 def _distributed(
@@ -59,6 +161,8 @@ def _distributed(
         )  # fmt: skip
     checked_device(mapper.mesh)
     place = checked_device(device)
+    if isinstance(place, Device) and mapper.mesh.devices == (place,):
+        return filled(values.shape, values, dtype, layout, place, memory_config)
     if place is not None and place is not mapper.mesh:
         raise wrong(
             f"the mapper is for {mapper.mesh}, the device is {place}",
@@ -101,21 +205,23 @@ def to_numpy(tensor: Tensor, mesh_composer: Any = None) -> Array:
 def from_torch(
     tensor: Any,
     dtype: DType | None = None,
+    *,
+    spec: TensorSpec | None = None,
+    tile: Any = None,
+    pad_value: float | None = None,
     layout: Layout | None = None,
     device: Any = None,
     memory_config: Any = None,
     mesh_mapper: Any = None,
-    spec: TensorSpec | None = None,
-    *,
-    pad_value: float | None = None,
-    tile: Any = None,
     cq_id: int | None = None,
     preserve_nan_values: bool = False,
+    col_tilize: bool = False,
+    enable_bfloat_opt: bool = False,
 ) -> Any:
     """A tensor with a copy of a torch tensor's elements, or an array's, rounded to `dtype`.
 
-    None gives None. Padding is always zero. `tile`, `cq_id` and `preserve_nan_values` have no
-    meaning here.
+    None gives None. Without `layout` it is in rows, of block floats in tiles. Padding is always
+    zero. `tile` and the keywords from `cq_id` on have no meaning here.
     """
     if tensor is None:
         return None
@@ -125,7 +231,8 @@ def from_torch(
             raise wrong_type("spec", spec, "a ttnn.TensorSpec")
         _check_spec(spec, values.shape, dtype, layout, memory_config)
         dtype, layout, memory_config = spec.dtype or dtype, spec.layout, spec.memory_config
-    result = from_numpy(values, dtype or own, layout, device, memory_config, mesh_mapper)
+    kind = dtype or own or _dtype_of(values)
+    result = _uploaded(values, kind, layout, device, memory_config, mesh_mapper)
     if pad_value and result.padded_shape != result.shape:
         raise wrong(
             f"pad_value={pad_value!r}: padding is zero here",
@@ -141,7 +248,7 @@ def _torch_values(tensor: Any) -> tuple[Array, DType | None]:
     if isinstance(tensor, np.ndarray):  # taken by the real one, too
         return tensor, None
     if not _is_torch(tensor):
-        raise wrong(f"from_torch() takes a torch tensor, not a {type(tensor).__name__}")
+        raise wrong_call(f"from_torch() takes a torch tensor, not a {type(tensor).__name__}")
     plain = tensor.detach().cpu()
     if str(plain.dtype) != "torch.bfloat16":
         return plain.numpy(), None
@@ -184,10 +291,14 @@ def as_tensor(
     cache_file_name: Any = None,
     preprocess: Any = None,
     mesh_mapper: Any = None,
+    cache_dump_mode: Any = None,
 ) -> Any:
     """As from_torch(); nothing is kept in files."""
     values = tensor if preprocess is None else preprocess(tensor)
-    return from_torch(values, dtype, layout, device, memory_config, mesh_mapper)
+    return from_torch(
+        values, dtype, layout=layout, device=device, memory_config=memory_config,
+        mesh_mapper=mesh_mapper,
+    )  # fmt: skip
 
 
 def to_torch(
@@ -222,7 +333,7 @@ def distribute_tensor(tensor: Tensor, mapper: Any, mesh_device: MeshDevice | Non
     """A host tensor spread over a mesh."""
     source = checked_tensor(tensor, "distribute_tensor")
     place = mesh_device if mesh_device is not None else getattr(mapper, "mesh", None)
-    values, config = source.storage.logical, source.memory_config
+    values, config = source.storage.logical, source.memory_config()
     return _distributed(values, source.dtype, source.layout, place, config, mapper)
 
 
@@ -236,9 +347,18 @@ def _is_number(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "fiub" or dtype == bfloat16.storage
 
 
+# What an array becomes whose numbers no element type has: the real ttnn's choice.
+_NEAREST = {
+    "int64": uint32, "uint64": uint32, "int16": uint16, "int8": uint8,
+    "bool": uint8,
+}  # fmt: skip
+
+
 def _dtype_of(values: Array) -> DType:
     if (found := dtype_of_array(values)) is not None:
         return found
+    if values.dtype.name in _NEAREST:
+        return _NEAREST[values.dtype.name]
     raise wrong(
         f"an array of {values.dtype} does not say which element type the tensor should have",
         "pass dtype=, for example dtype=ttnn.bfloat16 or dtype=ttnn.int32",

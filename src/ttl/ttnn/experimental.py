@@ -15,11 +15,15 @@ from .operations.run import operation
 
 __all__ = ["paged_update_cache"]
 
+# Taken as far as nothing depends on them: there are no pages here.
+PAGED = ("share_cache", "compute_kernel_config", "block_size", "num_kv_heads")
 
-@operation(group="experimental.", in_place=True, own_types=True)
+
+@operation(group="experimental.", in_place=True, own_types=True, options=PAGED)
 def paged_update_cache(
     cache_tensor: Array,
     input_tensor: Array,
+    *,
     update_idxs: Sizes = (),
     update_idxs_tensor: Array | None = None,
 ) -> Any:

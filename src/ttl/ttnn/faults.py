@@ -1,4 +1,9 @@
-"""The errors of the embedded ttnn: each points at the call in the user's program."""
+"""The errors of the embedded ttnn: each points at the call in the user's program.
+
+They are caught as those of the real ttnn are: it raises a TypeError for a call that it cannot make
+sense of, an IndexError for an index that is out of range, and a RuntimeError for all that its
+operations check themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,41 @@ from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 
 
-def wrong(message: str, help_text: str = "") -> UsageError:
+class RefusedError(UsageError, RuntimeError):
+    """An operation cannot do this with what it was given."""
+
+
+class WrongCallError(UsageError, TypeError):
+    """There is no such call: an argument is missing, unknown or of the wrong type."""
+
+
+class OutOfRangeError(UsageError, IndexError):
+    """There is no element of this index; it is also how a loop over a tensor ends."""
+
+
+def refused(broken: RuleBroken) -> RefusedError:
+    return RefusedError(broken.at(calling_span()))
+
+
+def wrong(message: str, help_text: str = "") -> RefusedError:
     """A call was given something it cannot use; the help says what to write instead."""
-    helps = (help_text,) if help_text else ()
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(calling_span()))
+    return refused(_broken(message, help_text))
 
 
-def wrong_type(name: str, value: object, wanted: str, help_text: str = "") -> UsageError:
-    return wrong(f"{name}={_shown(value)}: not {wanted}", help_text)
+def wrong_call(message: str, help_text: str = "") -> WrongCallError:
+    return WrongCallError(_broken(message, help_text).at(calling_span()))
+
+
+def wrong_type(name: str, value: object, wanted: str, help_text: str = "") -> WrongCallError:
+    return wrong_call(f"{name}={_shown(value)}: not {wanted}", help_text)
+
+
+def out_of_range(message: str) -> OutOfRangeError:
+    return OutOfRangeError(_broken(message, "").at(calling_span()))
+
+
+def _broken(message: str, help_text: str) -> RuleBroken:
+    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,) if help_text else ())
 
 
 def _shown(value: object) -> str:

@@ -13,28 +13,31 @@ from .operations.run import operation
 __all__ = ["fill_cache_for_user_", "update_cache_for_token_"]
 
 
-@operation(group="kv_cache.", in_place=True)
+@operation(group="kv_cache.", in_place=True, options=("compute_kernel_config",))
 def update_cache_for_token_(
-    cache: Array, token: Array, update_index: int, batch_offset: int = 0
+    cache: Array, input: Array, update_index: int, batch_offset: int = 0
 ) -> Any:
     """A token of (1, heads, users, size) into a cache of (users, heads, length, size)."""
-    check_fits(cache, token, token.shape[1:2], "ttnn.kv_cache.update_cache_for_token_()")
-    users = token.shape[2]
+    check_fits(cache, input, input.shape[1:2], "ttnn.kv_cache.update_cache_for_token_()")
+    users = input.shape[2]
     check_position(update_index, cache.shape[2], "update_index")
     check_position(batch_offset + users - 1, cache.shape[0], "the last user")
     result = cache.copy()
-    result[batch_offset : batch_offset + users, :, update_index] = token[0].swapaxes(0, 1)
+    result[batch_offset : batch_offset + users, :, update_index] = input[0].swapaxes(0, 1)
     return result
 
 
-@operation(group="kv_cache.", in_place=True)
-def fill_cache_for_user_(cache: Array, input: Array, batch_index: int) -> Any:
-    """Tokens of (1, heads, length, size) into the first positions of a user of the cache."""
+@operation(group="kv_cache.", in_place=True, options=())
+def fill_cache_for_user_(
+    cache: Array, input: Array, batch_index: int, *, update_idx: int = 0
+) -> Any:
+    """Tokens of (1, heads, length, size) into the cache of a user, from `update_idx` on."""
     check_fits(cache, input, input.shape[1:2], "ttnn.kv_cache.fill_cache_for_user_()")
     check_position(batch_index, cache.shape[0], "batch_index")
-    check_position(input.shape[2] - 1, cache.shape[2], "the last position")
+    end = update_idx + input.shape[2]
+    check_position(end - 1, cache.shape[2], "the last position")
     result = cache.copy()
-    result[batch_index, :, : input.shape[2]] = input[0]
+    result[batch_index, :, update_idx:end] = input[0]
     return result
 
 

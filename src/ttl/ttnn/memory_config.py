@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any
 
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import TARGETS, load
 
 from .cores import CoreRange, CoreRangeSet, Value, core_range_set, num_cores_to_corerangeset
-from .faults import wrong, wrong_type
+from .enums import (
+    BufferType,
+    Choice,
+    ShardDistributionStrategy,
+    ShardOrientation,
+    TensorMemoryLayout,
+)
+from .faults import wrong, wrong_call, wrong_type
 from .shape import checked_sizes
 
 __all__ = [
     "DRAM_MEMORY_CONFIG", "L1_BLOCK_SHARDED_MEMORY_CONFIG", "L1_HEIGHT_SHARDED_MEMORY_CONFIG",
-    "L1_MEMORY_CONFIG", "L1_WIDTH_SHARDED_MEMORY_CONFIG", "BufferType", "MemoryConfig",
-    "NdShardSpec", "ShardDistributionStrategy", "ShardOrientation", "ShardSpec", "ShardStrategy",
-    "ShardingStrategy", "TensorMemoryLayout",
+    "L1_MEMORY_CONFIG", "L1_WIDTH_SHARDED_MEMORY_CONFIG", "MemoryConfig", "NdShardSpec",
+    "ShardSpec",
 ]  # fmt: skip
-
-
-class BufferType(Enum):
-    DRAM = 0
-    L1 = 1
-
-
-class TensorMemoryLayout(Enum):
-    INTERLEAVED = 0
-    HEIGHT_SHARDED = 2
-    WIDTH_SHARDED = 3
-    BLOCK_SHARDED = 4
-    ND_SHARDED = 5
-
-
-ShardingStrategy = TensorMemoryLayout  # its name in programs for the public simulator
-
-
-class ShardOrientation(Enum):
-    """In which order shards are given to cores: along the rows of cores or down the columns."""
-
-    ROW_MAJOR = 0
-    COL_MAJOR = 1
-
-
-class ShardStrategy(Enum):
-    HEIGHT = 1
-    WIDTH = 2
-    BLOCK = 3
-
-
-class ShardDistributionStrategy(Enum):
-    ROUND_ROBIN_1D = 0
-    GRID_2D = 1
 
 
 class ShardSpec(Value):
@@ -62,7 +34,7 @@ class ShardSpec(Value):
     give the cores.
     """
 
-    __slots__ = ("grid", "orientation", "shape")
+    __slots__ = ("grid", "orientation", "shard_shape")
 
     def __init__(
         self,
@@ -73,24 +45,33 @@ class ShardSpec(Value):
         shard_grid: Any = None,
         orientation: ShardOrientation | None = None,
     ):
+        along = shard_orientation or orientation
+        if along is None and shard_grid is None:
+            raise wrong_call(
+                "a ttnn.ShardSpec needs an orientation",
+                "write ttnn.ShardSpec(grid, shard_shape, ttnn.ShardOrientation.ROW_MAJOR)",
+            )
         self.grid = _shard_cores(grid if shard_grid is None else shard_grid)
-        self.shape = _shard_shape(shard_shape)
-        if len(self.shape) != 2:
+        self.shard_shape = _shard_shape(shard_shape)
+        if len(self.shard_shape) != 2:
             raise wrong(
-                f"shard_shape={self.shape}: a shard has a height and a width",
+                f"shard_shape={self.shard_shape}: a shard has a height and a width",
                 "give two sizes in elements, or use ttnn.NdShardSpec",
             )
-        self.orientation = _orientation(shard_orientation or orientation)
+        self.orientation = _orientation(along)
 
     @property
-    def shard_shape(self) -> tuple[int, ...]:
-        return self.shape
+    def shape(self) -> list[int]:
+        return list(self.shard_shape)
 
     def num_cores(self) -> int:
         return self.grid.num_cores()
 
     def __repr__(self) -> str:
-        return f"ShardSpec({self.grid}, {self.shape}, {self.orientation.name})"
+        return (
+            f"ShardSpec{{grid={self.grid.to_json()}, shape={self.shape}, "
+            f"orientation={_in_full(self.orientation)}}}"
+        )
 
 
 class NdShardSpec(Value):
@@ -125,7 +106,11 @@ class NdShardSpec(Value):
         return self.grid.num_cores()
 
     def __repr__(self) -> str:
-        return f"NdShardSpec({self.shard_shape}, {self.grid}, {self.orientation.name})"
+        return (
+            f'{{"shard_shape":{list(self.shard_shape)},"grid":{self.grid.to_json()},'
+            f'"orientation":"{_in_full(self.orientation)}","shard_distribution_strategy":'
+            f'"{_in_full(self.shard_distribution_strategy)}"}}'
+        )
 
 
 class MemoryConfig(Value):
@@ -145,10 +130,13 @@ class MemoryConfig(Value):
         nd_shard_spec: NdShardSpec | None = None,
         *,
         strategy: TensorMemoryLayout | None = None,
-        tensor_memory_layout: TensorMemoryLayout | None = None,
     ):
-        given = (memory_layout, buffer_type, shard_spec, nd_shard_spec, strategy,
-                 tensor_memory_layout)  # fmt: skip
+        given = (memory_layout, buffer_type, shard_spec, nd_shard_spec, strategy)
+        if isinstance(memory_layout, BufferType) and _one_of(NdShardSpec, given) is None:
+            raise wrong_call(
+                f"MemoryConfig({memory_layout}): a memory layout comes first",
+                f"write ttnn.MemoryConfig(buffer_type=ttnn.{memory_layout})",
+            )
         # The spellings differ in order and number of arguments: their types tell them apart.
         self.buffer_type = _one_of(BufferType, given) or BufferType.DRAM
         self.shard_spec = _one_of(ShardSpec, given)
@@ -179,24 +167,50 @@ class MemoryConfig(Value):
             self.memory_layout = TensorMemoryLayout.ND_SHARDED
 
     @property
-    def tensor_memory_layout(self) -> TensorMemoryLayout:
+    def strategy(self) -> TensorMemoryLayout:
         return self.memory_layout
 
-    strategy = tensor_memory_layout
+    @property
+    def interleaved(self) -> bool:
+        return not self.is_sharded()
 
     def is_sharded(self) -> bool:
         return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
 
-    def __call__(self) -> MemoryConfig:
-        """Itself: tensor.memory_config is a method in the real ttnn and an attribute elsewhere."""
-        return self
+    def to_json(self) -> str:
+        facts = {
+            "buffer_type": self.buffer_type.value,
+            "created_with_nd_shard_spec": self.nd_shard_spec is not None,
+            "memory_layout": self.memory_layout.value,
+            "per_core_allocation": False,
+        }
+        return json.dumps(facts, separators=(",", ":"))
 
     def __repr__(self) -> str:
-        spec = self.shard_spec or self.nd_shard_spec
-        return f"MemoryConfig({self.memory_layout.name}, {self.buffer_type.name}, {spec})"
+        return (
+            f"MemoryConfig(memory_layout={_in_full(self.memory_layout)},"
+            f"buffer_type={_in_full(self.buffer_type)},shard_spec={_or_none(self.shard_spec)},"
+            f"nd_shard_spec={_or_none(self.nd_shard_spec)},"
+            f"created_with_nd_shard_spec={int(self.nd_shard_spec is not None)},"
+            "per_core_allocation=0,range_lockstep_allocation=0)"
+        )
+
+    def __format__(self, spec: str) -> str:
+        """In messages."""
+        shards = self.shard_spec or self.nd_shard_spec
+        text = f"MemoryConfig({self.memory_layout.name}, {self.buffer_type.name}, {shards})"
+        return format(text, spec)
 
 
 _PARTS = (BufferType, TensorMemoryLayout, ShardSpec, NdShardSpec)
+
+
+def _in_full(choice: Choice) -> str:
+    return f"{type(choice).__name__}::{choice.name}"
+
+
+def _or_none(spec: object) -> str:
+    return "std::nullopt" if spec is None else repr(spec)
 
 
 def _one_of(kind: type, given: Sequence[Any]) -> Any:
@@ -247,7 +261,7 @@ def memory_config_of(layout: TensorLayout) -> MemoryConfig:
     if not layout.is_sharded:
         return MemoryConfig(TensorMemoryLayout.INTERLEAVED, place)
     cores = CoreRangeSet([CoreRange(first, last) for first, last in layout.cores])
-    spec = ShardSpec(cores, layout.shard_elements)
+    spec = ShardSpec(cores, layout.shard_elements, ShardOrientation.ROW_MAJOR)
     return MemoryConfig(TensorMemoryLayout[layout.memory_layout.upper()], place, spec)
 
 

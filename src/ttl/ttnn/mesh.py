@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from math import prod
 from typing import Any
 
 from ttl.target import Target
 
-from .cores import CoreCoord, CoreGrid
+from .cores import Grid
 from .device import (
+    AnyDevice,
     Device,
     GetNumAvailableDevices,
     close_device,
     devices_there_are,
     new_device,
 )
+from .enums import FabricConfig
 from .faults import wrong, wrong_type
 
 __all__ = [
-    "FabricConfig", "FabricReliabilityMode", "MeshDevice", "MeshShape", "close_mesh_device",
+    "MeshShape", "close_mesh_device",
     "open_mesh_device", "set_fabric_config",
 ]  # fmt: skip
 
@@ -56,7 +57,7 @@ class MeshShape(tuple[int, ...]):
         return f"MeshShape({list(self)})"
 
 
-class MeshDevice:
+class MeshDevice(AnyDevice):
     """Devices in rows and columns; their order is row by row."""
 
     __slots__ = ("devices", "is_open", "shape")
@@ -75,12 +76,8 @@ class MeshDevice:
         return self.devices[0].target
 
     @property
-    def grid(self) -> CoreCoord:
+    def grid(self) -> Grid:
         return self.devices[0].grid
-
-    @property
-    def core_grid(self) -> CoreGrid:
-        return self.devices[0].core_grid
 
     def get_num_devices(self) -> int:
         return len(self.devices)
@@ -93,13 +90,6 @@ class MeshDevice:
 
     def id(self) -> int:
         return self.devices[0].device_id
-
-    def arch(self) -> str:
-        return self.devices[0].arch()
-
-    def compute_with_storage_grid_size(self) -> CoreCoord:
-        """The compute grid of each of the devices, columns first."""
-        return self.grid
 
     def __repr__(self) -> str:
         return f"MeshDevice({' x '.join(map(str, self.shape))}, {self.target.name})"
@@ -152,6 +142,9 @@ def close_mesh_device(mesh_device: Any) -> None:
 
 
 def checked_mesh(value: Any, name: str = "mesh_device") -> MeshDevice:
+    """A mesh, also of the one device that is given."""
+    if isinstance(value, Device):
+        return MeshDevice(MeshShape(1, 1), [value])
     if not isinstance(value, MeshDevice):
         raise wrong_type(
             name, value, "a mesh of devices", "give what ttnn.open_mesh_device() returned"
@@ -163,27 +156,6 @@ def _mesh_shape(value: Any) -> MeshShape:
     if isinstance(value, (tuple, list)):
         return MeshShape(*value)
     raise wrong_type("mesh_shape", value, "the shape of a mesh", "write ttnn.MeshShape(rows, cols)")
-
-
-class FabricConfig(Enum):
-    """How the chips of a mesh are connected. Nothing depends on it here."""
-
-    DISABLED = 0
-    FABRIC_1D = 1
-    FABRIC_1D_RING = 2
-    FABRIC_2D = 3
-    FABRIC_2D_TORUS_X = 4
-    FABRIC_2D_TORUS_Y = 5
-    FABRIC_2D_TORUS_XY = 6
-    FABRIC_2D_DYNAMIC = 7
-
-
-class FabricReliabilityMode(Enum):
-    """Whether links may be missing. Nothing depends on it here."""
-
-    STRICT_INIT = 0
-    RELAXED_INIT = 1
-    DYNAMIC_RECONFIG = 2
 
 
 def set_fabric_config(config: Any, *args: Any, **kwargs: Any) -> None:

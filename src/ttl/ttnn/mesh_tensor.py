@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .faults import wrong, wrong_type
+from .faults import wrong, wrong_call, wrong_type
 from .mesh import MeshDevice
 from .storage import NoStorage
 from .tensor import Tensor
@@ -25,7 +25,8 @@ class MeshTensor(Tensor):
         self.shape = first.shape
         self.dtype = first.dtype
         self.layout = first.layout
-        self.memory_config = first.memory_config
+        self.config = first.config
+        self.is_layout_chosen = True
         self._device = None
         self.storage = NoStorage(
             f"{self} is spread over {len(self._shards)} devices",
@@ -45,11 +46,9 @@ class MeshTensor(Tensor):
     def l1_bytes(self) -> int:
         return max(shard.l1_bytes for shard in self._shards)
 
-    def __repr__(self) -> str:
-        return (
-            f"Tensor({len(self._shards)} devices, each shape={self.shape}, dtype={self.dtype}, "
-            f"layout={self.layout.name})"
-        )
+    def __format__(self, spec: str) -> str:
+        kind = f"shape={self.shape}, dtype={self.dtype}, layout={self.layout.name}"
+        return format(f"Tensor({len(self._shards)} devices, each {kind})", spec)
 
 
 def get_device_tensors(tensor: Any) -> list[Tensor]:
@@ -76,7 +75,9 @@ def combine_device_tensors(tensors: Any) -> Tensor:
 def checked_tensor(value: object, function: str) -> Tensor:
     if not isinstance(value, Tensor):
         help_text = "an operation returns nothing: it writes its arguments" if value is None else ""
-        raise wrong(f"{function}() takes a ttnn tensor, not a {type(value).__name__}", help_text)
+        raise wrong_call(
+            f"{function}() takes a ttnn tensor, not a {type(value).__name__}", help_text
+        )
     return value
 
 

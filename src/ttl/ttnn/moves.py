@@ -1,25 +1,31 @@
-"""Tensors changed in place, kind or layout: each result is a copy."""
+"""Tensors changed in place, kind or layout.
+
+A move that changes nothing gives a tensor in the same memory, as in the real ttnn; all others copy.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ttl.semantics.current_engine import TRACE
-from ttl.semantics.dtypes import DType, as_dtype
-from ttl.semantics.layout import Layout
+import numpy as np
 
-from .allocation import checked_device, new_tensor
+from ttl.semantics.current_engine import TRACE
+from ttl.semantics.dtypes import NARROW, Array, DType, as_dtype, bfloat16, int32, uint16
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
+
+from .allocation import alias, checked_device, new_tensor
 from .faults import wrong, wrong_type
 from .memory_config import MemoryConfig
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor, per_device
-from .storage import NoStorage
+from .storage import NoStorage, make_storage
 from .tensor import Tensor
 from .traces import traced
 
 __all__ = [
-    "clone", "copy", "copy_host_to_device_tensor", "deallocate", "from_device",
-    "get_memory_config", "is_sharded", "to_device", "to_layout", "to_memory_config", "typecast",
+    "clone", "copy", "copy_device_to_host_tensor", "copy_host_to_device_tensor", "deallocate",
+    "from_device", "get_memory_config", "is_sharded", "is_tensor_storage_on_device", "move",
+    "reallocate", "to_device", "to_dtype", "to_layout", "to_memory_config", "typecast",
 ]  # fmt: skip
 
 _SAME: Any = object()
@@ -29,41 +35,106 @@ def to_layout(
     tensor: Tensor,
     layout: Layout,
     dtype: DType | None = None,
-    *,
     memory_config: Any = None,
     sub_core_grids: Any = None,
+    pad_value: float = 0.0,
 ) -> Tensor:
-    """A copy of the tensor in tiles or in rows."""
+    """The tensor in tiles or in rows. Rows of block floats are bfloat16."""
     source = checked_tensor(tensor, "to_layout")
-    return _copy(source, layout=layout, dtype=dtype, memory_config=memory_config)
-
-
-def typecast(
-    input_tensor: Tensor,
-    dtype: Any,
-    *,
-    memory_config: Any = None,
-    output_tensor: Tensor | None = None,
-) -> Tensor:
-    """A copy with another element type; a float becomes an integer by dropping its fraction."""
-    source = checked_tensor(input_tensor, "typecast")
-    if as_dtype(dtype) is None:
-        raise wrong_type("dtype", dtype, "an element type", "use for example ttnn.float32")
-    result = _copy(source, dtype=dtype, memory_config=memory_config)
-    if output_tensor is None:
-        return result
-    return copy(result, checked_tensor(output_tensor, "typecast"))
-
-
-def clone(input_tensor: Tensor, *, dtype: DType | None = None, memory_config: Any = None) -> Tensor:
-    """A copy of the tensor."""
-    return _copy(checked_tensor(input_tensor, "clone"), dtype=dtype, memory_config=memory_config)
+    if not isinstance(layout, Layout):
+        raise wrong_type("layout", layout, "a layout", "use ttnn.TILE_LAYOUT")
+    to_rows = layout is ROW_MAJOR_LAYOUT and source.layout is TILE_LAYOUT
+    if to_rows and dtype not in (None, source.dtype):
+        raise wrong(
+            f"to_layout() to rows with dtype={dtype}: the element type stays {source.dtype}",
+            "convert it before or afterwards with ttnn.typecast()",
+        )
+    if to_rows and source.dtype.is_block_float:
+        dtype = bfloat16
+    return _moved(source, layout=layout, dtype=dtype, memory_config=memory_config)
 
 
 @traced
+def typecast(
+    input_tensor: Tensor,
+    dtype: Any,
+    output_dtype: Any = None,
+    *,
+    memory_config: Any = None,
+    output_tensor: Tensor | None = None,
+    sub_core_grids: Any = None,
+) -> Tensor:
+    """A copy with another element type.
+
+    A float becomes an integer by dropping its fraction; on a device uint16 is the nearest, halves
+    up; uint8 and uint16 wrap around. typecast(tensor, from_dtype, to_dtype) names both types.
+    """
+    source = checked_tensor(input_tensor, "typecast")
+    wanted = as_dtype(dtype if output_dtype is None else output_dtype)
+    if wanted is None:
+        raise wrong_type("dtype", dtype, "an element type", "use for example ttnn.float32")
+
+    def cast(part: Tensor) -> Tensor:
+        config = memory_config or part.config
+        result = new_tensor(part.shape, wanted, part.layout, part.device(), config)
+        result.storage.fill(_converted(part, wanted))
+        return result
+
+    result: Tensor = per_device(cast, source)
+    if output_tensor is None:
+        return result
+    return fill_from(result, checked_tensor(output_tensor, "typecast"))
+
+
+def _converted(tensor: Tensor, dtype: DType) -> Array:
+    values: Array = tensor.storage.logical
+    if dtype.is_float or not tensor.dtype.is_float:
+        return values
+    wide = values.astype(np.float64)
+    if dtype in NARROW:
+        rounds = dtype is uint16 and tensor.device() is not None
+        whole = np.floor(wide + 0.5) if rounds else np.trunc(wide)
+        return np.nan_to_num(whole, nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64)
+    return np.nan_to_num(wide, nan=np.inf) if dtype is int32 else wide
+
+
+def to_dtype(tensor: Tensor, dtype: Any) -> Tensor:
+    """A host tensor with another element type, in the layout it has."""
+    source = checked_tensor(tensor, "to_dtype")
+    if source.device() is not None:
+        raise wrong("to_dtype() of a tensor on a device", "use ttnn.typecast(tensor, dtype)")
+    return typecast(source, dtype)
+
+
+def clone(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    memory_config: Any = None,
+    compute_kernel_config: Any = None,
+) -> Tensor:
+    """A copy of the tensor."""
+    return _copy(_on_device(input, "clone"), dtype=dtype, memory_config=memory_config)
+
+
 def copy(input_a: Tensor, input_b: Tensor) -> Tensor:
-    """Replace the elements of the second tensor by those of the first."""
-    source, target = checked_tensor(input_a, "copy"), checked_tensor(input_b, "copy")
+    """Replace the elements of the second tensor by those of the first; both are on a device."""
+    return fill_from(_on_device(input_a, "copy"), _on_device(input_b, "copy"))
+
+
+def _on_device(tensor: Any, function: str) -> Tensor:
+    found = checked_tensor(tensor, function)
+    if found.device() is None:
+        raise wrong(
+            f"{function}() of a tensor in the memory of the host",
+            "make it with device=, or move it with ttnn.to_device(tensor, device)",
+        )
+    return found
+
+
+@traced
+def fill_from(source: Tensor, target: Tensor) -> Tensor:
+    """The elements of one tensor for another."""
     if source.shape != target.shape:
         raise wrong(f"a tensor of shape {source.shape} cannot be copied to one of {target.shape}")
 
@@ -79,19 +150,46 @@ def copy_host_to_device_tensor(
     host_tensor: Tensor, device_tensor: Tensor, cq_id: int | None = None
 ) -> None:
     """Replace the elements of a tensor on a device by those of one in the memory of the host."""
-    copy(host_tensor, device_tensor)
+    source = checked_tensor(host_tensor, "copy_host_to_device_tensor")
+    fill_from(source, _on_device(device_tensor, "copy_host_to_device_tensor"))
 
 
-def to_memory_config(tensor: Tensor, memory_config: Any, dtype: DType | None = None) -> Tensor:
-    """A copy of the tensor in another memory, or cut into other shards."""
-    source = checked_tensor(tensor, "to_memory_config")
-    if memory_config is None:
+def copy_device_to_host_tensor(
+    device_tensor: Tensor, host_tensor: Tensor, blocking: bool = True, cq_id: int | None = None
+) -> None:
+    """Replace the elements of a host tensor by those of one on a device."""
+    source = _on_device(device_tensor, "copy_device_to_host_tensor")
+    fill_from(source, checked_tensor(host_tensor, "copy_device_to_host_tensor"))
+
+
+def to_memory_config(
+    tensor: Tensor,
+    memory_config: Any,
+    dtype: DType | None = None,
+    output_tensor: Tensor | None = None,
+) -> Tensor:
+    """The tensor in another memory, or cut into other shards."""
+    source = _on_device(tensor, "to_memory_config")
+    if not isinstance(memory_config, MemoryConfig):
         raise wrong_type("memory_config", memory_config, "a memory config")
-    return _copy(source, dtype=dtype, memory_config=memory_config)
+    moved = _moved(source, dtype=dtype, memory_config=memory_config)
+    return moved if output_tensor is None else fill_from(moved, output_tensor)
+
+
+def reallocate(tensor: Tensor, memory_config: Any = None) -> Tensor:
+    """The tensor in other memory; its own is given back."""
+    moved = _copy(_on_device(tensor, "reallocate"), memory_config=memory_config)
+    deallocate(tensor)
+    return moved
+
+
+def move(input_tensor: Tensor, *, memory_config: Any = None) -> Tensor:
+    """As reallocate()."""
+    return reallocate(input_tensor, memory_config)
 
 
 def get_memory_config(tensor: Tensor) -> MemoryConfig:
-    return checked_tensor(tensor, "get_memory_config").memory_config
+    return checked_tensor(tensor, "get_memory_config").memory_config()
 
 
 def is_sharded(tensor: Tensor) -> bool:
@@ -99,10 +197,19 @@ def is_sharded(tensor: Tensor) -> bool:
     return checked_tensor(tensor, "is_sharded").is_sharded()
 
 
+def is_tensor_storage_on_device(tensor: Tensor) -> bool:
+    return checked_tensor(tensor, "is_tensor_storage_on_device").device() is not None
+
+
 def to_device(
-    tensor: Tensor, device: Any, *, memory_config: Any = None, cq_id: int | None = None
+    tensor: Tensor,
+    device: Any,
+    memory_config: Any = None,
+    *,
+    queue_id: int | None = None,
+    cq_id: int | None = None,
 ) -> Tensor:
-    """A copy of the tensor on a device, or on each device of a mesh."""
+    """The tensor on a device, or on each device of a mesh."""
     source = checked_tensor(tensor, "to_device")
     place = checked_device(device)
     if place is None:
@@ -111,29 +218,62 @@ def to_device(
         if not isinstance(place, MeshDevice) or place.num_devices != len(source.shards):
             raise wrong(f"{source} does not fit on {place}", "use a mesh of as many devices")
         parts = [
-            _copy(part, device=found, memory_config=memory_config)
+            _moved(part, device=found, memory_config=memory_config)
             for part, found in zip(source.shards, place.devices, strict=True)
         ]
         return MeshTensor(place, parts)
-    return _copy(source, device=place, memory_config=memory_config)
+    moved = _moved(source, device=place, memory_config=memory_config)
+    moved.is_layout_chosen = source.is_layout_chosen
+    return moved
 
 
-def from_device(tensor: Tensor, blocking: bool = True, cq_id: int | None = None) -> Tensor:
+def from_device(
+    tensor: Tensor, blocking: bool = True, *, queue_id: int | None = None, cq_id: int | None = None
+) -> Tensor:
     """A copy of the tensor in the memory of the host."""
     return _copy(checked_tensor(tensor, "from_device"), device=None)
 
 
 def deallocate(tensor: Tensor, force: bool = True) -> None:
-    """Give the memory of a tensor back; using it afterwards is an error.
+    """Give the memory of a tensor back; using it, or one in the same memory, is an error then.
 
-    A trace that is being captured keeps its tensors.
+    Tensors in the memory of the host stay. A trace that is being captured keeps its tensors.
     """
     if TRACE.get() is not None:
         return
+    help_text = "call ttnn.deallocate() after the last use of a tensor"
     for shard in checked_tensor(tensor, "deallocate").shards:
-        if shard.is_allocated():
-            help_text = "call ttnn.deallocate() after the last use of a tensor"
-            shard.storage = NoStorage(f"{shard} was deallocated", help_text)
+        if isinstance(shard.storage, NoStorage) or shard.device() is None:
+            continue
+        for user in [found() for found in shard.storage.users]:
+            if user is not None:
+                user.storage = NoStorage(f"{user} was deallocated", help_text)
+
+
+def make_tiles(tensor: Tensor) -> None:
+    """The layout that kernels expect, for a tensor whose program has not chosen one."""
+    values = tensor.storage.logical
+    tensor.layout, tensor.is_layout_chosen = TILE_LAYOUT, True
+    storage = make_storage(tuple(tensor.shape), tensor.dtype, TILE_LAYOUT)
+    storage.fill(values)
+    tensor.hold(storage)
+
+
+def _moved(
+    tensor: Tensor, *, layout: Any = None, dtype: Any = None, device: Any = _SAME,
+    memory_config: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor that differs in what is given; in the same memory where that is nothing."""
+    changes = (
+        (layout, tensor.layout),
+        (as_dtype(dtype), tensor.dtype),
+        (memory_config, tensor.config),
+        (None if device is _SAME else device, tensor.device()),
+    )
+    if all(wanted in (None, is_now) for wanted, is_now in changes) and tensor.is_allocated():
+        same: Tensor = per_device(alias, tensor)
+        return same
+    return _copy(tensor, layout=layout, dtype=dtype, device=device, memory_config=memory_config)
 
 
 @traced
@@ -149,7 +289,7 @@ def _copy(
             dtype or part.dtype,
             layout or part.layout,
             part.device() if device is _SAME else device,
-            memory_config or part.memory_config,
+            memory_config or part.config,
         )
         for filled in result.shards:
             filled.storage.fill(part.storage.logical)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from .faults import wrong
+from .faults import wrong, wrong_call
 
 __all__ = ["Shape"]
 
+MOST_DIMENSIONS = 4  # counted from the end, a shape answers for so many, with ones in front
+
 
 class Shape(tuple[int, ...]):
-    """The sizes of a tensor. A tuple that also knows its rank, as in the real ttnn."""
+    """The sizes of a tensor.
+
+    As in the real ttnn it is indexed by ints only and compares with lists. It is a tuple only
+    because the language handles shapes as such.
+    """
 
     __slots__ = ()
 
@@ -26,18 +32,52 @@ class Shape(tuple[int, ...]):
 
     def to_rank(self, rank: int) -> Shape:
         """The same shape with ones in front, or with ones in front taken away."""
-        dropped = len(self) - rank
-        if dropped > 0 and any(size != 1 for size in self[:dropped]):
-            raise wrong(f"the shape {self} has more than {rank} dimensions that are not 1")
-        return Shape((1,) * -dropped + tuple(self[max(0, dropped) :]))
+        sizes = tuple(self)
+        dropped = len(sizes) - rank
+        if dropped > 0 and any(size != 1 for size in sizes[:dropped]):
+            raise wrong(f"the shape {sizes} has more than {rank} dimensions that are not 1")
+        return Shape((1,) * -dropped + sizes[max(0, dropped) :])
+
+    def __getitem__(self, index: Any) -> int:  # type: ignore[override]
+        if isinstance(index, slice):
+            raise wrong_call(
+                "a ttnn.Shape is not sliced", "write list(tensor.shape)[...], or take its sizes"
+            )
+        position: int = index.__index__()
+        rank = len(self)
+        if -rank <= position < rank:
+            return super().__getitem__(position)
+        if -MOST_DIMENSIONS <= position < 0:
+            return 1
+        raise wrong(f"index {position} of the shape {tuple(self)}")
+
+    def __add__(self, other: object) -> NoReturn:
+        raise wrong_call("a ttnn.Shape is not added to", "write (*tensor.shape, size)")
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == (tuple(other) if isinstance(other, list) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __repr__(self) -> str:
+        return f"Shape({list(self)})"
+
+    def __format__(self, spec: str) -> str:
+        """In messages, as programs write it."""
+        return format(str(tuple(self)), spec)
 
 
 def checked_sizes(shape: Any) -> tuple[int, ...]:
     """The sizes as ints; a diagnostic for what is no shape."""
     if not isinstance(shape, (tuple, list)):
-        raise wrong(f"shape={shape!r}: not a tuple of sizes", "write for example shape=(64, 64)")
+        raise wrong_call(
+            f"shape={shape!r}: not a tuple of sizes", "write for example shape=(64, 64)"
+        )
     if not all(_is_size(size) for size in shape):
-        raise wrong(
+        raise wrong_call(
             f"a tensor cannot have the shape {tuple(shape)}",
             "give it sizes that are whole numbers",
         )

@@ -9,17 +9,10 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE, element_shape, tiles_of
 
-from .cores import CoreCoord, CoreRangeSet, core_range_set
+from .cores import CoreRangeSet, core_range_set, corerange_to_cores
+from .enums import BufferType, ShardOrientation, ShardStrategy, TensorMemoryLayout
 from .faults import wrong, wrong_type
-from .memory_config import (
-    BufferType,
-    MemoryConfig,
-    NdShardSpec,
-    ShardOrientation,
-    ShardSpec,
-    ShardStrategy,
-    TensorMemoryLayout,
-)
+from .memory_config import MemoryConfig, NdShardSpec, ShardSpec
 from .shape import checked_sizes
 
 __all__ = ["create_sharded_memory_config"]
@@ -111,7 +104,7 @@ def _shard_counts(
         return cores.num_cores(), 1
     if strategy is ShardStrategy.WIDTH:
         return 1, cores.num_cores()
-    box = cores.bounding_box().size
+    box = cores.bounding_box().grid_size()
     return (box.y, box.x) if orientation is ShardOrientation.ROW_MAJOR else (box.x, box.y)
 
 
@@ -129,7 +122,7 @@ def _even_shard(matrix: Matrix, counts: tuple[int, int]) -> Sizes:
 # Checking -----------------------------------------------------------------------------------------
 
 
-def check_memory_config(config: Any, shape: Sizes, layout: Layout, grid: CoreCoord) -> None:
+def check_memory_config(config: Any, shape: Sizes, layout: Layout, grid: tuple[int, int]) -> None:
     """Can a tensor lie like that on a chip with `grid` cores?"""
     if not isinstance(config, MemoryConfig):
         raise wrong_type(
@@ -154,14 +147,15 @@ def check_memory_config(config: Any, shape: Sizes, layout: Layout, grid: CoreCoo
         _check_matrix(config.memory_layout, spec, matrix_of(padded))
 
 
-def _check_cores(cores: CoreRangeSet, grid: CoreCoord) -> None:
+def _check_cores(cores: CoreRangeSet, grid: tuple[int, int]) -> None:
     if cores.empty():
         raise wrong("a shard spec without cores", "give a ttnn.CoreRangeSet with cores")
     end = cores.bounding_box().end
-    if end.x >= grid.x or end.y >= grid.y:
+    columns, rows = grid
+    if end.x >= columns or end.y >= rows:
         raise wrong(
-            f"core {tuple(end)} is not in the {tuple(grid)} grid of the device (x, y)",
-            f"use cores up to ({grid.x - 1}, {grid.y - 1})",
+            f"core {(end.x, end.y)} is not in the {(columns, rows)} grid of the device (x, y)",
+            f"use cores up to ({columns - 1}, {rows - 1})",
         )
 
 
@@ -205,7 +199,7 @@ def _check_matrix(memory_layout: TensorMemoryLayout, spec: ShardSpec, matrix: Ma
 
 def _check_block(spec: ShardSpec, down: int, across: int, what: str) -> None:
     box = spec.grid.bounding_box()
-    if box.num_cores() != spec.num_cores():
+    if CoreRangeSet([box]).num_cores() != spec.num_cores():
         raise wrong(f"{what}: the cores are not one rectangle", "use a single ttnn.CoreRange")
     rows, columns = _shard_counts(spec.grid, ShardStrategy.BLOCK, spec.orientation)
     if down > rows or across > columns:
@@ -254,7 +248,7 @@ def accessor_words(config: MemoryConfig, padded: Sizes, layout: Layout) -> tuple
         for sizes in (tensor, shard)
         for size, part in zip(sizes, page, strict=True)
     ]
-    cores = [core.x << 8 | core.y for core in spec.grid.cores()]
+    cores = [core.x << 8 | core.y for core in corerange_to_cores(spec.grid, row_wise=True)]
     seconds = [*cores[1::2], 0][: len(cores[::2])]
     pairs = [first << 16 | second for first, second in zip(cores[::2], seconds, strict=True)]
     return len(tensor), len(cores), *in_pages, *pairs

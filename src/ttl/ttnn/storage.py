@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +28,21 @@ class Storage:
     """
 
     __slots__ = (
-        "_elements", "_logical", "dtype", "is_ragged", "memory", "shard_words", "units", "words",
+        "_elements", "_logical", "_rounded", "dtype", "is_ragged", "memory", "shard_words",
+        "units", "users", "words",
     )  # fmt: skip
 
-    def __init__(self, shape: Shape, dtype: DType, padded: Shape, units: Shape):
+    def __init__(
+        self, shape: Shape, dtype: DType, padded: Shape, units: Shape, shared: Storage | None
+    ):
         self.dtype = dtype
-        self.elements = np.zeros(padded, dtype.storage)
+        if shared is None:
+            self.elements = np.zeros(padded, dtype.storage)
+        else:
+            self.elements = shared.elements.reshape(padded)
+        # The tensors in this memory: all of them end with it.
+        self.users: list[ref[Any]] = [] if shared is None else shared.users
+        self._rounded: Array | None = None
         self.units = units
         self.is_ragged = False
         self._logical = shape
@@ -53,6 +63,10 @@ class Storage:
         """A number that no other memory has, in the 32 bits of an address on the device."""
         start: int = self._elements.__array_interface__["data"][0]
         return start & 0xFFFF_FFFF
+
+    def reshaped(self, shape: Shape) -> Storage | None:
+        """The same memory in another shape, if its pages stay what they are."""
+        raise NotImplementedError
 
     def reaches_padding(self, part: TensorSlice) -> bool:
         """Does the part, along its dimensions, have elements that the tensor has not?"""
@@ -94,10 +108,13 @@ class Storage:
         """From now on hold floats unrounded, as a run with float32=True computes them, or not."""
         if not self.dtype.is_float:
             return
-        if wide:
+        if wide and self._rounded is None:
+            self._rounded = self.elements
             self.elements = self.elements.astype(np.float32, copy=False)
-        elif self.elements.dtype != self.dtype.storage:
-            self.elements = round_to(self.elements, self.dtype).astype(self.dtype.storage)
+        elif not wide and self._rounded is not None:
+            # In the same memory as before: other tensors may be there too.
+            self._rounded[...] = round_to(self.elements, self.dtype)
+            self.elements, self._rounded = self._rounded, None
 
     def read(self, part: TensorSlice, block: Array) -> None:
         """Copy the words of a part to a block that has as many shape units."""
@@ -145,9 +162,14 @@ class RowMajorStorage(Storage):
 
     __slots__ = ("page_elements",)
 
-    def __init__(self, shape: Shape, dtype: DType):
-        super().__init__(shape, dtype, shape, shape)
+    def __init__(self, shape: Shape, dtype: DType, shared: Storage | None = None):
+        super().__init__(shape, dtype, shape, shape, shared)
         self.page_elements = shape[-1] if shape else 1
+
+    def reshaped(self, shape: Shape) -> Storage | None:
+        if shape[-1:] != self._logical[-1:]:
+            return None
+        return RowMajorStorage(shape, self.dtype, self)
 
     @property
     def logical(self) -> Array:
@@ -197,10 +219,18 @@ class TileStorage(Storage):
 
     __slots__ = ()
 
-    def __init__(self, shape: Shape, dtype: DType):
+    def __init__(self, shape: Shape, dtype: DType, shared: Storage | None = None):
         tiles = tiles_of(shape or (1,))  # 0-D tensors exist, though kernels do not slice them
-        super().__init__(shape, dtype, element_shape(tiles), tiles)
+        super().__init__(shape, dtype, element_shape(tiles), tiles, shared)
         self.is_ragged = self.elements.shape != at_least_matrix(shape)
+
+    def reshaped(self, shape: Shape) -> Storage | None:
+        rows, columns = at_least_matrix(shape)[-2:]
+        own_rows, own_columns = self._logical_matrix
+        has_whole_tiles = rows % TILE_SIZE == 0 == own_rows % TILE_SIZE
+        if columns != own_columns or not (rows == own_rows or has_whole_tiles):
+            return None
+        return TileStorage(shape, self.dtype, self)
 
     @property
     def logical(self) -> Array:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import ref
 
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import Layout
 from ttl.semantics.tensors import row_page_elements
 
-from .memory_config import DRAM_MEMORY_CONFIG, BufferType, MemoryConfig
+from .enums import BufferType, StorageType
+from .faults import wrong
+from .memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from .operations.operators import Operators
 from .shape import Shape
 from .sharding import accessor_words, l1_bytes_per_core, padded_shape
 from .storage import NoStorage, RowMajorStorage, Storage, make_storage
+from .tile import DEFAULT_TILE, Tile
 
 __all__ = ["Tensor"]
 
@@ -38,47 +42,79 @@ class Described(Protocol):
 
 
 class Tensor(Operators):
-    """A tensor in tiles or rows. Last tiles are padded; `shape` is what the program asked for."""
+    """A tensor in tiles or rows. Last tiles are padded; `shape` is what the program asked for.
 
-    __slots__ = ("_device", "dtype", "layout", "memory_config", "shape", "storage")
+    `Tensor(array, dtype, device, layout, memory_config)` and `Tensor(numbers, shape, dtype,
+    layout, device)` make one of an array and of a list.
+    """
+
+    __slots__ = (
+        "__weakref__", "_device", "config", "dtype", "is_layout_chosen", "layout", "shape",
+        "storage",
+    )  # fmt: skip
 
     shape: Shape
+    dtype: DType
+    layout: Layout
+    config: MemoryConfig
     storage: Storage | NoStorage
+    _device: Device | None
+    is_layout_chosen: bool  # by the program; what it left open may still become tiles
 
-    def __init__(
-        self,
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        if cls is not Tensor:
+            return object.__new__(cls)
+        from .exchange import made_by_constructor
+
+        return made_by_constructor(*args, **kwargs)
+
+    @classmethod
+    def allocated(
+        cls,
         shape: tuple[int, ...],
         dtype: DType,
         layout: Layout,
         device: Device | None,
         memory_config: MemoryConfig = DRAM_MEMORY_CONFIG,
-    ):
-        self.shape = shape if isinstance(shape, Shape) else Shape(shape)
-        self.dtype = dtype
-        self.layout = layout
-        self.memory_config = memory_config
-        self.storage = make_storage(tuple(shape), dtype, layout)
-        self.storage.memory = "l1" if memory_config.buffer_type is BufferType.L1 else "dram"
-        if isinstance(self.storage, RowMajorStorage):
-            self.storage.page_elements = row_page_elements(self) or 1
-        if memory_config.is_sharded():
-            self.storage.shard_words = accessor_words(memory_config, self.padded_shape, layout)
-        self._device = device
+        storage: Storage | None = None,
+    ) -> Tensor:
+        """A tensor of zeros, or with elements that are there already."""
+        made: Tensor = object.__new__(cls)
+        made.shape = shape if isinstance(shape, Shape) else Shape(shape)
+        made.dtype, made.layout, made.config = dtype, layout, memory_config
+        made.is_layout_chosen = True
+        made._device = device
+        made.hold(storage or make_storage(tuple(shape), dtype, layout))
+        return made
+
+    def hold(self, storage: Storage) -> None:
+        """These are the elements from now on."""
+        self.storage = storage
+        storage.memory = "l1" if self.config.buffer_type is BufferType.L1 else "dram"
+        if isinstance(storage, RowMajorStorage):
+            storage.page_elements = row_page_elements(self) or 1
+        if self.config.is_sharded():
+            storage.shard_words = accessor_words(self.config, self._padded, self.layout)
+        storage.users.append(ref(self))
 
     @classmethod
     def described(cls, spec: Described, device: Device) -> Tensor:
         """A tensor without elements, for compiling."""
-        made = cls.__new__(cls)
+        made: Tensor = object.__new__(cls)
         made.shape = Shape(spec.shape)
-        made.dtype, made.layout = spec.dtype, spec.layout
-        made.memory_config = spec.memory_config
+        made.dtype, made.layout, made.config = spec.dtype, spec.layout, spec.memory_config
+        made.is_layout_chosen = True
         made.storage = NoStorage("this tensor is only described", "give it to an operation only")
         made._device = device
         return made
 
     @property
     def padded_shape(self) -> Shape:
-        return Shape(padded_shape(tuple(self.shape), self.layout))
+        return Shape(self._padded or (1,))
+
+    @property
+    def _padded(self) -> tuple[int, ...]:
+        return padded_shape(tuple(self.shape), self.layout)
 
     @property
     def shards(self) -> tuple[Tensor, ...]:
@@ -93,27 +129,43 @@ class Tensor(Operators):
             return 0
         cores, alignment = prod(place.grid), place.target.l1_alignment_bytes
         return l1_bytes_per_core(
-            self.memory_config, self.padded_shape, self.dtype, self.layout, cores, alignment
+            self.config, self._padded, self.dtype, self.layout, cores, alignment
         )
 
     @property
     def spec(self) -> TensorSpec:
         from .tensor_spec import TensorSpec
 
-        return TensorSpec(self.shape, self.dtype, self.layout, memory_config=self.memory_config)
+        return TensorSpec(self.shape, self.dtype, self.layout, memory_config=self.config)
+
+    @property
+    def tile(self) -> Tile:
+        return DEFAULT_TILE
+
+    def get_tile(self) -> Tile:
+        return self.tile
+
+    def get_dtype(self) -> DType:
+        return self.dtype
+
+    def get_layout(self) -> Layout:
+        return self.layout
+
+    def memory_config(self) -> MemoryConfig:
+        return self.config
 
     def device(self) -> Device | MeshDevice | None:
         return self._device
 
-    def buffer_address(self) -> int:
-        return self.storage.address
+    def devices(self) -> list[Any]:
+        place = self.device()
+        return [] if place is None else [place]
 
-    def buffer_aligned_page_size(self) -> int:
-        alignment = self._device.target.dram_alignment_bytes
-        return -(-self.storage.page_bytes // alignment) * alignment
+    def storage_type(self) -> StorageType:
+        return StorageType.HOST if self.device() is None else StorageType.DEVICE
 
     def is_sharded(self) -> bool:
-        return self.memory_config.is_sharded()
+        return self.config.is_sharded()
 
     def is_allocated(self) -> bool:
         return not any(isinstance(shard.storage, NoStorage) for shard in self.shards)
@@ -127,6 +179,32 @@ class Tensor(Operators):
     def volume(self) -> int:
         return prod(self.padded_shape)
 
+    def buffer_address(self) -> int:
+        """A number that tensors in other memory do not have, as an address on the device."""
+        return self._buffer("buffer_address").address
+
+    def buffer_page_size(self) -> int:
+        return self._buffer("buffer_page_size").page_bytes
+
+    def buffer_aligned_page_size(self) -> int:
+        storage = self._buffer("buffer_aligned_page_size")
+        assert self._device is not None
+        alignment = self._device.target.dram_alignment_bytes
+        return -(-storage.page_bytes // alignment) * alignment
+
+    def buffer_num_pages(self) -> int:
+        return len(self._buffer("buffer_num_pages").read_pages())
+
+    def _buffer(self, method: str) -> Storage:
+        first = self.shards[0]
+        if first.device() is None:
+            raise wrong(
+                f"{method}() of a tensor in the memory of the host",
+                "make it with device=, or move it with ttnn.to_device(tensor, device)",
+            )
+        held: Any = first.storage  # or it says why there is none
+        return held  # type: ignore[no-any-return]
+
     def to_torch(self, mesh_composer: Any = None) -> Any:
         from .exchange import to_torch
 
@@ -137,14 +215,30 @@ class Tensor(Operators):
 
         return to_numpy(self)
 
-    def cpu(self, blocking: bool = True) -> Tensor:
+    def to_list(self) -> Any:
+        """The elements as nested lists."""
+        from .exchange import to_numpy
+
+        return to_numpy(self).tolist()
+
+    def item(self) -> Any:
+        """The element of a tensor that has one."""
+        if self.logical_volume() != 1:
+            raise wrong(
+                f"item() of a tensor of {self.logical_volume()} elements", "use to_list()"
+            )
+        from .exchange import to_numpy
+
+        return to_numpy(self).reshape(()).tolist()
+
+    def cpu(self, blocking: bool = True, cq_id: int | None = None) -> Tensor:
         """A copy in the memory of the host."""
         from .moves import from_device
 
         return from_device(self)
 
     def to(self, place: Any, memory_config: MemoryConfig | None = None) -> Tensor:
-        """A copy in another layout, or on a device."""
+        """In another layout, or on a device."""
         from .moves import to_device, to_layout
 
         if isinstance(place, Layout):
@@ -168,4 +262,11 @@ class Tensor(Operators):
         return engine.slice(self, index) if engine.is_compute else self.storage.part(self, index)
 
     def __repr__(self) -> str:
-        return f"Tensor(shape={self.shape}, dtype={self.dtype}, layout={self.layout.name})"
+        from .printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        """In messages: what it is, without its elements."""
+        kind = f"shape={self.shape}, dtype={self.dtype}, layout={self.layout.name}"
+        return format(f"Tensor({kind})", spec)

@@ -9,39 +9,31 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE
 
-from .cores import core_range_set
+from .cores import Value, core_range_set
+from .enums import BufferType, ShardOrientation, ShardStrategy, TensorMemoryLayout
 from .faults import wrong
-from .memory_config import (
-    BufferType,
-    MemoryConfig,
-    NdShardSpec,
-    ShardOrientation,
-    ShardSpec,
-    ShardStrategy,
-    TensorMemoryLayout,
-)
+from .memory_config import MemoryConfig, NdShardSpec, ShardSpec
 from .shape import Shape, checked_dim
 from .sharding import ceil_sharded, padded_shape
+from .tile import DEFAULT_TILE, Tile
 
 __all__ = ["TensorSpec"]
 
 
-class TensorSpec:
-    """Shape, element type, layout and memory of a tensor; the `..._sharded` methods add shards.
-
-    Without a dtype, from_torch() takes the one it is given or that of the torch tensor.
-    """
+class TensorSpec(Value):
+    """Shape, element type, layout and memory of a tensor; the `..._sharded` methods add shards."""
 
     __slots__ = ("buffer_type", "dtype", "layout", "memory_config", "shape")
 
     def __init__(
         self,
         shape: Any,
-        dtype: DType | None = None,
-        layout: Layout = TILE_LAYOUT,
-        memory_layout: TensorMemoryLayout | None = None,
+        dtype: DType,
+        layout: Layout,
+        memory_layout: TensorMemoryLayout | BufferType | None = None,
         shard_spec: ShardSpec | NdShardSpec | None = None,
         buffer_type: BufferType = BufferType.DRAM,
+        tile: Tile | None = None,
         *,
         memory_config: MemoryConfig | None = None,
         nd_shard_spec: NdShardSpec | None = None,
@@ -49,10 +41,16 @@ class TensorSpec:
         self.shape = Shape(shape)
         self.dtype = dtype
         self.layout = layout
+        if isinstance(memory_layout, BufferType):  # the form without shards
+            buffer_type, memory_layout = memory_layout, None
         self.buffer_type = buffer_type
         self.memory_config = memory_config or MemoryConfig(
             memory_layout, buffer_type, shard_spec, nd_shard_spec
         )
+
+    @property
+    def tile(self) -> Tile:
+        return DEFAULT_TILE
 
     def height_sharded(
         self, core_ranges: Any, orientation: ShardOrientation = ShardOrientation.ROW_MAJOR
@@ -77,7 +75,7 @@ class TensorSpec:
     ) -> TensorSpec:
         """Cut in these dimensions into the smallest parts that fit; the others stay whole."""
         cores = core_range_set(core_ranges)
-        shard = list(padded_shape(self.shape, self.layout))
+        shard = list(padded_shape(tuple(self.shape), self.layout))
         chosen = [checked_dim(dim, len(shard), "dims") for dim in dims]
         left = cores.num_cores()
         for dim in chosen:
@@ -100,7 +98,7 @@ class TensorSpec:
         if not self.shape or 0 in self.shape:
             raise wrong(f"a tensor of shape {self.shape} cannot be cut into shards")
         config = ceil_sharded(
-            self.shape, self.layout, core_range_set(cores), strategy, along, self.buffer_type
+            tuple(self.shape), self.layout, core_range_set(cores), strategy, along, self.buffer_type
         )
         return self._with(config)
 

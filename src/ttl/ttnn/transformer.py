@@ -10,7 +10,9 @@ from ttl.semantics.dtypes import Array
 
 from .faults import wrong
 from .operations.arguments import Number, shapes_differ
-from .operations.run import in_place, operation
+from .operations.run import PLACED, in_place, operation
+
+ATTENTION = (*PLACED, "program_config", "compute_kernel_config")
 
 __all__ = [
     "attention_softmax", "attention_softmax_", "concatenate_heads", "scaled_dot_product_attention",
@@ -18,11 +20,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-@operation(group="transformer.", floats=True)
+@operation(group="transformer.", floats=True, options=ATTENTION)
 def scaled_dot_product_attention(
     input_tensor_q: Array,
     input_tensor_k: Array,
     input_tensor_v: Array,
+    *,
     attn_mask: Array | None = None,
     is_causal: bool = True,
     scale: Number | None = None,
@@ -46,15 +49,16 @@ def scaled_dot_product_attention(
     return _softmax(scores) @ v
 
 
-@operation(group="transformer.", floats=True)
+@operation(group="transformer.", floats=True, options=(*PLACED, "program_config"))
 def attention_softmax(
-    input_tensor: Array,
+    tensor: Array,
+    *,
     head_size: int | None = None,
     attention_mask: Array | None = None,
     causal_mask: bool = False,
 ) -> Any:
     """softmax(x / sqrt(head_size) + mask) along the last dimension."""
-    scores: Any = input_tensor.astype(np.float64)
+    scores: Any = tensor.astype(np.float64)
     if head_size is not None:
         scores = scores / np.sqrt(head_size)
     if attention_mask is not None:
@@ -62,14 +66,17 @@ def attention_softmax(
     return _softmax(scores)
 
 
-attention_softmax_ = in_place(attention_softmax, "attention_softmax_")
+attention_softmax_ = in_place(
+    attention_softmax, "attention_softmax_", (*PLACED, "program_config")
+)
 
 
-@operation(group="transformer.")
+@operation(group="transformer.", options=(*PLACED, "use_falcon7b_backend"))
 def split_query_key_value_and_split_heads(
     input_tensor: Array,
     kv_input_tensor: Array | None = None,
-    num_heads: int = 1,
+    *,
+    num_heads: int,
     num_kv_heads: int | None = None,
     transpose_key: bool = True,
 ) -> Any:
@@ -91,7 +98,7 @@ def split_query_key_value_and_split_heads(
     return found
 
 
-@operation(group="transformer.")
+@operation(group="transformer.", options=PLACED)
 def concatenate_heads(input_tensor: Array) -> Any:
     """(batch, sequence, heads * head size) from (batch, heads, sequence, head size)."""
     if input_tensor.ndim != 4:

@@ -231,7 +231,7 @@ def test_tensors_elsewhere_are_refused_by_name():
     text = refused(add_row, y, tensor(tiles(5)), y, slug="unusable-tensor")
     assert "argument `row` of add_row is on no mesh" in text
     other = ttnn.open_mesh_device(ttnn.MeshShape(1, 4))
-    elsewhere = ttnn.zeros((32, 64), ttnn.float32, device=other)
+    elsewhere = ttnn.zeros((32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=other)
     text = refused(add_row, y, row, elsewhere, slug="unusable-tensor")
     assert "argument `y` of add_row is on another mesh" in text
 

@@ -35,7 +35,10 @@ def doubled(x, y):  # type: ignore[no-untyped-def]
 
 
 def compiled() -> CompiledOperation:
-    tensors = [ttnn.zeros((128, 32), ttnn.bfloat16, device=DEVICE) for _ in range(2)]
+    tensors = [
+        ttnn.zeros((128, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        for _ in range(2)
+    ]
     program = doubled.program(tuple(tensors), {}, TARGET.default_grid)
     return ttl.driver.compile_operation(program, TARGET, Config())
 

@@ -268,7 +268,9 @@ def test_a_refusal_in_other_words(launches: Launches, said: str, shown: str) -> 
         call(*tensors(Device()))
 
 
-EMBEDDED = embedded_ttnn.zeros((256, 256), embedded_ttnn.bfloat16, device=EMBEDDED_DEVICE)
+EMBEDDED = embedded_ttnn.zeros(
+    (256, 256), embedded_ttnn.bfloat16, layout=embedded_ttnn.TILE_LAYOUT, device=EMBEDDED_DEVICE
+)
 
 
 @pytest.mark.parametrize(

@@ -89,5 +89,12 @@ def test_what_a_bare_except_keeps_is_reported_as_the_program_spells_it() -> None
                 pass
 
     with pytest.raises(KernelFault) as caught:
-        operation(ttnn.zeros((32, 32), ttnn.bfloat16, device=ttnn.open_device(device_id=0)))
+        operation(
+            ttnn.zeros(
+                (32, 32),
+                ttnn.bfloat16,
+                layout=ttnn.TILE_LAYOUT,
+                device=ttnn.open_device(device_id=0),
+            )
+        )
     assert "ttl.block.fill()" in str(caught.value), caught.value

@@ -49,8 +49,8 @@ def mapped(function: Callable[[Any], Any]) -> float:
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    x = ttnn.full((32, 32), 3.0, dtype=ttnn.float32, device=DEVICE)
-    y = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    x = ttnn.full((32, 32), 3.0, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    y = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation(x, y)
     return float(ttnn.to_numpy(y)[0, 0])
 

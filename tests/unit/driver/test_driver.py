@@ -72,7 +72,9 @@ def count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def call(driver: Driver, operation: Operation, *args: Any, dtype: Any = ttnn.bfloat16) -> None:
-    tensors = [ttnn.zeros((32, 64), dtype, device=DEVICE) for _ in range(2)]
+    tensors = [
+        ttnn.zeros((32, 64), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in range(2)
+    ]
     driver.launch(operation, (*tensors, *args), {})
 
 
@@ -158,7 +160,10 @@ def test_folders_of_several_operations(
 def test_a_constant_reaches_the_kernel(program: Any) -> None:
     driver = Driver()
     for offset in (1.0, 3.0):
-        tensors = (ttnn.zeros((32, 64), device=DEVICE), ttnn.zeros((32, 64), device=DEVICE))
+        tensors = (
+            ttnn.zeros((32, 64), layout=ttnn.TILE_LAYOUT, device=DEVICE),
+            ttnn.zeros((32, 64), layout=ttnn.TILE_LAYOUT, device=DEVICE),
+        )
         made = program.make(offset).program(tensors, {}, TARGET.default_grid)
         compute = driver.compile(made, TARGET, Config()).kernels[0].cpp_source
         assert f"{offset}f" in compute
@@ -195,7 +200,9 @@ def test_what_a_helper_uses_is_part_of_the_key() -> None:
             def read():
                 helper()
 
-        a = ttnn.zeros((32, 32), ttnn.bfloat16, device=ttnn.open_device(device_id=0))
+        a = ttnn.zeros(
+            (32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0)
+        )
         return operation.program((a,), {}, (1, 1))
 
     one, same, other = (compile_key(program(n), TARGET, Config()) for n in (1, 1, 2))
@@ -234,7 +241,7 @@ def test_an_operation_with_pipes_and_semaphores_is_compiled_once() -> None:
         return operation
 
     driver = Driver()
-    tensor = ttnn.ones((32, 64), dtype=ttnn.bfloat16, device=DEVICE)
+    tensor = ttnn.ones((32, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     for number, (receiver, initial) in enumerate([((1, 0), 0), ((2, 0), 0), ((2, 0), 5)], 1):
         operation = made(receiver, initial)
         for _ in range(2):

@@ -37,8 +37,8 @@ def double(a, y):
 @pytest.mark.parametrize(("setting", "square"), [("0", 2.015625), ("1", 1.421875**2)])
 def test_the_variable(monkeypatch, setting: str, square: float) -> None:
     monkeypatch.setenv("TTL_FLOAT32", setting)
-    y = ttnn.zeros((32, 32), device=DEVICE)
-    double(ttnn.full((32, 32), 1.421875, device=DEVICE), y)
+    y = ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    double(ttnn.full((32, 32), 1.421875, layout=ttnn.TILE_LAYOUT, device=DEVICE), y)
     assert (ttnn.to_numpy(y).astype(np.float64) == square).all()
 
 
@@ -46,7 +46,10 @@ def test_compiled_kernels_have_no_such_option(monkeypatch) -> None:
     monkeypatch.setenv("TTL_FLOAT32", "1")
     monkeypatch.setenv("TTL_BACKEND", "host")
     with pytest.raises(UsageError, match="TTL_FLOAT32=1 is for the simulator"):
-        double(ttnn.ones((32, 32), device=DEVICE), ttnn.zeros((32, 32), device=DEVICE))
+        double(
+            ttnn.ones((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE),
+            ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE),
+        )
 
 
 def test_it_is_off_by_default() -> None:

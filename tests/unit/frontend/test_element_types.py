@@ -34,7 +34,7 @@ def build(tensor: ttnn.Tensor) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_element_types(dtype: Any) -> None:
-    tensor = ttnn.zeros((32, 32), dtype, device=DEVICE)
+    tensor = ttnn.zeros((32, 32), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     build(tensor).verify()
 
 

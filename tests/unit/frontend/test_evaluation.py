@@ -41,7 +41,9 @@ def program(lines: list[str], tmp_path: Path) -> Any:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    tensor = ttnn.zeros((32, 32), ttnn.bfloat16, device=ttnn.open_device(device_id=0))
+    tensor = ttnn.zeros(
+        (32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0)
+    )
     return module.operation.program((tensor,), {}, TARGET.default_grid)
 
 

@@ -327,7 +327,9 @@ CASES = {
 def compile_text(text: str, tmp_path: Path) -> tuple[Diagnostic, ...]:
     path = tmp_path / "program.py"
     path.write_text(text)
-    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE) for _ in "ay")
+    tensors = tuple(
+        ttnn.zeros((64, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"
+    )
     program = load_file(path).operation.program(tensors, {}, TARGET.default_grid)
     with pytest.raises(CompileError) as caught:
         build_module(program, TARGET)
@@ -403,7 +405,9 @@ def test_source_that_is_nowhere() -> None:
     text = TEMPLATE.replace("COMPUTE", STORE).replace("READ", COPY)
     namespace: dict[str, object] = {}
     exec(compile(text, "<nowhere>", "exec"), namespace)
-    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE) for _ in "ay")
+    tensors = tuple(
+        ttnn.zeros((64, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"
+    )
     program = namespace["operation"].program(tensors, {}, TARGET.default_grid)  # type: ignore[attr-defined]
     with pytest.raises(CompileError, match="TTL7002"):
         build_module(program, TARGET)
@@ -439,7 +443,9 @@ def test_every_operation_has_the_span_of_its_source(indent: str, tmp_path: Path)
     text = SPANS.replace("    ", INDENTED[indent])
     path = tmp_path / "program.py"
     path.write_text(text, encoding="utf-8")
-    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE) for _ in "ay")
+    tensors = tuple(
+        ttnn.zeros((64, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"
+    )
     program = load_file(path).operation.program(tensors, {}, TARGET.default_grid)
     module = build_module(program, TARGET)
     lines = text.splitlines()
@@ -489,7 +495,9 @@ def test_spans_in_a_notebook() -> None:
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {}
     exec(compile(text, name, "exec"), namespace)
-    tensors = tuple(ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE) for _ in "ay")
+    tensors = tuple(
+        ttnn.zeros((64, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"
+    )
     program = namespace["operation"].program(tensors, {}, TARGET.default_grid)
     with pytest.raises(CompileError) as caught:
         build_module(program, TARGET)

@@ -49,7 +49,7 @@ def test_each_mistake_is_refused_at_its_line() -> None:
             everybody.inc(1)
             net.if_src(lambda: None)
 
-    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    a = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     found = refusals(operation, a)
     assert [line for _, line, _ in found] == list(range(9, 20))
     assert [slug for slug, _, _ in found] == [
@@ -77,7 +77,7 @@ def test_pipes_and_semaphores_in_a_compute_kernel() -> None:
                 net.if_src(lambda pipe: None)
                 semaphore.set(1)
 
-    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    a = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     assert [slug for slug, _, _ in refusals(operation, a)] == ["wrong-kernel-kind"] * 2
 
 
@@ -96,6 +96,6 @@ def test_names_of_blocks_have_no_effect() -> None:
             with dfb.wait(name="out") as block:
                 ttl.copy(block, a[0, 0]).wait()
 
-    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    a = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     program = operation.program((a,), {}, TARGET.default_grid)
     build_module(program, TARGET)

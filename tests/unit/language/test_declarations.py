@@ -12,7 +12,7 @@ DEVICE = ttnn.open_device(device_id=0)
 
 
 def tensor() -> ttnn.Tensor:
-    return ttnn.ones((32, 32), ttnn.float32, device=DEVICE)
+    return ttnn.ones((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
 
 def test_a_generator_is_no_kernel() -> None:

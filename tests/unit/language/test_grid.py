@@ -49,7 +49,7 @@ def test_a_grid_of_one_dimension_is_a_row_of_nodes() -> None:
         def kernel():
             pass
 
-    program = operation.program((ttnn.zeros((32, 32)),), {}, (8, 8))
+    program = operation.program((ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT),), {}, (8, 8))
     assert program.grid == (5, 1)
 
 

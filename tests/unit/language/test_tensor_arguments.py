@@ -29,14 +29,20 @@ DEVICE = ttnn.open_device(device_id=0)
 
 
 def good(device: Any = DEVICE) -> ttnn.Tensor:
-    return ttnn.zeros((32, 32), device=device)
+    return ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=device)
 
 
 @pytest.mark.parametrize(
     ("tensor", "message"),
     [
-        (ttnn.zeros(()), r"`b` of operation is a tensor without dimensions, of shape \(\)"),
-        (ttnn.zeros((4, 0)), r"`b` of operation is an empty tensor, of shape \(4, 0\)"),
+        (
+            ttnn.zeros((), layout=ttnn.TILE_LAYOUT),
+            r"`b` of operation is a tensor without dimensions, of shape \(\)",
+        ),
+        (
+            ttnn.zeros((4, 0), layout=ttnn.TILE_LAYOUT),
+            r"`b` of operation is an empty tensor, of shape \(4, 0\)",
+        ),
         (ttnn.zeros((0,), layout=ttnn.ROW_MAJOR_LAYOUT), "`b` of operation is an empty tensor"),
         (ttnn.zeros((), layout=ttnn.ROW_MAJOR_LAYOUT), "`b` of operation is a tensor without dim"),
     ],

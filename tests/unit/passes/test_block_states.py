@@ -104,7 +104,10 @@ def program_of(kernels: Kernels) -> Program:
         ttl.datamovement()(write)
 
     device = ttnn.open_device(device_id=0)
-    tensors = [ttnn.ones((32, 32), dtype=ttnn.bfloat16, device=device) for _ in range(2)]
+    tensors = [
+        ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        for _ in range(2)
+    ]
     return operation.program(tuple(tensors), {}, TARGET.default_grid)
 
 

@@ -82,7 +82,9 @@ def explicit() -> Operation:
 
 
 def program_of(operation: Operation) -> Program:
-    tensors = [ttnn.zeros((32, 96), ttnn.bfloat16, device=DEVICE) for _ in "ay"]
+    tensors = [
+        ttnn.zeros((32, 96), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"
+    ]
     return operation.program(tuple(tensors), {}, TARGET.default_grid)
 
 

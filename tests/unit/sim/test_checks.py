@@ -56,7 +56,7 @@ def good_write(a, y, a_dfb, y_dfb):
 
 
 def test_the_good_kernels_are_good(simulate, tensor) -> None:
-    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation = operation_of(compute=good_compute, read=good_read, write=good_write)
     simulate(operation, tensor(), y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(tensor()).tolist()
@@ -367,7 +367,7 @@ def test_buffer_leftover(warned, tensor) -> None:
 def test_the_next_call_starts_with_empty_buffers(warnings, tensor) -> None:
     operation = operation_of(read=read_twice, compute=good_compute, write=good_write)
     for _ in range(3):
-        a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+        a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         found = warnings(operation, a, y)
         assert [each.code.slug for each in found] == ["buffer-leftover"]
         assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
@@ -530,8 +530,13 @@ def test_l1_budget_to_the_byte(simulate, report) -> None:
         return operation
 
     fits = 1466368 // 2048
-    simulate(operation_with(fits), ttnn.zeros((32, 32), device=DEVICE))
-    assert report(operation_with(fits + 1), ttnn.zeros((32, 32), device=DEVICE)).code == "l1-budget"
+    simulate(operation_with(fits), ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE))
+    assert (
+        report(
+            operation_with(fits + 1), ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        ).code
+        == "l1-budget"
+    )
 
 
 def test_too_many_buffers(simulate, report) -> None:
@@ -547,8 +552,8 @@ def test_too_many_buffers(simulate, report) -> None:
 
         return operation
 
-    simulate(operation_with(32), ttnn.zeros((32, 32), device=DEVICE))
-    found = report(operation_with(33), ttnn.zeros((32, 32), device=DEVICE))
+    simulate(operation_with(32), ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE))
+    found = report(operation_with(33), ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE))
     assert found.code == "too-many-buffers"
     assert found.primary == "ttl.make_dataflow_buffer_like(a, shape=(1, 1))"
     assert "33 dataflow buffers; a node of wormhole_b0 has 32" in found.text

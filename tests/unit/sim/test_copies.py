@@ -46,7 +46,7 @@ def grouped(a, y, one, two):
 @pytest.mark.parametrize("body", [between_blocks, grouped])
 def test_good_copies(simulate, tensor, body) -> None:
     body.is_good = True
-    y = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    y = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(one_kernel(body), tensor(), y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(tensor()).tolist()
 
@@ -62,8 +62,8 @@ def test_the_source_of_a_block_copy_may_change_afterwards(simulate) -> None:
         block.push()
 
     body.is_good = True
-    a = ttnn.ones((32, 64), ttnn.float32, device=DEVICE)
-    y = ttnn.zeros((32, 64), ttnn.float32, device=DEVICE)
+    a = ttnn.ones((32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    y = ttnn.zeros((32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(one_kernel(body), a, y)
     assert ttnn.to_numpy(y).min() == 1
 

@@ -53,7 +53,7 @@ def run(operation, *tensors: ttnn.Tensor, float32: bool = False) -> np.ndarray:
 
 
 def filled(value: float, dtype: DType) -> ttnn.Tensor:
-    return ttnn.full((32, 32), value, dtype, device=DEVICE)
+    return ttnn.full((32, 32), value, dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
 
 def add(left, right):
@@ -212,7 +212,7 @@ def test_reserved_memory_is_poisoned_every_time(dtype: DType) -> None:
                 with dfb.wait() as block:
                     ttl.copy(block, y[0, 0]).wait()
 
-    y = ttnn.zeros((32, 32), dtype, device=DEVICE)
+    y = ttnn.zeros((32, 32), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     array = run(operation, filled(1, dtype), y)
     expected = np.full((32, 32), dtype.poison, dtype.carrier)
     assert len(seen) == 4

@@ -25,7 +25,7 @@ def with_kernel(function, grid=(1, 1)):
 
 
 def inner(a):
-    return ("→äöü", a.shape[9])
+    return ("→äöü", (1, 2)[9])
 
 
 def outer(a):
@@ -34,7 +34,7 @@ def outer(a):
 
 def test_an_exception_points_at_the_innermost_line_of_the_user(report, tensor) -> None:
     found = report(with_kernel(outer), tensor())
-    assert (found.code, found.primary) == ("kernel-exception", "a.shape[9]")
+    assert (found.code, found.primary) == ("kernel-exception", "(1, 2)[9]")
     assert "error[TTL5002]: kernel `kernel` raised IndexError: tuple index out" in found.text
     assert found.marked("-") == ["inner(a)", "function(a)"]
     assert found.text.count("called from here") == 2
@@ -120,7 +120,7 @@ def test_one_fault_stops_all_nodes_and_tensors_keep_what_was_written(simulate) -
             with dfb.wait() as block:
                 ttl.copy(block, y[0, ttl.node(1)]).wait()
 
-    y = ttnn.zeros((32, 128), ttnn.float32, device=DEVICE)
+    y = ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     with pytest.raises(KernelFault, match="node 3 has had enough") as caught:
         simulate(operation, y)
     assert len(caught.value.diagnostics) == 1

@@ -214,7 +214,7 @@ def implicit_write(y, y_dfb):
 
 def run_on_tiles(simulate, tensor, operation):
     a = tensor(32, 32 * TILES)
-    y = ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((32, 32 * TILES), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, y)
     assert ttnn.to_numpy(y).tolist() == (2 * ttnn.to_numpy(a)).tolist()
 
@@ -295,7 +295,10 @@ def test_every_node_is_repaired_where_the_body_asked_for_the_node(simulate, tens
             block = dfb.wait()
             ttl.copy(block, y[0, column])
 
-    a, y = tensor(32, 96), ttnn.empty((32, 96), ttnn.float32, device=DEVICE)
+    a, y = (
+        tensor(32, 96),
+        ttnn.empty((32, 96), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
     simulate(operation, a, y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
 
@@ -312,7 +315,7 @@ def test_helpers_of_a_module_are_repaired(simulate, tensor, tmp_path, monkeypatc
         for _ in range(TILES):
             loader_module.load(a, a_dfb)
 
-    y = ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((32, 32 * TILES), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation_of(read, implicit_compute, implicit_write), tensor(), y)
     assert ttnn.to_numpy(y)[0, 1] == 2
 
@@ -421,7 +424,10 @@ def test_trace_events_of_supplied_releases_have_the_acquires_line(simulate, tens
     from ttl.trace import EventKind, Recorder
 
     recorder = Recorder()
-    a, y = tensor(32, 32 * TILES), ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
+    a, y = (
+        tensor(32, 32 * TILES),
+        ttnn.empty((32, 32 * TILES), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
     operation = operation_of(read_bare, implicit_compute, implicit_write)
     simulate(operation, a, y, recorder=recorder)
     first = inspect.getsourcelines(read_bare)[1]
@@ -530,7 +536,10 @@ def test_strict_refuses_all_repairs_at_once(tensor) -> None:
 def test_the_driver_notes_once_and_strict_refuses(tensor, monkeypatch, capsys, backend) -> None:
     monkeypatch.setenv("TTL_BACKEND", backend)
     operation = operation_of(read_bare, implicit_compute, implicit_write)
-    a, y = tensor(32, 32 * TILES), ttnn.empty((32, 32 * TILES), ttnn.float32, device=DEVICE)
+    a, y = (
+        tensor(32, 32 * TILES),
+        ttnn.empty((32, 32 * TILES), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
     operation(a, y)
     operation(a, y)
     out, err = capsys.readouterr()

@@ -155,7 +155,7 @@ def test_operands_that_are_no_blocks(report, tensor, mistake, marked, message, i
 
 
 def test_numbers_of_numpy_are_operands_on_both_sides(simulate) -> None:
-    a = ttnn.full((32, 32), 3, dtype=ttnn.float32, device=DEVICE)
+    a = ttnn.full((32, 32), 3, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
     def compute(x, y, dfb):
         y.store(np.float32(2) * x + x * np.int64(2))
@@ -290,7 +290,7 @@ def test_only_plus_changes_a_block_in_place(report, tensor, mistake, marked, ins
 
 
 def test_a_name_of_a_value_may_be_bound_anew(simulate) -> None:
-    a = ttnn.full((32, 32), 3, dtype=ttnn.float32, device=DEVICE)
+    a = ttnn.full((32, 32), 3, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
     @ttl.operation(grid=(1, 1))
     def operation(a):
@@ -378,7 +378,7 @@ def operation(a):
         breakpoint()
         ttl.node()
 
-operation(ttnn.zeros((32, 32), ttnn.float32, device=ttnn.open_device(device_id=0)))
+operation(ttnn.zeros((32, 32), ttnn.float32, ttnn.TILE_LAYOUT, ttnn.open_device(device_id=0)))
 print("the program goes on")
 """
 

@@ -40,7 +40,9 @@ def run(expression, shape=(20, 32)) -> list[Diagnostic]:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
     a = ttnn.from_numpy(np.full(shape, -1.0), dtype=ttnn.float32, device=DEVICE)
-    ones, y = (ttnn.ones((32, 32), ttnn.float32, device=DEVICE) for _ in range(2))
+    ones, y = (
+        ttnn.ones((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in range(2)
+    )
     warnings: list[Diagnostic] = []
     program = operation.program((a, ones, y), {}, TARGET.default_grid)
     sim.run(program, target=TARGET, report=warnings.append)

@@ -23,7 +23,7 @@ def numbered(count: int, rows: int = 1) -> ttnn.Tensor:
 
 
 def zeros(count: int) -> ttnn.Tensor:
-    return ttnn.zeros((TILE, count * TILE), ttnn.float32, device=DEVICE)
+    return ttnn.zeros((TILE, count * TILE), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
 
 def tiles(tensor: ttnn.Tensor) -> list[float]:
@@ -1081,7 +1081,7 @@ def mismatch_operation(sent, received):
     ],
 )
 def test_both_ends_agree(report, sent, received, code, message) -> None:
-    b = ttnn.zeros((64, 64), ttnn.bfloat16, device=DEVICE)
+    b = ttnn.zeros((64, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     found = report(mismatch_operation(sent, received), numbered(2, 2), b)
     assert (found.code, found.primary) == (code, "ttl.copy(pipe, by.reserve())")
     assert f"pipe (0,) -> (1,) {message}" in found.text
@@ -1090,7 +1090,7 @@ def test_both_ends_agree(report, sent, received, code, message) -> None:
 
 
 def test_both_ends_have_one_layout(report) -> None:
-    a = ttnn.zeros((32, 32), ttnn.float32, device=DEVICE)
+    a = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     b = ttnn.ones((2, 2), ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
     found = report(mismatch_operation(((1, 1), 0), ((1, 1), 1)), a, b)
     assert found.code == "layout-mismatch"

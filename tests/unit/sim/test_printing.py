@@ -113,7 +113,7 @@ def test_a_signpost_needs_a_name(report, tensor) -> None:
 
 def order_of_nodes(seed: int | None) -> list[tuple[int, ...]]:
     operation = kernel_operation(lambda a, dfb, block: None, grid=(4, 4))
-    a = ttnn.ones((32, 16 * 32), dtype=ttnn.float32, device=DEVICE)
+    a = ttnn.ones((32, 16 * 32), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     program = operation.program((a,), {}, TARGET.default_grid)
     recorder = Recorder()
     sim.run(program, target=TARGET, recorder=recorder, seed=seed)

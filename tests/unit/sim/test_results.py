@@ -68,7 +68,7 @@ def test_matmul_example(example, simulate, dtype) -> None:
     shapes = ((256, 192), (192, 128), (256, 128))
     arrays = [random(i, *shape) for i, shape in enumerate(shapes)]
     tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
-    y = ttnn.empty((256, 128), dtype, device=DEVICE)
+    y = ttnn.empty((256, 128), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(example("matmul_bias_relu").matmul_bias_relu, *tensors, y)
     a, b, bias = (ttnn.to_numpy(tensor).astype(np.float64) for tensor in tensors)
     reference = np.maximum(a @ b + bias, 0)
@@ -115,7 +115,7 @@ def one_kernel(expression, *, grid=(1, 1), fp32=None, count=2):
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_any_number_of_blocks_gives_the_same(simulate, count) -> None:
     a, b = random(1, 96, 64), random(2, 96, 64)
-    y = ttnn.empty((96, 64), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((96, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation = one_kernel(lambda p, q: p - q, count=count)
     simulate(operation, ttnn.from_numpy(a, device=DEVICE), ttnn.from_numpy(b, device=DEVICE), y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), a - b)
@@ -123,7 +123,7 @@ def test_any_number_of_blocks_gives_the_same(simulate, count) -> None:
 
 def test_ragged_tensors_keep_their_padding_zero(simulate) -> None:
     a, b = random(1, 40, 70), random(2, 40, 70)
-    y = ttnn.empty((40, 70), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((40, 70), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation = one_kernel(lambda p, q: ttl.math.exp(p) + q)  # 1 in the padding
     simulate(operation, ttnn.from_numpy(a, device=DEVICE), ttnn.from_numpy(b, device=DEVICE), y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), np.exp(a) + b)
@@ -145,7 +145,7 @@ def test_ragged_tensors_keep_their_padding_zero(simulate) -> None:
 )
 def test_expressions(simulate, expression, reference) -> None:
     a, b = random(1, 32, 32), random(2, 32, 32)
-    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
     def reading_both(p, q):
         p * q  # every waited block must be read
@@ -158,27 +158,27 @@ def test_expressions(simulate, expression, reference) -> None:
 
 def test_a_fill_is_rounded_to_dst(simulate) -> None:
     """257 is 256 in a 16-bit DST."""
-    a = ttnn.full((32, 32), 256.0, ttnn.bfloat16, device=DEVICE)
-    zero = ttnn.zeros((32, 32), device=DEVICE)
+    a = ttnn.full((32, 32), 256.0, ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    zero = ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
     def expression(p, q):
         return ttl.math.fill(257) - p + q
 
     for fp32, expected in ((False, 0.0), (True, 1.0)):
-        y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+        y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         simulate(one_kernel(expression, fp32=fp32), a, zero, y)
         assert (ttnn.to_numpy(y) == expected).all()
 
 
 def test_a_block_stored_without_an_operator_passes_dst(simulate) -> None:
-    a = ttnn.full((32, 32), 257.0, ttnn.float32, device=DEVICE)
+    a = ttnn.full((32, 32), 257.0, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
     def expression(p, q):
         p * q  # both are to be read
         return p
 
     for fp32, expected in ((False, 256.0), (True, 257.0)):
-        y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+        y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         simulate(one_kernel(expression, fp32=fp32), a, a, y)
         assert (ttnn.to_numpy(y) == expected).all()
 
@@ -201,29 +201,32 @@ def test_a_store_rounds_to_the_type_of_the_block(simulate) -> None:
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    y = ttnn.empty((32, 32), device=DEVICE)
+    y = ttnn.empty((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, y)
     assert (ttnn.to_numpy(y) == 4).all()
 
 
 def test_dst_is_wide_when_a_buffer_of_the_kernel_is(simulate) -> None:
     """256 + 1 + 1: 258 in a wide DST, 256 when every step rounds to bfloat16."""
-    a, one = ttnn.full((32, 32), 256.0, device=DEVICE), ttnn.ones((32, 32), device=DEVICE)
+    a, one = (
+        ttnn.full((32, 32), 256.0, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+        ttnn.ones((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
 
     def expression(p, q):
         return p + q + q
 
     results = {}
     for dtype in (ttnn.bfloat16, ttnn.float32):
-        y = ttnn.empty((32, 32), dtype, device=DEVICE)
+        y = ttnn.empty((32, 32), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         simulate(one_kernel(expression), a, one, y)
-        results[dtype.name] = set(ttnn.to_numpy(y).astype(np.float32).ravel().tolist())
+        results[dtype.spelling] = set(ttnn.to_numpy(y).astype(np.float32).ravel().tolist())
     assert results == {"bfloat16": {256.0}, "float32": {258.0}}
 
 
 def test_an_infinite_result_warns_nobody(simulate, recwarn) -> None:
-    a = ttnn.full((32, 32), 1000.0, ttnn.float32, device=DEVICE)
-    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+    a = ttnn.full((32, 32), 1000.0, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(one_kernel(lambda p, q: ttl.math.exp(p) - ttl.math.exp(q)), a, a, y)
     assert np.isnan(ttnn.to_numpy(y)).all()
     assert not recwarn.list
@@ -255,7 +258,10 @@ def test_a_value_outlives_the_block_it_was_read_from(simulate, tensor) -> None:
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    a, y = tensor(32, 64), ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+    a, y = (
+        tensor(32, 64),
+        ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
     simulate(operation, a, y)
     values = ttnn.to_numpy(a)
     np.testing.assert_array_equal(ttnn.to_numpy(y), values[:, 32:] - values[:, :32])
@@ -304,7 +310,7 @@ def test_an_operation_may_return_its_operand(simulate, tensor, meaning) -> None:
             with dfb.wait() as block:
                 ttl.copy(block, y[0, 0]).wait()
 
-    y = ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+    y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, tensor(), y)
     assert (ttnn.to_numpy(y) == 1).all()
 
@@ -329,7 +335,7 @@ def test_values_stored_into_blocks_can_be_read_and_replaced(simulate, tensor) ->
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, device=DEVICE)
+    a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), 3 * ttnn.to_numpy(a))
 
@@ -354,7 +360,7 @@ def test_data_moves_when_the_transfer_is_waited_for(simulate, tensor) -> None:
                 with two.wait() as block:
                     ttl.copy(block, b[0, 1]).wait()
 
-    a, b = tensor(), ttnn.full((32, 64), 7.0, ttnn.float32, device=DEVICE)
+    a, b = tensor(), ttnn.full((32, 64), 7.0, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, b)
     assert (ttnn.to_numpy(b) == 7).all()
 
@@ -378,7 +384,10 @@ def test_items_of_one_with_are_released_oldest_first(simulate, tensor) -> None:
             with dfb.wait() as three:
                 ttl.copy(three, y[0, 2]).wait()
 
-    a, y = tensor(32, 96), ttnn.empty((32, 96), ttnn.float32, device=DEVICE)
+    a, y = (
+        tensor(32, 96),
+        ttnn.empty((32, 96), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
     simulate(operation, a, y)
     np.testing.assert_array_equal(ttnn.to_numpy(y), ttnn.to_numpy(a))
 
@@ -392,6 +401,6 @@ def test_nodes_know_where_they_are(simulate) -> None:
         def move():
             seen.append((ttl.node(1), ttl.node(2), ttl.grid_size(1), ttl.grid_size(2)))
 
-    simulate(operation, ttnn.zeros((32, 32), device=DEVICE))
+    simulate(operation, ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE))
     assert sorted(flat for flat, *_ in seen) == list(range(6))
     assert (4, (2, 0), 6, (3, 2)) in seen and (3, (1, 1), 6, (3, 2)) in seen

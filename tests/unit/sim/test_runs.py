@@ -227,10 +227,10 @@ def test_a_captured_tensor_is_kept_in_a_dry_run(monkeypatch) -> None:
 def test_a_captured_tensor_is_checked_as_arguments_are() -> None:
     host = ttnn.from_numpy(np.ones((32, 32), np.float32), dtype=ttnn.bfloat16)
     capturing(host)(tensor())
-    empty = ttnn.zeros((32, 0), device=DEVICE)
+    empty = ttnn.zeros((32, 0), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     with pytest.raises(UsageError, match="captured tensor `captured` of operation is an empty"):
         capturing(empty)(tensor())
-    other = ttnn.zeros((32, 32), device=ttnn.open_device(device_id=1))
+    other = ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=1))
     with pytest.raises(UsageError, match="is on device 1, argument `y` on device 0"):
         capturing(other)(tensor())
 

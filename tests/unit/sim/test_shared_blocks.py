@@ -184,7 +184,7 @@ def test_a_receive_can_be_waited_for_once_it_was_sent() -> None:
                 ttl.copy(block, y[0, ttl.node(dims=1)]).wait()
 
     a = tensor()
-    operation(a, ttnn.zeros((32, 64), dtype=a.dtype, device=DEVICE))
+    operation(a, ttnn.zeros((32, 64), dtype=a.dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE))
     assert seen == [False, True]
 
 

@@ -52,7 +52,10 @@ def test_polling_lets_others_run(simulate, tensor) -> None:
                 with dfb.reserve(name="out") as block:
                     ttl.copy(a[0, i], block).wait()
 
-    a, y = tensor(32, 128), ttnn.zeros((32, 128), ttnn.float32, device=DEVICE)
+    a, y = (
+        tensor(32, 128),
+        ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    )
     simulate(operation, a, y)
     assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
     assert asked
@@ -276,7 +279,7 @@ def test_pipes_and_semaphores_in_the_trace(simulate, tensor) -> None:
 
     recorder = Recorder()
     a = tensor()
-    y = ttnn.zeros((32, 64), dtype=a.dtype, device=DEVICE)
+    y = ttnn.zeros((32, 64), dtype=a.dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, y, recorder=recorder)
     kinds = ("pipe", "semaphore", "kernel_blocked", "kernel_resumed")
     told = [

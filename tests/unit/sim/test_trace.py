@@ -39,8 +39,8 @@ FIRST_LINE = copy_operation.__code__.co_firstlineno
 
 def events(simulate, **arguments):
     recorder = Recorder()
-    a = ttnn.zeros((32, 32 * arguments.get("blocks", 1)), device=DEVICE)
-    y = ttnn.empty((32 * 12, a.shape[1]), device=DEVICE)
+    a = ttnn.zeros((32, 32 * arguments.get("blocks", 1)), layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    y = ttnn.empty((32 * 12, a.shape[1]), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(copy_operation(**arguments), a, y, recorder=recorder)
     return events_of(recorder)
 
@@ -91,11 +91,15 @@ def test_results_do_not_depend_on_recording(simulate) -> None:
 
 def test_many_kernels_do_not_deepen_the_stack(simulate) -> None:
     """A kernel that sleeps must not start the next one on its own stack."""
-    a = ttnn.zeros((32, 96), device=DEVICE)
+    a = ttnn.zeros((32, 96), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(60 + sum(1 for _ in _frames()))
     try:
-        simulate(copy_operation(grid=(8, 8), blocks=3), a, ttnn.empty((64 * 32, 96), device=DEVICE))
+        simulate(
+            copy_operation(grid=(8, 8), blocks=3),
+            a,
+            ttnn.empty((64 * 32, 96), layout=ttnn.TILE_LAYOUT, device=DEVICE),
+        )
     finally:
         sys.setrecursionlimit(limit)
 

@@ -376,6 +376,9 @@ def test_a_global_that_a_nested_function_reads(monkeypatch: pytest.MonkeyPatch) 
 
 def test_tensors_of_the_program_are_known_by_their_position() -> None:
     device = ttnn.open_device(device_id=0)
-    a, b = (ttnn.zeros((32, 32), ttnn.bfloat16, device=device) for _ in range(2))
+    a, b = (
+        ttnn.zeros((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        for _ in range(2)
+    )
     assert freeze([a], (a, b)) == freeze([b], (b, a)) != freeze([b], (a, b))
     assert freeze_all([a, b], (a, b)) != freeze_all([b, a], (a, b))

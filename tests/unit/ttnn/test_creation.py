@@ -44,16 +44,18 @@ def test_the_element_type_comes_from_the_array(array_dtype: Any, dtype: Any) -> 
 
 
 def test_filled_tensors() -> None:
-    assert not ttnn.to_numpy(ttnn.zeros((32, 33))).any()
-    assert (ttnn.to_numpy(ttnn.ones((32, 33), ttnn.float32)) == 1).all()
-    assert (ttnn.to_numpy(ttnn.full((32, 33), 2.5, ttnn.float32)) == 2.5).all()
-    like = ttnn.zeros_like(ttnn.ones((3, 32, 64), ttnn.float32))
+    assert not ttnn.to_numpy(ttnn.zeros((32, 33), layout=ttnn.TILE_LAYOUT)).any()
+    assert (ttnn.to_numpy(ttnn.ones((32, 33), ttnn.float32, layout=ttnn.TILE_LAYOUT)) == 1).all()
+    assert (
+        ttnn.to_numpy(ttnn.full((32, 33), 2.5, ttnn.float32, layout=ttnn.TILE_LAYOUT)) == 2.5
+    ).all()
+    like = ttnn.zeros_like(ttnn.ones((3, 32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT))
     assert (like.shape, like.dtype) == ((3, 32, 64), ttnn.float32)
     assert not ttnn.to_numpy(like).any()
 
 
 def test_an_empty_tensor_shows_that_nobody_wrote_it() -> None:
-    tensor = ttnn.empty_like(ttnn.ones((32, 33)))
+    tensor = ttnn.empty_like(ttnn.ones((32, 33), layout=ttnn.TILE_LAYOUT))
     assert np.isnan(ttnn.to_numpy(tensor).astype(np.float32)).all()
     assert not np.isnan(tensor.storage.elements[:, 33:].astype(np.float32)).any()
 
@@ -61,23 +63,35 @@ def test_an_empty_tensor_shows_that_nobody_wrote_it() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ttnn.zeros((32, -1)), r"cannot have the shape \(32, -1\)"),
-        (lambda: ttnn.zeros((32, 1.5)), r"cannot have the shape \(32, 1\.5\)"),
+        (
+            lambda: ttnn.zeros((32, -1), layout=ttnn.TILE_LAYOUT),
+            r"cannot have the shape \(32, -1\)",
+        ),
+        (
+            lambda: ttnn.zeros((32, 1.5), layout=ttnn.TILE_LAYOUT),
+            r"cannot have the shape \(32, 1\.5\)",
+        ),
         (lambda: ttnn.from_numpy(np.array([["a"]])), "an array of <U1 has no numbers"),
         (
             lambda: ttnn.zeros((4, 4), ttnn.bfloat8_b, ttnn.ROW_MAJOR_LAYOUT),
             "bfloat8_b exists only in tiles",
         ),
-        (
-            lambda: ttnn.to_layout(ttnn.zeros((4, 4), ttnn.bfloat4_b), ttnn.ROW_MAJOR_LAYOUT),
-            "bfloat4_b exists only in tiles",
-        ),
         (lambda: ttnn.to_layout(np.zeros(3), ttnn.TILE_LAYOUT), r"to_layout\(\) takes a ttnn"),
-        (lambda: ttnn.from_torch([[1.0]]), "takes a torch tensor, not a list"),
-        (lambda: ttnn.zeros(32), "shape=32: not a tuple"),
-        (lambda: ttnn.zeros((32, 32), "bf16"), "dtype='bf16': not an element type"),
+        (
+            lambda: ttnn.from_torch([[1.0]], layout=ttnn.TILE_LAYOUT),
+            "takes a torch tensor, not a list",
+        ),
+        (lambda: ttnn.zeros(32, layout=ttnn.TILE_LAYOUT), "shape=32: not a tuple"),
+        (
+            lambda: ttnn.zeros((32, 32), "bf16", layout=ttnn.TILE_LAYOUT),
+            "dtype='bf16': not an element type",
+        ),
         (lambda: ttnn.zeros((32, 32), layout="row"), "layout='row': not a layout"),
-        (lambda: ttnn.from_numpy(np.zeros((32, 32), int)), "an array of int64 does not say"),
+        (lambda: ttnn.Tensor(np.zeros(2)), "of an array of float64"),
+        (lambda: ttnn.Tensor(3), "tensor=3: not an array or a list"),
+        (lambda: ttnn.Tensor([1.0], (2,), ttnn.float32, ttnn.TILE_LAYOUT), "1 numbers do not make"),
+        (lambda: ttnn.empty((32, 32)), "needs a device"),
+        (lambda: ttnn.rand((32, 32), ttnn.float32), "device=DataType.FLOAT32: not a device"),
         (lambda: ttnn.to_numpy(np.zeros((32, 32))), "takes a ttnn tensor, not a ndarray"),
         (lambda: ttnn.to_numpy(None), "an operation returns nothing: it writes its arguments"),
     ],
@@ -126,17 +140,20 @@ def test_block_floats_are_rounded_in_the_tensor() -> None:
 
 
 def test_empty_tensors_of_integers_show_a_pattern() -> None:
-    assert (ttnn.to_numpy(ttnn.empty((3, 5), ttnn.uint16)) == 0xA5A5).all()
+    assert (
+        ttnn.to_numpy(ttnn.empty((3, 5), ttnn.uint16, device=ttnn.open_device(device_id=0)))
+        == 0xA5A5
+    ).all()
 
 
 def test_integers_wrap_around_in_tensors() -> None:
-    assert (ttnn.to_numpy(ttnn.full((2, 2), -1, ttnn.uint8)) == 255).all()
+    assert (ttnn.to_numpy(ttnn.full((2, 2), -1, ttnn.uint8, layout=ttnn.TILE_LAYOUT)) == 255).all()
     array = ttnn.to_numpy(ttnn.from_numpy(np.array([[2**32 + 3]]), dtype=ttnn.uint32))
     assert array.tolist() == [[3]]
 
 
 def test_tensors_move_between_devices() -> None:
-    host = ttnn.ones((2, 2))
+    host = ttnn.ones((2, 2), layout=ttnn.TILE_LAYOUT)
     device = ttnn.open_device(device_id=1)
     there = ttnn.to_device(host, device)
     assert there.device() is device and host.device() is None
@@ -180,12 +197,14 @@ def test_from_torch(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(int16=np.int16))
     values = np.arange(12).reshape(3, 4).astype(array_dtype)
-    tensor = ttnn.from_torch(TorchTensor(values, torch_dtype))
+    tensor = ttnn.from_torch(TorchTensor(values, torch_dtype), layout=ttnn.TILE_LAYOUT)
     assert (tensor.dtype, tensor.shape) == (dtype, (3, 4))
     assert np.array_equal(ttnn.to_numpy(tensor), values)
     values[...] = 0  # the tensor has a copy
     assert ttnn.to_numpy(tensor).any()
-    narrowed = ttnn.from_torch(TorchTensor(values, torch_dtype), dtype=ttnn.uint8)
+    narrowed = ttnn.from_torch(
+        TorchTensor(values, torch_dtype), dtype=ttnn.uint8, layout=ttnn.TILE_LAYOUT
+    )
     assert narrowed.dtype is ttnn.uint8
 
 
@@ -202,7 +221,7 @@ def test_devices() -> None:
     device = ttnn.open_device(device_id=3)
     grid = device.compute_with_storage_grid_size()
     assert (device.id(), grid.x, grid.y) == (3, 8, 8)
-    assert ttnn.zeros((32, 32), device=device).device() is device
+    assert ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=device).device() is device
     ttnn.synchronize_device(device)
     ttnn.CloseDevice(device)
     assert not device.is_open

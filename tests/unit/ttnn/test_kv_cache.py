@@ -11,12 +11,13 @@ import pytest
 from ttl import ttnn
 from ttl.diagnostics import UsageError
 
+DEVICE = ttnn.open_device(device_id=0)
 RANDOM = np.random.default_rng(0)
 
 
 def make(*shape: int) -> tuple[ttnn.Tensor, np.ndarray[Any, Any]]:
     values = RANDOM.standard_normal(shape, np.float32)
-    return ttnn.from_numpy(values), values
+    return ttnn.from_numpy(values, device=DEVICE), values
 
 
 def test_a_token_of_every_user_at_one_position() -> None:
@@ -41,7 +42,7 @@ def test_each_user_has_a_position_of_its_own(in_tensor: bool) -> None:
     cache, expected = make(3, 1, 64, 16)
     tokens, values = make(1, 3, 32, 16)
     positions = np.array([5, -1, 63], np.int32)
-    given = {"update_idxs_tensor": ttnn.from_numpy(positions)} if in_tensor else {}
+    given = {"update_idxs_tensor": ttnn.from_numpy(positions, device=DEVICE)} if in_tensor else {}
     given = given or {"update_idxs": positions.tolist()}
     ttnn.experimental.paged_update_cache(cache, tokens, **given)
     expected[0, 0, 5], expected[2, 0, 63] = values[0, 0, 0], values[0, 2, 0]

@@ -17,6 +17,7 @@ L1, DRAM = ttnn.BufferType.L1, ttnn.BufferType.DRAM
 HEIGHT = ttnn.TensorMemoryLayout.HEIGHT_SHARDED
 WIDTH = ttnn.TensorMemoryLayout.WIDTH_SHARDED
 BLOCK = ttnn.TensorMemoryLayout.BLOCK_SHARDED
+ROW_MAJOR = ttnn.ShardOrientation.ROW_MAJOR
 COL_MAJOR = ttnn.ShardOrientation.COL_MAJOR
 
 
@@ -25,14 +26,14 @@ def cores(x: int, y: int) -> ttnn.CoreRangeSet:
 
 
 def sharded(
-    layout: Any, grid: ttnn.CoreRangeSet, shape: tuple[int, ...], *orientation: Any
+    layout: Any, grid: ttnn.CoreRangeSet, shape: tuple[int, ...], orientation: Any = ROW_MAJOR
 ) -> ttnn.MemoryConfig:
-    return ttnn.MemoryConfig(layout, L1, ttnn.ShardSpec(grid, shape, *orientation))
+    return ttnn.MemoryConfig(layout, L1, ttnn.ShardSpec(grid, shape, orientation))
 
 
 def test_every_spelling_of_a_memory_config() -> None:
     by_position = sharded(HEIGHT, cores(4, 1), (32, 64))
-    spec = ttnn.ShardSpec(grid=cores(4, 1), shard_shape=[32, 64])
+    spec = ttnn.ShardSpec(grid=cores(4, 1), shard_shape=[32, 64], shard_orientation=ROW_MAJOR)
     by_keyword = ttnn.MemoryConfig(memory_layout=HEIGHT, buffer_type=L1, shard_spec=spec)
     simulator_spec = ttnn.ShardSpec(shard_grid=(4,), shard_shape=(32, 64))
     simulator = ttnn.MemoryConfig(
@@ -54,9 +55,9 @@ def test_a_memory_config_is_remembered_and_replaced() -> None:
     values = np.arange(128 * 64, dtype=np.float32).reshape(128, 64)
     config = sharded(HEIGHT, cores(4, 1), (32, 64))
     tensor = ttnn.from_numpy(values, device=DEVICE, memory_config=config)
-    assert tensor.memory_config() == tensor.memory_config == ttnn.get_memory_config(tensor)
+    assert tensor.memory_config() == ttnn.get_memory_config(tensor)
     assert ttnn.is_sharded(tensor) and tensor.is_sharded()
-    assert ttnn.zeros_like(tensor).memory_config == config
+    assert ttnn.zeros_like(tensor).memory_config() == config
     back = ttnn.to_memory_config(tensor, ttnn.DRAM_MEMORY_CONFIG)
     assert not ttnn.is_sharded(back)
     for found in (tensor, back, ttnn.clone(tensor), ttnn.to_device(tensor, DEVICE)):
@@ -77,8 +78,10 @@ def test_shards_made_for_a_shape_fit_it(
 ) -> None:
     core_grid = ttnn.CoreGrid(x=grid[0], y=grid[1])
     config = ttnn.create_sharded_memory_config((2, 128, 256), core_grid, strategy, orientation)
-    assert config.shard_spec.shape == shard and config.buffer_type is L1
-    assert ttnn.zeros((2, 128, 256), memory_config=config, device=DEVICE).is_sharded()
+    assert config.shard_spec.shard_shape == shard and config.buffer_type is L1
+    assert ttnn.zeros(
+        (2, 128, 256), layout=ttnn.TILE_LAYOUT, memory_config=config, device=DEVICE
+    ).is_sharded()
     given = ttnn.create_sharded_memory_config(
         shard, cores(*grid), strategy, orientation, use_height_and_width_as_shard_shape=True
     )
@@ -90,17 +93,19 @@ def test_shards_made_for_a_shape_fit_it(
 def test_a_spec_cuts_any_shape(method: str, shape: tuple[int, ...]) -> None:
     spec = ttnn.TensorSpec(shape, ttnn.float32, ttnn.TILE_LAYOUT, buffer_type=L1)
     config = getattr(spec, method)(cores(4, 2)).memory_config
-    tensor = ttnn.ones(shape, ttnn.float32, memory_config=config, device=DEVICE)
+    tensor = ttnn.ones(
+        shape, ttnn.float32, layout=ttnn.TILE_LAYOUT, memory_config=config, device=DEVICE
+    )
     assert ttnn.to_numpy(tensor).shape == shape
     assert 0 < tensor.l1_bytes <= np.prod(tensor.padded_shape) * 4
 
 
 def test_shards_in_several_dimensions() -> None:
-    spec = ttnn.TensorSpec((4, 64, 96), ttnn.bfloat16, buffer_type=L1)
+    spec = ttnn.TensorSpec((4, 64, 96), ttnn.bfloat16, ttnn.TILE_LAYOUT, buffer_type=L1)
     across = spec.sharded_across_dims([0, 2], cores(4, 3)).memory_config
     assert across.nd_shard_spec.shard_shape == (1, 64, 32)
     named = spec.nd_sharded((2, 32, 32), cores(4, 1)).memory_config
-    tensor = ttnn.zeros((4, 64, 96), memory_config=named, device=DEVICE)
+    tensor = ttnn.zeros((4, 64, 96), layout=ttnn.TILE_LAYOUT, memory_config=named, device=DEVICE)
     assert tensor.l1_bytes == 3 * 2 * 2048  # 12 shards of two tiles on four cores
 
 
@@ -118,7 +123,10 @@ def test_shards_in_several_dimensions() -> None:
 def test_bytes_of_the_busiest_core(
     shape: tuple[int, ...], config: ttnn.MemoryConfig, expected: int
 ) -> None:
-    assert ttnn.zeros(shape, memory_config=config, device=DEVICE).l1_bytes == expected
+    assert (
+        ttnn.zeros(shape, layout=ttnn.TILE_LAYOUT, memory_config=config, device=DEVICE).l1_bytes
+        == expected
+    )
 
 
 def test_rows_in_l1_are_aligned() -> None:
@@ -127,7 +135,7 @@ def test_rows_in_l1_are_aligned() -> None:
 
 
 def zeros(config: Any, shape: tuple[int, ...] = (128, 128)) -> ttnn.Tensor:
-    return ttnn.zeros(shape, memory_config=config, device=DEVICE)
+    return ttnn.zeros(shape, layout=ttnn.TILE_LAYOUT, memory_config=config, device=DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +152,16 @@ def zeros(config: Any, shape: tuple[int, ...] = (128, 128)) -> ttnn.Tensor:
         (lambda: zeros(sharded(HEIGHT, cores(9, 1), (32, 128))), "is not in the .* grid"),
         (lambda: zeros(ttnn.MemoryConfig(L1, ttnn.NdShardSpec((2, 32, 32), cores(1, 1)))), "more"),
         (lambda: zeros(ttnn.L1_MEMORY_CONFIG, (8192, 8192)), "needs 2097152 bytes on a core"),
-        (lambda: ttnn.ShardSpec(cores(1, 1), (32,)), "a height and a width"),
-        (lambda: ttnn.ShardSpec(cores(1, 1), (0, 32)), "elements in every dimension"),
-        (lambda: ttnn.ShardSpec(None, (32, 32)), "needs cores"),
+        (lambda: ttnn.ShardSpec(cores(1, 1), (32,), ROW_MAJOR), "a height and a width"),
+        (lambda: ttnn.ShardSpec(cores(1, 1), (0, 32), ROW_MAJOR), "elements in every dimension"),
+        (lambda: ttnn.ShardSpec(None, (32, 32), ROW_MAJOR), "needs cores"),
         (lambda: ttnn.ShardSpec(cores(1, 1), (32, 32), "row"), "not a ttnn.ShardOrientation"),
         (
-            lambda: ttnn.MemoryConfig(shard_spec=ttnn.ShardSpec(cores(1, 1), (32, 32))),
+            lambda: ttnn.MemoryConfig(shard_spec=ttnn.ShardSpec(cores(1, 1), (32, 32), ROW_MAJOR)),
             "an interleaved memory config has no shard spec",
         ),
+        (lambda: ttnn.ShardSpec(cores(1, 1), (32, 32)), "needs an orientation"),
+        (lambda: ttnn.MemoryConfig(L1), "write ttnn.MemoryConfig.buffer_type=ttnn.BufferType.L1"),
         (lambda: ttnn.MemoryConfig("L1"), "not a part of a memory config"),
         (
             lambda: ttnn.create_sharded_memory_config(
@@ -166,7 +176,7 @@ def zeros(config: Any, shape: tuple[int, ...] = (128, 128)) -> ttnn.Tensor:
             "core_grid is a CoreRangeSet",
         ),
         (
-            lambda: ttnn.create_sharded_memory_config((64, 64), ttnn.CoreGrid(1, 1), "height"),
+            lambda: ttnn.create_sharded_memory_config((64, 64), ttnn.CoreGrid(x=1, y=1), "height"),
             "strategy='height': not a ttnn.ShardStrategy",
         ),
     ],

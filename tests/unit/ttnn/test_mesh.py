@@ -34,7 +34,7 @@ def test_a_mesh_has_its_devices_row_by_row() -> None:
     assert (MESH.shape, MESH.get_num_devices(), MESH.num_devices) == ((2, 2), 4, 4)
     assert (MESH.shape.rows, MESH.shape.cols) == (2, 2)
     assert MESH.get_device_ids() == [0, 1, 2, 3]
-    assert tuple(MESH.compute_with_storage_grid_size()) == (8, 8)
+    assert MESH.compute_with_storage_grid_size() == (8, 8)
     chosen = ttnn.open_mesh_device(ttnn.MeshShape([1, 2]), physical_device_ids=[3, 1])
     assert chosen.get_device_ids() == [3, 1]
 
@@ -46,7 +46,7 @@ def test_the_number_of_devices_comes_from_the_environment(
     monkeypatch.setenv("TTL_NUM_DEVICES", "8")
     assert ttnn.GetNumAvailableDevices() == 8
     assert ttnn.open_mesh_device().shape == (1, 8)
-    assert ttnn.open_device(7).id() == 7
+    assert ttnn.open_device(device_id=7).id() == 7
 
 
 def test_the_shape_is_that_of_a_part() -> None:
@@ -104,7 +104,9 @@ def test_without_a_mapper_every_device_has_a_copy() -> None:
     ):
         assert len(parts(tensor)) == 4
         assert all(np.array_equal(part, numbers(3, 5)) for part in parts(tensor))
-    first, second, *_ = ttnn.get_device_tensors(ttnn.zeros((2, 2), device=MESH))
+    first, second, *_ = ttnn.get_device_tensors(
+        ttnn.zeros((2, 2), layout=ttnn.TILE_LAYOUT, device=MESH)
+    )
     first.storage.fill(np.asarray(1.0))
     assert not ttnn.to_numpy(second).any()
 
@@ -164,11 +166,11 @@ def test_closed_devices_are_refused() -> None:
     ttnn.close_mesh_device(mesh)
     ttnn.close_mesh_device(mesh)
     with pytest.raises(UsageError, match="is closed"):
-        ttnn.zeros((2, 2), device=mesh)
+        ttnn.zeros((2, 2), layout=ttnn.TILE_LAYOUT, device=mesh)
     with ttnn.manage_device(device_id=0) as device:
-        assert ttnn.zeros((2, 2), device=device).device() is device
+        assert ttnn.zeros((2, 2), layout=ttnn.TILE_LAYOUT, device=device).device() is device
     with pytest.raises(UsageError, match="is closed"):
-        ttnn.zeros((2, 2), device=device)
+        ttnn.zeros((2, 2), layout=ttnn.TILE_LAYOUT, device=device)
 
 
 SPREAD = on_mesh(numbers(8, 12), ttnn.ShardTensorToMesh(MESH, dim=0))
@@ -177,15 +179,15 @@ SPREAD = on_mesh(numbers(8, 12), ttnn.ShardTensorToMesh(MESH, dim=0))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ttnn.open_device(4), "device_id=4: there are 4 devices"),
-        (lambda: ttnn.open_device("0"), "device_id='0': there are 4 devices"),
+        (lambda: ttnn.open_device(device_id=4), "device_id=4: there are 4 devices"),
+        (lambda: ttnn.open_device(device_id="0"), "device_id='0': there are 4 devices"),
         (lambda: ttnn.open_device(target="grayskull"), "grayskull is not a chip"),
         (lambda: ttnn.open_mesh_device(ttnn.MeshShape(4, 9)), "needs 36 devices, there are 32"),
         (lambda: ttnn.open_mesh_device(8), "mesh_shape=8: not the shape of a mesh"),
         (lambda: ttnn.MeshShape(0, 2), "not the shape of a mesh"),
         (lambda: ttnn.close_device(3), "device=3: not a device"),
         (lambda: ttnn.close_mesh_device(None), "not a mesh of devices"),
-        (lambda: ttnn.zeros((2, 2), device=0), "device=0: not a device"),
+        (lambda: ttnn.zeros((2, 2), layout=ttnn.TILE_LAYOUT, device=0), "device=0: not a device"),
         (lambda: ttnn.ShardTensorToMesh("mesh", 0), "not a mesh of devices"),
         (lambda: ttnn.ShardTensor2dMesh(MESH, (2, 4), (0, 1)), "is for 8 devices, the mesh has 4"),
         (lambda: ttnn.ShardTensor2dMesh(MESH, (2, 2), (0,)), "not one dimension for each"),
@@ -195,8 +197,8 @@ SPREAD = on_mesh(numbers(8, 12), ttnn.ShardTensorToMesh(MESH, dim=0))
         (lambda: on_mesh(numbers(8, 4), ttnn.ShardTensorToMesh(LINE, 0)), "the mapper is for"),
         (lambda: ttnn.to_numpy(SPREAD), "spread over 4 devices"),
         (lambda: ttnn.to_numpy(SPREAD, "concat"), "not a mesh composer"),
-        (lambda: ttnn.to_device(SPREAD, ttnn.open_device(0)), "does not fit on"),
-        (lambda: ttnn.all_reduce(ttnn.zeros((2, 2))), "not on a mesh"),
+        (lambda: ttnn.to_device(SPREAD, ttnn.open_device(device_id=0)), "does not fit on"),
+        (lambda: ttnn.all_reduce(ttnn.zeros((2, 2), layout=ttnn.TILE_LAYOUT)), "not on a mesh"),
         (lambda: ttnn.all_gather(SPREAD, 2), "dim=2: a tensor of 2 dimensions has no such"),
         (lambda: ttnn.all_gather(SPREAD, 0, cluster_axis=2), "cluster_axis=2"),
         (lambda: ttnn.combine_device_tensors([]), "not a list of tensors"),
@@ -230,7 +232,7 @@ def test_the_devices_that_are_connected(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_elements_from_the_host_into_a_tensor_of_a_mesh() -> None:
     mesh = ttnn.open_mesh_device(ttnn.MeshShape(1, 2))
-    there = ttnn.zeros((32, 32), device=mesh)
+    there = ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=mesh)
     mapper = ttnn.ReplicateTensorToMesh(mesh)
     host = ttnn.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, mesh_mapper=mapper)
     ttnn.copy_host_to_device_tensor(host, there, cq_id=0)

@@ -56,7 +56,10 @@ def test_bytes_of_a_bfloat16_page() -> None:
 
 
 def test_writing_pages_is_the_inverse_of_reading_them() -> None:
-    source, copy = numbered(2, 64, 96), ttnn.zeros((2, 64, 96), ttnn.float32)
+    source, copy = (
+        numbered(2, 64, 96),
+        ttnn.zeros((2, 64, 96), ttnn.float32, layout=ttnn.TILE_LAYOUT),
+    )
     copy.storage.write_pages(source.storage.read_pages())
     assert np.array_equal(ttnn.to_numpy(copy), ttnn.to_numpy(source))
 
@@ -75,7 +78,9 @@ def test_a_ragged_tensor_is_padded_with_zeros() -> None:
 
 
 def test_padding_stays_zero_whoever_writes() -> None:
-    by_pages, by_block = (ttnn.zeros((33, 40), ttnn.float32) for _ in range(2))
+    by_pages, by_block = (
+        ttnn.zeros((33, 40), ttnn.float32, layout=ttnn.TILE_LAYOUT) for _ in range(2)
+    )
     by_pages.storage.write_pages(np.full((4, 4096), 1, np.uint8))
     assert np.count_nonzero(by_pages.storage.elements) == 33 * 40
     for row in range(2):
@@ -99,7 +104,7 @@ def test_tiles_keep_their_order_when_an_indexed_dimension_is_left_out() -> None:
     values = ttnn.to_numpy(tensor)
     assert np.array_equal(block[:32, 32:64], values[0, 32:64, :32])
     assert np.array_equal(block[32:, 64:], values[1, 64:, :32])
-    written = ttnn.zeros((2, 96, 64), ttnn.float32)
+    written = ttnn.zeros((2, 96, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT)
     part = written.storage.part(written, part.items)
     written.storage.write(part, block.view(f"u{block.itemsize}"))
     assert np.array_equal(ttnn.to_numpy(written)[:, :, :32], values[:, :, :32])
@@ -193,7 +198,7 @@ def test_a_slice_of_a_row_major_tensor_counts_elements() -> None:
 
 
 def test_float32_is_kept_and_given_up() -> None:
-    tensor = ttnn.ones((3, 3), ttnn.bfloat16)
+    tensor = ttnn.ones((3, 3), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT)
     tensor.storage.keep_float32(True)
     tensor.storage.logical[...] = np.float32(1.001)
     assert ttnn.to_numpy(tensor).dtype == np.float32

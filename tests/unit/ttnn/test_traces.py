@@ -16,7 +16,7 @@ DEVICE = ttnn.open_device(device_id=0)
 
 
 def filled(value: float, device: Any = DEVICE) -> ttnn.Tensor:
-    return ttnn.full((32, 32), value, ttnn.float32, device=device)
+    return ttnn.full((32, 32), value, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
 
 
 def value(tensor: ttnn.Tensor) -> float:

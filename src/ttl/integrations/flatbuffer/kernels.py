@@ -127,7 +127,7 @@ class _Reader:
             kernels=kernels,
             buffers=buffers,
             operands=tuple(
-                Operand(f"tensor_{n}", each.shape, each.dtype.name, each.layout.name)
+                Operand(f"tensor_{n}", each.shape, each.dtype.spelling, each.layout.name)
                 for n, each in enumerate(self.tensors[: self.operands])
             ),
             core_range=cores,

@@ -17,14 +17,9 @@ from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.graph_ops import GRAPH_OPS
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import Shape
-from ttl.ttnn.cores import CoreCoord, CoreRange, CoreRangeSet
-from ttl.ttnn.memory_config import (
-    BufferType,
-    MemoryConfig,
-    ShardOrientation,
-    ShardSpec,
-    TensorMemoryLayout,
-)
+from ttl.ttnn.cores import CoreRange, CoreRangeSet, Grid
+from ttl.ttnn.enums import BufferType, ShardOrientation, TensorMemoryLayout
+from ttl.ttnn.memory_config import MemoryConfig, ShardSpec
 from ttl.ttnn.sharding import check_memory_config, padded_shape
 
 from .reader import Malformed
@@ -100,7 +95,7 @@ class Program:
         return [self.tensors[each] for each in ids]
 
 
-def read_program(value: Mapping[str, Any], grid: CoreCoord, memory_bytes: int) -> Program:
+def read_program(value: Mapping[str, Any], grid: Grid, memory_bytes: int) -> Program:
     """A Program of the schema, checked for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
@@ -117,7 +112,7 @@ def read_program(value: Mapping[str, Any], grid: CoreCoord, memory_bytes: int) -
 
 
 class _ProgramReader:
-    def __init__(self, grid: CoreCoord):
+    def __init__(self, grid: Grid):
         self.grid = grid
         self.tensors: dict[int, TensorDescription] = {}
         self.known: dict[int, Any] = {}  # the description as it was read, by id
@@ -196,7 +191,7 @@ def _semaphore(value: Mapping[str, Any] | None) -> int:
 # Tensors ------------------------------------------------------------------------------------------
 
 
-def _description(value: Mapping[str, Any], grid: CoreCoord) -> TensorDescription:
+def _description(value: Mapping[str, Any], grid: Grid) -> TensorDescription:
     shape = tuple(value["shape"])
     if len(shape) > MAX_RANK or any(size < 0 for size in shape):
         raise Malformed(f"{shape} is no shape of a tensor")
@@ -208,7 +203,7 @@ def _description(value: Mapping[str, Any], grid: CoreCoord) -> TensorDescription
         raise Malformed(f"tensors of {memory['data_type']} are not known here")
     layout = _layout(memory["tile_shape"])
     if layout is ROW_MAJOR_LAYOUT and dtype.is_block_float:
-        raise Malformed(f"{dtype.name} exists only in tiles")
+        raise Malformed(f"{dtype.spelling} exists only in tiles")
     return TensorDescription(shape, dtype, layout, _config(memory, shape, layout, grid))
 
 
@@ -222,7 +217,7 @@ def _layout(tile: Mapping[str, int] | None) -> Layout:
 
 
 def _config(
-    memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: CoreCoord
+    memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: Grid
 ) -> MemoryConfig:
     """Any mistake in it is one of the file, whoever finds it."""
     given = memory["memory_config"]

@@ -20,8 +20,9 @@ from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
 from ttl.semantics.graph_ops import REDUCTIONS
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
-from ttl.ttnn.cores import CoreCoord
+from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
+from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
 from .kernels import compiled_operations, target_of
@@ -123,7 +124,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     if not value["programs"]:
         raise Malformed("it has no program")
     target = target_of(value["programs"])
-    cores = CoreCoord(*target.default_grid)
+    cores = Grid(*target.default_grid)
     programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
@@ -193,13 +194,13 @@ def _check_range(value: Any, described: TensorDescription, name: str) -> None:
     what is no whole number must not become one.
     """
     values = np.asarray(value)
-    limits = np.iinfo(described.dtype.name)
+    limits = np.iinfo(described.dtype.spelling)
     if values.dtype.kind not in "biuf":  # no numbers, which is reported where they are taken over
         return
     if values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values)):
-        raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype.name} is")
+        raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype} is")
     if values.size and (values.min() < limits.min or values.max() > limits.max):
-        raise _wrong_input(f"{name} has numbers that {described.dtype.name} cannot hold")
+        raise _wrong_input(f"{name} has numbers that {described.dtype.spelling} cannot hold")
 
 
 def _wrong_input(message: str) -> UsageError:
@@ -214,7 +215,7 @@ def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: D
     result = _function(step, out, device)(*inputs)
     if result.dtype is not out.dtype:
         result = ttnn.typecast(result, out.dtype)
-    if result.layout is not out.layout or result.memory_config != out.memory_config:
+    if result.layout is not out.layout or result.memory_config() != out.memory_config:
         result = ttnn.to_layout(result, out.layout, memory_config=out.memory_config)
     return result
 
@@ -226,7 +227,7 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
     place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
     if name in REDUCTIONS:
         dims = list(attributes["dim_arg"])
-        reduce: Callable[..., Tensor] = getattr(ttnn, name)
+        reduce = unrestricted(getattr(ttnn, name))
         return partial(reduce, dim=dims, keepdim=attributes["keep_dim"], dtype=out.dtype)
     forms: dict[str, Callable[..., Tensor]] = {
         "reshape": lambda x: ttnn.reshape(x, out.shape),
@@ -250,4 +251,4 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
             np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
         ),
     }
-    return forms.get(name) or partial(getattr(ttnn, name), dtype=out.dtype)
+    return forms.get(name) or partial(unrestricted(getattr(ttnn, name)), dtype=out.dtype)

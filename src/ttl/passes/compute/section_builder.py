@@ -109,7 +109,7 @@ class SectionBuilder:
         return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
 
     def step(self, name: str, value: SSAValue, dtype: DType) -> SSAValue:
-        kind, element_type = ttl.TILE_MATH[name], StringAttr(dtype.name)
+        kind, element_type = ttl.TILE_MATH[name], StringAttr(dtype.spelling)
         hint = value.name_hint
         return self.make.new(kind, [value], value.type, hint, element_type=element_type)
 
@@ -378,7 +378,7 @@ def _dtype_in(block: SSAValue | None) -> DType:
 def _element_type(op: ttl.BlockMathOp) -> StringAttr | None:
     """Of integers, which have calls of their own."""
     dtype = block_type(op.inputs[0].type).dtype
-    return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
+    return None if dtype is None or dtype.is_float else StringAttr(dtype.spelling)
 
 
 def is_rounding(op: Operation | Block) -> bool:

@@ -440,7 +440,7 @@ def element_type_of(op: Operation) -> StringAttr | None:
     if not op.results or not isinstance(type := op.results[0].type, ttl.DstType):
         return None
     dtype = block_type(type.block).dtype
-    return None if dtype is None or dtype.is_float else StringAttr(dtype.name)
+    return None if dtype is None or dtype.is_float else StringAttr(dtype.spelling)
 
 
 def _further(make: Maker, tile: SSAValue, tiles: int) -> SSAValue:

@@ -65,7 +65,10 @@ def refuse_row_major(type: BlockType) -> None:
         raise RuleBroken(
             codes.LAYOUT_MISMATCH,
             "a row-major block can be copied and sent, not computed with",
-            helps=("make the tensor of tiles first: ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)",),
+            helps=(
+                "make the tensor with layout=ttnn.TILE_LAYOUT, or convert it first: "
+                "ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)",
+            ),
         )
 
 
@@ -73,12 +76,12 @@ def _check_domain(op: BlockOp, dtype: DType | None) -> None:
     if op.domain is Domain.ALL or (dtype is None and op.domain is Domain.FLOATS):
         return
     if dtype is None or dtype.is_float is not (op.domain is Domain.FLOATS):
-        found = "fills, which have no element type of their own" if dtype is None else str(dtype)
+        found = "fills, which have no element type of their own" if dtype is None else f"{dtype}"
         raise RuleBroken(
             codes.NO_MEANING,
             f"{op.spelling} has no meaning for {found}; it works on {op.domain.value}",
             helps=("convert with ttl.math.typecast(x, dtype)",),
-            dtype=None if dtype is None else dtype.name,
+            dtype=None if dtype is None else dtype.spelling,
         )
 
 

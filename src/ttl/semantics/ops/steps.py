@@ -84,7 +84,7 @@ def _same_bits(name: str, dtype: DType) -> BlockOp:
 
 
 def _narrowed(name: str, dtype: DType) -> BlockOp:
-    wrap = WRAP[dtype.name]
+    wrap = WRAP[dtype.spelling]
     calls = one_call(
         INTEGERS, wrap.call, wrap.include, init=wrap.init, arguments=wrap.arguments
     )

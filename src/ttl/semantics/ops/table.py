@@ -73,7 +73,7 @@ class TileForms:
 
     def of(self, dtype: DType) -> TileForms | None:
         """The forms for operands of this element type; None if there are none."""
-        found = self if dtype.is_float else self.integers.get(dtype.name)
+        found = self if dtype.is_float else self.integers.get(dtype.spelling)
         return found if found is not None and found.is_there else None
 
     @property

@@ -111,7 +111,7 @@ def rounding(name: str, arguments: Encoding | None = None) -> dict[str, TileForm
 
 # A uint16 or uint8 is an int32 in a register, so its arithmetic has to be cut off.
 SIGNED, UNSIGNED = "int32", "uint32"
-NARROW = tuple(dtype.name for dtype in dtypes.NARROW)
+NARROW = tuple(dtype.spelling for dtype in dtypes.NARROW)
 REGISTER_FORMATS = {SIGNED: "Int32", UNSIGNED: "UInt32"} | dict.fromkeys(NARROW, "Int32")
 INTEGERS = tuple(REGISTER_FORMATS)
 
@@ -126,7 +126,7 @@ def low_bits(count: int) -> TileCall:
     )
 
 
-WRAP = {dtype.name: low_bits(count) for dtype, count in dtypes.NARROW.items()}
+WRAP = {dtype.spelling: low_bits(count) for dtype, count in dtypes.NARROW.items()}
 
 
 def composed(composition: Callable[..., Any]) -> Tiles:

@@ -92,5 +92,5 @@ def write_results(results: Sequence[Result], file: str | None) -> None:
         write_archive(file, arrays)
         return
     for each in results:
-        heading = f"{each.heading} {tuple(each.array.shape)} {each.dtype.name}:"
+        heading = f"{each.heading} {tuple(each.array.shape)} {each.dtype.spelling}:"
         print(f"{heading}\n{array_text(arrays[each.name])}")

@@ -8,14 +8,17 @@ from ttl.diagnostics.names import unknown_name
 # By module, so that `import ttnn` can name them all and load none.
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "arithmetic": (
-        "add", "add_", "div", "divide", "divide_", "eq", "floor_div", "fmod", "ge", "gt", "le",
-        "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "multiply",
-        "multiply_", "ne", "pow", "remainder", "rsub", "sub", "subtract", "subtract_", "where",
+        "add", "add_", "addcdiv", "addcmul", "atan2", "div", "div_", "divide", "divide_", "eq",
+        "floor_div", "fmod", "ge", "gt", "isclose", "le", "lerp", "logical_and", "logical_or",
+        "logical_xor", "lt", "maximum", "minimum", "mul", "mul_", "multiply", "multiply_", "ne",
+        "pow", "remainder", "rsub", "squared_difference", "sub", "sub_", "subtract", "subtract_",
+        "where",
     ),
     "elementwise": (
         "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clamp", "clip", "cos",
-        "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor", "frac", "isfinite", "isinf",
-        "isnan", "log", "log10", "log1p", "log2", "logical_not", "neg", "reciprocal", "round",
+        "cosh", "eqz", "erf", "erfc", "exp", "exp2", "expm1", "fill", "floor", "frac", "gez",
+        "gtz", "identity", "isfinite", "isinf", "isnan", "lez", "log", "log10", "log1p", "log2",
+        "logical_not", "ltz", "neg", "nez", "reciprocal", "round",
         "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
     ),
     "activations": (
@@ -23,13 +26,13 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "softplus",
         "softsign", "swish",
     ),
-    "reduction": ("argmax", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"),
+    "reduction": ("argmax", "cumprod", "cumsum", "max", "mean", "min", "prod", "std", "sum", "var"),
     "ordering": ("gather", "scatter", "sort", "topk"),
-    "matmul": ("linear", "matmul"),
+    "matmul": ("addmm", "linear", "matmul"),
     "shape": (
         "chunk", "concat", "embedding", "expand", "pad", "permute", "repeat", "repeat_interleave",
         "reshape", "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu",
-        "unsqueeze", "unsqueeze_to_4D", "untilize", "upsample",
+        "unsqueeze", "unsqueeze_to_4D", "untilize", "upsample", "view",
     ),
     "normalization": ("layer_norm", "rms_norm", "softmax"),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import Array
 from ttl.semantics.types import Shape
 
+from ..compute_config import UnaryWithParam
 from ..faults import wrong
 from ..shape import checked_dim
 from ..tensor import Tensor
@@ -35,7 +36,8 @@ def is_tensor(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    """True and False are 1 and 0, as in the real operations."""
+    return isinstance(value, (int, float, np.integer, np.floating))
 
 
 def is_integer(value: Any) -> bool:
@@ -58,12 +60,14 @@ def _is_value(value: Any) -> bool:
     return is_tensor(value) or is_number(value)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _is_activation(value: Any) -> bool:
+    return value is None or isinstance(value, (str, UnaryWithParam))
 
 
 def _is_activations(value: Any) -> bool:
-    return isinstance(value, (tuple, list)) and all(map(_is_text, value))
+    return isinstance(value, (tuple, list)) and all(
+        isinstance(item, UnaryWithParam) for item in value
+    )
 
 
 # By annotation.
@@ -77,9 +81,14 @@ KINDS: dict[Any, Kind] = {
     int | None: Kind("an int", _or_none(is_integer)),
     Number: Kind("a number", is_number),
     Number | None: Kind("a number", _or_none(is_number)),
-    bool: Kind("True or False", lambda value: isinstance(value, (bool, int))),
-    str | None: Kind("the name of an activation such as 'relu'", _or_none(_is_text)),
-    tuple[str, ...]: Kind("a list of names such as ['relu']", _is_activations),
+    bool: Kind("True or False", lambda value: isinstance(value, bool)),
+    bool | None: Kind("True or False", _or_none(lambda value: isinstance(value, bool))),
+    str | UnaryWithParam | None: Kind(
+        "the name of an activation such as 'relu', or a ttnn.UnaryWithParam", _is_activation
+    ),
+    tuple[UnaryWithParam, ...]: Kind(
+        "a list such as [ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)]", _is_activations
+    ),
     Dims: Kind(
         "an int or a list of ints", _or_none(lambda value: is_integer(value) or _is_integers(value))
     ),

@@ -9,34 +9,58 @@ import numpy as np
 from ttl.semantics.dtypes import Array, float32
 from ttl.semantics.ops import BLOCK_OPS, Domain
 
+from ..compute_config import UnaryWithParam
 from ..faults import wrong
 from .activations import activate
 from .arguments import Number
-from .run import Function, in_place, operation
+from .run import ON_CORES, PLACED, RESULT, TYPED, Function, in_place, operation, renamed
+
+_Activations = tuple[UnaryWithParam, ...]
+
+_NUMBER_B = {"input_b": "input_tensor_b"}
+
+_BINARY = (*TYPED, *ON_CORES)
+_APPROXIMATE = (*_BINARY, "fast_and_approximate_mode")
+_IN_PLACE = (*ON_CORES, "fast_and_approximate_mode")
 
 
-def _binary(name: str, block_op: str, meaning: Function | None = None) -> Function:
-    """An operation that the table of the language has too, under its own name."""
-    op = BLOCK_OPS[block_op]
-    evaluate = meaning or op.meaning
+def _binary(
+    name: str,
+    summary: str,
+    meaning: Function,
+    options: tuple[str, ...] = _BINARY,
+    **columns: Any,
+) -> Function:
+    """A function of two operands, each of which and the result may have activations."""
 
     def function(
         input_tensor_a: Array | Number,
         input_tensor_b: Array | Number,
-        activations: tuple[str, ...] = (),
+        *,
+        activations: _Activations = (),
+        input_tensor_a_activations: _Activations = (),
+        input_tensor_b_activations: _Activations = (),
     ) -> Any:
-        return activate(evaluate(input_tensor_a, input_tensor_b), activations)
+        a = activate(input_tensor_a, input_tensor_a_activations)
+        b = activate(input_tensor_b, input_tensor_b_activations)
+        return activate(meaning(a, b), activations)
 
-    return _named(function, name, op.summary, op.domain is Domain.FLOATS)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{summary}, element by element; shapes broadcast."
+    columns = {"number_first": False, "nan": np.inf, **columns}
+    return operation(broadcasts=True, one_kind=True, options=options, **columns)(function)
+
+
+def _of_table(name: str, block_op: str, options: tuple[str, ...], **columns: Any) -> Function:
+    """An operation that the table of the language has too, under its own name."""
+    op = BLOCK_OPS[block_op]
+    floats = op.domain is Domain.FLOATS
+    return _binary(name, op.summary, op.meaning, options, floats=floats, **columns)
 
 
 def _truth(name: str, summary: str, meaning: Function) -> Function:
     """1 or 0 in the element type of the first operand, whatever is compared with it."""
-
-    def function(input_tensor_a: Array | Number, input_tensor_b: Array | Number) -> Any:
-        return np.asarray(meaning(input_tensor_a, input_tensor_b)) != 0
-
-    return _named(function, name, summary)
+    return _binary(name, summary, lambda a, b: np.asarray(meaning(a, b)) != 0)
 
 
 def _comparison(name: str) -> Function:
@@ -44,33 +68,19 @@ def _comparison(name: str) -> Function:
     return _truth(name, op.summary, op.meaning)
 
 
-def _named(function: Function, name: str, summary: str, floats: bool = False) -> Function:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{summary}, element by element; shapes broadcast."
-    fractions = float32 if name == "divide" else None
-    return operation(broadcasts=True, floats=floats, fractions=fractions)(function)
-
-
 def is_integers(value: Any) -> bool:
     return np.asarray(value).dtype.kind == "i"
 
 
-add = _binary("add", "add")
-subtract = _binary("subtract", "sub")
-multiply = _binary("multiply", "mul")
-divide = _binary("divide", "div")
-rsub = _binary("rsub", "rsub")
-maximum = _binary("maximum", "max")
-minimum = _binary("minimum", "min")
-remainder = _binary("remainder", "mod")
-floor_div = _binary("floor_div", "floordiv")
+add = _of_table("add", "add", _APPROXIMATE, number_first=True)
+subtract = _of_table("subtract", "sub", _APPROXIMATE, number_first=True)
+multiply = _of_table("multiply", "mul", _APPROXIMATE, number_first=True)
+maximum = _of_table("maximum", "max", TYPED, also=_NUMBER_B)
+minimum = _of_table("minimum", "min", TYPED, also=_NUMBER_B)
+rsub = _of_table("rsub", "rsub", (*TYPED, "fast_and_approximate_mode"), also=_NUMBER_B)
+remainder = _of_table("remainder", "mod", _BINARY)
 
 mul, sub = multiply, subtract
-
-add_ = in_place(add, "add_")
-subtract_ = in_place(subtract, "subtract_")
-multiply_ = in_place(multiply, "multiply_")
-divide_ = in_place(divide, "divide_")
 
 eq = _comparison("eq")
 ne = _comparison("ne")
@@ -83,20 +93,58 @@ logical_or = _truth("logical_or", "1 where a or b is not 0, else 0", np.logical_
 logical_xor = _truth("logical_xor", "1 where one of a and b is not 0, else 0", np.logical_xor)
 
 
-@operation(broadcasts=True, floats=True, fractions=float32)
+squared_difference = _binary(
+    "squared_difference", "(a - b) squared", lambda a, b: np.square(np.subtract(a, b))
+)
+
+
+@operation(
+    broadcasts=True, one_kind=True, floats=True, fractions=float32, nan=np.inf,
+    options=_APPROXIMATE, also={"value": "input_tensor_b"},
+)  # fmt: skip
 def div(
     input_tensor_a: Array | Number,
     input_tensor_b: Array | Number,
+    *,
     rounding_mode: Any = None,
+    activations: _Activations = (),
+    input_tensor_a_activations: _Activations = (),
+    input_tensor_b_activations: _Activations = (),
 ) -> Any:
     """a / b; with rounding_mode "floor" or "trunc" the quotient is a whole number."""
     rounding: dict[Any, Function] = {None: np.asarray, "floor": np.floor, "trunc": np.trunc}
     if rounding_mode not in rounding:
         raise wrong(f"rounding_mode={rounding_mode!r}", "use 'floor', 'trunc' or None")
-    return rounding[rounding_mode](np.divide(input_tensor_a, input_tensor_b))
+    a = activate(input_tensor_a, input_tensor_a_activations)
+    b = activate(input_tensor_b, input_tensor_b_activations)
+    return activate(rounding[rounding_mode](np.divide(a, b)), activations)
 
 
-@operation(broadcasts=True)
+divide = div
+_SHORT_NAMES = {"input_tensor_a": "input_a", "input_tensor_b": "input_b"}
+
+add_ = in_place(add, "add_", _IN_PLACE)
+subtract_ = sub_ = in_place(subtract, "subtract_", _IN_PLACE)
+multiply_ = mul_ = in_place(renamed(multiply, _SHORT_NAMES), "multiply_", _IN_PLACE)
+divide_ = div_ = in_place(
+    renamed(_of_table("divide", "div", _APPROXIMATE, fractions=float32), _SHORT_NAMES),
+    "divide_", _IN_PLACE,
+)  # fmt: skip
+
+
+@operation(
+    broadcasts=True, one_kind=True, number_first=False, options=PLACED,
+    also={"value": "input_tensor_b"},
+)  # fmt: skip
+def floor_div(input_tensor_a: Array | Number, input_tensor_b: Array | Number) -> Any:
+    """The largest whole number that a / b reaches."""
+    return BLOCK_OPS["floordiv"].meaning(input_tensor_a, input_tensor_b)
+
+
+@operation(
+    broadcasts=True, one_kind=True, number_first=False, options=(*PLACED, *ON_CORES),
+    also={"scalar": "input_tensor_b"},
+)  # fmt: skip
 def fmod(input_tensor_a: Array | Number, input_tensor_b: Array | Number) -> Any:
     """The remainder of a / b rounded towards 0, with the sign of a."""
     if is_integers(input_tensor_b) and not np.all(input_tensor_b):
@@ -104,8 +152,53 @@ def fmod(input_tensor_a: Array | Number, input_tensor_b: Array | Number) -> Any:
     return np.fmod(input_tensor_a, input_tensor_b)
 
 
-@operation(broadcasts=True)
-def pow(input_tensor: Array | Number, exponent: Array | Number) -> Any:
+@operation(broadcasts=True, options=PLACED, floats=True)
+def atan2(input_tensor_a: Array, input_tensor_b: Array) -> Any:
+    """The angle of the point (b, a)."""
+    return np.arctan2(input_tensor_a, input_tensor_b)
+
+
+@operation(broadcasts=True, options=PLACED)
+def isclose(
+    input_tensor_a: Array,
+    input_tensor_b: Array,
+    *,
+    rtol: Number = 1e-5,
+    atol: Number = 1e-8,
+    equal_nan: bool = False,
+) -> Any:
+    """1 where a and b differ by no more than atol and rtol times b, else 0."""
+    a, b = input_tensor_a, input_tensor_b
+    return np.isclose(a, b, rtol, atol, equal_nan)
+
+
+@operation(broadcasts=True, options=RESULT)
+def addcmul(input_a: Array, input_b: Array, input_c: Array, *, value: Number = 1.0) -> Any:
+    """a + value * b * c."""
+    return input_a + value * input_b * input_c  # type: ignore[operator]
+
+
+@operation(broadcasts=True, options=RESULT, floats=True)
+def addcdiv(input_a: Array, input_b: Array, input_c: Array, *, value: Number = 1.0) -> Any:
+    """a + value * b / c."""
+    return input_a + value * np.divide(input_b, input_c)  # type: ignore[operator]
+
+
+@operation(broadcasts=True, options=RESULT, floats=True)
+def lerp(input: Array, end: Array, weight: Array | Number) -> Any:
+    """input + weight * (end - input)."""
+    return input + weight * (end - input)  # type: ignore[operator]
+
+
+@operation(broadcasts=True, options=TYPED)
+def pow(
+    input_tensor: Array | Number,
+    exponent: Array | Number,
+    *,
+    activations: _Activations = (),
+    input_tensor_a_activations: _Activations = (),
+    input_tensor_b_activations: _Activations = (),
+) -> Any:
     """The input to the power of the exponent, element by element."""
     if is_integers(input_tensor) and is_integers(exponent):
         if np.any(np.less(exponent, 0)):

@@ -14,7 +14,10 @@ from ttl.semantics.ops.meanings import in_double
 
 from ..faults import wrong
 from .arguments import Number
-from .run import Function, operation
+from .run import FAST, PLACED, RESULT, UNARY, Function, operation, variant
+
+# What some of them make of NaN in bfloat16; the others give infinity.
+NANS = {"erf": 1.0, "reciprocal": 0.0, "sigmoid": 1.0, "sign": 1.0, "tanh": 1.0}
 
 
 def _doubles(of_number: Callable[[float], float]) -> Function:
@@ -23,19 +26,25 @@ def _doubles(of_number: Callable[[float], float]) -> Function:
     return lambda x: np.asarray(each(x)).astype(np.float64)
 
 
-def unary(name: str, block_op: str = "") -> Function:
+def unary(name: str, block_op: str = "", options: tuple[str, ...] = UNARY) -> Function:
     """A function that the table of the language has too, under its own name."""
     op = BLOCK_OPS[block_op or name]
-    return function(name, op.summary, op.meaning, floats=op.domain is Domain.FLOATS)
+    return function(name, op.summary, op.meaning, op.domain is Domain.FLOATS, options)
 
 
-def function(name: str, summary: str, meaning: Function, floats: bool = True) -> Function:
+def function(
+    name: str,
+    summary: str,
+    meaning: Function,
+    floats: bool = True,
+    options: tuple[str, ...] = UNARY,
+) -> Function:
     def evaluate(input_tensor: Array) -> Any:
         return meaning(input_tensor)
 
     evaluate.__name__ = evaluate.__qualname__ = name
     evaluate.__doc__ = f"{summary}, element by element."
-    return operation(floats=floats)(evaluate)
+    return operation(floats=floats, options=options, nan=NANS.get(name, np.inf))(evaluate)
 
 
 abs = unary("abs")
@@ -48,9 +57,9 @@ atanh = unary("atanh")
 ceil = unary("ceil")
 cos = unary("cos")
 cosh = function("cosh", "the hyperbolic cosine of x", np.cosh)
-erf = function("erf", "the error function of x", in_double(_doubles(math.erf)))
+erf = function("erf", "the error function of x", in_double(_doubles(math.erf)), options=FAST)
 erfc = function("erfc", "1 less the error function of x", in_double(_doubles(math.erfc)))
-exp = unary("exp")
+exp = unary("exp", options=FAST)
 exp2 = unary("exp2")
 expm1 = unary("expm1")
 floor = unary("floor")
@@ -58,32 +67,45 @@ frac = unary("frac")
 isfinite = function("isfinite", "1 where x is neither infinite nor NaN, else 0", np.isfinite, False)
 isinf = function("isinf", "1 where x is infinite, else 0", np.isinf, False)
 isnan = function("isnan", "1 where x is NaN, else 0", np.isnan, False)
-log = unary("log")
-log10 = function("log10", "the decimal logarithm of x", np.log10)
-log1p = unary("log1p", "logp1")
-log2 = function("log2", "the binary logarithm of x", np.log2)
+log = unary("log", options=FAST)
+log10 = function("log10", "the decimal logarithm of x", np.log10, options=FAST)
+log1p = unary("log1p", "logp1", FAST)
+log2 = function("log2", "the binary logarithm of x", np.log2, options=FAST)
 logical_not = function("logical_not", "1 where x is 0, else 0", np.logical_not, False)
 neg = unary("neg")
 reciprocal = unary("reciprocal", "recip")
-rsqrt = unary("rsqrt")
+rsqrt = unary("rsqrt", options=FAST)
 sign = unary("sign")
 signbit = function("signbit", "1 where x has a minus sign, else 0", lambda x: np.signbit(x), False)
 sin = unary("sin")
 sinh = function("sinh", "the hyperbolic sine of x", np.sinh)
-sqrt = unary("sqrt")
+sqrt = unary("sqrt", options=FAST)
 square = unary("square")
 tan = unary("tan")
-tanh = unary("tanh")
+tanh = unary("tanh", options=FAST)
 trunc = unary("trunc")
+identity = function("identity", "x itself", np.asarray, False)
+eqz = function("eqz", "1 where x is 0, else 0", lambda x: np.equal(x, 0), False)
+nez = function("nez", "1 where x is not 0, else 0", lambda x: np.not_equal(x, 0), False)
+gtz = function("gtz", "1 where x is above 0, else 0", lambda x: np.greater(x, 0), False)
+gez = function("gez", "1 where x is not below 0, else 0", lambda x: np.greater_equal(x, 0), False)
+ltz = function("ltz", "1 where x is below 0, else 0", lambda x: np.less(x, 0), False)
+lez = function("lez", "1 where x is not above 0, else 0", lambda x: np.less_equal(x, 0), False)
+
+
+@operation()
+def fill(input_tensor: Array, fill_value: Number) -> Any:
+    """One value for every element."""
+    return np.full(input_tensor.shape, fill_value)
 
 
 @operation(floats=True)
-def round(input_tensor: Array, decimals: int = 0) -> Any:
+def round(input_tensor: Array, *, decimals: int = 0) -> Any:
     """The nearest number with so many decimals, halves to even."""
     return BLOCK_OPS["round"].meaning(input_tensor, decimals=decimals)
 
 
-@operation(broadcasts=True)
+@operation(broadcasts=True, options=RESULT)
 def clamp(
     input_tensor: Array, min: Array | Number | None = None, max: Array | Number | None = None
 ) -> Any:
@@ -97,4 +119,4 @@ def clamp(
     return BLOCK_OPS["clamp"].meaning(input_tensor, min=min, max=max)
 
 
-clip = clamp
+clip = variant(clamp, "clip", options=PLACED)

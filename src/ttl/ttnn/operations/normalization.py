@@ -11,10 +11,13 @@ from ttl.semantics.types import TILE_SIZE
 
 from ..faults import wrong
 from .arguments import Number, dimension, shapes_differ
-from .run import operation
+from .run import NORMALIZING, operation
 
 
-@operation(floats=True)
+@operation(
+    floats=True, tiles=("input_tensor",),
+    options=("memory_config", "compute_kernel_config", "numeric_stable"),
+)  # fmt: skip
 def softmax(input_tensor: Array, dim: int = -1) -> Any:
     """exp(x) divided by its sum along a dimension."""
     axis = dimension(dim, input_tensor.ndim)
@@ -25,9 +28,10 @@ def softmax(input_tensor: Array, dim: int = -1) -> Any:
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
 
-@operation(floats=True)
+@operation(floats=True, options=(*NORMALIZING, "recip_tensor"))
 def layer_norm(
     input_tensor: Array,
+    *,
     epsilon: Number = 1e-12,
     weight: Array | None = None,
     bias: Array | None = None,
@@ -39,9 +43,10 @@ def layer_norm(
     return _scaled(centred, centred, epsilon, weight, bias)
 
 
-@operation(floats=True)
+@operation(floats=True, options=NORMALIZING, tiles=("input_tensor",))
 def rms_norm(
     input_tensor: Array,
+    *,
     epsilon: Number = 1e-12,
     weight: Array | None = None,
     bias: Array | None = None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.current_engine import SCOPE
 
+from ..faults import refused, wrong_call
 from . import load
 
 Method = Callable[[Any, Any], Any]
@@ -23,13 +23,13 @@ def _methods(name: str) -> tuple[Method, Method]:
     return _method(name), lambda tensor, other: load(name)(other, tensor)
 
 
-def _comparison(name: str) -> Method:
-    """`tensor == None` and the like stay plain Python."""
-    plain = (type(None), str)
-    compare = _method(name)
-    return lambda tensor, other: (
-        NotImplemented if isinstance(other, plain) else compare(tensor, other)
-    )
+def _missing(sign: str, instead: str) -> Callable[..., Any]:
+    """An operator that tensors of the real ttnn do not have."""
+
+    def refuse(*operands: Any) -> Any:
+        raise wrong_call(f"ttnn tensors have no operator for {sign}", f"write {instead}")
+
+    return refuse
 
 
 class Operators:
@@ -43,31 +43,32 @@ class Operators:
     __sub__, __rsub__ = _methods("subtract")
     __mul__, __rmul__ = _methods("multiply")
     __truediv__, __rtruediv__ = _methods("divide")
-    __floordiv__, __rfloordiv__ = _methods("floor_div")
-    __mod__, __rmod__ = _methods("remainder")
-    __pow__, __rpow__ = _methods("pow")
     __matmul__, __rmatmul__ = _methods("matmul")
     __lt__ = _method("lt")
     __le__ = _method("le")
     __gt__ = _method("gt")
     __ge__ = _method("ge")
-    __eq__ = _comparison("eq")
-    __ne__ = _comparison("ne")
-
-    def __neg__(self) -> Any:
-        return load("neg")(self)
-
-    def __abs__(self) -> Any:
-        return load("abs")(self)
+    __eq__ = _method("eq")
+    __ne__ = _method("ne")
+    __neg__ = _missing("-a", "ttnn.neg(a)")
+    __abs__ = _missing("abs(a)", "ttnn.abs(a)")
+    __floordiv__ = __rfloordiv__ = _missing("a // b", "ttnn.floor_div(a, b)")
+    __mod__ = __rmod__ = _missing("a % b", "ttnn.remainder(a, b)")
+    __pow__ = __rpow__ = _missing("a ** b", "ttnn.pow(a, b)")
 
     def reshape(self, *shape: Any) -> Any:
-        """As ttnn.reshape(); the sizes one by one or as one shape."""
+        """As ttnn.reshape(); four sizes or one shape."""
+        if len(shape) not in (1, 4):
+            raise wrong_call(
+                f"reshape{shape}: a tensor takes one shape or four sizes",
+                f"write tensor.reshape({shape})",
+            )
         return load("reshape")(self, shape[0] if len(shape) == 1 else shape)
 
     def _part(self, index: Any) -> Any:
         """`self[index]` outside of operations: a new tensor, counted in elements."""
         if SCOPE.get(None) is not None:
-            raise UsageError(_in_body().at(calling_span()))
+            raise refused(_in_body())
         from .shape import get_item
 
         return get_item(self, index)

@@ -12,18 +12,22 @@ from ..faults import wrong
 from .arguments import dimension, shapes_differ
 from .run import operation
 
+_GATHERED = ("memory_config", "sub_core_grids")
+
 _LARGEST_UINT16 = 0xFFFF
 
 
-@operation()
-def sort(input_tensor: Array, dim: int = -1, descending: bool = False) -> Any:
+@operation(options=("memory_config",))
+def sort(
+    input_tensor: Array, dim: int = -1, descending: bool = False, stable: bool = False
+) -> Any:
     """[values, indices]: the elements in order along a dimension; of equal ones the first first."""
     axis = dimension(dim, input_tensor.ndim)
     order = _order(input_tensor, axis, descending)
     return [np.take_along_axis(input_tensor, order, axis), _indices(order, input_tensor, axis)]
 
 
-@operation()
+@operation(options=(*_GATHERED, "indices_tensor", "stable"))
 def topk(
     input_tensor: Array, k: int = 32, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
@@ -36,7 +40,7 @@ def topk(
     return [np.take_along_axis(input_tensor, first, axis), _indices(first, input_tensor, axis)]
 
 
-@operation(own_types=True)
+@operation(own_types=True, options=(*_GATHERED, "out", "sparse_grad"))
 def gather(input: Array, dim: int, index: Array) -> Any:
     """The element of `input` that each index names along a dimension; shaped as `index`."""
     axis = dimension(dim, input.ndim)
@@ -44,7 +48,7 @@ def gather(input: Array, dim: int, index: Array) -> Any:
     return np.take_along_axis(input[rows], np.asarray(index, np.int64), axis)
 
 
-@operation(own_types=True)
+@operation(own_types=True, options=_GATHERED)
 def scatter(input: Array, dim: int, index: Array, src: Array) -> Any:
     """`input` with the elements of `src` at the places that the indices name along a dimension."""
     axis = dimension(dim, input.ndim)

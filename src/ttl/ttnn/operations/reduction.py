@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ttl.semantics.dtypes import Array, uint32
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 
-from ..faults import wrong
+from ..faults import wrong, wrong_call
 from .arguments import Dims, Number, dimension, dimensions
-from .run import operation
+from .run import PLACED, REDUCING, RESULT, operation
 
 
 def _sum(x: Array, dims: Dims, keepdim: bool) -> Any:
@@ -18,63 +20,87 @@ def _sum(x: Array, dims: Dims, keepdim: bool) -> Any:
     return np.sum(_wide(x), axis=dimensions(dims, x.ndim), keepdims=bool(keepdim))
 
 
+def _scaled(values: Any, scalar: Number) -> Any:
+    """Integers stay integers where nothing is to be scaled."""
+    return values if scalar == 1 else values * scalar
+
+
 def _wide(x: Array) -> Any:
     return x if x.dtype.kind == "i" else x.astype(np.float64)
 
 
-@operation()
-def sum(input_tensor: Array, dim: Dims = None, keepdim: bool = False, scalar: Number = 1) -> Any:
+_APPROXIMATE = (*REDUCING, "fast_and_approximate_mode", "correction")
+_ARRANGED = (*_APPROXIMATE, "output_layout")
+
+
+@operation(options=_ARRANGED)
+def sum(
+    input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
+) -> Any:
     """The sum over dimensions, all of them if `dim` is missing, times `scalar`."""
-    return _sum(input_tensor, dim, keepdim) * scalar
+    return _scaled(_sum(input_tensor, dim, keepdim), scalar)
 
 
-@operation(floats=True)
-def mean(input_tensor: Array, dim: Dims = None, keepdim: bool = False, scalar: Number = 1) -> Any:
+@operation(floats=True, options=_ARRANGED)
+def mean(
+    input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
+) -> Any:
     """The mean over dimensions, times `scalar`."""
     count = _count(input_tensor, dim)
     return _sum(input_tensor, dim, keepdim) / np.float64(count) * scalar
 
 
-@operation()
+def _check_one_dim(arguments: dict[str, Any]) -> None:
+    if isinstance(arguments["dim"], Sequence):
+        raise wrong_call(f"ttnn.prod() takes an int as `dim`, not {arguments['dim']!r}")
+
+
+@operation(options=PLACED, check=_check_one_dim)
 def prod(input_tensor: Array, dim: Dims = None, keepdim: bool = False) -> Any:
-    """The product over dimensions."""
+    """The product over a dimension, or over all."""
     dims = dimensions(dim, input_tensor.ndim)
     return np.prod(_wide(input_tensor), axis=dims, keepdims=bool(keepdim))
 
 
-@operation()
-def max(input_tensor: Array, dim: Dims = None, keepdim: bool = False, scalar: Number = 1) -> Any:
+@operation(options=_APPROXIMATE, layout=TILE_LAYOUT)
+def max(
+    input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
+) -> Any:
     """The largest element over dimensions, times `scalar`."""
     dims = _dims_with_elements(input_tensor, dim)
-    return np.max(input_tensor, axis=dims, keepdims=bool(keepdim)) * scalar
+    return _scaled(np.max(input_tensor, axis=dims, keepdims=bool(keepdim)), scalar)
 
 
-@operation()
-def min(input_tensor: Array, dim: Dims = None, keepdim: bool = False, scalar: Number = 1) -> Any:
+@operation(options=_APPROXIMATE, layout=TILE_LAYOUT)
+def min(
+    input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
+) -> Any:
     """The smallest element over dimensions, times `scalar`."""
     dims = _dims_with_elements(input_tensor, dim)
-    return np.min(input_tensor, axis=dims, keepdims=bool(keepdim)) * scalar
+    return _scaled(np.min(input_tensor, axis=dims, keepdims=bool(keepdim)), scalar)
 
 
-@operation(floats=True)
+@operation(floats=True, options=REDUCING)
 def var(
     input_tensor: Array,
     dim: Dims = None,
     keepdim: bool = False,
-    scalar: Number = 1,
-    correction: Number = 1,
+    *,
+    scalar: Number = 1.0,
+    correction: bool = True,
 ) -> Any:
-    """The variance over dimensions, divided by the count less `correction`."""
+    """The variance over dimensions, divided by the count, with `correction` by one less."""
     return _variance(input_tensor, dim, keepdim, correction) * scalar
 
 
-@operation(floats=True)
+@operation(floats=True, options=REDUCING)
 def std(
     input_tensor: Array,
     dim: Dims = None,
     keepdim: bool = False,
-    scalar: Number = 1,
-    correction: Number = 1,
+    *,
+    scalar: Number = 1.0,
+    correction: bool = True,
 ) -> Any:
     """The standard deviation over dimensions: the root of var()."""
     return np.sqrt(_variance(input_tensor, dim, keepdim, correction)) * scalar
@@ -86,7 +112,18 @@ def _variance(x: Array, dims: Dims, keepdim: bool, correction: Number) -> Any:
     return _sum(np.square(centred), dims, keepdim) / divisor
 
 
-@operation(dtype=uint32)
+def _check_rows(arguments: dict[str, Any]) -> None:
+    if arguments["dim"] is None and arguments["input_tensor"].layout is TILE_LAYOUT:
+        raise wrong(
+            "ttnn.argmax() among all elements of a tensor in tiles",
+            "give dim=, or convert it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT)",
+        )
+
+
+@operation(
+    check=_check_rows, dtype=uint32, layout=ROW_MAJOR_LAYOUT,
+    options=(*RESULT, "sub_core_grids", "enable_secondary_dm"),
+)  # fmt: skip
 def argmax(input_tensor: Array, dim: int | None = None, keepdim: bool = False) -> Any:
     """The index of the first largest element along a dimension, or among all elements."""
     dims = None if dim is None else dimension(dim, input_tensor.ndim)
@@ -94,10 +131,23 @@ def argmax(input_tensor: Array, dim: int | None = None, keepdim: bool = False) -
     return np.asarray(np.argmax(input_tensor, axis=dims, keepdims=bool(keepdim)))
 
 
-@operation()
-def cumsum(input_tensor: Array, dim: int) -> Any:
+@operation(options=("memory_config", "dtype", "out", "disable_compensated_sum"))
+def cumsum(input: Array, dim: int, *, reverse_order: bool = False) -> Any:
     """The sums of the elements so far along a dimension."""
-    return np.cumsum(_wide(input_tensor), axis=dimension(dim, input_tensor.ndim))
+    return _accumulated(np.cumsum, input, dim, reverse_order)
+
+
+@operation(options=("memory_config", "dtype", "out"))
+def cumprod(input_tensor: Array, dim: int, *, reverse_order: bool = False) -> Any:
+    """The products of the elements so far along a dimension."""
+    return _accumulated(np.cumprod, input_tensor, dim, reverse_order)
+
+
+def _accumulated(function: Any, x: Array, dim: int, reverse_order: bool) -> Any:
+    axis = dimension(dim, x.ndim)
+    values = np.flip(_wide(x), axis) if reverse_order else _wide(x)
+    result = function(values, axis=axis)
+    return np.flip(result, axis) if reverse_order else result
 
 
 def _count(x: Array, dims: Dims) -> int:

@@ -2,47 +2,57 @@
 
 rule FLOAT   floats are computed in float32 or wider and rounded once, to the result's element type;
              integers in int64, unless a float is among the operands
-rule LIKE    the result has the element type, layout, device and memory of the first tensor; the
-             shards too, if it has that tensor's shape; unsigned integers, which are indices, have
-             the type that they were computed in
+rule LIKE    the result has the element type, device and memory of the first tensor; the shards
+             too, if it has that tensor's shape; unsigned integers, which are indices, have the
+             type that they were computed in
+rule LAYOUT  the result is in tiles if one of the operands is
+rule NAN     what is not a number comes out of an elementwise operation on bfloat16 as infinity, or
+             as the operation has it
 rule WHOLE   a result that has a fraction does not silently become an integer; quotients and chosen
              numbers become float32, as on the chip
+rule PLACE   operands lie on a device, but for the few operations that the real ttnn has for the
+             host; operations on tiles only do not take rows
+rule SHARE   a result that has the same pages in another shape lies in the same memory
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import Any, get_type_hints
 
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import DTYPES, Array, DType, as_dtype, float32
-from ttl.semantics.layout import Layout
+from ttl.semantics.dtypes import DTYPES, Array, DType, as_dtype, bfloat16, float32, uint8
+from ttl.semantics.layout import TILE_LAYOUT, Layout
 
-from ..allocation import new_tensor
-from ..faults import wrong
+from ..allocation import alias, new_tensor
+from ..faults import refused, wrong, wrong_call
 from ..memory_config import MemoryConfig
 from ..mesh_tensor import per_device
+from ..storage import Storage
 from ..tensor import Tensor
 from ..traces import traced
 from .arguments import KINDS, is_number, is_tensor, shapes_differ
 
 Function = Callable[..., Any]
 
-# Keywords of the real operations that say where the result goes, and those that only tune it.
-RESULT_OPTIONS = ("memory_config", "dtype", "output_tensor", "optional_output_tensor", "out")
-TUNING_OPTIONS = (
-    "compute_kernel_config", "core_grid", "program_config", "queue_id", "sub_core_grids",
-    "fast_and_approximate_mode", "use_multicore", "use_legacy", "numeric_stable", "global_cb",
-    "sub_device_id", "use_double_buffering", "pad_value", "padding_idx", "embeddings_type",
-    "sparse_grad", "stable",
-)  # fmt: skip
+# Keywords of the real operations: where the result goes, and what only tunes it. `queue_id` is
+# taken by all.
+OUTPUTS = ("output_tensor", "optional_output_tensor", "out")
+PLACED = ("memory_config",)
+RESULT = ("memory_config", "output_tensor")
+UNARY = (*RESULT, "sub_core_grids")
+FAST = (*UNARY, "fast_and_approximate_mode")
+TYPED = (*RESULT, "dtype")
+ON_CORES = ("sub_core_grids", "sub_device_id")
+REDUCING = ("memory_config", "compute_kernel_config", "sub_core_grids")
+NORMALIZING = ("memory_config", "program_config", "compute_kernel_config")
+EVERYWHERE = ("queue_id",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +63,21 @@ class Operation:
     meaning: Function
     signature: inspect.Signature
     kinds: dict[str, Any]
+    options: tuple[str, ...] = UNARY  # keywords beside its own parameters
+    also: Mapping[str, str] = field(default_factory=dict)  # other names of its parameters
     floats: bool = False  # integers become floats first
     broadcasts: bool = False  # the shapes of the operands must broadcast
+    one_kind: bool = False  # floats and integers do not meet, and there are no bytes
+    number_first: bool = True  # a number may be the first of two operands
     like: tuple[str, ...] = ()  # operands whose element type the result has before the first's
-    takes_layout: bool = False  # `layout=` says the layout, else the operand of `like`
     dtype: DType | None = None  # of the result, whatever the operands are
     layout: Layout | None = None
+    layout_of: str = ""  # the operand whose layout the result has, unless `layout=` says it
+    on_host: bool = False  # takes tensors in the memory of the host
+    tiles: tuple[str, ...] = ()  # operands that must be in tiles
+    shares: bool = False  # rule SHARE
+    check: Callable[[dict[str, Any]], None] | None = None  # what else it refuses
+    nan: float | None = None  # rule NAN: what it comes out as; None: as it is
     group: str = ""  # "transformer." for what is under ttnn.transformer
     fractions: DType | None = None  # the result of integers, if it has a fraction
     in_place: bool = False  # the result is written to the first operand
@@ -97,28 +116,62 @@ def operation(**columns: Any) -> Callable[[Function], Function]:
         signature = inspect.signature(meaning)
         kinds = {name: KINDS[hints[name]] for name in signature.parameters}
         name = meaning.__name__
-        described = Operation(name, meaning, signature, kinds, **columns)
-
-        @wraps(meaning)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return run(described, args, kwargs)
-
-        call.operation = described  # type: ignore[attr-defined]
-        return call
+        return _callable(Operation(name, meaning, signature, kinds, **columns), meaning)
 
     return decorate
 
 
-def in_place(function: Function, name: str) -> Function:
-    """The operation with its result in the first operand."""
-    described = replace(function.operation, in_place=True)  # type: ignore[attr-defined]
+def variant(function: Function, name: str, **columns: Any) -> Function:
+    """The same operation under another name, different in what is given."""
+    described = replace(function.operation, name=name, **columns)  # type: ignore[attr-defined]
+    return _callable(described, function)
 
-    @wraps(function)
+
+def unrestricted(function: Function) -> Function:
+    """The same operation for compiled graphs, whose types were checked when they were lowered.
+
+    `dtype=` says what the result is rounded to, and NaN stays.
+    """
+    op: Operation = function.operation  # type: ignore[attr-defined]
+    return variant(
+        function, op.name, options=(*op.options, "dtype"), one_kind=False, check=None, tiles=(),
+        nan=None,
+    )  # fmt: skip
+
+
+def renamed(function: Function, names: Mapping[str, str]) -> Function:
+    """The same operation with other names of its parameters."""
+    op: Operation = function.operation  # type: ignore[attr-defined]
+    own = {new: old for old, new in names.items()}
+
+    def meaning(**arguments: Any) -> Any:
+        return op.meaning(**{own.get(name, name): value for name, value in arguments.items()})
+
+    parameters = [
+        parameter.replace(name=names.get(name, name))
+        for name, parameter in op.signature.parameters.items()
+    ]
+    kinds = {names.get(name, name): kind for name, kind in op.kinds.items()}
+    signature = op.signature.replace(parameters=parameters)
+    return _callable(replace(op, meaning=meaning, signature=signature, kinds=kinds), function)
+
+
+def _callable(described: Operation, documented: Function) -> Function:
+    @wraps(documented)
     def call(*args: Any, **kwargs: Any) -> Any:
         return run(described, args, kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"As {described.name}(), with the result in `{next(iter(described.kinds))}`."
+    call.__name__ = call.__qualname__ = described.name
+    call.__signature__ = described.signature  # type: ignore[attr-defined]
+    call.operation = described  # type: ignore[attr-defined]
+    return call
+
+
+def in_place(function: Function, name: str, options: tuple[str, ...], **columns: Any) -> Function:
+    """The operation with its result in the first operand."""
+    call = variant(function, name, in_place=True, options=options, **columns)
+    first = next(iter(call.operation.kinds))  # type: ignore[attr-defined]
+    call.__doc__ = f"As {function.__name__}(), with the result in `{first}`."
     return call
 
 
@@ -128,14 +181,15 @@ def run(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _refuse_in_kernel(op)
         result, kwargs = _take_options(op, kwargs)
         call = _bind(op, args, kwargs, result)
+        _check_places(call)
         if op.in_place:
             result = replace(result, output=_first_operand(call))
         if result.output is None:
             return per_device(partial(_compute, call), *call.operands)
         per_device(partial(_compute, call), *call.operands, result.output)
-        return result.output
+        return result.output if op.in_place else per_device(alias, result.output)
     except RuleBroken as broken:
-        raise UsageError(broken.at(calling_span())) from None
+        raise refused(broken) from None
 
 
 def _first_operand(call: Call) -> Tensor:
@@ -154,23 +208,58 @@ def _refuse_in_kernel(op: Operation) -> None:
         )
 
 
+def _check_places(call: Call) -> None:
+    """rule PLACE"""
+    op = call.op
+    for tensor in call.operands:
+        if tensor.device() is None and not op.on_host:
+            raise wrong(
+                f"{op.spelling} of a tensor in the memory of the host",
+                "make it with device=, or move it with ttnn.to_device(tensor, device)",
+            )
+    for name in op.tiles:
+        if is_tensor(call.arguments[name]) and call.arguments[name].layout is not TILE_LAYOUT:
+            raise wrong(
+                f"{op.spelling} takes tiles, `{name}` is a tensor in rows",
+                "make it with layout=ttnn.TILE_LAYOUT, or convert it with "
+                "ttnn.to_layout(tensor, ttnn.TILE_LAYOUT)",
+            )
+    if op.one_kind:
+        _check_kinds(op, call)
+    if op.check is not None:
+        op.check(call.arguments)
+
+
+def _check_kinds(op: Operation, call: Call) -> None:
+    found = {tensor.dtype for tensor in call.operands}
+    names = " and ".join(sorted(f"{dtype}" for dtype in found))
+    if len({dtype.is_float for dtype in found}) > 1 or uint8 in found:
+        raise wrong(f"{op.spelling} of {names}", "convert with ttnn.typecast() first")
+    numbers = [value for value in call.arguments.values() if is_number(value)]
+    if not any(dtype.is_float for dtype in found) and not all(
+        float(number).is_integer() for number in numbers
+    ):
+        raise wrong(f"{op.spelling} of {names} and a number with a fraction",
+                    "convert the tensor with ttnn.typecast() first")  # fmt: skip
+
+
 def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[str, Any]]:
-    own = {k: v for k, v in kwargs.items() if k in op.kinds}
-    given = {k: v for k, v in kwargs.items() if k not in op.kinds and k not in TUNING_OPTIONS}
-    taken = (*RESULT_OPTIONS, "layout") if op.takes_layout else RESULT_OPTIONS
+    renamed = {op.also.get(name, name): value for name, value in kwargs.items()}
+    own = {name: value for name, value in renamed.items() if name in op.kinds}
+    given = {name: value for name, value in renamed.items() if name not in op.kinds}
     for name in given:
-        if name not in taken:
+        if name not in op.options and name not in EVERYWHERE:
             raise _wrong_call(op, f"has no argument `{name}`")
     dtype = given.get("dtype")
     if dtype is not None and as_dtype(dtype) is None:
         raise _wrong_call(
             op, f"takes an element type such as ttnn.bfloat16 as `dtype`, not {dtype!r}"
         )
-    outputs = [given.get(name) for name in ("output_tensor", "optional_output_tensor", "out")]
-    output = next((tensor for tensor in outputs if tensor is not None), None)
+    output = next((given[name] for name in OUTPUTS if given.get(name) is not None), None)
     if output is not None and not is_tensor(output):
         raise _not_a_tensor(op, "output_tensor", "a ttnn tensor", output)
-    return Result(as_dtype(dtype), given.get("memory_config"), output, given.get("layout")), own
+    layout = given.get("layout") or given.get("output_layout")
+    return Result(as_dtype(dtype), given.get("memory_config"), output, layout), own
 
 
 def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Result) -> Call:
@@ -184,8 +273,9 @@ def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
             raise _not_a_tensor(op, name, kind.text, value)
     bound.apply_defaults()
     operands = tuple(_tensors(op, bound.arguments))
-    if not operands:
-        raise _wrong_call(op, "needs a ttnn tensor among its operands")
+    first = next(iter(bound.arguments.values()))
+    if not operands or (not op.number_first and is_number(first)):
+        raise _wrong_call(op, "takes a ttnn tensor as its first operand")
     return Call(op, dict(bound.arguments), operands, result)
 
 
@@ -193,11 +283,14 @@ def _not_a_tensor(op: Operation, name: str, text: str, value: Any) -> UsageError
     problem = f"takes {text} as `{name}`, not {_shown(value)}"
     module = type(value).__module__.partition(".")[0]
     if "tensor" in text and module in ("numpy", "torch"):
-        return wrong(
+        return wrong_call(
             f"{op.spelling} {problem}",
-            f"make a tensor of it first: ttnn.from_{module}(..., device=device)",
+            f"make a tensor of it first: {_MAKERS[module]}(..., device=device)",
         )
     return _wrong_call(op, problem)
+
+
+_MAKERS = {"numpy": "ttl.from_numpy", "torch": "ttnn.from_torch"}
 
 
 def _shown(value: Any) -> str:
@@ -206,13 +299,12 @@ def _shown(value: Any) -> str:
 
 
 def _wrong_call(op: Operation, problem: str) -> UsageError:
-    shown = [
-        parameter.name
-        if parameter.default is parameter.empty
-        else f"{parameter.name}={parameter.default!r}"
+    bare = [
+        parameter.replace(annotation=parameter.empty)
         for parameter in op.signature.parameters.values()
     ]
-    return wrong(f"{op.spelling} {problem}", f"write {op.spelling[:-1]}{', '.join(shown)})")
+    shown = str(op.signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    return wrong_call(f"{op.spelling} {problem}", f"write {op.spelling[:-2]}{shown}")
 
 
 def _tensors(op: Operation, arguments: dict[str, Any]) -> Iterator[Tensor]:
@@ -241,10 +333,24 @@ def _compute(call: Call, *parts: Tensor) -> Any:
         answer = op.meaning(**arguments)
     named = (by_tensor.get(id(call.arguments[name])) for name in op.like)
     like = next((tensor for tensor in named if tensor is not None), operands[0])
-    result = replace(call.result, output=next(iter(parts[len(operands) :]), None))
+    layout = call.result.layout or _layout(op, operands, by_tensor, call)
+    output = next(iter(parts[len(operands) :]), None)
+    result = replace(call.result, output=output, layout=layout)
     if isinstance(answer, list):
         return [_tensor(op, part, operands[0], like, result) for part in answer]
     return _tensor(op, answer, operands[0], like, result)
+
+
+def _layout(
+    op: Operation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: Call
+) -> Layout:
+    """rule LAYOUT"""
+    if op.layout is not None:
+        return op.layout
+    if op.layout_of:
+        return by_tensor[id(call.arguments[op.layout_of])].layout
+    layouts = [tensor.layout for tensor in operands]
+    return TILE_LAYOUT if TILE_LAYOUT in layouts else layouts[0]
 
 
 def _carrier(op: Operation, operands: tuple[Tensor, ...], value: Any) -> np.dtype[Any]:
@@ -286,8 +392,10 @@ def _check_broadcast(op: Operation, tensors: tuple[Tensor, ...]) -> None:
 
 
 def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Result) -> Tensor:
-    """rules LIKE and WHOLE"""
+    """rules LIKE, WHOLE and NAN"""
     values = np.asarray(answer)
+    if op.nan is not None and like.dtype is bfloat16 and values.dtype.kind == "f":
+        values = np.where(np.isnan(values), values.dtype.type(op.nan), values)
     output = result.output
     dtype = output.dtype if output is not None else result.dtype or op.dtype
     if values.dtype.kind == "u":
@@ -304,8 +412,13 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
             )
     if output is not None:
         return _fill(op, output, values)
-    layout = result.layout or op.layout or (like if op.takes_layout else first).layout
+    layout = result.layout or first.layout
     config = result.memory_config or _config(first, values, layout)
+    if op.shares and config == first.config and not first.is_sharded():
+        storage: Any = first.storage
+        shared: Storage | None = storage.reshaped(values.shape)
+        if shared is not None:
+            return alias(first, values.shape, shared)
     tensor = new_tensor(values.shape, dtype, layout, first.device(), config)
     tensor.storage.fill(values)
     return tensor
@@ -314,7 +427,7 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
 def _config(first: Tensor, values: Array, layout: Layout) -> MemoryConfig | None:
     """rule LIKE: the shards of one shape mean nothing for another."""
     is_alike = (values.shape, layout) == (tuple(first.shape), first.layout)
-    return first.memory_config if is_alike or not first.is_sharded() else None
+    return first.config if is_alike or not first.is_sharded() else None
 
 
 def _fill(op: Operation, output: Tensor, values: Array) -> Tensor:

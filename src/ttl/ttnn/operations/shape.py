@@ -10,22 +10,25 @@ from typing import Any
 import numpy as np
 
 from ttl.diagnostics import RuleBroken
-from ttl.semantics.dtypes import Array
+from ttl.semantics.dtypes import Array, bfloat16, uint32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
+from ttl.semantics.types import TILE_SIZE
 
-from ..faults import wrong
-from .arguments import Dims, Number, Sizes, dimension, dimensions, is_integer, shapes_differ
-from .run import operation
+from ..faults import out_of_range, wrong, wrong_call
+from .arguments import Dims, Sizes, dimension, dimensions, is_integer, shapes_differ
+from .run import PLACED, RESULT, UNARY, operation
+
+_MOVED = (*PLACED, "pad_value")
 
 
-@operation()
-def transpose(input_tensor: Array, dim1: int = -2, dim2: int = -1) -> Any:
+@operation(options=_MOVED)
+def transpose(input_tensor: Array, dim1: int, dim2: int) -> Any:
     """Two dimensions exchanged."""
     rank = input_tensor.ndim
     return np.swapaxes(input_tensor, dimension(dim1, rank), dimension(dim2, rank))
 
 
-@operation()
+@operation(options=_MOVED)
 def permute(input_tensor: Array, dims: Sizes) -> Any:
     """The dimensions in the order in which `dims` names them."""
     if len(dims) != input_tensor.ndim:
@@ -37,9 +40,15 @@ def permute(input_tensor: Array, dims: Sizes) -> Any:
     return np.transpose(input_tensor, dimensions(dims, input_tensor.ndim))
 
 
-@operation()
-def reshape(input_tensor: Array, shape: Sizes) -> Any:
-    """The elements, row by row, in another shape; one size may be -1 and follows."""
+@operation(
+    on_host=True, shares=True, also={"logical_shape": "shape"},
+    options=(*_MOVED, "reshape_tile_mode", "skip_padding_fill", "sub_core_grids"),
+)  # fmt: skip
+def reshape(input_tensor: Array, shape: Sizes, padded_shape: Sizes | None = None) -> Any:
+    """The elements, row by row, in another shape; one size may be -1 and follows.
+
+    `padded_shape` is what the shape takes in tiles anyhow.
+    """
     sizes = [int(size) for size in shape]
     known = prod(size for size in sizes if size != -1)
     if sizes.count(-1) == 1 and known and input_tensor.size % known == 0:
@@ -53,7 +62,14 @@ def reshape(input_tensor: Array, shape: Sizes) -> Any:
     return np.reshape(input_tensor, sizes)
 
 
-@operation()
+def _check_types(arguments: dict[str, Any]) -> None:
+    types = {tensor.dtype for tensor in arguments["tensors"]}
+    if len(types) > 1:
+        names = ", ".join(sorted(f"{dtype}" for dtype in types))
+        raise wrong(f"ttnn.concat() of {names}", "convert with ttnn.typecast() first")
+
+
+@operation(options=(*UNARY, "groups"), check=_check_types)
 def concat(tensors: list[Array], dim: int = 0) -> Any:
     """Tensors one after the other along a dimension."""
     axis = dimension(dim, tensors[0].ndim)
@@ -64,12 +80,12 @@ def concat(tensors: list[Array], dim: int = 0) -> Any:
     return np.concatenate(tensors, axis)
 
 
-@operation()
-def stack(tensors: list[Array], dim: int = 0) -> Any:
+@operation(options=())
+def stack(input_tensors: list[Array], dim: int) -> Any:
     """Tensors of one shape along a new dimension."""
-    if len({array.shape for array in tensors}) > 1:
-        raise _do_not_join("ttnn.stack()", tensors, "all sizes")
-    return np.stack(tensors, dimension(dim, tensors[0].ndim + 1))
+    if len({array.shape for array in input_tensors}) > 1:
+        raise _do_not_join("ttnn.stack()", input_tensors, "all sizes")
+    return np.stack(input_tensors, dimension(dim, input_tensors[0].ndim + 1))
 
 
 def _do_not_join(call: str, tensors: list[Array], equal: str) -> RuleBroken:
@@ -77,47 +93,50 @@ def _do_not_join(call: str, tensors: list[Array], equal: str) -> RuleBroken:
     return shapes_differ(f"{call} of tensors of shapes {shapes}", f"{equal} must be equal")
 
 
-@operation()
+@operation(options=(), on_host=True, shares=True)
 def squeeze(input_tensor: Array, dim: Dims = None) -> Any:
     """Without the dimensions of size 1, or those of them that `dim` names."""
     named = dimensions(dim, input_tensor.ndim)
     return np.squeeze(input_tensor, tuple(d for d in named if input_tensor.shape[d] == 1))
 
 
-@operation()
+@operation(options=(), on_host=True, shares=True)
 def unsqueeze(input_tensor: Array, dim: int) -> Any:
     """With one dimension of size 1 more, at `dim` of the result."""
     return np.expand_dims(input_tensor, dimension(dim, input_tensor.ndim + 1))
 
 
-@operation()
-def unsqueeze_to_4D(input_tensor: Array) -> Any:
+@operation(options=(), on_host=True, shares=True)
+def unsqueeze_to_4D(tensor: Array) -> Any:
     """With as many leading dimensions of size 1 as make four."""
-    if input_tensor.ndim > 4:
-        raise wrong(f"a tensor of shape {input_tensor.shape} has more than four dimensions")
-    return input_tensor.reshape((1,) * (4 - input_tensor.ndim) + input_tensor.shape)
+    if tensor.ndim > 4:
+        raise wrong(f"a tensor of shape {tensor.shape} has more than four dimensions")
+    return tensor.reshape((1,) * (4 - tensor.ndim) + tensor.shape)
 
 
-@operation()
+@operation(options=(), shares=True)
+def view(input_tensor: Array, shape: Sizes) -> Any:
+    """As reshape()."""
+    return reshape.operation.meaning(input_tensor, shape)  # type: ignore[attr-defined]
+
+
+@operation(options=(*PLACED, "optional_output_tensor"))
 def repeat(input_tensor: Array, repeat_dims: Sizes) -> Any:
-    """The whole tensor so many times along each dimension."""
-    if len(repeat_dims) < input_tensor.ndim or any(count < 0 for count in repeat_dims):
-        raise wrong(
-            f"repeat_dims={tuple(repeat_dims)} for a tensor of shape {input_tensor.shape}",
-            "give a count for each dimension, 0 or more",
-        )
+    """The whole tensor so many times along each dimension, counted from the last."""
+    if any(count < 0 for count in repeat_dims):
+        raise wrong(f"repeat_dims={tuple(repeat_dims)}", "give a count for each dimension")
     return np.tile(input_tensor, tuple(repeat_dims))
 
 
-@operation()
-def repeat_interleave(input_tensor: Array, repeats: int, dim: int = 0) -> Any:
+@operation(options=PLACED)
+def repeat_interleave(input_tensor: Array, repeats: int, dim: int) -> Any:
     """Each element so many times, one after the other, along a dimension."""
     if repeats < 0:
         raise wrong(f"repeats={repeats}", "give a count, 0 or more")
     return np.repeat(input_tensor, repeats, dimension(dim, input_tensor.ndim))
 
 
-@operation()
+@operation(options=PLACED)
 def expand(input_tensor: Array, output_shape: Sizes) -> Any:
     """Dimensions of size 1 grown to the sizes given; -1 keeps a size."""
     leading = len(output_shape) - input_tensor.ndim
@@ -133,9 +152,30 @@ def expand(input_tensor: Array, output_shape: Sizes) -> Any:
     return np.broadcast_to(input_tensor, sizes)
 
 
-@operation()
-def pad(input_tensor: Array, padding: Any, value: Number = 0) -> Any:
-    """With `value` around it: padding is ((before, after), ..) for the last dimensions."""
+def _check_front(arguments: dict[str, Any]) -> None:
+    tensor, padding = arguments["input_tensor"], arguments["padding"]
+    in_tiles = tensor.layout is TILE_LAYOUT
+    if in_tiles and _is_padding(padding) and any(before for before, _ in padding):
+        raise wrong(
+            f"padding={padding!r} in front of a tensor in tiles",
+            "pad behind it, or convert it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT)",
+        )
+
+
+@operation(
+    on_host=True, also={"output_padded_shape": "padding", "input_tensor_start": "value"},
+    check=_check_front, options=(*PLACED, "use_multicore", "sub_core_grids"),
+)  # fmt: skip
+def pad(input_tensor: Array, padding: Any, value: Any, last: Any = None) -> Any:
+    """With `value` around it: padding is ((before, after), ..) for the last dimensions.
+
+    Also pad(tensor, output_shape, start, value).
+    """
+    if isinstance(value, Sequence):
+        input_tensor = input_tensor.reshape(
+            (1,) * (len(padding) - input_tensor.ndim) + input_tensor.shape
+        )
+        padding, value = _padding_to(input_tensor, padding, value), last
     if not _is_padding(padding) or len(padding) > input_tensor.ndim:
         raise wrong(
             f"padding={padding!r} of a tensor of shape {input_tensor.shape}",
@@ -144,6 +184,17 @@ def pad(input_tensor: Array, padding: Any, value: Number = 0) -> Any:
     missing = ((0, 0),) * (input_tensor.ndim - len(padding))
     widths = (*missing, *map(tuple, padding))
     return np.pad(input_tensor, widths, constant_values=value)
+
+
+def _padding_to(x: Array, shape: Sizes, starts: Sizes) -> Any:
+    if not len(starts) == len(shape) == x.ndim:
+        raise wrong(
+            f"output_padded_shape={list(shape)} and input_tensor_start={list(starts)} for a tensor "
+            f"of shape {x.shape}",
+            "give a size and a start for each dimension",
+        )
+    sizes = zip(x.shape, shape, starts, strict=True)
+    return [(start, whole - mine - start) for mine, whole, start in sizes]
 
 
 def _is_padding(padding: Any) -> bool:
@@ -155,7 +206,10 @@ def _is_padding(padding: Any) -> bool:
     )
 
 
-@operation()
+@operation(
+    options=(*UNARY, "pad_value", "slice_dim", "num_devices"),
+    also={"starts": "slice_start", "ends": "slice_end", "steps": "slice_step"},
+)  # fmt: skip
 def slice(
     input_tensor: Array,
     slice_start: Sizes,
@@ -171,6 +225,9 @@ def slice(
             f"{tuple(slice_end)}",
             "give a start and an end for each dimension",
         )
+    for size, end in zip(input_tensor.shape, slice_end, strict=True):
+        if end > size:
+            raise wrong(f"slice_end={tuple(slice_end)} of a tensor of shape {input_tensor.shape}")
     bounds = zip(slice_start, slice_end, steps, strict=True)
     return part(input_tensor, tuple(_slice(*bound) for bound in bounds))
 
@@ -182,10 +239,7 @@ def part(x: Array, items: tuple[Any, ...]) -> Any:
     """`x[items]` with ints, slices with a positive step, and `...`; ints must lie in the tensor."""
     dims = [item for item in items if item is not Ellipsis]
     if len(dims) > x.ndim or len(items) - len(dims) > 1:
-        raise wrong(
-            f"{len(items)} indices for a tensor of {x.ndim} dimensions",
-            "give at most one index or slice for each dimension",
-        )
+        raise out_of_range(f"{len(items)} indices for a tensor of {x.ndim} dimensions")
     front = items.index(Ellipsis) if len(dims) < len(items) else len(items)
     for position, item in enumerate(dims):
         axis = position if position < front else x.ndim - len(dims) + position
@@ -196,10 +250,10 @@ def part(x: Array, items: tuple[Any, ...]) -> Any:
 def _check_item(item: Any, axis: int, size: int) -> None:
     if is_integer(item):
         if not -size <= item < size:
-            raise wrong(f"index {item} of dimension {axis}, which has {size} elements")
+            raise out_of_range(f"index {item} of dimension {axis}, which has {size} elements")
         return
     if not isinstance(item, _slice) or not all(map(_is_bound, (item.start, item.stop, item.step))):
-        raise wrong(f"{item!r} is neither an index nor a slice", "write an int or start:stop")
+        raise wrong_call(f"{item!r} is neither an index nor a slice", "write an int or start:stop")
     if item.step is not None and item.step < 1:
         raise wrong(f"{item!r}: the step of a slice of a tensor is 1 or more")
 
@@ -208,7 +262,7 @@ def _is_bound(value: Any) -> bool:
     return value is None or is_integer(value)
 
 
-@operation()
+@operation(options=PLACED)
 def split(input_tensor: Array, split_size: int | Sizes, dim: int = 0) -> Any:
     """Parts of split_size elements along a dimension, or of the sizes in a list."""
     axis = dimension(dim, input_tensor.ndim)
@@ -225,8 +279,8 @@ def split(input_tensor: Array, split_size: int | Sizes, dim: int = 0) -> Any:
     return np.split(input_tensor, range(split_size, size, split_size), axis)
 
 
-@operation()
-def chunk(input_tensor: Array, chunks: int, dim: int = 0) -> Any:
+@operation(options=())
+def chunk(input_tensor: Array, chunks: int, dim: int) -> Any:
     """So many parts along a dimension, the last one smaller if they do not divide it."""
     if chunks <= 0:
         raise wrong(f"chunks={chunks}", "give the number of parts, 1 or more")
@@ -236,8 +290,8 @@ def chunk(input_tensor: Array, chunks: int, dim: int = 0) -> Any:
     return np.split(input_tensor, range(step, size, step), axis)
 
 
-@operation()
-def upsample(input_tensor: Array, scale_factor: int | Sizes, mode: Any = "nearest") -> Any:
+@operation(options=(*PLACED, "compute_kernel_config"))
+def upsample(input_tensor: Array, scale_factor: int | Sizes, *, mode: Any = "nearest") -> Any:
     """Each element of a tensor of (batch, rows, columns, channels) so often by rows and columns."""
     factors = [scale_factor] * 2 if isinstance(scale_factor, int) else list(scale_factor)
     if input_tensor.ndim != 4 or len(factors) != 2 or min(factors) < 1 or mode != "nearest":
@@ -250,42 +304,60 @@ def upsample(input_tensor: Array, scale_factor: int | Sizes, mode: Any = "neares
     return input_tensor.repeat(factors[0], axis=1).repeat(factors[1], axis=2)
 
 
-@operation(like=("weight",), own_types=True, takes_layout=True)
+def _check_indices(arguments: dict[str, Any]) -> None:
+    dtype = arguments["input_tensor"].dtype
+    if dtype not in (uint32, bfloat16):
+        raise wrong(
+            f"ttnn.embedding() with indices of {dtype}", "give uint32 or bfloat16 as indices"
+        )
+
+
+@operation(
+    like=("weight",), check=_check_indices, own_types=True, layout_of="weight",
+    options=(*RESULT, "dtype", "layout", "padding_idx", "embeddings_type"),
+)  # fmt: skip
 def embedding(input_tensor: Array, weight: Array) -> Any:
     """The rows of `weight` that the indices in `input_tensor` name."""
-    if weight.ndim != 2 or input_tensor.dtype.kind != "i":
+    if weight.ndim != 2:
         raise wrong(
-            f"ttnn.embedding() of {input_tensor.dtype.name} indices and a weight of shape "
-            f"{weight.shape}",
-            "give integers as indices, and a weight of rows and columns",
+            f"ttnn.embedding() with a weight of shape {weight.shape}",
+            "give a weight of rows and columns",
         )
-    is_outside = np.less(input_tensor, 0) | np.greater_equal(input_tensor, len(weight))
-    outside = input_tensor[is_outside]
+    indices = input_tensor.astype(np.int64)
+    outside = indices[np.less(indices, 0) | np.greater_equal(indices, len(weight))]
     if outside.size:
         raise wrong(f"index {outside[0]} of the {len(weight)} rows of the weight")
-    return weight[input_tensor]
+    return weight[indices]
 
 
-@operation(layout=TILE_LAYOUT)
+@operation(
+    layout=TILE_LAYOUT,
+    options=(*PLACED, "dtype", "use_multicore", "use_low_perf", "tile", "sub_core_grids"),
+)  # fmt: skip
 def tilize(input_tensor: Array) -> Any:
-    """The tensor in tiles."""
+    """The tensor in tiles; its rows and columns are whole tiles already."""
+    if any(size % TILE_SIZE for size in input_tensor.shape[-2:]):
+        raise wrong(
+            f"ttnn.tilize() of a tensor of shape {input_tensor.shape}: no whole tiles",
+            "use ttnn.to_layout(tensor, ttnn.TILE_LAYOUT), which pads",
+        )
     return input_tensor
 
 
-@operation(layout=ROW_MAJOR_LAYOUT)
+@operation(layout=ROW_MAJOR_LAYOUT, options=(*PLACED, "use_multicore", "sub_core_grids"))
 def untilize(input_tensor: Array) -> Any:
     """The tensor in rows."""
     return input_tensor
 
 
-@operation()
-def tril(input_tensor: Array, diagonal: int = 0) -> Any:
+@operation(options=PLACED)
+def tril(input_tensor: Array, *, diagonal: int = 0) -> Any:
     """The elements up to a diagonal of the innermost two dimensions, else 0."""
     return np.tril(_matrix(input_tensor, "ttnn.tril()"), diagonal)
 
 
-@operation()
-def triu(input_tensor: Array, diagonal: int = 0) -> Any:
+@operation(options=PLACED)
+def triu(input_tensor: Array, *, diagonal: int = 0) -> Any:
     """The elements from a diagonal of the innermost two dimensions on, else 0."""
     return np.triu(_matrix(input_tensor, "ttnn.triu()"), diagonal)
 
@@ -296,7 +368,19 @@ def _matrix(x: Array, call: str) -> Array:
     return x
 
 
-@operation()
+def _check_steps(arguments: dict[str, Any]) -> None:
+    items = arguments["items"]
+    steps = [item.step for item in items if isinstance(item, _slice)] if is_indices(items) else ()
+    if arguments["input_tensor"].device() is None and any(step not in (None, 1) for step in steps):
+        raise wrong("a slice with a step of a tensor in the memory of the host",
+                    "move it first with ttnn.to_device(tensor, device)")  # fmt: skip
+
+
+def is_indices(items: Any) -> bool:
+    return isinstance(items, (tuple, list))
+
+
+@operation(on_host=True, check=_check_steps)
 def get_item(input_tensor: Array, items: Any) -> Any:
     """`tensor[items]` outside of kernels: a new tensor, counted in elements."""
-    return part(input_tensor, items if isinstance(items, tuple) else (items,))
+    return part(input_tensor, tuple(items) if is_indices(items) else (items,))

@@ -20,7 +20,9 @@ TARGET = load("wormhole_b0")
 def tensors(*shapes: tuple[int, int]) -> list[Any]:
     """Of so many tiles."""
     return [
-        ttnn.zeros((rows * 32, columns * 32), dtype=ttnn.bfloat16, device=DEVICE)
+        ttnn.zeros(
+            (rows * 32, columns * 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE
+        )
         for rows, columns in shapes
     ]
 

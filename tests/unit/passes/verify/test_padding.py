@@ -52,10 +52,14 @@ def reduces(rows: int, reduce: Callable, is_received: bool = False):
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, ttl.node(dims=1)]).wait()
 
-    a = ttnn.ones((rows, 32), dtype=ttnn.bfloat16, device=DEVICE)
-    ones = ttnn.ones((32, 32), dtype=ttnn.bfloat16, device=DEVICE)
+    a = ttnn.ones((rows, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    ones = ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     width = 64 if is_received else 32
-    return operation, [a, ones, ttnn.zeros((32, width), dtype=ttnn.bfloat16, device=DEVICE)]
+    return operation, [
+        a,
+        ones,
+        ttnn.zeros((32, width), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE),
+    ]
 
 
 def largest(x, ones):
