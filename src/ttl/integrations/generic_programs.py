@@ -82,7 +82,7 @@ def _own(kernel: Kernel) -> OwnArguments:
 
 
 def _operand(tensor: Any, number: int) -> Operand:
-    return Operand(f"tensor_{number}", tuple(tensor.shape), tensor.dtype.name, tensor.layout.name)
+    return Operand(f"tensor_{number}", tuple(tensor.shape), tensor.dtype.spelling, tensor.layout.name)
 
 
 def _bounding_box(cores: Rectangles | Sequence[Any], target: Target) -> Any:
@@ -99,7 +99,8 @@ def _bounding_box(cores: Rectangles | Sequence[Any], target: Target) -> Any:
 def _rectangles(cores: Any, name: str) -> Rectangles:
     if not isinstance(cores, ttnn.CoreRangeSet) or cores.empty():
         raise wrong_type(name, cores, "a set of cores", "use CoreRangeSet([CoreRange(start, end)])")
-    return tuple(((*each.start,), (*each.end,)) for each in cores.ranges())
+    corners = [(each.start, each.end) for each in cores.ranges()]
+    return tuple(((first.x, first.y), (last.x, last.y)) for first, last in corners)
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ def _words(values: Iterable[Any], name: str) -> tuple[int, ...]:
 
 def _core_arguments(given: Any, cores: Rectangles) -> Iterator[CoreArguments]:
     for core, values in given.runtime_args:
-        x, y = core
+        x, y = core.x, core.y
         if not any(x0 <= x <= x1 and y0 <= y <= y1 for (x0, y0), (x1, y1) in cores):
             raise wrong(
                 f"runtime_args for core {(x, y)}, where the kernel does not run",

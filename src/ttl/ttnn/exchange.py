@@ -13,7 +13,6 @@ from ttl.semantics.dtypes import (
     as_dtype,
     bfloat16,
     dtype_of_array,
-    float32,
     uint8,
     uint16,
     uint32,

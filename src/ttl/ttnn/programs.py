@@ -12,7 +12,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
-from .compute_config import MathFidelity
+from .enums import MathFidelity
 from .cores import CoreCoord, CoreRangeSet
 from .faults import wrong_type
 from .tensor import Tensor
@@ -120,7 +120,7 @@ class RuntimeArgs:
         return iter(self._of_cores.items())
 
     def append(self, coord: CoreCoord, values: Sequence[int]) -> None:
-        self._of_cores[CoreCoord(*coord)] = list(values)
+        self._of_cores[coord] = list(values)
 
     def get(self, idx: int) -> tuple[CoreCoord, list[int]]:
         return self.to_list()[idx]
