@@ -30,7 +30,8 @@ def test_c17_flatbuffer_path(monkeypatch, tmp_path):
 def test_one_generic_op(load):
     specs = [TensorSpec((128, 128), float32)] * 3
     rng = np.random.default_rng(0)
-    lhs, rhs = (rng.uniform(1, 2, (128, 128)).astype(np.float32) for _ in range(2))
+    # With as many digits as the matrix unit has.
+    lhs, rhs = (np.float32(rng.uniform(1, 2, (128, 128)).astype(np.float16)) for _ in range(2))
     kernels = {
         "matmul": (load("custom_dm_matmul").matmul, lhs @ rhs),
         "add": (elementwise("+", grid=(2, 2)), lhs + rhs),

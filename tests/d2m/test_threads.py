@@ -8,7 +8,8 @@ from ttl.diagnostics import TTLError
 
 
 def uniform(*shape):
-    return np.random.default_rng(9).uniform(1, 2, shape).astype(np.float32)
+    """With as many digits as the matrix unit has."""
+    return np.random.default_rng(9).uniform(1, 2, shape).astype(np.float16).astype(np.float32)
 
 
 def test_semantics_a_store_replaces_the_last(backend):

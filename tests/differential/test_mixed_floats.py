@@ -2,8 +2,9 @@
 
 The reference computes in float64 on what the tensors hold. After each operation a value is rounded
 to the format of the DST registers, by way of float32, and once more to the format of the block it
-is stored into: all to nearest, ties to even (docs/decisions/0005-numerics.md). Sums of products may
-be added up in any order.
+is stored into: all to nearest, ties to even, but to block floats away from zero
+(docs/decisions/0005-numerics.md). Products have the digits of a TF32, and their sums may be added
+up in any order.
 """
 
 from __future__ import annotations
@@ -51,7 +52,14 @@ def rounded(values: Array, name: str) -> Array:
     largest = np.abs(groups).max(axis=1, keepdims=True)
     step = spacing(largest, name)
     most = 2 ** SHARED_BITS[name] - 1
-    return (np.clip(np.rint(groups / step), -most, most) * step).reshape(values.shape)
+    steps = np.copysign(np.floor(np.abs(groups / step) + 0.5), groups)
+    return (np.clip(steps, -most, most) * step).reshape(values.shape)
+
+
+def in_source(values: Array) -> Array:
+    """The 11 digits that the matrix unit has of a number; the others are cut off."""
+    step = spacing(values, "float16")
+    return np.trunc(values / step) * step
 
 
 def spacing(values: Array, name: str) -> Array:
@@ -83,7 +91,7 @@ def check_sum(found: Array, text: str, inputs: dict[str, Array], dst: str, out: 
 
 def check_product(found: Array, text: str, inputs: dict[str, Array], out: str) -> None:
     names = [name for name in "acw" if f"{name} @" in text or f"@ {name}" in text]
-    operands = [inputs[name] for name in names]
+    operands = [in_source(inputs[name]) for name in names]
     exact = PRODUCTS[text](*operands)
     sizes = PRODUCTS[text](*map(np.abs, operands))
     near = operands[-1].shape[-2] * 2.0**-23 * sizes
@@ -199,11 +207,17 @@ def test_integers_agree(other: str) -> None:
         assert caught.value.diagnostics[0].code.slug == "dtype-mismatch"
 
 
-@pytest.mark.parametrize("shape", [(4, 2, 3), (2, 3, 1, 5), (1, 2, 2)])
-def test_integer_products_of_two_ranks(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "uint16", "uint8"])
+@pytest.mark.parametrize("shape", [(4, 2, 3), (1, 2, 2)])
+def test_integer_products(shape: tuple[int, ...], dtype: str) -> None:
+    """The simulator computes them; the chip's matrix unit has floats only."""
     blocks = {"c": shape, "w": (shape[-1], 2)}
     result = [("c @ w", (*shape[:-1], 2))]
-    program = ShapeProgram(blocks, result, ttnn.int32, values=(-9, 9))
-    inputs = program.inputs()
-    for backend in ("sim", "host"):
-        np.testing.assert_array_equal(program.run(backend)[0], inputs["c"] @ inputs["w"])
+    program = ShapeProgram(blocks, result, getattr(ttnn, dtype), values=(0, 9))
+    inputs = {name: np.int64(array) for name, array in program.inputs().items()}
+    modulus = 2 ** (8 * getattr(ttnn, dtype).element_bytes)
+    np.testing.assert_array_equal(program.run("sim")[0] % modulus,
+                                  inputs["c"] @ inputs["w"] % modulus)  # fmt: skip
+    with pytest.raises(TTLError) as caught:
+        program.run("host")
+    assert caught.value.diagnostics[0].code.slug == "no-integers"

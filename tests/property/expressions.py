@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 
+from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops import BLOCK_OPS
 
 Expression = tuple[Any, ...]
@@ -91,8 +92,15 @@ def uses_matmul(expression: Expression) -> bool:
     )
 
 
-FORMATS = {"bfloat16": np.dtype(ml_dtypes.bfloat16), "float32": np.dtype(np.float32)}
-SPACING = {"bfloat16": 2.0**-7, "float32": 2.0**-23}  # of the numbers from 1 to 2
+# Of the DST registers. Where all buffers have 16 bits the compiler keeps values of 32-bit registers
+# in buffers that are read as TF32: each may have been kept.
+KEPT = "float32, read as TF32"
+FORMATS = {
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float32": np.dtype(np.float32),
+    KEPT: np.dtype(np.float32),
+}
+SPACING = {"bfloat16": 2.0**-7, "float32": 2.0**-23, KEPT: 2.0**-23}  # of the numbers from 1 to 2
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,9 @@ class Approximate:
     def rounded(self, dtype: str) -> Approximate:
         """Where something may be off already, it may be rounded to the other neighbour too."""
         values = self.values.astype(FORMATS[dtype]).astype(np.float32)
-        off = self.error + SPACING[dtype] * (np.abs(values) + self.error)
-        off = np.where(self.error == 0, 0.0, off)
+        step = TF32_STEP if dtype == KEPT else SPACING[dtype]
+        off = self.error + step * (np.abs(values) + self.error)
+        off = np.where((self.error == 0) & (dtype != KEPT), 0.0, off)
         far = ~(np.abs(values) + off < 1e30)  # overflow, or not a number
         return Approximate(np.where(far, np.float32(0), values), np.where(far, np.inf, off))
 

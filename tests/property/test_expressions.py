@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 import ttl.driver
 from golden.example_programs import TARGET, load_file
 from property.expressions import (
-    FORMATS,
+    KEPT,
     Store,
     evaluate_store,
     statements,
@@ -95,8 +95,9 @@ class Case:
     @property
     def dst(self) -> str:
         """The format of the DST registers."""
-        wide = self.has_product or "float32" in (self.dtype, self.out_dtype)
-        return "float32" if wide else "bfloat16"
+        if "float32" in (self.dtype, self.out_dtype):
+            return "float32"
+        return KEPT if self.has_product else "bfloat16"
 
     def text(self) -> str:
         lines = []
@@ -151,8 +152,8 @@ def cases(draw: st.DrawFn, count: int) -> Case:
     products = draw(st.booleans())
     return Case(
         draw(st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 5), (3, 3)])),
-        draw(st.sampled_from(sorted(FORMATS))),
-        draw(st.sampled_from(sorted(FORMATS))),
+        draw(st.sampled_from(sorted(DTYPES))),
+        draw(st.sampled_from(sorted(DTYPES))),
         tuple(draw(st.lists(stores(products), min_size=count, max_size=count))),
     )
 

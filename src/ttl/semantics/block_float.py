@@ -97,7 +97,8 @@ def _step_exponent(shared: NDArray[np.int32], mantissa_bits: int) -> NDArray[np.
 def _away_from_zero(values: Floats) -> Floats:
     """The nearest whole numbers; nothing is added that could round."""
     whole = np.trunc(values)
-    return whole + np.copysign(np.float32(1), values) * (np.abs(values - whole) >= 0.5)
+    nearest: Floats = whole + np.copysign(np.float32(1), values) * (np.abs(values - whole) >= 0.5)
+    return nearest
 
 
 def _mantissas(

@@ -75,7 +75,7 @@ void tilize_block(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_
       for (uint32_t column = 0; column < 32; ++column)
         memcpy(tile + place_of(row, column) * bytes,
                element(page, (row * tiles + t) * 32 + column, bytes), bytes);
-    unpack(in, tile, compute.slots[0]);
+    unpack(fiber, in, tile, compute.slots[0]);
     round_moved(fiber, *in.format, compute.slots[0]);
     out.format->pack(compute.slots[0], reserved_tile(fiber, out, out_tile + t, line));
   }

@@ -140,9 +140,9 @@ void begin_mode(FpuMode mode) {
   compute.accumulates = false;
 }
 
-void unpack(const CircularBuffer& buffer, const uint8_t* tile, float* values) {
+void unpack(const Fiber& fiber, const CircularBuffer& buffer, const uint8_t* tile, float* values) {
   buffer.format->unpack(tile, values);
-  if (is_cut_off(buffer)) tile_math().copy(values, values, Rounding::Tf32);
+  if (is_cut_off(buffer) && !dst_is_16_bit(fiber)) tile_math().copy(values, values, Rounding::Tf32);
 }
 
 float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
@@ -152,13 +152,16 @@ float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
   check_format(compute, is_a ? compute.source_a : compute.source_b, buffer,
                is_a ? "source A" : "source B", line);
   float* values = is_a ? compute.source_a_values : compute.source_b_values;
-  unpack(buffer, front_tile(fiber, buffer, tile, line), values);
+  unpack(fiber, buffer, front_tile(fiber, buffer, tile, line), values);
   return values;
 }
 
 float* load_matrix(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
-  check_matrix_operand(buffer_at(fiber, index, line), line);
-  return load(fiber, side, index, tile, line);
+  const CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_matrix_operand(buffer, line);
+  float* values = load(fiber, side, index, tile, line);
+  if (is_cut_off(buffer) && dst_is_16_bit(fiber)) tile_math().copy(values, values, Rounding::Tf32);
+  return values;
 }
 
 void begin_move(FpuMode mode, uint32_t buffer) {
@@ -214,7 +217,7 @@ void copy_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_copied(fiber, buffer, line);
   float* out = overwritten_slot(fiber, slot, line);
-  unpack(buffer, front_tile(fiber, buffer, tile, line), out);
+  unpack(fiber, buffer, front_tile(fiber, buffer, tile, line), out);
   if (compute.mode.form & 1) transpose_faces(out);
   if (compute.mode.form & 2) transpose_within_faces(out);
   round_moved(fiber, *buffer.format, out);

@@ -11,8 +11,8 @@ namespace ttl_host {
 void check_mode(const Compute& compute, FpuMode mode, const char* call, int line);
 void begin_mode(FpuMode mode);
 
-// A tile as the unpacker passes it on.
-void unpack(const CircularBuffer& buffer, const uint8_t* tile, float* values);
+// A tile as the unpacker passes it on; what a 16-bit DST makes of it comes afterwards.
+void unpack(const Fiber& fiber, const CircularBuffer& buffer, const uint8_t* tile, float* values);
 
 // A tile that was waited for, as one of the sources. This may feed DST only; the matrix form refuses
 // integers and buffers marked UnpackToDestFp32.

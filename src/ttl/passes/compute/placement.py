@@ -18,7 +18,7 @@ from ..module_pass import Maker, first_after_bindings, terminator
 from . import compiler_buffers as buffers
 from .arranged_tiles import is_view, reads_by_matrix_unit
 from .compiler_buffers import FP32, CompilerBuffers
-from .section_builder import SectionBuilder
+from .section_builder import SectionBuilder, dst_type
 from .ttl_set_compute_kernel_config import FULL_SYNC
 
 
@@ -142,9 +142,7 @@ class Placement:
             view = buffers.reserve(buffer, make)
             section = make.add(ttl.ComputeOp.create(regions=[Region(Block())]))
             inner = Maker.at_end(section.regions[0].block, origin)
-            zeros = inner.new(
-                ttl.TileFillOp, (), ttl.DstType(view.type), value=FloatAttr(0.0, f32)
-            )
+            zeros = inner.new(ttl.TileFillOp, (), dst_type(view), value=FloatAttr(0.0, f32))
             inner.add(ttl.TileStoreOp.create(operands=[zeros, view]))
             buffers.push(buffer, make)
             self.zero_tiles[dtype] = buffers.wait(buffer, make)

@@ -95,7 +95,7 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     do = Expansion(Maker.before(op), api)
     forms = do.forms(op.ENTRY.name, op.inputs[0])
     if forms.by_dims and do.dtype(op.inputs[0]) in NARROW:
-        _move_as_words(op, do)
+        return _move_as_words(op, do)
     parameters: dict[str, Any] = {
         name: value.value.data
         for name, value in (op.parameters.data if op.parameters else {}).items()

@@ -39,7 +39,8 @@ def relative_bound(meaning: Meaning) -> Meaning:
 def cut_off(steps: int, *operands: Any) -> float:
     """How much of a result is lost, relative to it, where f32 operands come to the matrix unit: so
     many last digits of a TF32, or nothing if the operands have no more digits than that."""
-    is_exact = all(np.array_equal(to_tf32(np.asarray(x)), x, equal_nan=True) for x in operands)
+    singles = [np.asarray(x, np.float32) for x in operands]
+    is_exact = all(np.array_equal(to_tf32(x), x, equal_nan=True) for x in singles)
     return 0.0 if is_exact else steps * TF32_STEP
 
 
