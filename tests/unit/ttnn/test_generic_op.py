@@ -114,7 +114,7 @@ def split(columns: int, tiles: int) -> tuple[ttnn.CoreRangeSet, ttnn.RuntimeArgs
     _, cores, *groups, more, less = ttnn.split_work_to_cores(ttnn.CoreCoord(columns, 1), tiles)
     arguments, first = ttnn.RuntimeArgs(), 0
     for group, count in zip(groups, (more, less), strict=True):
-        for core in group.cores():
+        for core in ttnn.corerange_to_cores(group):
             arguments[core.x][core.y] = [count, first]
             first += count
     return cores, arguments
