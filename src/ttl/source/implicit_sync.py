@@ -229,11 +229,10 @@ class _Inserter(ast.NodeTransformer):
         self.at_once: set[ast.AST] = set()
         self.held: dict[ast.AST, str] = {}
         self.places: dict[tuple[str, ast.AST], list[Finish]] = defaultdict(list)
-        self.saves: dict[ast.AST, list[ast.stmt]] = {
-            copies[id(statement)]: [_saved(name, statement)]
-            for supply in supplies
-            for statement, name in supply.saves
-        }
+        self.saves: dict[ast.AST, list[ast.stmt]] = defaultdict(list)
+        saves = set().union(*(supply.saves for supply in supplies))
+        for statement, name in sorted(saves, key=lambda save: save[1]):
+            self.saves[copies[id(statement)]].append(_saved(name, statement))
         # rule ORDER: where they were found, blocks come oldest first.
         for supply in sorted(supplies, key=lambda supply: not supply.is_wait):
             site, statement = copies[id(supply.site)], copies[id(supply.place.statement)]

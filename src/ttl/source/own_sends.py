@@ -23,10 +23,10 @@ from types import FunctionType
 from ttl.diagnostics import Diagnostic, Label, codes
 from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet, Route
-from ttl.semantics.function_source import Definition, FunctionTree, function_tree, nodes_of
+from ttl.semantics.function_source import Definition, FunctionTree, definition_of, nodes_of
 from ttl.semantics.types import Shape
 
-from .functions import named_value, own_code
+from .functions import own_code
 from .scopes import own_names, parameters
 
 RECEIVING = (
@@ -40,12 +40,13 @@ def nets_to_others(kernels: Iterable[KernelFunction], grid: Shape) -> frozenset[
     pairs: Counter[PipeNet] = Counter()
     refused: set[PipeNet] = set()
     for kernel in kernels:
-        function = kernel.function
-        tree = function_tree(own_code(function)) if isinstance(function, FunctionType) else None
-        if tree is not None and isinstance(function, FunctionType):
-            nets = _named_nets(tree, function)
+        nets = {name: net for name, net in kernel.sees().items() if isinstance(net, PipeNet)}
+        assert isinstance(kernel.function, FunctionType)
+        tree = definition_of(own_code(kernel.function)) if nets else None
+        if tree is not None:
             found = Counter(nets[name] for name in _pairs(tree) if name in nets)
-            mentions = Counter(nets[name] for name in _names(tree) if name in nets)
+            names = (node.id for node in nodes_of(tree) if isinstance(node, ast.Name))
+            mentions = Counter(nets[name] for name in names if name in nets)
             refused |= {net for net in mentions if mentions[net] != 2 * found[net]}  # rule PAIR
             pairs += found
     return frozenset(net for net in pairs if net not in refused and _has_others(net.routes(grid)))
@@ -67,16 +68,6 @@ def own_sends_note(operation: str, nets: Iterable[PipeNet]) -> Diagnostic | None
 
 def _is_name(node: ast.AST, names: Iterable[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in names
-
-
-def _names(tree: FunctionTree) -> list[str]:
-    return [node.id for node in nodes_of(tree) if isinstance(node, ast.Name)]
-
-
-def _named_nets(tree: FunctionTree, function: FunctionType) -> dict[str, PipeNet]:
-    around = {*_names(tree)} - own_names(tree)
-    found = {name: named_value(name, function) for name in sorted(around)}
-    return {name: value for name, value in found.items() if isinstance(value, PipeNet)}
 
 
 def _pairs(tree: FunctionTree) -> Iterator[str]:

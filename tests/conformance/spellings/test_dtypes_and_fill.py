@@ -72,6 +72,16 @@ def test_a_fill_of_integers():
     assert "1.5 is not a number of int32" in text
 
 
+@pytest.mark.rule("fill-spellings", "torch-dtypes")
+def test_a_fill_of_integers_makes_the_registers_wide():
+    """The kernel names no other integers, and its buffers have bf16."""
+
+    def expression(a):
+        return ttl.block.fill(3, shape=(1, 1), dtype=torch.int32)
+
+    assert (evaluate(expression, tiles(1), dtype=ttnn.bfloat16) == 3).all()
+
+
 @pytest.mark.rule("fill-spellings")
 def test_a_typed_fill_without_a_shape_takes_it_from_what_it_meets():
     value = evaluate(lambda a: ttl.math.fill(2, dtype=ttnn.float32) * a, tiles(3, 4))

@@ -145,18 +145,17 @@ def wait_after_wait_all(a, y, one, two):
             "ttl.GroupTransfer().add(one.reserve())",
             "GroupTransfer.add() takes what ttl.copy() returns",
         ),
-        (
-            wait_after_wait_all,
-            "transfer-reused",
-            "transfer.wait()",
-            "this transfer was waited for already",
-        ),
     ],
 )
 def test_groups_used_wrongly(report, tensor, body, code, marked, message) -> None:
     found = report(one_kernel(body), tensor(), tensor())
     assert (found.code, found.primary) == (code, marked)
     assert message in found.text
+
+
+def test_a_wait_after_that_of_the_group(warned, tensor) -> None:
+    found = warned(one_kernel(wait_after_wait_all), tensor(), tensor())
+    assert (found.code, found.primary) == ("transfer-waited-again", "transfer.wait()")
 
 
 def test_a_group_that_is_not_waited_for(report, tensor) -> None:
