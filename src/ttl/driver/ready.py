@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ttl.config import Config
@@ -53,16 +53,9 @@ Function = tuple[FunctionType, CodeType, tuple[Any, ...] | None]  # with its cod
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # positional arguments and others
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A name and what it stood for."""
-
-    function: FunctionType
-    name: str
-    value: object
-
-    def is_same(self) -> bool:
-        return named_value(self.name, self.function) is self.value
+# A name and what it stood for: in the globals of a function, or in a scope around it.
+Global = tuple[dict[str, Any], str, object]
+Captured = tuple[CellType, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,8 @@ class ReadyCall:
     grid: Shape
     config: Config
     functions: tuple[Function, ...]
-    watched: tuple[Watched, ...]
+    globals: tuple[Global, ...]
+    captured: tuple[Captured, ...]
 
     def is_valid(self, operation: Operation, config: Config) -> bool:  # rule WATCHED
         if self.operation is not operation or self.config is not config:
@@ -81,7 +75,13 @@ class ReadyCall:
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
-        return all([watched.is_same() for watched in self.watched])
+        for names, name, value in self.globals:
+            if names.get(name, MISSING) is not value:
+                return False
+        try:
+            return all([cell.cell_contents is value for cell, value in self.captured])
+        except ValueError:  # it has no value any more
+            return False
 
 
 class ReadyCalls:
@@ -166,7 +166,7 @@ def _positions(values: tuple[Any, ...], tensors: Sequence[Any]) -> tuple[int, ..
     return tuple(places[id(tensor)] for tensor in tensors)
 
 
-Seen = tuple[tuple[Function, ...], tuple[Watched, ...]]
+Seen = tuple[tuple[Function, ...], tuple[Global, ...], tuple[Captured, ...]]
 
 
 def _seen(program: Program) -> Seen | None:  # rule PURE
@@ -177,22 +177,27 @@ def _seen(program: Program) -> Seen | None:  # rule PURE
         functions += reachable_functions(operation.grid)
     if operation.function not in functions:  # of an installed library, which nobody has looked at
         return None
-    watched: list[Watched] = []
-    for function in functions:
-        if not _is_pure(function, kernels):
-            return None
-        for name in sorted({*function.__code__.co_freevars, *global_names(function.__code__)}):
-            value = named_value(name, function)
-            if value is not MISSING and not _is_constant(value):
-                return None
-            watched.append(Watched(function, name, value))
-    return tuple((each, each.__code__, each.__defaults__) for each in functions), tuple(watched)
+    if not all(_is_pure(function, kernels) for function in functions):
+        return None
+    return (
+        tuple((each, each.__code__, each.__defaults__) for each in functions),
+        tuple(
+            (each.__globals__, name, each.__globals__.get(name, MISSING))
+            for each in functions
+            for name in sorted(global_names(each.__code__))
+        ),
+        tuple((cell, cell.cell_contents) for each in functions for cell in each.__closure__ or ()),
+    )
 
 
 def _is_pure(function: FunctionType, kernels: set[CodeType]) -> bool:
+    code = function.__code__
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    if not all(map(_is_constant, defaults)):
+    named = [named_value(name, function) for name in {*code.co_freevars, *global_names(code)}]
+    if not all(map(_is_constant, (*defaults, *named))):
         return False
+    if any(named_value(name, function) is MISSING for name in code.co_freevars):
+        return False  # it has no value yet
     for code in _codes_run(function.__code__, kernels):
         if not EFFECTS.isdisjoint(code.co_names) or _stores(code) or _calls_ttnn(function, code):
             return False
@@ -235,7 +240,7 @@ def _stores(code: CodeType) -> bool:
 
 def _is_constant(value: object) -> bool:
     """Does it stay what it is as long as it is the same object?"""
-    if isinstance(value, (*CONSTANTS, Enum)):
+    if value is MISSING or isinstance(value, (*CONSTANTS, Enum)):
         return True
     if isinstance(value, ModuleType):
         return _does_not_change(value.__name__)
