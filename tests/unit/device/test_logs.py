@@ -227,6 +227,9 @@ k_ids:  4|  0|  5|  5|  5
 k_ids:  4|  0|  5|  5|  5
 Device 0 acteth core(x= 0,y= 0) virtual(x=25,y=17): FOO  rmsg:H0G|e h_id:  0
 k_id[  4]: write
+Dump #2 completed at 4.010s
+-----
+Dump #3 at 6.000s
 """.splitlines()
 
 
