@@ -159,13 +159,13 @@ class Config:
         """
         chosen, now = _CHOSEN.get(), _PROCESS
         # A launch may ask every few microseconds: what is set is compared as it lies in memory.
-        lying = getattr(os.environ, "_data", None)
-        if lying is None:
+        in_memory = getattr(os.environ, "_data", None)
+        if in_memory is None:
             return _config(_given(os.environ, now.variables), chosen)
         known = now.last
-        if known is None or known[0] != (lying, now.variables, chosen):
+        if known is None or known[0] != (in_memory, now.variables, chosen):
             config = _config(_given(os.environ, now.variables), chosen)
-            known = now.last = (dict(lying), now.variables, chosen), config
+            known = now.last = (dict(in_memory), now.variables, chosen), config
         return known[1]
 
 

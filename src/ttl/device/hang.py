@@ -33,8 +33,9 @@ def reported_hang(
     lines = [] if watch is None else watch.watcher_lines()
     found = standing(compiled, lines)
     limit = "" if watch is None else f" within {watch.limit_seconds:g} s"
-    labels = [label for each in found if (label := _label(each)) is not None]
-    notes = [_note(each) for each in found] + unread_buffers(compiled, lines)
+    labels = list(dict.fromkeys(label for each in found if (label := _label(each)) is not None))
+    is_mesh = len({each.device for each in found}) > 1
+    notes = [_note(each, is_mesh) for each in found] + unread_buffers(compiled, lines)
     if not found:
         notes.append("the watcher's log has nothing about its kernels")
     return KernelFault(
@@ -56,19 +57,20 @@ def _helps(is_known: bool) -> tuple[str, ...]:
     return simulate, "run it with `ttl run --backend device` and without --trace: the watcher is on"
 
 
-def _who(at: Standing) -> str:
+def _who(at: Standing, is_mesh: bool) -> str:
     role = f" ({at.processor.role})" if at.processor.role else ""
     first = f"on node {at.nodes[0]}"
     where = first if len(at.nodes) == 1 else f"on {len(at.nodes)} nodes, first {first}"
-    return f"`{at.kernel.name}`{role} {where}"
+    return f"`{at.kernel.name}`{role} {where}" + (f" of device {at.device}" if is_mesh else "")
 
 
-def _note(at: Standing) -> str:
+def _note(at: Standing, is_mesh: bool) -> str:
+    who = _who(at, is_mesh)
     if at.wait is None:
-        return f"{_who(at)} runs; the last waypoint it passed is {at.waypoint}"
+        return f"{who} runs; the last waypoint it passed is {at.waypoint}"
     lines = sorted({span.line for span in _spans(at)})
     among = f", in one of the lines {', '.join(map(str, lines))}" if len(lines) > 1 else ""
-    return f"{_who(at)} waits {at.wait.text} ({at.waypoint}){among}"
+    return f"{who} waits {at.wait.text} ({at.waypoint}){among}"
 
 
 def _label(at: Standing) -> Label | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from ttl.artifact import CompiledOperation, Coordinate, Kernel, ThreadKind
+from ttl.artifact import CompiledOperation, Coordinate, ThreadKind
 from ttl.trace import EventKind, Recorder
 
 from .processors import PROCESSORS, calls_in, kernel_on
@@ -150,16 +150,11 @@ def _signpost_events(
         kernel = kernel_on(compiled, _BY_NAME[zone.processor])
         if kernel is None or (kernel.thread is ThreadKind.COMPUTE and zone.processor != MATH):
             continue
-        if (name := dict(kernel.signposts).get(zone.name)) is not None:
+        lines = list(calls_in(kernel, f'DeviceZoneScopedN("{zone.name}")'))
+        if lines:  # else a zone of the firmware
             kind = EventKind.SIGNPOST_BEGIN if zone.is_start else EventKind.SIGNPOST_END
-            line = _line(kernel, zone)
+            span = kernel.span_of(zone.line if zone.line in lines else lines[0])
+            # The program's name; of a kernel from elsewhere, the profiler's.
+            name = dict(kernel.signposts).get(zone.name, zone.name)
+            line = 0 if span is None else span.line
             yield Event(zone.cycles, kind, nodes[zone.core], kernel.name, name, line)
-
-
-def _line(kernel: Kernel, zone: Zone) -> int:
-    """The program's line of a signpost."""
-    lines = list(calls_in(kernel, f'DeviceZoneScopedN("{zone.name}")'))
-    if not lines:
-        return 0
-    span = kernel.span_of(zone.line if zone.line in lines else lines[0])
-    return 0 if span is None else span.line

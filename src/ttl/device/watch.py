@@ -30,7 +30,9 @@ def metal_settings(logs: Path, *, profiles: bool, environment: Mapping[str, str]
     """What to set for tt-metal; the user's own settings stay as they are."""
     wanted = {LOGS_FOLDER: str(logs)}
     if profiles:
-        wanted |= {PROFILER: "1", PROFILER_FOLDER: str(logs / "profiler")}
+        # Written when the log is asked for, not only when the device is closed.
+        dump = {"TT_METAL_PROFILER_MID_RUN_DUMP": "1"}
+        wanted |= {PROFILER: "1", PROFILER_FOLDER: str(logs / "profiler"), **dump}
     elif PROFILER not in environment:
         wanted |= {
             "TT_METAL_DPRINT_CORES": "all",

@@ -40,18 +40,19 @@ _CORE = re.compile(
     r"(?P<points>[^\s,]*(?:, *[^\s,]*)+)"  # each padded to four characters
 )
 _DUMP = re.compile(r"Dump #\d+ at ")
+_END = re.compile(r"Dump #\d+ completed")
 _UNREAD = re.compile(r"cb\[(\d+)\]\(rcv (\d+)!=ack (\d+)\)")
 
 
 @dataclass(slots=True)
 class Standing:
-    """Processors of one kernel that stand at the same waypoint."""
+    """Processors of one kernel on a device that stand at the same waypoint."""
 
+    device: int
     kernel: Kernel
     processor: Processor
     waypoint: str
     nodes: list[Coordinate] = field(default_factory=list)
-    device: int = 0
 
     @property
     def wait(self) -> Wait | None:
@@ -60,7 +61,7 @@ class Standing:
 
 def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing]:
     """Where the kernels of an operation stood when the watcher looked last."""
-    found: dict[tuple[str, str, str], Standing] = {}
+    found: dict[tuple[int, str, str, str], Standing] = {}
     for line in _last_dump(lines):
         core = _CORE.match(line)
         if core is None or not is_core_of(compiled, (int(core["x"]), int(core["y"]))):
@@ -69,10 +70,9 @@ def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing
             point = point.strip()
             kernel = kernel_on(compiled, processor)
             if kernel is not None and point not in IDLE:
-                key = kernel.name, processor.role, point
-                at = found.setdefault(
-                    key, Standing(kernel, processor, point, device=int(core["device"]))
-                )
+                device = int(core["device"])
+                key = device, kernel.name, processor.role, point
+                at = found.setdefault(key, Standing(device, kernel, processor, point))
                 at.nodes.append((int(core["x"]), int(core["y"])))
     return list(found.values())
 
@@ -90,9 +90,13 @@ def unread_buffers(compiled: CompiledOperation, lines: Iterable[str]) -> list[st
 
 
 def _last_dump(lines: Iterable[str]) -> list[str]:
+    """The last one that is complete, if any is: the watcher may be writing."""
     dump: list[str] = []
+    complete: list[str] = []
     for line in lines:
         if _DUMP.match(line):
             dump = []
         dump.append(line)
-    return dump
+        if _END.match(line):
+            complete = dump
+    return complete or dump

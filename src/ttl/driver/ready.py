@@ -12,17 +12,17 @@ rule PLAIN    only where nothing is to be seen of a run: no trace, no watch, no 
 from __future__ import annotations
 
 import dis
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ttl.config import Config
 from ttl.device import DeviceProgram, launch_program
+from ttl.diagnostics.frames import is_user_file
 from ttl.language import Operation
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.language.operation import Program
@@ -35,28 +35,27 @@ from ttl.source.functions import MISSING, named_value, reachable_functions
 
 MOST_KEPT = 4096
 CONSTANTS = (int, float, str, bytes, type(None), DType)
-# Names that a body may not use if it is to be skipped: what they give or do is another thing each
-# time, or is to happen each time.
+# Names that a body may not use if it is to be skipped: of builtins and modules, what gives another
+# thing each time or is to happen each time; of tensors, what tells more than their kind.
 EFFECTS = {
     "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "id", "input",
-    "iter", "locals", "next", "open", "print", "random", "setattr", "vars",
+    "iter", "locals", "next", "open", "print", "setattr", "vars",
+    "fromfile", "genfromtxt", "load", "loadtxt", "memmap", "rand", "randint", "randn", "random",
+    "buffer_address", "buffer_unique_id", "cpu", "deallocate", "device_coords", "extract_shard",
+    "host_buffer", "is_allocated", "item", "tensor_id", "to", "to_list", "to_numpy", "to_torch",
 }  # fmt: skip
+NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")
+ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "STORE_SUBSCR", "IMPORT_NAME")
 
 Kind = tuple[Any, ...]
+Function = tuple[FunctionType, CodeType, tuple[Any, ...] | None]  # with its code and its defaults
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # positional arguments and others
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A name and what it stood for."""
-
-    function: FunctionType
-    name: str
-    value: object
-
-    def is_same(self) -> bool:
-        return named_value(self.name, self.function) is self.value
+# A name and what it stood for: in the globals of a function, or in a scope around it.
+Global = tuple[dict[str, Any], str, object]
+Captured = tuple[CellType, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +65,23 @@ class ReadyCall:
     operands: tuple[int, ...]  # the positions of the tensors among the arguments
     grid: Shape
     config: Config
-    codes: tuple[tuple[FunctionType, CodeType], ...]
-    watched: tuple[Watched, ...]
+    functions: tuple[Function, ...]
+    globals: tuple[Global, ...]
+    captured: tuple[Captured, ...]
 
     def is_valid(self, operation: Operation, config: Config) -> bool:  # rule WATCHED
         if self.operation is not operation or self.config is not config:
             return False
-        if any(function.__code__ is not code for function, code in self.codes):
+        for function, code, defaults in self.functions:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+        for names, name, value in self.globals:
+            if names.get(name, MISSING) is not value:
+                return False
+        try:
+            return all([cell.cell_contents is value for cell, value in self.captured])
+        except ValueError:  # it has no value any more
             return False
-        return all([watched.is_same() for watched in self.watched])
 
 
 class ReadyCalls:
@@ -109,7 +116,7 @@ class ReadyCalls:
             return
         operands = _positions(values, tuple(program.tensors.values()))
         seen = _seen(program)
-        if operands is None or seen is None:
+        if operands is None or seen is None or not _is_hashable(kind):
             return
         ready = ReadyCall(program.operation, find(), operands, program.grid, config, *seen)
         with self._lock:
@@ -142,6 +149,15 @@ def _kind(operation: Operation, given: Given, values: tuple[Any, ...]) -> Kind |
     return tuple(kind) if len({*tensors}) == len(tensors) else None
 
 
+def _is_hashable(kind: Kind) -> bool:
+    """Not every version of ttnn has specs that are."""
+    try:
+        hash(kind)
+    except TypeError:
+        return False
+    return True
+
+
 def _positions(values: tuple[Any, ...], tensors: Sequence[Any]) -> tuple[int, ...] | None:
     """Where the operands stand among the arguments, if they are all there."""
     places = {id(value): position for position, value in enumerate(values)}
@@ -150,7 +166,7 @@ def _positions(values: tuple[Any, ...], tensors: Sequence[Any]) -> tuple[int, ..
     return tuple(places[id(tensor)] for tensor in tensors)
 
 
-Seen = tuple[tuple[tuple[FunctionType, CodeType], ...], tuple[Watched, ...]]
+Seen = tuple[tuple[Function, ...], tuple[Global, ...], tuple[Captured, ...]]
 
 
 def _seen(program: Program) -> Seen | None:  # rule PURE
@@ -159,17 +175,51 @@ def _seen(program: Program) -> Seen | None:  # rule PURE
     functions = list(reachable_functions(operation.function))
     if callable(operation.grid):
         functions += reachable_functions(operation.grid)
-    watched: list[Watched] = []
-    for function in functions:
-        for code in _codes_run(function.__code__, kernels):
-            if not EFFECTS.isdisjoint(code.co_names) or _stores(code):
-                return None
-        for name in sorted({*function.__code__.co_freevars, *global_names(function.__code__)}):
-            value = named_value(name, function)
-            if value is not MISSING and not _is_constant(value):
-                return None
-            watched.append(Watched(function, name, value))
-    return tuple((function, function.__code__) for function in functions), tuple(watched)
+    if operation.function not in functions:  # of an installed library, which nobody has looked at
+        return None
+    if not all(_is_pure(function, kernels) for function in functions):
+        return None
+    return (
+        tuple((each, each.__code__, each.__defaults__) for each in functions),
+        tuple(
+            (each.__globals__, name, each.__globals__.get(name, MISSING))
+            for each in functions
+            for name in sorted(global_names(each.__code__))
+        ),
+        tuple((cell, cell.cell_contents) for each in functions for cell in each.__closure__ or ()),
+    )
+
+
+def _is_pure(function: FunctionType, kernels: set[CodeType]) -> bool:
+    code = function.__code__
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    named = [named_value(name, function) for name in {*code.co_freevars, *global_names(code)}]
+    if not all(map(_is_constant, (*defaults, *named))):
+        return False
+    if any(named_value(name, function) is MISSING for name in code.co_freevars):
+        return False  # it has no value yet
+    for code in _codes_run(function.__code__, kernels):
+        if not EFFECTS.isdisjoint(code.co_names) or _stores(code) or _calls_ttnn(function, code):
+            return False
+    return True
+
+
+def _calls_ttnn(function: FunctionType, code: CodeType) -> bool:
+    """Names something of ttnn that is a function: an operation, which is to be done each time."""
+    module: Any = None
+    for step in dis.get_instructions(code):
+        if step.opname in ATTRIBUTES and module is not None:
+            found = getattr(module, step.argval, None)
+            if not isinstance(found, (type, Enum, DType, ModuleType)) and callable(found):
+                return True
+            module = found if isinstance(found, ModuleType) else None
+        elif step.opname in NAMES:
+            value = named_value(step.argval, function)
+            is_ttnn = isinstance(value, ModuleType) and "ttnn" in value.__name__.split(".")
+            module = value if is_ttnn else None
+        elif step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG"):
+            module = None
+    return False
 
 
 def _codes_run(code: CodeType, kernels: set[CodeType]) -> Iterator[CodeType]:
@@ -190,13 +240,18 @@ def _stores(code: CodeType) -> bool:
 
 def _is_constant(value: object) -> bool:
     """Does it stay what it is as long as it is the same object?"""
-    if isinstance(value, (*CONSTANTS, Enum, FunctionType, BuiltinFunctionType)):
+    if value is MISSING or isinstance(value, (*CONSTANTS, Enum)):
         return True
     if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] in CONSTANT_MODULES
+        return _does_not_change(value.__name__)
     if isinstance(value, (tuple, frozenset)):
         return all(map(_is_constant, value))
-    if isinstance(value, type):
-        module = sys.modules.get(value.__module__)
-        return getattr(module, "__name__", "").partition(".")[0] in CONSTANT_MODULES
+    if isinstance(value, FunctionType) and is_user_file(value.__code__.co_filename):
+        return True  # it is among the functions that are looked at
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        return _does_not_change(value.__module__)
     return as_dtype(value) is not None
+
+
+def _does_not_change(module: str | None) -> bool:
+    return module is not None and module.partition(".")[0] in CONSTANT_MODULES

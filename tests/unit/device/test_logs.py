@@ -145,6 +145,16 @@ def test_zones_are_events_of_kernels_and_signposts() -> None:
     assert min(event[4] for event in found if event[1] == (0, 0)) == 100
 
 
+def test_zones_of_a_kernel_from_elsewhere_keep_their_names() -> None:
+    kernel = replace(OPERATION.kernels[1], signposts=())
+    operation = replace(OPERATION, kernels=(kernel,), core_range=((0, 0), (0, 0)))
+    recorder = Recorder()
+    zones = ProfilerLog().zones([*HEAD, *rows_of("1,1", 10)])
+    assert record_zones(operation, zones, recorder)
+    named = {(event[3], event[5]) for event in events(recorder) if event[3]}
+    assert named == {("ttl_all", 7)}
+
+
 def test_rows_come_in_several_readings_and_only_the_last_run_counts() -> None:
     log, recorder = ProfilerLog(), Recorder()
     assert log.zones(HEAD) == []
@@ -217,6 +227,9 @@ k_ids:  4|  0|  5|  5|  5
 k_ids:  4|  0|  5|  5|  5
 Device 0 acteth core(x= 0,y= 0) virtual(x=25,y=17): FOO  rmsg:H0G|e h_id:  0
 k_id[  4]: write
+Dump #2 completed at 4.010s
+-----
+Dump #3 at 6.000s
 """.splitlines()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import pytest
 
 import ttl
 from device.standins import DataType, Device, Launches, Layout, Tensor
+from ttl import ttnn
 from ttl.driver import PROCESS_DRIVER
 
 FACTOR = 2
@@ -142,7 +144,41 @@ def printing(x, y):  # type: ignore[no-untyped-def]
         pass
 
 
-@pytest.mark.parametrize("function", [counting, printing])
+def asking(x, y):  # type: ignore[no-untyped-def]
+    assert x.buffer_address() != y.buffer_address()
+
+    @ttl.datamovement()
+    def nothing():  # type: ignore[no-untyped-def]
+        pass
+
+
+def computing(x, y):  # type: ignore[no-untyped-def]
+    ttnn.zeros((32, 32))
+
+    @ttl.datamovement()
+    def nothing():  # type: ignore[no-untyped-def]
+        _ = x, y
+
+
+def timing(x, y):  # type: ignore[no-untyped-def]
+    assert perf_counter() > 0
+
+    @ttl.datamovement()
+    def nothing():  # type: ignore[no-untyped-def]
+        _ = x, y
+
+
+def remembering(x, y, seen=[]):  # type: ignore[no-untyped-def]  # noqa: B006
+    seen.append(x)
+
+    @ttl.datamovement()
+    def nothing():  # type: ignore[no-untyped-def]
+        _ = y
+
+
+@pytest.mark.parametrize(
+    "function", [counting, printing, asking, computing, timing, remembering]
+)
 def test_a_body_that_does_something_else_is_run_each_time(
     launches: Launches, bodies: list[str], function: Any
 ) -> None:
