@@ -46,7 +46,9 @@ def page() -> str:
 
 def _differences(rows: list[Row]) -> str:
     different = [row for row in rows if row.reason]
-    lines = [f"| `{_cell(row.expression)}` | {_cell(row.real)} | {row.reason} |" for row in different]
+    lines = [
+        f"| `{_cell(row.expression)}` | {_cell(row.real)} | {row.reason} |" for row in different
+    ]
     return (
         "\n## Differences from the real ttnn\n\n"
         f"The table of tests has {len(rows)} expressions with the real answers. The embedded ttnn "
