@@ -68,7 +68,8 @@ def _of_module(name: str) -> dict[str, Any]:
 
 def _section(module: str, functions: dict[str, Any]) -> str:
     rows = "\n".join(_row(name, function) for name, function in functions.items())
-    return f"\n## {module.capitalize()}\n\n| call | meaning | further keywords |\n|---|---|---|\n{rows}\n"
+    head = "| call | meaning | further keywords |\n|---|---|---|"
+    return f"\n## {module.capitalize()}\n\n{head}\n{rows}\n"
 
 
 def _row(name: str, function: Any) -> str:
