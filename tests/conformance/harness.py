@@ -90,6 +90,7 @@ def _copies(arguments: tuple[Any, ...]) -> list[Any]:
             made[id(value)] = ttnn.from_numpy(
                 ttnn.to_numpy(value), value.dtype, value.layout, value.device()
             )
+            made[id(value)].is_layout_chosen = value.is_layout_chosen
     return [made.get(id(value), value) for value in arguments]
 
 

@@ -46,7 +46,9 @@ def page() -> str:
 
 def _differences(rows: list[Row]) -> str:
     different = [row for row in rows if row.reason]
-    lines = [f"| `{_cell(row.expression)}` | {_cell(row.real)} | {row.reason} |" for row in different]
+    lines = [
+        f"| `{_cell(row.expression)}` | {_cell(row.real)} | {row.reason} |" for row in different
+    ]
     return (
         "\n## Differences from the real ttnn\n\n"
         f"The table of tests has {len(rows)} expressions with the real answers. The embedded ttnn "
@@ -66,7 +68,8 @@ def _of_module(name: str) -> dict[str, Any]:
 
 def _section(module: str, functions: dict[str, Any]) -> str:
     rows = "\n".join(_row(name, function) for name, function in functions.items())
-    return f"\n## {module.capitalize()}\n\n| call | meaning | further keywords |\n|---|---|---|\n{rows}\n"
+    head = "| call | meaning | further keywords |\n|---|---|---|"
+    return f"\n## {module.capitalize()}\n\n{head}\n{rows}\n"
 
 
 def _row(name: str, function: Any) -> str:

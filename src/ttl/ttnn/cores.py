@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -101,7 +100,7 @@ class CoreRange(Value):
         return all(core in mine for core in _cores_of(other))
 
     def to_json(self) -> str:
-        return json.dumps(_corners(self), separators=(",", ":"))
+        return _corners(self)
 
     def __repr__(self) -> str:
         return f"[{self.start} - {self.end}]"
@@ -164,7 +163,7 @@ class CoreRangeSet:
         return _rectangles({*_cores_of(self)} - {*_cores_of(core_range_set(other))})
 
     def to_json(self) -> str:
-        return json.dumps([_corners(found) for found in self._ranges], separators=(",", ":"))
+        return f"[{','.join(map(_corners, self._ranges))}]"
 
     def __eq__(self, other: object) -> bool:
         """The same rectangles."""
@@ -219,11 +218,10 @@ def _overlap(one: CoreRange, other: CoreRange) -> bool:
     )
 
 
-def _corners(found: CoreRange) -> dict[str, dict[str, int]]:
-    return {
-        name: {"x": corner.x, "y": corner.y}
-        for name, corner in (("start", found.start), ("end", found.end))
-    }
+def _corners(found: CoreRange) -> str:
+    """As JSON."""
+    start, end = found.start, found.end
+    return f'{{"start":{{"x":{start.x},"y":{start.y}}},"end":{{"x":{end.x},"y":{end.y}}}}}'
 
 
 def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:

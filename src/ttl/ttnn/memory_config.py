@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -178,13 +177,11 @@ class MemoryConfig(Value):
         return self.memory_layout is not TensorMemoryLayout.INTERLEAVED
 
     def to_json(self) -> str:
-        facts = {
-            "buffer_type": self.buffer_type.value,
-            "created_with_nd_shard_spec": self.nd_shard_spec is not None,
-            "memory_layout": self.memory_layout.value,
-            "per_core_allocation": False,
-        }
-        return json.dumps(facts, separators=(",", ":"))
+        is_nd = "true" if self.nd_shard_spec is not None else "false"
+        return (
+            f'{{"buffer_type":{self.buffer_type.value},"created_with_nd_shard_spec":{is_nd},'
+            f'"memory_layout":{self.memory_layout.value},"per_core_allocation":false}}'
+        )
 
     def __repr__(self) -> str:
         return (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
+
+from ttl.semantics.current_engine import ENGINE
 
 from .faults import wrong, wrong_call
 
@@ -18,7 +20,7 @@ class Shape(tuple[int, ...]):
     """The sizes of a tensor.
 
     As in the real ttnn it is indexed by ints only and compares with lists. It is a tuple only
-    because the language handles shapes as such.
+    because the language handles shapes as such: in kernels, compiled ones too, they are tuples.
     """
 
     __slots__ = ()
@@ -38,8 +40,10 @@ class Shape(tuple[int, ...]):
             raise wrong(f"the shape {sizes} has more than {rank} dimensions that are not 1")
         return Shape((1,) * -dropped + sizes[max(0, dropped) :])
 
-    def __getitem__(self, index: Any) -> int:  # type: ignore[override]
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
+            if _is_in_kernel():
+                return tuple(self)[index]
             raise wrong_call(
                 "a ttnn.Shape is not sliced", "write list(tensor.shape)[...], or take its sizes"
             )
@@ -51,7 +55,9 @@ class Shape(tuple[int, ...]):
             return 1
         raise wrong(f"index {position} of the shape {tuple(self)}")
 
-    def __add__(self, other: object) -> NoReturn:
+    def __add__(self, other: Any) -> Any:
+        if _is_in_kernel():
+            return tuple(self) + other
         raise wrong_call("a ttnn.Shape is not added to", "write (*tensor.shape, size)")
 
     def __eq__(self, other: object) -> bool:
@@ -68,6 +74,10 @@ class Shape(tuple[int, ...]):
     def __format__(self, spec: str) -> str:
         """In messages, as programs write it."""
         return format(str(tuple(self)), spec)
+
+
+def _is_in_kernel() -> bool:
+    return ENGINE.get(None) is not None
 
 
 def checked_sizes(shape: Any) -> tuple[int, ...]:

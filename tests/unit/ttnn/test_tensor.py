@@ -28,6 +28,32 @@ def test_a_shape_has_its_sizes() -> None:
     assert isinstance(tensor.shape, ttnn.Shape) and tensor.padded_shape == (64, 32)
 
 
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_a_shape_is_a_tuple_in_kernels_only(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @ttl.operation(grid=(1, 1))
+    def cleared(y: Any) -> None:
+        dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.compute()
+        def compute() -> None:
+            for _ in y.shape[:1]:
+                with dfb.reserve() as blk:
+                    blk.store(ttl.math.fill(0))
+
+        @ttl.datamovement()
+        def write() -> None:
+            for _ in y.shape[:1]:
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[0, 0]).wait()
+
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    tensor = ttnn.ones((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    cleared(tensor)
+    assert not ttnn.to_numpy(tensor).any()
+    with pytest.raises(TypeError, match=r"list\(tensor.shape\)"):
+        tensor.shape[:1]
+
+
 def test_a_tensor_describes_itself() -> None:
     tensor = ttnn.zeros((3, 33, 5), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     assert (tensor.logical_volume(), tensor.volume()) == (495, 3 * 64 * 32)
