@@ -74,7 +74,9 @@ def _outcome(row: Row, backend: str) -> str:
 
 def run(row: Row, backend: str) -> list[str]:
     """The codes of what was reported; the result is checked."""
-    values = np.linspace(0.125, 1, int(np.prod(row.shape)), dtype=np.float32).reshape(row.shape)
+    # With as many digits as the chip's matrix unit has.
+    numbers = np.linspace(0.125, 1, int(np.prod(row.shape)), dtype=np.float16)
+    values = numbers.astype(np.float32).reshape(row.shape)
     device = ttnn.open_device(device_id=0) if row.on_device else None
     tensors = [
         ttnn.from_numpy(values * (at < len(row.dtypes) - 1), getattr(ttnn, dtype), device=device)

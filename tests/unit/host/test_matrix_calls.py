@@ -152,6 +152,17 @@ def test_sources_cut_float32_off_to_tf32(run_compute, math):
     assert result[0, 0] == TF32[math]
 
 
+@pytest.mark.parametrize(("scaler", "kept"), [("Float32", 3 + 2.0**-8), ("BFloat16", 3.0)])
+def test_a_maximum_of_rows_has_the_digits_of_its_scaler(run_compute, scaler, kept):
+    form = "<PoolType::MAX, ReduceDim::REDUCE_ROW>"
+    math = f"reduce_init{form}(0, 1, 2);reduce_tile{form}(0, 1, 0, 0, 0);"
+    result = run_compute(
+        section(math), [[3 + 2.0**-8], [1.0]], formats=["Float32", scaler],
+        output_format="Float32", headers=("reduce.h",), fp32_dest_acc_en=True,
+    )  # fmt: skip
+    assert result[0, 0] == kept
+
+
 def test_what_is_unpacked_to_dst_keeps_all_digits(run_compute):
     result = run_compute(
         section("copy_init(0);copy_tile(0, 0, 0);", inputs=1), [[FINE]], formats=["Float32"],
