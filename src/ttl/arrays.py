@@ -45,9 +45,10 @@ def from_numpy(
     if _is_embedded(ttnn):
         mapper = {} if mesh_mapper is None else {"mesh_mapper": mesh_mapper}
         return ttnn.from_numpy(values, kind, arranged, device, memory_config, **mapper)
-    host = _real_tensor(ttnn, values, kind, arranged, mesh_mapper)
+    options = {} if mesh_mapper is None else {"mesh_mapper": _plain(mesh_mapper)}
     if device is None:
-        return host
+        return _real_tensor(ttnn, values, kind, arranged, mem_config=memory_config, **options)
+    host = _real_tensor(ttnn, values, kind, arranged, **options)
     return ttnn.to_device(host, device, memory_config=memory_config)
 
 
@@ -78,8 +79,6 @@ def to_numpy(tensor: Any, mesh_composer: Any = None) -> Array:
 def _home(*values: Any) -> Any:
     """The module of ttnn that the first of these is of, else the one that programs import."""
     for value in values:
-        if isinstance(value, DType):
-            return import_module("ttl.ttnn")
         package = type(value).__module__.partition(".")[0]
         if package == "ttl":
             return import_module("ttl.ttnn")
@@ -92,7 +91,12 @@ def _is_embedded(ttnn: Any) -> bool:
     return ttnn is sys.modules.get("ttl.ttnn")
 
 
-def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, mapper: Any) -> Any:
+def _plain(mapper: Any) -> Any:
+    """One that copies the tensor to every device is a wrapper in Python."""
+    return mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
+
+
+def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, **options: Any) -> Any:
     """On the host. ttnn gets numbers that it need not round."""
     element_type = getattr(ttnn, kind.name.lower(), None)
     if element_type is None:
@@ -100,8 +104,7 @@ def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, mapper: 
     storage = np.dtype(np.float32) if kind.is_float else kind.storage
     numbers = np.ascontiguousarray(round_to(values, kind), storage).reshape(values.shape)
     arranged = ttnn.TILE_LAYOUT if layout is TILE_LAYOUT else ttnn.ROW_MAJOR_LAYOUT
-    unwrapped = mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
-    return ttnn.Tensor(numbers, element_type, layout=arranged, mesh_mapper=unwrapped)
+    return ttnn.Tensor(numbers, element_type, layout=arranged, **options)
 
 
 # Arguments ----------------------------------------------------------------------------------------

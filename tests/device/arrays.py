@@ -50,6 +50,10 @@ def check_choices(ttnn: Any, device: Any) -> None:
     assert isinstance(ttl.from_numpy(half, ttl.ttnn.bfloat16), ttl.ttnn.Tensor)
     rows = ttl.from_numpy(half, layout=ttl.ROW_MAJOR_LAYOUT)
     assert rows.layout is ttnn.ROW_MAJOR_LAYOUT
+    for mapper in (ttnn.ShardTensorToMesh(device, dim=0), ttnn.ReplicateTensorToMesh(device)):
+        spread = ttl.from_numpy(half, mesh_mapper=mapper)
+        assert ttl.to_numpy(spread, ttnn.ConcatMeshToTensor(device, dim=0)).shape == (4, 4)
+        assert ttl.from_numpy(half, device=device, mesh_mapper=mapper).device() is device
     ttnn.deallocate(placed := ttl.from_numpy(half, device=device))
     for wrong in (
         lambda: ttl.from_numpy(half, dtype=ttnn.fp8_e4m3),

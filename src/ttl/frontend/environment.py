@@ -21,6 +21,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language import DataflowBuffer, Pipe, PipeNet, Semaphore
 from ttl.language.semaphores import RemoteSemaphore
+from ttl.semantics.ttnn_values import is_shape, is_ttnn_value
 
 if TYPE_CHECKING:
     from .hir import Scalar
@@ -130,6 +131,8 @@ def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
     if kinds in ({bool}, {int}, {float}):
         return _number(name, values, kinds, make)
     if len(kinds) == 1:
+        if is_shape(first):
+            return merged(name, [tuple(value) for value in values], make)
         if isinstance(first, (tuple, list)) and len({len(value) for value in values}) == 1:
             items = zip(*values, strict=True)
             found = [merged(f"{name}_{i}", list(v), make) for i, v in enumerate(items)]
@@ -195,7 +198,7 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
         return bool(one == other)
     if isinstance(one, Pipe):
         return one == other and is_same(one.home, other.home)
-    return False
+    return is_ttnn_value(type(one)) and repr(one) == repr(other)
 
 
 def _state_of(function: FunctionType) -> list[Any]:

@@ -12,10 +12,14 @@ Corner = tuple[int, int]
 Corners = tuple[Corner, Corner]  # the first and the last core of a rectangle
 
 
+def is_shape(value: Any) -> bool:
+    """A ttnn.Shape, which need not be a tuple."""
+    return type(value).__name__ == "Shape"
+
+
 def as_sizes(value: Any) -> tuple[Any, ...] | None:
     """What a tuple, a list or a ttnn.Shape holds; None of anything else."""
-    is_sizes = isinstance(value, (tuple, list)) or type(value).__name__ == "Shape"
-    return tuple(value) if is_sizes else None
+    return tuple(value) if isinstance(value, (tuple, list)) or is_shape(value) else None
 
 
 def as_core(value: Any) -> Corner | None:

@@ -81,6 +81,26 @@ def sent(x, y):
             arrived.wait_ge(ROW.num_cores())
 
 
+@ttl.operation(grid=(2, 1))
+def by_node(x, y):
+    """Shapes that are made for each node."""
+    column, _ = ttl.node(dims=2)
+    place, same = ttnn.Shape([column, 1]), ttnn.Shape([1, 1])
+    dfb = ttl.make_dataflow_buffer_like(x, shape=same)
+
+    @ttl.datamovement()
+    def read():
+        with dfb.reserve() as block:
+            copied = ttl.copy(x[0, column], block)
+            copied.wait()
+
+    @ttl.datamovement()
+    def write():
+        with dfb.wait() as block:
+            copied = ttl.copy(block, y[same[0] - 1, 1 - place[0]])
+            copied.wait()
+
+
 def main():
     device = ttnn.open_device(device_id=0)
     numbers = np.random.default_rng(0).uniform(-1, 1, (32, 64))
@@ -89,6 +109,9 @@ def main():
     for _ in range(2):  # compiled once
         typed(x, y, KIND, ttnn.Shape([1, 2]))
     print("typed", ttl.to_numpy(y).astype(np.float64).sum())
+    y = ttl.from_numpy(np.zeros((32, 64)), dtype=ttnn.bfloat16, device=device)
+    by_node(x, y)
+    print("by_node", (ttl.to_numpy(y) == np.roll(ttl.to_numpy(x), 32, axis=1)).all())
     memory = ttnn.DRAM_MEMORY_CONFIG
     x = ttl.from_numpy(numbers[:, :32], device=device, memory_config=memory)
     y = ttl.from_numpy(np.zeros((96, 32)), dtype=ttnn.float32, device=device)
