@@ -56,12 +56,12 @@ def run_statement(
                 ttl.copy(block, whole(y)).wait()
 
     arrays = tuple(np.ascontiguousarray(array) for array in arrays)
-    tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
+    tensors = [ttl.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
     result = ttnn.empty(shape, out_dtype or dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     padded = (*tensors, *[result] * (3 - len(tensors)), result)
     program = operation.program(padded, {}, TARGET.default_grid)
     sim.run(program, target=TARGET, rounds_like_chip=rounds_like_chip)
-    return ttnn.to_numpy(result)
+    return ttl.to_numpy(result)
 
 
 def with_blocks(buffers: list[Any], body: Callable[..., Any], *blocks: Any) -> None:

@@ -79,14 +79,14 @@ def run(row: Row, backend: str) -> list[str]:
     values = numbers.astype(np.float32).reshape(row.shape)
     device = ttnn.open_device(device_id=0) if row.on_device else None
     tensors = [
-        ttnn.from_numpy(values * (at < len(row.dtypes) - 1), getattr(ttnn, dtype), device=device)
+        ttl.from_numpy(values * (at < len(row.dtypes) - 1), getattr(ttnn, dtype), device=device)
         for at, dtype in enumerate(row.dtypes)
     ]
     with _operation(row.program) as operation, _settings(backend) as written:
         operation(*tensors, *row.values)
     assert row.expected is not None, "it ran"
     expected = eval(row.expected, {"np": np, "a": values})
-    found = ttnn.to_numpy(tensors[-1]).astype(np.float32)
+    found = ttl.to_numpy(tensors[-1]).astype(np.float32)
     tolerance = 1e-5 if set(row.dtypes) == {"float32"} else 2e-2  # block floats have 7 bits
     assert np.allclose(found, expected, rtol=tolerance, atol=1e-5), row.shown
     return sorted(set(re.findall(r"\[(TTL\d+)\]", written.getvalue())))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import ttl
 from ttl import ttnn
 from ttl.config import Config
 from ttl.host import CallCounts, launch
@@ -126,7 +127,7 @@ def measured(example: str) -> tuple[str, CallCounts]:
     device = ttnn.open_device(device_id=0)
     arrays = sample_inputs(len(compiled.operands))[0][1]
     tensors = [
-        ttnn.from_numpy(array[: size[0], : size[1]], dtype=ttnn.bfloat16, device=device)
+        ttl.from_numpy(array[: size[0], : size[1]], dtype=ttnn.bfloat16, device=device)
         for array, size in zip(arrays, (each.shape for each in compiled.operands), strict=True)
     ]
     counts = CallCounts()

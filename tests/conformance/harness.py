@@ -36,7 +36,7 @@ Shape = tuple[int, ...]
 
 
 def tensor(values: Any, dtype: Any = ttnn.float32, layout: Any = ttnn.TILE_LAYOUT) -> ttnn.Tensor:
-    return ttnn.from_numpy(np.asarray(values), dtype=dtype, layout=layout, device=DEVICE)
+    return ttl.from_numpy(np.asarray(values), dtype=dtype, layout=layout, device=DEVICE)
 
 
 def empty(*shape: int, dtype: Any = ttnn.float32, layout: Any = ttnn.TILE_LAYOUT) -> ttnn.Tensor:
@@ -61,7 +61,7 @@ def tiles(*values: float) -> Array:
 
 def tile_numbers(result: ttnn.Tensor) -> list[float]:
     """The inverse of tiles()."""
-    values = ttnn.to_numpy(result)
+    values = ttl.to_numpy(result)
     parts = np.split(values, values.shape[1] // TILE, axis=1)
     assert all((part == part[0, 0]).all() for part in parts), "a tile holds different numbers"
     return [float(part[0, 0]) for part in parts]
@@ -78,7 +78,7 @@ def run(operation: Any, *arguments: Any, **constants: Any) -> None:
         _launch(operation, of_seed, constants, seed)
         for first, other in zip(arguments, of_seed, strict=True):
             if isinstance(first, ttnn.Tensor):
-                same = ttnn.to_numpy(first).tobytes() == ttnn.to_numpy(other).tobytes()
+                same = ttl.to_numpy(first).tobytes() == ttl.to_numpy(other).tobytes()
                 assert same, f"the result depends on the schedule: seed {seed}"
 
 
@@ -87,8 +87,8 @@ def _copies(arguments: tuple[Any, ...]) -> list[Any]:
     made: dict[int, Any] = {}
     for value in arguments:
         if isinstance(value, ttnn.Tensor):
-            made[id(value)] = ttnn.from_numpy(
-                ttnn.to_numpy(value), value.dtype, value.layout, value.device()
+            made[id(value)] = ttl.from_numpy(
+                ttl.to_numpy(value), value.dtype, value.layout, value.device()
             )
             made[id(value)].is_layout_chosen = value.is_layout_chosen
     return [made.get(id(value), value) for value in arguments]
@@ -314,7 +314,7 @@ def statement(body: Callable[..., Any], *arrays: Any, **options: Any) -> Array:
     """What `body(y_blk, *blocks)` leaves in y_blk, under every schedule."""
     operation, tensors = computing(body, *arrays, **options)
     run(operation, *tensors)
-    return ttnn.to_numpy(tensors[-1])
+    return ttl.to_numpy(tensors[-1])
 
 
 def evaluate(expression: Callable[..., Any], *arrays: Any, **options: Any) -> Array:

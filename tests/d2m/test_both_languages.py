@@ -160,7 +160,7 @@ def on_device(arrays):
     device = ttnn.open_device(device_id=0)
     memory = ttnn.L1_MEMORY_CONFIG
     return [
-        ttnn.from_numpy(x, dtype=ttnn.float32, device=device, memory_config=memory) for x in arrays
+        ttl.from_numpy(x, dtype=ttnn.float32, device=device, memory_config=memory) for x in arrays
     ]
 
 

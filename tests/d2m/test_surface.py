@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import ttnn
 
+import ttl
 from pykernel.d2m_api import *
 from ttl.diagnostics import TTLError
 
@@ -272,7 +273,7 @@ def read_only():
 
 def row_major():
     device = ttnn.open_device(device_id=0)
-    return ttnn.from_numpy(ones(), layout=ttnn.ROW_MAJOR_LAYOUT, device=device)
+    return ttl.from_numpy(ones(), layout=ttnn.ROW_MAJOR_LAYOUT, device=device)
 
 
 ARGUMENTS = [

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import ttl
 from ttl import ttnn
 from ttl.diagnostics import TTLError
 from ttl.driver import PROCESS_DRIVER
@@ -147,7 +148,7 @@ def run(text: str) -> None:
     linecache.clearcache()
     module = ModuleType("program")
     exec(compile(text, "program.py", "exec"), module.__dict__)
-    a, y = (ttnn.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, device=DEVICE) for _ in "ay")
+    a, y = (ttl.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, device=DEVICE) for _ in "ay")
     module.operation(a, y)
 
 

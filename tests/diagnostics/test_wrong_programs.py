@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from ttl import ttnn
 from ttl.diagnostics import Severity, TTLError, codes
 from ttl.driver import PROCESS_DRIVER
@@ -415,7 +416,7 @@ def test_it_is_caught_or_right(name: str, tmp_path: Path, monkeypatch, capsys) -
     said = capsys.readouterr().err + said
     if isinstance(expected, float):
         assert said == ""
-        assert (ttnn.to_numpy(y)[:32, :32] == expected).all()
+        assert (ttl.to_numpy(y)[:32, :32] == expected).all()
     else:
         code = SLUGS[expected]
         assert f"{code.severity.value}[{code.code}]: " in said, said
@@ -426,7 +427,7 @@ def test_it_is_caught_or_right(name: str, tmp_path: Path, monkeypatch, capsys) -
 
 def tensor(shape: tuple[int, int], value: float, is_float32: bool = False) -> Any:
     dtype = ttnn.float32 if is_float32 else ttnn.bfloat16
-    return ttnn.from_numpy(np.full(shape, value, np.float32), dtype=dtype, device=DEVICE)
+    return ttl.from_numpy(np.full(shape, value, np.float32), dtype=dtype, device=DEVICE)
 
 
 def test_there_are_forty_five() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from golden.example_programs import load_file
 from ttl import ttnn
 from ttl.semantics.dtypes import TF32_STEP
@@ -103,7 +104,7 @@ class ComputeProgram:
     def _tensors(self) -> list[ttnn.Tensor]:
         dtypes = (self.dtype, *[self.b_dtype or self.dtype] * 2)
         tensors = [
-            ttnn.from_numpy(x, dtype=dtype, device=DEVICE)
+            ttl.from_numpy(x, dtype=dtype, device=DEVICE)
             for x, dtype in zip(self.arrays(), dtypes, strict=True)
         ]
         output = (self.shape[0] * 32 * self.count, self.shape[1] * 32)
@@ -131,7 +132,7 @@ class ComputeProgram:
 
 
 def _numbers(tensor: ttnn.Tensor) -> np.ndarray:
-    return ttnn.to_numpy(tensor).astype(tensor.dtype.carrier)
+    return ttl.to_numpy(tensor).astype(tensor.dtype.carrier)
 
 
 def stores(expressions: list[str], uses_w: bool = False) -> str:

@@ -50,12 +50,12 @@ def mover(
 
 def run(operation: Operation, count: int, nodes: int = 1) -> np.ndarray:
     device = ttnn.open_device(device_id=0)
-    a = ttnn.from_numpy(distinct_tiles(), dtype=ttnn.float32, device=device)
+    a = ttl.from_numpy(distinct_tiles(), dtype=ttnn.float32, device=device)
     y = ttnn.zeros(
         (32 * nodes, 32 * count), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device
     )
     operation(a, y)
-    return ttnn.to_numpy(y)[::32, ::32]
+    return ttl.to_numpy(y)[::32, ::32]
 
 
 def agree(

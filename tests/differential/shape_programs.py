@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from golden.example_programs import load_file
 from ttl import ttnn
 
@@ -111,7 +112,7 @@ class ShapeProgram:
             if name not in self.blocks:
                 numbers[...] = 77.0
             dtype = self.dtypes.get(name, self.dtype)
-            made.append(ttnn.from_numpy(numbers, dtype=dtype, device=DEVICE))
+            made.append(ttl.from_numpy(numbers, dtype=dtype, device=DEVICE))
         return made
 
     def inputs(self) -> dict[str, np.ndarray]:
@@ -135,7 +136,7 @@ class ShapeProgram:
 
 
 def _numbers(tensor: Any) -> np.ndarray:
-    return ttnn.to_numpy(tensor).astype(tensor.dtype.carrier)
+    return ttl.to_numpy(tensor).astype(tensor.dtype.carrier)
 
 
 def check_close(program: ShapeProgram, tolerance: float) -> None:

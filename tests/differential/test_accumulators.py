@@ -45,10 +45,10 @@ def run(operation: ttl.Operation, steps: int = STEPS) -> np.ndarray:
     generator = np.random.default_rng(7)
     device = ttnn.open_device(device_id=0)
     arrays = [generator.uniform(-1, 1, (32 * steps, 32)) for _ in range(2)]
-    a, b = (ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays)
+    a, b = (ttl.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays)
     y = ttnn.zeros((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
     operation(a, b, y)
-    return ttnn.to_numpy(y).astype(np.float32)
+    return ttl.to_numpy(y).astype(np.float32)
 
 
 def agree(operation: ttl.Operation, monkeypatch, steps: int = STEPS) -> None:

@@ -36,7 +36,7 @@ def results(number: Callable[[int], float], backend: str) -> list[float]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         operation(y)
-    return [float(value) for value in ttnn.to_numpy(y)[0, ::32]]
+    return [float(value) for value in ttl.to_numpy(y)[0, ::32]]
 
 
 def item_of_a_list(n):

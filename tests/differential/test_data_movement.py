@@ -138,7 +138,7 @@ def test_row_major_slices(operation, dtype, target, monkeypatch):
     monkeypatch.setenv("TTL_TARGET", target)
     result = both(
         operation,
-        lambda: ttnn.from_numpy(numbers(5, 7), dtype, ROWS, DEVICE),
+        lambda: ttl.from_numpy(numbers(5, 7), dtype, ROWS, DEVICE),
         lambda: ttnn.zeros((5, 7), dtype, ROWS, DEVICE),
         seed=1,
     )
@@ -167,7 +167,7 @@ def test_aligned_rows_go_straight_to_their_place(memory, tmp_path, monkeypatch):
     monkeypatch.setenv("TTL_COMPILE_TO", str(tmp_path))
     both(
         long_rows,
-        lambda: ttnn.from_numpy(numbers(2, 128), ttnn.bfloat16, ROWS, DEVICE, memory),
+        lambda: ttl.from_numpy(numbers(2, 128), ttnn.bfloat16, ROWS, DEVICE, memory),
         lambda: ttnn.zeros((2, 128), ttnn.bfloat16, ROWS, DEVICE, memory),
     )
     texts = [file.read_text() for file in (tmp_path / "kernels").glob("*.cpp")]
@@ -237,7 +237,7 @@ RANKS = [
 def test_ranks(operation, given, made, layout):
     both(
         operation,
-        lambda: ttnn.from_numpy(numbers(*given), ttnn.float32, layout, DEVICE),
+        lambda: ttl.from_numpy(numbers(*given), ttnn.float32, layout, DEVICE),
         lambda: ttnn.zeros(made, ttnn.float32, layout, DEVICE),
     )
 
@@ -286,7 +286,7 @@ def test_row_major_shards(strategy):
     memory = sharded((4, 12), *STRATEGIES[strategy])
     both(
         shard_of_a_row,
-        lambda: ttnn.from_numpy(numbers(4, 12), ttnn.bfloat16, ROWS, DEVICE, memory),
+        lambda: ttl.from_numpy(numbers(4, 12), ttnn.bfloat16, ROWS, DEVICE, memory),
         lambda: ttnn.zeros((4, 12), ttnn.bfloat16, ROWS, DEVICE, memory),
     )
 
@@ -322,7 +322,7 @@ def test_shards_of_tiles(strategy):
     memory = sharded((128, 128), *STRATEGIES[strategy])
     both(
         doubled,
-        lambda: ttnn.from_numpy(
+        lambda: ttl.from_numpy(
             numbers(128, 128), ttnn.bfloat16, device=DEVICE, memory_config=memory
         ),
         lambda: ttnn.zeros(
@@ -363,6 +363,6 @@ def test_padding_is_written_as_zero(dtype):
     """The bits of all elements are compared, those of the padding too."""
     both(
         plus_one,
-        lambda: ttnn.from_numpy(numbers(100, 100), dtype, device=DEVICE),
+        lambda: ttl.from_numpy(numbers(100, 100), dtype, device=DEVICE),
         lambda: ttnn.zeros((100, 100), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE),
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from golden.example_programs import DEVICE, EXAMPLES, OPERATIONS, load_file, sample_inputs
 from ttl import ttnn
 from ttl.driver import PROCESS_DRIVER
@@ -105,11 +106,11 @@ def result(operation: Any) -> np.ndarray:
     """Of the sample whose tiles all differ; the last parameter is the output."""
     count = len(operation.signature.parameters)
     (_, arrays) = sample_inputs(count)[-1]
-    tensors = [ttnn.from_numpy(each, ttnn.bfloat16, device=DEVICE) for each in arrays]
+    tensors = [ttl.from_numpy(each, ttnn.bfloat16, device=DEVICE) for each in arrays]
     if operation.__name__ == "split_sum":
         tensors[-1] = ttnn.zeros((256, 64), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation(*tensors)
-    return ttnn.to_numpy(tensors[-1])
+    return ttl.to_numpy(tensors[-1])
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from golden.example_programs import EXAMPLES, OPERATIONS, load_file, operation_of, sample_inputs
 from property.expressions import Approximate, Expression, evaluate
 from ttl import ttnn
@@ -29,18 +30,18 @@ PRODUCT = ("*", ("a",), ("b",))
 
 def run(operation: Operation, arrays: list[Any], backend: str) -> Any:
     """What the operation writes, on a road that the driver chooses by the environment."""
-    tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
+    tensors = [ttl.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
     output = ttnn.full(
         (256, 256), float("nan"), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         operation(*tensors, output)
-    return ttnn.to_numpy(output)
+    return ttl.to_numpy(output)
 
 
 def reference(expression: Expression, names: str, arrays: list[Any], dst: str) -> Approximate:
-    values = [ttnn.to_numpy(ttnn.from_numpy(x, dtype=ttnn.bfloat16, device=DEVICE)) for x in arrays]
+    values = [ttl.to_numpy(ttl.from_numpy(x, dtype=ttnn.bfloat16, device=DEVICE)) for x in arrays]
     exact = {
         name: Approximate(value.astype(np.float32), np.zeros(value.shape))
         for name, value in zip(names, values, strict=True)
@@ -162,10 +163,10 @@ def test_another_example(name: str, inputs: str, monkeypatch: pytest.MonkeyPatch
     operation = operation_of(name)
     count = len(operation.signature.parameters) - len(shapes)
     given = [
-        ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE)
+        ttl.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE)
         for array in INPUTS[inputs][:count]
     ]
-    expected, allowed = right(*(ttnn.to_numpy(tensor).astype(np.float64) for tensor in given))
+    expected, allowed = right(*(ttl.to_numpy(tensor).astype(np.float64) for tensor in given))
     results = []
     for backend in ("sim", "host"):
         monkeypatch.setenv("TTL_BACKEND", backend)
@@ -174,6 +175,6 @@ def test_another_example(name: str, inputs: str, monkeypatch: pytest.MonkeyPatch
             for shape in shapes
         ]
         operation(*given, *more)
-        results.append(ttnn.to_numpy(more[-1]))
+        results.append(ttl.to_numpy(more[-1]))
         assert (np.abs(results[-1].astype(np.float64) - expected) <= allowed).all(), backend
     assert not is_exact or results[0].tobytes() == results[1].tobytes()

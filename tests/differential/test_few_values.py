@@ -159,10 +159,10 @@ def test_callbacks_that_fill_lists_on_nodes_with_different_numbers_of_pipes() ->
     for backend in ("sim", "host"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TTL_BACKEND", backend)
-            a = ttnn.from_numpy(np.arange(1024.0).reshape(32, 32), ttnn.float32, device=device)
+            a = ttl.from_numpy(np.arange(1024.0).reshape(32, 32), ttnn.float32, device=device)
             y = ttnn.zeros((96, 64), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
             operation(a, y)
-            results.append(ttnn.to_numpy(y))
+            results.append(ttl.to_numpy(y))
     np.testing.assert_array_equal(*results)
     assert (results[1][1::32, ::32] > 0).tolist() == [[True, False], [True, False], [True, True]]
 
@@ -193,10 +193,10 @@ def agree_on(operation, shape=(64, 192)) -> np.ndarray:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TTL_BACKEND", backend)
             values = np.random.default_rng(5).integers(1, 9, shape).astype(np.float32)
-            a = ttnn.from_numpy(values, ttnn.float32, device=device)
+            a = ttl.from_numpy(values, ttnn.float32, device=device)
             y = ttnn.zeros(shape, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
             operation(a, y)
-            results.append(ttnn.to_numpy(y))
+            results.append(ttl.to_numpy(y))
     np.testing.assert_array_equal(*results)
     return results[1]
 

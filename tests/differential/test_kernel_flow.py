@@ -31,10 +31,10 @@ def run(kernels: Kernels, block_count: int = 2) -> np.ndarray:
 
     device = ttnn.open_device(device_id=0)
     values = np.random.default_rng(3).integers(-8, 8, (64, 192)).astype(np.float32)
-    x = ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=device)
+    x = ttl.from_numpy(values, dtype=ttnn.bfloat16, device=device)
     y = ttnn.zeros((64, 192), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
     operation(x, y)
-    return ttnn.to_numpy(y).astype(np.float32)
+    return ttl.to_numpy(y).astype(np.float32)
 
 
 def agree(kernels: Kernels, block_count: int = 2) -> np.ndarray:

@@ -96,11 +96,11 @@ def both(operation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     arrays = [generator.uniform(-2, 2, (32 * STEPS, 32)).astype(np.float32) for _ in range(2)]
     results = []
     for backend in ("sim", "host"):
-        tensors = [ttnn.from_numpy(x, ttnn.bfloat16, device=DEVICE) for x in arrays]
-        y = ttnn.from_numpy(np.zeros((32 * STEPS, 32)), ttnn.bfloat16, device=DEVICE)
+        tensors = [ttl.from_numpy(x, ttnn.bfloat16, device=DEVICE) for x in arrays]
+        y = ttl.from_numpy(np.zeros((32 * STEPS, 32)), ttnn.bfloat16, device=DEVICE)
         monkeypatch.setenv("TTL_BACKEND", backend)
         operation(*tensors, y)
-        results.append(ttnn.to_numpy(y).astype(np.float32))
+        results.append(ttl.to_numpy(y).astype(np.float32))
     simulated, compiled = results
     scale = np.abs(simulated).max()
     assert scale > 0

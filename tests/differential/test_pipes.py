@@ -46,14 +46,14 @@ def run_on(
     layout: Any = ttnn.TILE_LAYOUT,
 ) -> list[Any]:
     tensors = [
-        ttnn.from_numpy(a, dtype=ttnn.float32, layout=layout, device=DEVICE) for a in arrays
+        ttl.from_numpy(a, dtype=ttnn.float32, layout=layout, device=DEVICE) for a in arrays
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         if seed is not None:
             patch.setenv("TTL_SEED", str(seed))
         operation(*tensors)
-    return [ttnn.to_numpy(tensor) for tensor in tensors]
+    return [ttl.to_numpy(tensor) for tensor in tensors]
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -152,10 +152,10 @@ def test_each_device_of_a_mesh_has_pipes_of_its_own(monkeypatch: pytest.MonkeyPa
     results = []
     for backend in ("sim", "host"):
         monkeypatch.setenv("TTL_BACKEND", backend)
-        a = ttnn.from_numpy(values, device=mesh, mesh_mapper=mapper)
-        y = ttnn.from_numpy(np.zeros((256, 64), np.float32), device=mesh, mesh_mapper=mapper)
+        a = ttl.from_numpy(values, device=mesh, mesh_mapper=mapper)
+        y = ttl.from_numpy(np.zeros((256, 64), np.float32), device=mesh, mesh_mapper=mapper)
         operation(a, y)
-        results.append(ttnn.to_numpy(y, mesh_composer=composer))
+        results.append(ttl.to_numpy(y, mesh_composer=composer))
     expected = np.concatenate(
         [
             np.concatenate([np.roll(values[row : row + 32], 32, axis=1), values[row : row + 32]])

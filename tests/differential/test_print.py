@@ -73,7 +73,7 @@ def run(path: Path, backend: str, capsys: Any, shape: tuple[int, ...], dtype: An
     size = (*leading, rows * 64, columns * 64)
     values = np.random.default_rng(3).standard_normal(size).astype(np.float32) * 10
     device = ttnn.open_device(device_id=0)
-    a = ttnn.from_numpy(values, dtype=dtype, device=device)
+    a = ttl.from_numpy(values, dtype=dtype, device=device)
     y = ttnn.full(size, 0.0, dtype, layout=ttnn.TILE_LAYOUT, device=device)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
@@ -203,8 +203,8 @@ def test_rows(dtype: Any, tmp_path: Path, capsys: Any, monkeypatch: pytest.Monke
     for backend in ("sim", "host"):
         device = ttnn.open_device(device_id=0)
         rows = ttnn.ROW_MAJOR_LAYOUT
-        a = ttnn.from_numpy(values, dtype=dtype, layout=rows, device=device)
-        y = ttnn.from_numpy(np.zeros((8, 5)), dtype=dtype, layout=rows, device=device)
+        a = ttl.from_numpy(values, dtype=dtype, layout=rows, device=device)
+        y = ttl.from_numpy(np.zeros((8, 5)), dtype=dtype, layout=rows, device=device)
         monkeypatch.setenv("TTL_BACKEND", backend)
         load_file(path).operation(a, y)
         texts.append(sorted(capsys.readouterr().out.split("(0, 0)")))

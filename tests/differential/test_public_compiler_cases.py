@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from differential.compute_programs import ComputeProgram, assert_close, assert_equal, stores
 from differential.shape_programs import ShapeProgram, check_close, check_equal
 from golden.example_programs import load_file
@@ -185,7 +186,7 @@ def test_host_tensors(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TTL_BACKEND", backend)
     given = tensors(device=None)
     operation_of(tmp_path, {})(*given)
-    assert (ttnn.to_numpy(given[1])[:32, :32].astype(np.float32) == 3.0).all()
+    assert (ttl.to_numpy(given[1])[:32, :32].astype(np.float32) == 3.0).all()
 
 
 def test_an_unused_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,4 +195,4 @@ def test_an_unused_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     given = tensors()
     unused = {"declared": "unused_dfb = ttl.make_dataflow_buffer_like(a, shape=(2, 2))"}
     operation_of(tmp_path, unused)(*given)
-    assert (ttnn.to_numpy(given[1])[:32, :32].astype(np.float32) == 3.0).all()
+    assert (ttl.to_numpy(given[1])[:32, :32].astype(np.float32) == 3.0).all()

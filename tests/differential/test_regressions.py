@@ -55,14 +55,14 @@ def run(later: str, backend: str, folder: Path) -> list[Any]:
     path = folder / "program.py"
     path.write_text(PROGRAM.replace("LATER", later))
     values = np.arange(-512, 512, dtype=np.float32).reshape(32, 32)
-    a = ttnn.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
+    a = ttl.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
     outputs = [
         ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "yz"
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         load_file(path).operation(a, *outputs)
-    return [ttnn.to_numpy(tensor) / values.clip(1) for tensor in outputs]
+    return [ttl.to_numpy(tensor) / values.clip(1) for tensor in outputs]
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])
@@ -119,12 +119,12 @@ def test_a_sum_goes_on_from_a_block_that_was_popped(
     dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.random.default_rng(0).integers(-9, 9, (32, 128)).astype(np.float32)
-    a = ttnn.from_numpy(values, dtype=dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    a = ttl.from_numpy(values, dtype=dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     y = ttnn.zeros((32, 32), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     monkeypatch.setenv("TTL_BACKEND", "host")
     sum_from_a_popped_block(a, y)
     expected = sum(values[:, 32 * i : 32 * i + 32] for i in range(4))
-    assert np.array_equal(ttnn.to_numpy(y), expected)
+    assert np.array_equal(ttl.to_numpy(y), expected)
 
 
 def test_floats_are_copied_before_integers_are_broadcast() -> None:

@@ -41,12 +41,12 @@ def run(make: Callable[[int], Any], use: Callable[[Any, Any], Any], backend: str
                 ttl.copy(block, y[0, node]).wait()
 
     device = ttnn.open_device(device_id=0)
-    x = ttnn.from_numpy(np.ones((32, 32 * NODES)), ttnn.float32, device=device)
+    x = ttl.from_numpy(np.ones((32, 32 * NODES)), ttnn.float32, device=device)
     y = ttnn.zeros_like(x)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         operation(x, y)
-    return [float(value) for value in ttnn.to_numpy(y)[0, ::32]]
+    return [float(value) for value in ttl.to_numpy(y)[0, ::32]]
 
 
 def default(node: int) -> Any:

@@ -55,10 +55,10 @@ def modules(tmp_path, monkeypatch):
 
 def check(operation) -> None:
     values = np.arange(32 * 64, dtype=np.float32).reshape(32, 64)
-    a = ttnn.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
+    a = ttl.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
     y = ttnn.zeros((32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation(a, y)
-    assert (ttnn.to_numpy(y) == values).all()
+    assert (ttl.to_numpy(y) == values).all()
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])

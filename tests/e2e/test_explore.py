@@ -16,7 +16,7 @@ import ttnn
 import ttl
 
 device = ttnn.open_device(device_id=0)
-a = ttnn.from_numpy(np.arange(4096).reshape(32, 128), dtype=ttnn.float32, device=device)
+a = ttl.from_numpy(np.arange(4096).reshape(32, 128), dtype=ttnn.float32, device=device)
 y = ttnn.zeros_like(a)
 '''
 

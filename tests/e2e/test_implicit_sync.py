@@ -45,11 +45,11 @@ def double(a, y):
 
 values = np.arange(32 * 128, dtype=np.float32).reshape(32, 128) % 61
 device = ttnn.open_device(device_id=0)
-a = ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=device)
+a = ttl.from_numpy(values, dtype=ttnn.bfloat16, device=device)
 y = ttnn.zeros((32, 128), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
 for _ in range(2):
     double(a, y)
-print((ttnn.to_numpy(y).astype(np.float32) == 2 * values).all())
+print((ttl.to_numpy(y).astype(np.float32) == 2 * values).all())
 """
 
 

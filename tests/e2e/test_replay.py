@@ -200,12 +200,12 @@ def moved(x, y):
 
 values = np.arange(8 * 64, dtype=np.float32).reshape(8, 64)
 x, y = (
-    ttnn.from_numpy(array, dtype=ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
+    ttl.from_numpy(array, dtype=ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
                     memory_config=config)
     for array, config in ((values, shards), (values * 0, ttnn.L1_MEMORY_CONFIG))
 )
 moved(x, y)
-np.save("expected.npy", ttnn.to_numpy(y))
+np.save("expected.npy", ttl.to_numpy(y))
 """
 
 

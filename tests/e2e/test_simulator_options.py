@@ -51,11 +51,11 @@ def on_a_grid_of_its_own(y):
         pass
 
 device = ttnn.open_device(device_id=0)
-x = ttnn.from_numpy(np.ones((256, 32)), dtype=ttnn.bfloat16, device=device)
-y = ttnn.from_numpy(np.zeros((256, 32)), dtype=ttnn.bfloat16, device=device)
+x = ttl.from_numpy(np.ones((256, 32)), dtype=ttnn.bfloat16, device=device)
+y = ttl.from_numpy(np.zeros((256, 32)), dtype=ttnn.bfloat16, device=device)
 add_one(x, y)
 on_a_grid_of_its_own(y)
-print("found", np.unique(ttnn.to_numpy(y)))
+print("found", np.unique(ttl.to_numpy(y)))
 """
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "elementwise.py"

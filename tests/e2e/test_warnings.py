@@ -36,11 +36,11 @@ def move(a, y):
 
 
 device = ttnn.open_device(device_id=0)
-a = ttnn.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, device=device)
+a = ttl.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, device=device)
 for _ in range(3):
     y = ttnn.zeros_like(a)
     move(a, y)
-    print((ttnn.to_numpy(y) == 1).all())
+    print((ttl.to_numpy(y) == 1).all())
 """
 LEFT, UNREAD = "[TTL3006]: 1 block is left in `dfb`", "[TTL3016]: the block of `spare` is popped"
 

@@ -37,10 +37,10 @@ def double(x, y):
 """
 CALL = """
 device = ttnn.open_device(device_id=0)
-x = ttnn.from_numpy(np.ones((32, 32)), dtype=ttnn.float32, device=device)
-y = ttnn.from_numpy(np.zeros((32, 32)), dtype=ttnn.float32, device=device)
+x = ttl.from_numpy(np.ones((32, 32)), dtype=ttnn.float32, device=device)
+y = ttl.from_numpy(np.zeros((32, 32)), dtype=ttnn.float32, device=device)
 double(x, y)
-print("found", np.unique(ttnn.to_numpy(y)))
+print("found", np.unique(ttl.to_numpy(y)))
 """
 IMPORTS = "import numpy as np\nimport ttnn\n"
 

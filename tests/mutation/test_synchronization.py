@@ -49,7 +49,7 @@ def double(a, y):
 
 
 device = ttnn.open_device(device_id=0)
-a = ttnn.from_numpy(np.ones((32, 64)), dtype=ttnn.bfloat16, device=device)
+a = ttl.from_numpy(np.ones((32, 64)), dtype=ttnn.bfloat16, device=device)
 double(a, ttnn.zeros_like(a))
 '''
 

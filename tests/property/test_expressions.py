@@ -122,7 +122,7 @@ class Case:
         generator = np.random.default_rng(7)
         shapes = [(rows, columns), (rows, columns), (columns, columns)]
         tensors = [
-            ttnn.from_numpy(_values(generator, shape), dtype=DTYPES[self.dtype], device=DEVICE)
+            ttl.from_numpy(_values(generator, shape), dtype=DTYPES[self.dtype], device=DEVICE)
             for shape in shapes
         ]
         output = (rows * 32 * len(self.stored), columns * 32)
@@ -216,8 +216,8 @@ def compare(case: Case, folder: Path) -> None:
     compiled = ttl.driver.compile_operation(program, TARGET, Config())
     storages = [tensor.storage for tensor in program.tensors.values()]
     host.launch(compiled, storages, cache_dir=Config.from_environment().cache_dir)
-    results = [ttnn.to_numpy(tensors[3]) for tensors in (simulated, executed)]
-    inputs = {name: ttnn.to_numpy(x) for name, x in zip("abw", simulated, strict=False)}
+    results = [ttl.to_numpy(tensors[3]) for tensors in (simulated, executed)]
+    inputs = {name: ttl.to_numpy(x) for name, x in zip("abw", simulated, strict=False)}
     dst = case.dst
     rows = case.shape[0] * 32
     for position, store in enumerate(case.stored):

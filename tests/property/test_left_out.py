@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import ttl
 from property.left_out_programs import Program, drawn_program
 from ttl import ttnn
 from ttl.source.facts import facts_of
@@ -31,7 +32,7 @@ def loaded(text: str, path: Path) -> ModuleType:
 
 def tensors(program: Program):
     values = np.arange(32 * 32 * program.tiles, dtype=np.float32).reshape(32, -1) % 251
-    x = ttnn.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
+    x = ttl.from_numpy(values, dtype=ttnn.float32, device=DEVICE)
     return values, x, ttnn.zeros(values.shape, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
 
@@ -40,7 +41,7 @@ def check(seed: int, tmp_path: Path) -> None:
     module = loaded(program.left_out, tmp_path / f"left_out_{seed}.py")
     values, x, y = tensors(program)
     module.operation(x, y)
-    assert (ttnn.to_numpy(y) == 2 * values).all(), program.left_out
+    assert (ttl.to_numpy(y) == 2 * values).all(), program.left_out
 
 
 @pytest.mark.parametrize("seed", SEEDS)

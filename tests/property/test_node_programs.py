@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from property.node_programs import ROWS, node_program
 from property.test_programs import DEVICE, load
 from ttl import ttnn
@@ -36,7 +37,7 @@ Outcome = tuple[Any, ...]
 def tensors() -> tuple[Any, Any]:
     numbers = np.arange(1.0, ROWS * COLUMNS + 1).reshape(ROWS, COLUMNS)
     a, y = np.kron(numbers, np.ones((32, 32))), np.zeros((2 * ROWS * 32, COLUMNS * 32))
-    return tuple(ttnn.from_numpy(each, dtype=ttnn.float32, device=DEVICE) for each in (a, y))
+    return tuple(ttl.from_numpy(each, dtype=ttnn.float32, device=DEVICE) for each in (a, y))
 
 
 def outcome(driver: Driver, operation: Operation, backend: str, seed: int | None) -> Outcome:
@@ -51,7 +52,7 @@ def outcome(driver: Driver, operation: Operation, backend: str, seed: int | None
         except TTLError as error:
             assert "internal" not in error.diagnostics[0].code.slug, error
             return "error", error.diagnostics[0].code.slug
-    return "ended", tuple(ttnn.to_numpy(y)[::32, ::32].ravel().tolist())
+    return "ended", tuple(ttl.to_numpy(y)[::32, ::32].ravel().tolist())
 
 
 def checked(operation: Operation) -> list[Diagnostic]:

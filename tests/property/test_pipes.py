@@ -136,7 +136,7 @@ def expected(exchange: Exchange, a: np.ndarray) -> np.ndarray:
 
 def tensor(tiles: np.ndarray) -> Any:
     values = np.kron(tiles, np.ones((32, 32))).astype(np.float32)
-    return ttnn.from_numpy(values, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    return ttl.from_numpy(values, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
 
 
 @settings(max_examples=12)
@@ -152,4 +152,4 @@ def test_what_goes_into_a_pipe_comes_out_of_it(exchange: Exchange, seed: int) ->
             patch.setenv("TTL_BACKEND", backend)
             patch.setenv("TTL_SEED", str(seed))
             operation(tensor(a), y)
-        assert np.array_equal(ttnn.to_numpy(y)[::32, ::32], wanted), backend
+        assert np.array_equal(ttl.to_numpy(y)[::32, ::32], wanted), backend

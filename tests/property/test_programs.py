@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+import ttl
 from property.drawn import drawn
 from property.programs import (
     COLUMNS,
@@ -47,7 +48,7 @@ def load(text: str) -> Operation:
 
 def run(text: str, tile_rows: int, backend: str) -> np.ndarray:
     values = np.random.default_rng(5).integers(-4, 5, (ROWS * 32, COLUMNS * 32))
-    x = ttnn.from_numpy(values.astype(np.float32), dtype=ttnn.float32, device=DEVICE)
+    x = ttl.from_numpy(values.astype(np.float32), dtype=ttnn.float32, device=DEVICE)
     y = ttnn.zeros(
         (tile_rows * 32, PART_COLUMNS * 32),
         dtype=ttnn.float32,
@@ -57,7 +58,7 @@ def run(text: str, tile_rows: int, backend: str) -> np.ndarray:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         load(text)(x, y)
-    return ttnn.to_numpy(y)
+    return ttl.to_numpy(y)
 
 
 @pytest.mark.parametrize("number", range(COUNT // TOGETHER))

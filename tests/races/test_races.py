@@ -38,7 +38,7 @@ def tensor(rows=1, columns=1, is_alike=False, **options):
     values = np.ones((32 * rows, 32 * columns), np.float32)
     if not is_alike:
         values *= np.arange(1, 32 * columns + 1) // 32 + 1
-    return ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE, **options)
+    return ttl.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE, **options)
 
 
 def through_semaphore(signals, waits, grid=(2, 1)):
@@ -341,8 +341,8 @@ def test_a_write_that_meets_a_later_one_of_a_node_spoils_what_that_reads_between
 def test_padding_is_not_compared() -> None:
     """The last columns of the block are left over from a wider tensor; `y` does not hold them."""
     values = np.tile(np.arange(64.0) // 32 * (np.arange(64) % 32 > 15), (32, 1))
-    a = ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE)
-    y = ttnn.from_numpy(np.zeros((32, 16)), dtype=ttnn.bfloat16, device=DEVICE)
+    a = ttl.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE)
+    y = ttl.from_numpy(np.zeros((32, 16)), dtype=ttnn.bfloat16, device=DEVICE)
     for finds_races in (True, False):
         warnings = []
         assert run(neighbours(0, 0), a, y, finds_races=finds_races, warnings=warnings) == ""

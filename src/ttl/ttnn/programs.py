@@ -12,8 +12,8 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
-from .enums import MathFidelity
 from .cores import CoreCoord, CoreRangeSet
+from .enums import MathFidelity
 from .faults import wrong_type
 from .tensor import Tensor
 

@@ -262,7 +262,7 @@ def test_padding_is_written_back_as_zero():
         lambda y, x: y.store(ttl.math.reduce_sum(x, 1, dims=[-1, -2])), x, out_shape=(32, 32)
     )
     run(reading, result, *more[1:])
-    assert ttnn.to_numpy(more[-1])[0, 0] == (x + 1).sum()
+    assert ttl.to_numpy(more[-1])[0, 0] == (x + 1).sum()
 
 
 @pytest.mark.rule("padding-reduction")

@@ -10,7 +10,6 @@ import pytest
 
 import ttl
 from conformance.harness import empty, refused, run, tensor, tile_numbers, tiles, warned
-from ttl import ttnn
 
 
 def living(end, steps):
@@ -156,7 +155,7 @@ def test_a_legal_life(end, steps):
     a, y = tensor(tiles(5)), empty(32, 64)
     run(living(end, steps), a, y)
     if end == "reserve" and "add" not in steps:
-        assert (ttnn.to_numpy(y)[:, :32] == 5).all()
+        assert (ttl.to_numpy(y)[:, :32] == 5).all()
 
 
 @pytest.mark.rule(
@@ -292,7 +291,7 @@ def test_the_data_of_a_copy_is_there_after_its_wait():
                 ttl.copy(block, y[0, 1]).wait()
 
     run(operation, tensor(tiles(3, 4)), y := empty(32, 64))
-    assert ttnn.to_numpy(y)[0, ::32].tolist() == [3, 4]
+    assert ttl.to_numpy(y)[0, ::32].tolist() == [3, 4]
 
 
 def reserve(dfb, held):

@@ -53,7 +53,7 @@ def test_slices_count_tiles_in_the_two_innermost_dimensions(name):
     run(through(take, take, shape), tensor(values), y)
     expected = np.zeros_like(values)
     expected[elements] = values[elements]
-    assert np.array_equal(ttnn.to_numpy(y), expected)
+    assert np.array_equal(ttl.to_numpy(y), expected)
 
 
 ROW_SLICES = {
@@ -74,7 +74,7 @@ def test_slices_of_row_major_tensors_count_elements(name, dtype):
     run(through(take, take, shape), tensor(values, **kind), y)
     expected = np.zeros_like(values)
     expected[elements] = values[elements]
-    assert np.array_equal(ttnn.to_numpy(y).astype(np.float32), expected)
+    assert np.array_equal(ttl.to_numpy(y).astype(np.float32), expected)
 
 
 @pytest.mark.rule("slice-bounds")
@@ -154,7 +154,7 @@ def test_integer_indices_and_leading_ones_may_be_left_out(case):
     values = numbers(2, 64, 64)
     y = tensor(np.zeros_like(values))
     run(through(take, take, shape), tensor(values), y)
-    result = ttnn.to_numpy(y)
+    result = ttl.to_numpy(y)
     written = result != 0
     assert np.array_equal(result[written], values[written])
     assert written.sum() >= np.prod(shape) * 1024 - 1  # one element of the values is 0

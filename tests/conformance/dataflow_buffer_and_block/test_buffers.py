@@ -34,7 +34,7 @@ def test_tiled_shapes_count_tiles_in_the_two_innermost_dimensions():
 
     values = numbers(2, 128, 32)
     run(moving(body, (2, 4, 1)), tensor(values), y := empty(2, 128, 32))
-    assert np.array_equal(ttnn.to_numpy(y), values)
+    assert np.array_equal(ttl.to_numpy(y), values)
 
 
 @pytest.mark.rule("buffer-shape-row-major", "block-attributes")
@@ -51,7 +51,7 @@ def test_row_major_shapes_count_elements(shape):
     values = numbers(*shape)
     y = empty(*shape, layout=ttnn.ROW_MAJOR_LAYOUT)
     run(moving(body, shape), tensor(values, layout=ttnn.ROW_MAJOR_LAYOUT), y)
-    assert np.array_equal(ttnn.to_numpy(y), values)
+    assert np.array_equal(ttl.to_numpy(y), values)
 
 
 @pytest.mark.rule("buffer-shape-tiled")

@@ -25,7 +25,7 @@ M = ttl.math
 
 def moved(body, source: Tensor, *shapes: tuple[int, ...], size: int) -> np.ndarray:
     run(moving(body, *shapes), source, y := empty(size))
-    return ttnn.to_numpy(y)
+    return ttl.to_numpy(y)
 
 
 @pytest.mark.rule("rows-of-tiles")
@@ -159,7 +159,7 @@ def test_a_row_goes_through_a_pipe():
 
     values = numbers(96)
     run(operation, tensor(values), y := empty(64))
-    assert np.array_equal(ttnn.to_numpy(y), values[32:])
+    assert np.array_equal(ttl.to_numpy(y), values[32:])
 
 
 @pytest.mark.rule("rows-of-tiles")

@@ -9,7 +9,6 @@ import pytest
 
 import ttl
 from conformance.harness import empty, moving, refused, run, tensor, tiles
-from ttl import ttnn
 
 
 @ttl.operation(grid=(1, 1))
@@ -41,7 +40,7 @@ def signposted(A, Y):
 def test_signposts_measure_regions_and_change_nothing(monkeypatch, tmp_path):
     trace = tmp_path / "trace.jsonl"
     run(signposted, tensor(tiles(1, 2)), y := empty(32, 64))
-    assert ttnn.to_numpy(y)[0, ::32].tolist() == [1, 2]
+    assert ttl.to_numpy(y)[0, ::32].tolist() == [1, 2]
     monkeypatch.setenv("TTL_TRACE", str(trace))
     signposted(tensor(tiles(1, 2)), y)
     events = [json.loads(line) for line in trace.read_text().splitlines()]
@@ -129,7 +128,7 @@ def test_print_takes_one_object_of_the_language(show):
 @pytest.mark.parametrize("thread", ["unpack", "math", "pack", None])
 def test_print_from_a_thread_of_the_compute_kernel(thread, capsys):
     printing(thread)(y := empty(32, 32))
-    assert (ttnn.to_numpy(y) == 7).all()
+    assert (ttl.to_numpy(y) == 7).all()
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "text" in line] == ["(0, 0) compute: text 7"]
     assert "block" in lines[1] and "7." in lines[2]
@@ -180,4 +179,4 @@ def test_print_in_a_compute_kernel(capsys):
 
     operation(y := empty(32, 32))
     assert "7." in capsys.readouterr().out
-    assert np.array_equal(ttnn.to_numpy(y), np.full((32, 32), 7))
+    assert np.array_equal(ttl.to_numpy(y), np.full((32, 32), 7))

@@ -128,7 +128,7 @@ def test_bytes_are_compared_in_every_element_type(dtype, columns):
     alike, other = tensor(tiles(3, 3)[:, :columns], dtype), tensor(tiles(3, 4)[:, :columns], dtype)
     operation = over_x_only((2, 1), step=0)
     run(operation, alike, y := empty(32, 16, dtype=dtype))
-    assert (ttnn.to_numpy(y) == 3).all()
+    assert (ttl.to_numpy(y) == 3).all()
     text = refused(operation, other, y, slug="race")
     assert "race: tile (0, 0) of `y` is written on node (0, 0) and written on node (1, 0)" in text
 
@@ -208,7 +208,7 @@ def test_nodes_read_back_what_they_write_alike():
     """A scratch tensor of an operation that splits its work over x only."""
     a, y = tensor(tiles(3, 4)), empty(96, 64)
     warned(read_back(), a, empty(32, 64), y, slug="output-written-twice")
-    assert [int(number) for number in ttnn.to_numpy(y)[::32, ::32].flat] == [3, 4] * 3
+    assert [int(number) for number in ttl.to_numpy(y)[::32, ::32].flat] == [3, 4] * 3
     text = refused(read_back(reads_first=True), a, empty(32, 64), y, slug="race")
     assert "of `scratch` is written on node" in text
 
@@ -281,6 +281,6 @@ def test_scalars_and_empty_tensors_of_tiles_are_diagnosed_by_name(shape):
 
 @pytest.mark.rule("unusable-tensors")
 def test_tensors_of_two_devices_are_diagnosed_by_name():
-    elsewhere = ttnn.from_numpy(numbers(32, 32), device=ttnn.open_device(device_id=1))
+    elsewhere = ttl.from_numpy(numbers(32, 32), device=ttnn.open_device(device_id=1))
     text = refused(taking(), empty(32, 32), elsewhere, slug="unusable-tensor")
     assert "`second`" in text and "`first`" in text

@@ -154,7 +154,7 @@ COPIES = ttnn.ReplicateTensorToMesh(MESH)
 
 
 def on_mesh(values, mapper):
-    return ttnn.from_numpy(values, device=MESH, mesh_mapper=mapper)
+    return ttl.from_numpy(values, device=MESH, mesh_mapper=mapper)
 
 
 @ttl.operation(grid=(2, 1))
@@ -205,7 +205,7 @@ def test_each_device_computes_its_part(mapper, composer, backend, monkeypatch):
     y = ttnn.zeros_like(tensors := on_mesh(a, mapper))
     add_row(tensors, on_mesh(row, COPIES), y)
     assert y.shape == (a.size // 4 // tensors.shape[1], tensors.shape[1])
-    assert np.array_equal(ttnn.to_numpy(y, composer), a + 5)
+    assert np.array_equal(ttl.to_numpy(y, composer), a + 5)
 
 
 @pytest.mark.rule("spmd")
@@ -243,7 +243,7 @@ def test_parts_of_a_mesh_in_the_memory_of_the_host():
     add_row(y, row, y)
     add_row(on_host, row, on_host)
     pairs = zip(y.shards, on_host.shards, strict=True)
-    assert all(np.array_equal(ttnn.to_numpy(a), ttnn.to_numpy(b)) for a, b in pairs)
+    assert all(np.array_equal(ttl.to_numpy(a), ttl.to_numpy(b)) for a, b in pairs)
 
 
 @pytest.mark.rule("spmd")

@@ -201,4 +201,4 @@ def test_tensors_without_a_device(monkeypatch, capsys):
 def test_random_tensors_as_the_specification_makes_them():
     a, y = ttnn.rand((32, 32)), ttnn.zeros((32, 32))
     run(applying(lambda b: b + b), a, y)
-    assert np.array_equal(ttnn.to_numpy(y), ttnn.to_numpy(a) + ttnn.to_numpy(a))
+    assert np.array_equal(ttl.to_numpy(y), ttl.to_numpy(a) + ttl.to_numpy(a))

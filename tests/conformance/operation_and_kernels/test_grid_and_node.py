@@ -7,7 +7,6 @@ import pytest
 
 import ttl
 from conformance.harness import run, tensor, tiles
-from ttl import ttnn
 from ttl.language.engine import LAUNCH_HOOK
 
 
@@ -38,7 +37,7 @@ def looking(grid, look):
 
     y = tensor(np.full((32 * len(nodes), 32 * length), -1))
     run(operation, tensor(tiles(*range(count))), y)
-    rows = ttnn.to_numpy(y)[::32, ::32].astype(int).tolist()
+    rows = ttl.to_numpy(y)[::32, ::32].astype(int).tolist()
     in_kernel = {}
     for node in nodes:
         told = tuple(number for number in rows[flat(node, grid)] if number >= 0)

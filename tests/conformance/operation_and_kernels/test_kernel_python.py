@@ -7,7 +7,6 @@ import pytest
 
 import ttl
 from conformance.harness import empty, numbers, run, tensor
-from ttl import ttnn
 
 HALF = 0.5
 
@@ -62,4 +61,4 @@ def test_statements_and_expressions_of_a_kernel():
     run(operation, tensor(values), y := empty(32, 160))
     first, second, third, fourth, fifth = np.split(values, 5, axis=1)
     expected = np.hstack([first + 2, second * 2, third * 2, fourth * 0.5, fifth * -2])
-    assert np.array_equal(ttnn.to_numpy(y), expected)
+    assert np.array_equal(ttl.to_numpy(y), expected)

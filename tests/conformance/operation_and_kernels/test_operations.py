@@ -96,7 +96,7 @@ def test_auto_and_full_are_the_compute_grid_of_the_device(grid):
 
     run(operation, tensor(numbers(256, 256)), y := empty(256, 256))
     assert seen == {((8, 8), (x, y)) for x in range(8) for y in range(8)}
-    assert np.array_equal(ttnn.to_numpy(y), numbers(256, 256)), "every node has run"
+    assert np.array_equal(ttl.to_numpy(y), numbers(256, 256)), "every node has run"
 
 
 @pytest.mark.rule("grid-callable")

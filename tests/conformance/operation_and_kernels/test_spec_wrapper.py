@@ -47,4 +47,4 @@ def foo(x: ttnn.Tensor) -> ttnn.Tensor:
 @pytest.mark.rule("operation-function", "node", "grid-auto")
 def test_the_wrapper_returns_what_the_operation_wrote():
     x = numbers(128, 128) - 8000
-    assert np.array_equal(ttnn.to_numpy(foo(tensor(x))), np.abs(x) + 1)
+    assert np.array_equal(ttl.to_numpy(foo(tensor(x))), np.abs(x) + 1)

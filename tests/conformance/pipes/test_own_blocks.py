@@ -7,7 +7,6 @@ import pytest
 
 import ttl
 from conformance.harness import empty, numbers, refused, run, tensor
-from ttl import ttnn
 
 TIMES = 3
 
@@ -96,7 +95,7 @@ def test_the_source_is_left_out(name, body):
     run(spreading((columns, rows), pipes, body), tensor(values), y)
     from_rows = [0] * rows if name == "a corner" else range(rows)
     expected = np.tile(numbers(rows, TIMES)[from_rows], columns)
-    assert np.array_equal(ttnn.to_numpy(y)[::32, ::32], expected)
+    assert np.array_equal(ttl.to_numpy(y)[::32, ::32], expected)
 
 
 @pytest.mark.rule("pipe-own-block")

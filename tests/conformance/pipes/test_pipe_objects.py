@@ -8,7 +8,6 @@ import pytest
 
 import ttl
 from conformance.harness import empty, refused, run, tensor, tiles
-from ttl import ttnn
 
 
 def passing_on(send, receive, asks_for_node=False):
@@ -74,14 +73,14 @@ def results():
 def test_pipes_of_the_operation_in_the_functions_of_a_net(asks_for_node):
     a, y = results()
     run(passing_on(send_by_hand, receive_by_hand, asks_for_node), a, y)
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[0, 5, 6], [5, 6, 0]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[0, 5, 6], [5, 6, 0]]
 
 
 @pytest.mark.rule("pipe-objects")
 def test_one_end_by_hand_the_other_by_the_argument():
     a, y = results()
     run(passing_on(send_by_hand, lambda pipe, ends, blk: ttl.copy(pipe, blk).wait()), a, y)
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[0, 5, 6], [5, 6, 0]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[0, 5, 6], [5, 6, 0]]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -112,7 +111,7 @@ def test_each_node_knows_its_own_pipe():
 
     a, y = results()
     run(operation, a, y)
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[7, 5, 6], [5, 6, 7]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[7, 5, 6], [5, 6, 7]]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -140,7 +139,7 @@ def test_a_net_of_one_pipe():
                 ttl.copy(blk, y[0, ttl.node(1)]).wait()
 
     run(operation, tensor(tiles(5, 6)), y := tensor(tiles(0, 0)))
-    assert ttnn.to_numpy(y)[0, ::32].tolist() == [6, 6]
+    assert ttl.to_numpy(y)[0, ::32].tolist() == [6, 6]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -192,7 +191,7 @@ def connecting(send, receive, ends, in_net=True, asks_for_node=False):
 def connected(*given, **options):
     y = tensor(np.zeros((96, 96), np.float32))
     run(connecting(*given, **options), tensor(tiles(5, 6, 7)), y)
-    return ttnn.to_numpy(y)[32::32, ::32].tolist()
+    return ttl.to_numpy(y)[32::32, ::32].tolist()
 
 
 TRIANGLE = [((0, 0), (1, 0)), ((1, 0), (2, 0)), ((0, 0), (2, 0))]
@@ -306,7 +305,7 @@ def test_equal_pipes_are_not_one(in_net):
                     ttl.copy(blk, y[ttl.node(1), column]).wait()
 
     run(operation, tensor(tiles(5, 6)), y := tensor(np.zeros((64, 64), np.float32)))
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[5, 6], [5, 6]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[5, 6], [5, 6]]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -336,7 +335,7 @@ def test_a_multicast_to_its_source_too():
                 out.wait().pop()
 
     run(operation, tensor(tiles(5, 6)), y := tensor(tiles(0, 0)))
-    assert ttnn.to_numpy(y)[0, ::32].tolist() == [6, 6]
+    assert ttl.to_numpy(y)[0, ::32].tolist() == [6, 6]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -363,7 +362,7 @@ def test_a_pipe_of_the_module_in_no_net():
 
     for value in (5, 6):
         run(operation, tensor(tiles(value)), y := tensor(tiles(0, 0)))
-        assert ttnn.to_numpy(y)[0, ::32].tolist() == [value, value]
+        assert ttl.to_numpy(y)[0, ::32].tolist() == [value, value]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -402,7 +401,7 @@ def test_pipes_that_several_operations_put_in_nets():
     for order in ((0, 1), (1, 0)):
         y = tensor(np.zeros((64, 64), np.float32))
         run(exchanging(order), tensor(tiles(5, 6)), y)
-        assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[6, 5], [5, 6]]
+        assert ttl.to_numpy(y)[::32, ::32].tolist() == [[6, 5], [5, 6]]
 
 
 @pytest.mark.rule("pipe-objects")
@@ -470,4 +469,4 @@ def test_a_global_pipe_without_a_net():
                 ttl.copy(blk, y[0, ttl.node(1)]).wait()
 
     run(operation, tensor(tiles(5)), y := empty(32, 64))
-    assert ttnn.to_numpy(y)[0, ::32].tolist() == [5, 5]
+    assert ttl.to_numpy(y)[0, ::32].tolist() == [5, 5]

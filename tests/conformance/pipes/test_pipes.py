@@ -90,7 +90,7 @@ def test_a_block_goes_from_one_node_to_another():
     run(operation, tensor(tiles(5)), y)
     expected = np.zeros((9, 1))
     expected[2] = 5
-    assert np.array_equal(ttnn.to_numpy(y)[::32, ::32], expected)
+    assert np.array_equal(ttl.to_numpy(y)[::32, ::32], expected)
     assert ran == {(x, y) for x in range(3) for y in range(3)}
 
 
@@ -110,7 +110,7 @@ def test_a_range_is_a_rectangle_of_nodes(dst):
     for column in members(dst[0]):
         for row in members(dst[1]):
             expected[column * 3 + row] = 5
-    assert np.array_equal(ttnn.to_numpy(y)[::32, ::32], expected)
+    assert np.array_equal(ttl.to_numpy(y)[::32, ::32], expected)
 
 
 @pytest.mark.rule("pipe-loopback")
@@ -119,7 +119,7 @@ def test_a_range_may_contain_its_source():
         (3, 1), [ttl.Pipe((1, 0), (slice(0, 3), 0))], send_tile(0), receive_tiles
     )
     run(operation, tensor(tiles(5)), y := empty(96, 32))
-    assert (ttnn.to_numpy(y) == 5).all()
+    assert (ttl.to_numpy(y) == 5).all()
 
 
 @pytest.mark.rule("pipe-loopback")
@@ -196,7 +196,7 @@ def test_unicast_and_multicast_in_one_net():
     pipes = [ttl.Pipe((0, 0), (2, 0)), ttl.Pipe((1, 0), (slice(1, 3), 0))]
     y = tensor(np.zeros((3 * 32, 2 * 32), np.float32))
     run(two_kernels((3, 1), pipes, send_own_tile, receive_tiles), tensor(tiles(5, 6)), y)
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[0, 0], [6, 0], [5, 6]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[0, 0], [6, 0], [5, 6]]
 
 
 @pytest.mark.rule("pipe-inside-grid")
@@ -397,7 +397,7 @@ def test_the_ith_send_meets_the_ith_post_of_each_receiver():
     operation = two_kernels((3, 1), [ttl.Pipe((0, 0), (slice(1, 3), 0))], send, receive)
     y = tensor(np.zeros((96, 128), np.float32))
     run(operation, tensor(tiles(5, 6, 7, 8)), y)
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[0] * 4, [5, 6, 7, 8], [5, 6, 7, 8]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[0] * 4, [5, 6, 7, 8], [5, 6, 7, 8]]
 
 
 @pytest.mark.rule("pipe-order")
@@ -428,7 +428,7 @@ def test_pipes_with_the_same_ends_are_different_pipes():
                 ttl.copy(two, y[ttl.node(1), 1]).wait()
 
     run(operation, tensor(tiles(5, 6)), y := empty(64, 64))
-    assert ttnn.to_numpy(y)[::32, ::32].tolist() == [[5, 6], [5, 6]]
+    assert ttl.to_numpy(y)[::32, ::32].tolist() == [[5, 6], [5, 6]]
 
 
 @pytest.mark.rule("nested-callbacks")
@@ -570,4 +570,4 @@ def test_row_major_blocks_are_sent():
 
     rows = {"layout": ttnn.ROW_MAJOR_LAYOUT}
     run(operation, tensor(numbers(5), **rows), y := empty(2, 5, **rows))
-    assert np.array_equal(ttnn.to_numpy(y), np.tile(numbers(5), (2, 1)))
+    assert np.array_equal(ttl.to_numpy(y), np.tile(numbers(5), (2, 1)))

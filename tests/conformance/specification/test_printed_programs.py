@@ -84,8 +84,8 @@ def elementwise(A, B, Y, Z):
 def test_elementwise_with_broadcast():
     a = np.abs(small(96)) + 10
     run(elementwise, tensor(a), tensor([3.0]), y := empty(96), z := empty(96))
-    assert np.allclose(ttnn.to_numpy(y), np.sqrt(a**2 + 9), rtol=1e-6)
-    assert np.allclose(ttnn.to_numpy(z), np.sqrt(a**2 - 9), rtol=1e-6)
+    assert np.allclose(ttl.to_numpy(y), np.sqrt(a**2 + 9), rtol=1e-6)
+    assert np.allclose(ttl.to_numpy(z), np.sqrt(a**2 - 9), rtol=1e-6)
 
 
 # Matmul -------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_matmul_with_bias(dtype):
         a, b = np.sign(a), np.sign(b)  # sums stay exact
     y = empty(2, 64, 64, dtype=dtype)
     run(matmul, tensor(a, dtype), tensor(b, dtype), tensor(c, dtype), y)
-    assert np.array_equal(ttnn.to_numpy(y).astype(np.float32), a @ b + c)
+    assert np.array_equal(ttl.to_numpy(y).astype(np.float32), a @ b + c)
 
 
 # Pipes --------------------------------------------------------------------------------------------
@@ -368,7 +368,7 @@ def sliced(A, Y):
 def test_tensor_slices():
     values = numbers(128, 224)
     run(sliced, tensor(values), y := empty(128, 224))
-    assert np.array_equal(ttnn.to_numpy(y), values)
+    assert np.array_equal(ttl.to_numpy(y), values)
 
 
 @ttl.operation(grid=(1, 1))
@@ -415,7 +415,7 @@ def test_nearest_neighbour_upsample(channels):
     images = numbers(2, 3, 4, channels)
     y = empty(2, 6, 12, channels, layout=ROW_MAJOR)
     run(upsample, tensor(images, layout=ROW_MAJOR), y, scale_factor=(2, 3))
-    assert np.array_equal(ttnn.to_numpy(y), images.repeat(2, axis=1).repeat(3, axis=2))
+    assert np.array_equal(ttl.to_numpy(y), images.repeat(2, axis=1).repeat(3, axis=2))
 
 
 # Semaphores ---------------------------------------------------------------------------------------

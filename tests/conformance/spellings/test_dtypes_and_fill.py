@@ -126,7 +126,7 @@ def test_a_kernel_that_names_torch():
         tiles(1),
     )
     run(operation, *tensors)
-    assert np.allclose(ttnn.to_numpy(tensors[-1]), 2 + np.pi)
+    assert np.allclose(ttl.to_numpy(tensors[-1]), 2 + np.pi)
 
 
 @pytest.mark.rule("torch-dtypes")

@@ -80,7 +80,7 @@ NOTED = {
 def test_a_program_of_the_oldest_version_runs() -> None:
     tensors = matmul_tensors()
     run(oldest_matmul, *tensors)
-    assert np.array_equal(ttnn.to_numpy(tensors[-1]), A @ B.T)
+    assert np.array_equal(ttl.to_numpy(tensors[-1]), A @ B.T)
 
 
 @pytest.mark.rule("old-names")
@@ -217,7 +217,7 @@ READERS = [held_both, carried, without_a_name, on_one_path]
 def test_the_oldest_block_that_the_kernel_holds_is_released(reader) -> None:
     x, y = tensor(tiles(1, 2, 3, 4, 5, 6)), empty(32, 192)
     run(through(reader), x, y)
-    assert np.array_equal(ttnn.to_numpy(y), ttnn.to_numpy(x))
+    assert np.array_equal(ttl.to_numpy(y), ttl.to_numpy(x))
 
 
 @pytest.mark.rule("buffer-releases")
@@ -253,7 +253,7 @@ def test_a_value_that_a_loop_carries_outlives_the_pop_of_the_buffer() -> None:
 
     x, y = tensor(tiles(1, 2, 3, 4, 5, 6)), empty(32, 160)
     run(operation, x, y)
-    assert np.array_equal(ttnn.to_numpy(y), tiles(12, 23, 34, 45, 56))
+    assert np.array_equal(ttl.to_numpy(y), tiles(12, 23, 34, 45, 56))
 
 
 @pytest.mark.rule("buffer-releases")
@@ -296,7 +296,7 @@ def sums(add, count: int = 17) -> np.ndarray:
 
     operation, tensors = computing(body, np.ones((32, 32)), dtype=ttnn.bfloat16, fp32=True)
     run(operation, *tensors)
-    return ttnn.to_numpy(tensors[-1]).astype(np.float32)
+    return ttl.to_numpy(tensors[-1]).astype(np.float32)
 
 
 def stored(y, x):
@@ -321,7 +321,7 @@ def test_acc_may_depend_on_the_step() -> None:
 
     operation, tensors = computing(body, small(32, 32))
     run(operation, *tensors)
-    assert np.array_equal(ttnn.to_numpy(tensors[-1]), 3 * small(32, 32))
+    assert np.array_equal(ttl.to_numpy(tensors[-1]), 3 * small(32, 32))
 
 
 @pytest.mark.rule("store-acc")
@@ -332,7 +332,7 @@ def test_a_store_without_acc_replaces() -> None:
 
     operation, tensors = computing(body, small(32, 32))
     run(operation, *tensors)
-    assert np.array_equal(ttnn.to_numpy(tensors[-1]), 2 * small(32, 32))
+    assert np.array_equal(ttl.to_numpy(tensors[-1]), 2 * small(32, 32))
 
 
 # Decorators ---------------------------------------------------------------------------------------

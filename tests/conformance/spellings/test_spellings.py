@@ -103,7 +103,7 @@ def test_every_spelling_of_fill(name, dtype):
     call, options = FILLS[name], {"dtype": getattr(ttnn, dtype)}
     operation, tensors = computing(lambda y: y.store(call(y)), out_shape=(32, 64), **options)
     run(operation, *tensors)
-    assert (ttnn.to_numpy(tensors[-1]) == 3).all()
+    assert (ttl.to_numpy(tensors[-1]) == 3).all()
     found = statement(lambda y, a: y.store(a + call(y)), small(32, 64), **options)
     assert np.array_equal(found.astype(np.float32), small(32, 64) + 3)
 
@@ -229,7 +229,7 @@ def test_a_program_names_the_kernels(is_called):
         return program(*tensors) if is_called else program
 
     run(returning(result), tensor(tiles(5)), y := empty(32, 32))
-    assert (ttnn.to_numpy(y) == 5).all()
+    assert (ttl.to_numpy(y) == 5).all()
 
 
 @pytest.mark.rule("public-names")

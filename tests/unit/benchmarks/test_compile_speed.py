@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from golden.example_programs import DEVICE, load_file
 from ttl import ttnn
 
@@ -99,12 +100,12 @@ def test_the_kernels_mean_something(speed: Any, name: str, monkeypatch: pytest.M
     ]
     if name == "row-sums":
         arrays[1][:] = 1
-    inputs = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
+    inputs = [ttl.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
     y = ttnn.zeros_like(inputs[0])
     kernels.ttl.operation(grid=(grid, grid))(function)(*inputs, y)
     expected = REFERENCES[name](*arrays)
     rows, columns = expected.shape
-    found = ttnn.to_numpy(y).astype(np.float32)[:rows, :columns]
+    found = ttl.to_numpy(y).astype(np.float32)[:rows, :columns]
     assert np.abs(found - expected).max() <= 0.01 * np.abs(expected).max()
 
 

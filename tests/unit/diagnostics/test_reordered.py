@@ -101,7 +101,7 @@ def _declared(node: ast.stmt) -> str | None:
 
 
 def tensor(values: np.ndarray[Any, Any]) -> ttnn.Tensor:
-    return ttnn.from_numpy(values, dtype=ttnn.float32, device=ttnn.open_device(device_id=0))
+    return ttl.from_numpy(values, dtype=ttnn.float32, device=ttnn.open_device(device_id=0))
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])
@@ -126,7 +126,7 @@ def test_the_program_in_the_help_runs(
     assert "if_src(pipe_src)" in program and "if_dst(pipe_dst)" in program
     load(corrected(text, program), tmp_path, "corrected")(tensor(values), out := tensor(values))
     expected = values.reshape(2, 32, 4, 32)[:, :, of_column].reshape(values.shape)
-    assert np.array_equal(ttnn.to_numpy(out), expected)
+    assert np.array_equal(ttl.to_numpy(out), expected)
 
 
 # Both data movement kernels are in use, and the source receives into the block that it sends; what
@@ -184,7 +184,7 @@ def test_a_source_that_sends_to_itself_is_to_be_left_out(
     fixed = text.replace("slice(0, 4)", "slice(1, 4)")
     load(fixed, tmp_path, "corrected")(tensor(values), out := tensor(values))
     expected = values.reshape(2, 32, 4, 32)[:, :, [0] * 4].reshape(values.shape)
-    assert np.array_equal(ttnn.to_numpy(out), expected)
+    assert np.array_equal(ttl.to_numpy(out), expected)
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])

@@ -33,7 +33,7 @@ def move(a, y):
 
 
 def tensor():
-    return ttnn.from_numpy(np.ones((32, 32), np.float32), device=DEVICE)
+    return ttl.from_numpy(np.ones((32, 32), np.float32), device=DEVICE)
 
 
 def broken_function(file: str):

@@ -39,7 +39,7 @@ def test_the_variable(monkeypatch, setting: str, square: float) -> None:
     monkeypatch.setenv("TTL_FLOAT32", setting)
     y = ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     double(ttnn.full((32, 32), 1.421875, layout=ttnn.TILE_LAYOUT, device=DEVICE), y)
-    assert (ttnn.to_numpy(y).astype(np.float64) == square).all()
+    assert (ttl.to_numpy(y).astype(np.float64) == square).all()
 
 
 def test_compiled_kernels_have_no_such_option(monkeypatch) -> None:

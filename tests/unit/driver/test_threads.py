@@ -61,7 +61,7 @@ def run(operation: Any) -> float:
     x = ttnn.full((32, 32), 3.0, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     y = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation(x, y)
-    return float(ttnn.to_numpy(y)[0, 0])
+    return float(ttl.to_numpy(y)[0, 0])
 
 
 @pytest.fixture(params=["sim", "host"])

@@ -17,7 +17,7 @@ TARGET = load("wormhole_b0")
 
 
 def tensor(rows: int = 32, columns: int = 32) -> ttnn.Tensor:
-    return ttnn.from_numpy(np.ones((rows, columns)), dtype=ttnn.float32, device=DEVICE)
+    return ttl.from_numpy(np.ones((rows, columns)), dtype=ttnn.float32, device=DEVICE)
 
 
 def program_of(operation, *args, environment_options=None, **kwargs):
@@ -122,13 +122,13 @@ def test_a_body_that_asks_for_the_node_runs_for_every_node() -> None:
             with buffer.wait() as block:
                 ttl.copy(block, y[row, column]).wait()
 
-    a = ttnn.from_numpy(np.arange(64 * 64).reshape(64, 64) % 97, dtype=ttnn.float32, device=DEVICE)
+    a = ttl.from_numpy(np.arange(64 * 64).reshape(64, 64) % 97, dtype=ttnn.float32, device=DEVICE)
     y = ttnn.empty_like(a)
     program = program_of(operation, a, y)
     assert sorted(program.kernels_by_node) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     sim.run(program, target=TARGET)
-    tiles = ttnn.to_numpy(a).reshape(2, 32, 2, 32)
-    assert np.array_equal(ttnn.to_numpy(y).reshape(2, 32, 2, 32), tiles[::-1, :, ::-1])
+    tiles = ttl.to_numpy(a).reshape(2, 32, 2, 32)
+    assert np.array_equal(ttl.to_numpy(y).reshape(2, 32, 2, 32), tiles[::-1, :, ::-1])
 
 
 def test_nodes_may_not_declare_different_things() -> None:

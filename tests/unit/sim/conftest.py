@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ttl
 from ttl import sim, ttnn
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError
 from ttl.language import Operation
@@ -98,6 +99,6 @@ def tensor() -> Callable[..., ttnn.Tensor]:
 
     def make(rows: int = 32, columns: int = 32, dtype: Any = ttnn.float32) -> ttnn.Tensor:
         values = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns) % 251
-        return ttnn.from_numpy(values, dtype=dtype, device=DEVICE)
+        return ttl.from_numpy(values, dtype=dtype, device=DEVICE)
 
     return make

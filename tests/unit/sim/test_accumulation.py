@@ -178,4 +178,4 @@ def test_plus_equals_belongs_to_compute_kernels() -> None:
                 block += 1
 
     with pytest.raises(KernelFault, match=r"\+= on a block is not allowed in a datamovement"):
-        operation(ttnn.from_numpy(ONE, device=DEVICE))
+        operation(ttl.from_numpy(ONE, device=DEVICE))

@@ -59,7 +59,7 @@ def test_the_good_kernels_are_good(simulate, tensor) -> None:
     y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation = operation_of(compute=good_compute, read=good_read, write=good_write)
     simulate(operation, tensor(), y)
-    assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(tensor()).tolist()
+    assert ttl.to_numpy(y).tolist() == ttl.to_numpy(tensor()).tolist()
 
 
 # Which kernel may do what
@@ -370,7 +370,7 @@ def test_the_next_call_starts_with_empty_buffers(warnings, tensor) -> None:
         a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         found = warnings(operation, a, y)
         assert [each.code.slug for each in found] == ["buffer-leftover"]
-        assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
+        assert ttl.to_numpy(y).tolist() == ttl.to_numpy(a).tolist()
 
 
 def also_reads(a, y, a_dfb, y_dfb):

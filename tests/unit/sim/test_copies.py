@@ -48,7 +48,7 @@ def test_good_copies(simulate, tensor, body) -> None:
     body.is_good = True
     y = ttnn.zeros((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(one_kernel(body), tensor(), y)
-    assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(tensor()).tolist()
+    assert ttl.to_numpy(y).tolist() == ttl.to_numpy(tensor()).tolist()
 
 
 def test_the_source_of_a_block_copy_may_change_afterwards(simulate) -> None:
@@ -65,7 +65,7 @@ def test_the_source_of_a_block_copy_may_change_afterwards(simulate) -> None:
     a = ttnn.ones((32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     y = ttnn.zeros((32, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(one_kernel(body), a, y)
-    assert ttnn.to_numpy(y).min() == 1
+    assert ttl.to_numpy(y).min() == 1
 
 
 def add_after_wait_all(a, y, one, two):

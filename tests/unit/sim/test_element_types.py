@@ -49,7 +49,7 @@ def binary(meaning, **options: Any):
 def run(operation, *tensors: ttnn.Tensor, float32: bool = False) -> np.ndarray:
     program = operation.program(tensors, {}, TARGET.default_grid)
     sim.run(program, target=TARGET, float32=float32)
-    return ttnn.to_numpy(tensors[-1])
+    return ttl.to_numpy(tensors[-1])
 
 
 def filled(value: float, dtype: DType) -> ttnn.Tensor:
@@ -101,9 +101,9 @@ def test_copies_change_nothing(dtype: DType) -> None:
                 ttl.copy(block, y[:, :]).wait()
 
     values = np.random.default_rng(0).normal(0, 1000, (50, 60))
-    a = ttnn.from_numpy(values, dtype=dtype, device=DEVICE)
+    a = ttl.from_numpy(values, dtype=dtype, device=DEVICE)
     y = ttnn.empty_like(a)
-    assert np.array_equal(run(copy, a, y), ttnn.to_numpy(a))
+    assert np.array_equal(run(copy, a, y), ttl.to_numpy(a))
     assert not np.count_nonzero(y.storage.elements[50:])
     assert not np.count_nonzero(y.storage.elements[:, 60:])
 
@@ -182,7 +182,7 @@ def test_float32_rounds_nothing() -> None:
 def test_a_run_without_float32_rounds_again() -> None:
     a, b, y = (filled(value, ttnn.bfloat16) for value in (256, 1, 0))
     run(binary(add), a, b, y, float32=True)
-    assert (ttnn.to_numpy(y) == 257).all()
+    assert (ttl.to_numpy(y) == 257).all()
     array = run(binary(add), y, filled(0, ttnn.bfloat16), filled(0, ttnn.bfloat16))
     assert array.dtype == ml_dtypes.bfloat16 and (array == 256).all()
 

@@ -126,7 +126,7 @@ def test_one_fault_stops_all_nodes_and_tensors_keep_what_was_written(simulate) -
     assert len(caught.value.diagnostics) == 1
     assert "on node (1, 1)" in str(caught.value)
     assert sorted(cleaned_up) == [0, 1, 2]
-    written = ttnn.to_numpy(y)[0, ::32].tolist()
+    written = ttl.to_numpy(y)[0, ::32].tolist()
     assert set(written) <= {0.0, 1.0}
 
     @ttl.operation(grid=(1, 1))

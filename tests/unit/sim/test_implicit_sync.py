@@ -216,7 +216,7 @@ def run_on_tiles(simulate, tensor, operation):
     a = tensor(32, 32 * TILES)
     y = ttnn.empty((32, 32 * TILES), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, y)
-    assert ttnn.to_numpy(y).tolist() == (2 * ttnn.to_numpy(a)).tolist()
+    assert ttl.to_numpy(y).tolist() == (2 * ttl.to_numpy(a)).tolist()
 
 
 @pytest.mark.parametrize("read", [explicit_read, *READS], ids=lambda f: f.__name__)
@@ -300,7 +300,7 @@ def test_every_node_is_repaired_where_the_body_asked_for_the_node(simulate, tens
         ttnn.empty((32, 96), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
     )
     simulate(operation, a, y)
-    assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
+    assert ttl.to_numpy(y).tolist() == ttl.to_numpy(a).tolist()
 
 
 def test_helpers_of_a_module_are_repaired(simulate, tensor, tmp_path, monkeypatch) -> None:
@@ -317,7 +317,7 @@ def test_helpers_of_a_module_are_repaired(simulate, tensor, tmp_path, monkeypatc
 
     y = ttnn.empty((32, 32 * TILES), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation_of(read, implicit_compute, implicit_write), tensor(), y)
-    assert ttnn.to_numpy(y)[0, 1] == 2
+    assert ttl.to_numpy(y)[0, 1] == 2
 
 
 def test_defaults_of_helpers_stay(simulate, tensor) -> None:
@@ -545,10 +545,10 @@ def test_the_driver_notes_once_and_strict_refuses(tensor, monkeypatch, capsys, b
     out, err = capsys.readouterr()
     assert out == "" and err.count("note[TTL3010]") == 1
     monkeypatch.setenv("TTL_STRICT", "1")
-    written = np.array(ttnn.to_numpy(y))
+    written = np.array(ttl.to_numpy(y))
     with pytest.raises(UsageError):
         operation(tensor(32, 32 * TILES), y)
-    assert (ttnn.to_numpy(y) == written).all()
+    assert (ttl.to_numpy(y) == written).all()
     operation_of(explicit_read, explicit_compute, explicit_write)(a, y)
 
 

@@ -162,7 +162,7 @@ def test_numbers_of_numpy_are_operands_on_both_sides(simulate) -> None:
         y + y  # it is stored into again
 
     simulate(compute_of(compute), a)
-    assert ttnn.to_numpy(a)[0, 0] == 3
+    assert ttl.to_numpy(a)[0, 0] == 3
 
 
 CALLS = [
@@ -310,7 +310,7 @@ def test_a_name_of_a_value_may_be_bound_anew(simulate) -> None:
                 ttl.copy(block, a[0, 0]).wait()
 
     simulate(operation, a)
-    assert ttnn.to_numpy(a)[0, 0] == 5
+    assert ttl.to_numpy(a)[0, 0] == 5
 
 
 # Blocks in the hands of other kernels

@@ -39,7 +39,7 @@ def run(expression, shape=(20, 32)) -> list[Diagnostic]:
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[0, 0]).wait()
 
-    a = ttnn.from_numpy(np.full(shape, -1.0), dtype=ttnn.float32, device=DEVICE)
+    a = ttl.from_numpy(np.full(shape, -1.0), dtype=ttnn.float32, device=DEVICE)
     ones, y = (
         ttnn.ones((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in range(2)
     )

@@ -19,7 +19,7 @@ TILE = 32
 def numbered(count: int, rows: int = 1) -> ttnn.Tensor:
     """Tiles in a row; every element of tile i is i + 1."""
     values = np.repeat(np.arange(1, count + 1, dtype=np.float32), TILE)
-    return ttnn.from_numpy(np.tile(values, (rows * TILE, 1)), dtype=ttnn.float32, device=DEVICE)
+    return ttl.from_numpy(np.tile(values, (rows * TILE, 1)), dtype=ttnn.float32, device=DEVICE)
 
 
 def zeros(count: int) -> ttnn.Tensor:
@@ -28,7 +28,7 @@ def zeros(count: int) -> ttnn.Tensor:
 
 def tiles(tensor: ttnn.Tensor) -> list[float]:
     """The number in each tile; all its elements are equal."""
-    values = ttnn.to_numpy(tensor)
+    values = ttl.to_numpy(tensor)
     parts = [values[:, i : i + TILE] for i in range(0, values.shape[1], TILE)]
     assert all((part == part[0, 0]).all() for part in parts)
     return [float(part[0, 0]) for part in parts]
@@ -1118,10 +1118,10 @@ def test_row_major_blocks_are_sent(simulate) -> None:
                 ttl.copy(block, y[ttl.node(1), 0:5]).wait()
 
     values = np.arange(10, dtype=np.float32).reshape(2, 5)
-    a = ttnn.from_numpy(values, ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
-    y = ttnn.from_numpy(0 * values, ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
+    a = ttl.from_numpy(values, ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
+    y = ttl.from_numpy(0 * values, ttnn.float32, layout=ttnn.ROW_MAJOR_LAYOUT, device=DEVICE)
     simulate(operation, a, y)
-    assert ttnn.to_numpy(y).tolist() == [[5, 6, 7, 8, 9]] * 2
+    assert ttl.to_numpy(y).tolist() == [[5, 6, 7, 8, 9]] * 2
 
 
 def test_a_group_in_a_deadlock(report) -> None:

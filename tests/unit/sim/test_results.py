@@ -45,20 +45,20 @@ def rounded(values: np.ndarray) -> np.ndarray:
 
 def test_elementwise_example_in_float32(example, simulate) -> None:
     a, b, c = (random(seed, 256, 384) for seed in range(3))
-    tensors = [ttnn.from_numpy(array, device=DEVICE) for array in (a, b, c)]
+    tensors = [ttl.from_numpy(array, device=DEVICE) for array in (a, b, c)]
     y = ttnn.empty_like(tensors[0])
     simulate(example("elementwise").multiply_add_exp, *tensors, y)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), a * b + np.exp(c))
+    np.testing.assert_array_equal(ttl.to_numpy(y), a * b + np.exp(c))
 
 
 def test_elementwise_example_rounds_after_every_operation_in_bfloat16(example, simulate) -> None:
     arrays = [rounded(random(seed, 256, 128)) for seed in range(3)]
-    tensors = [ttnn.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
+    tensors = [ttl.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
     y = ttnn.empty_like(tensors[0])
     simulate(example("elementwise").multiply_add_exp, *tensors, y)
     a, b, c = arrays
     reference = rounded(rounded(a * b) + rounded(np.exp(c)))
-    np.testing.assert_array_equal(ttnn.to_numpy(y).astype(np.float32), reference)
+    np.testing.assert_array_equal(ttl.to_numpy(y).astype(np.float32), reference)
     at_the_end = rounded(a * b + np.exp(c))
     assert (reference != at_the_end).any()
 
@@ -67,12 +67,12 @@ def test_elementwise_example_rounds_after_every_operation_in_bfloat16(example, s
 def test_matmul_example(example, simulate, dtype) -> None:
     shapes = ((256, 192), (192, 128), (256, 128))
     arrays = [random(i, *shape) for i, shape in enumerate(shapes)]
-    tensors = [ttnn.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
+    tensors = [ttl.from_numpy(array, dtype=dtype, device=DEVICE) for array in arrays]
     y = ttnn.empty((256, 128), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(example("matmul_bias_relu").matmul_bias_relu, *tensors, y)
-    a, b, bias = (ttnn.to_numpy(tensor).astype(np.float64) for tensor in tensors)
+    a, b, bias = (ttl.to_numpy(tensor).astype(np.float64) for tensor in tensors)
     reference = np.maximum(a @ b + bias, 0)
-    result = ttnn.to_numpy(y).astype(np.float64)
+    result = ttl.to_numpy(y).astype(np.float64)
     one_rounding = 2.0**-8 if dtype is ttnn.bfloat16 else 2.0**-24
     bound = one_rounding * np.abs(reference) + 192 * 2.0**-24 * (np.abs(a) @ np.abs(b) + 1)
     assert (np.abs(result - reference) <= bound).all()
@@ -117,17 +117,17 @@ def test_any_number_of_blocks_gives_the_same(simulate, count) -> None:
     a, b = random(1, 96, 64), random(2, 96, 64)
     y = ttnn.empty((96, 64), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation = one_kernel(lambda p, q: p - q, count=count)
-    simulate(operation, ttnn.from_numpy(a, device=DEVICE), ttnn.from_numpy(b, device=DEVICE), y)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), a - b)
+    simulate(operation, ttl.from_numpy(a, device=DEVICE), ttl.from_numpy(b, device=DEVICE), y)
+    np.testing.assert_array_equal(ttl.to_numpy(y), a - b)
 
 
 def test_ragged_tensors_keep_their_padding_zero(simulate) -> None:
     a, b = random(1, 40, 70), random(2, 40, 70)
     y = ttnn.empty((40, 70), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     operation = one_kernel(lambda p, q: ttl.math.exp(p) + q)  # 1 in the padding
-    simulate(operation, ttnn.from_numpy(a, device=DEVICE), ttnn.from_numpy(b, device=DEVICE), y)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), np.exp(a) + b)
-    assert np.count_nonzero(y.storage.elements) == np.count_nonzero(ttnn.to_numpy(y))
+    simulate(operation, ttl.from_numpy(a, device=DEVICE), ttl.from_numpy(b, device=DEVICE), y)
+    np.testing.assert_array_equal(ttl.to_numpy(y), np.exp(a) + b)
+    assert np.count_nonzero(y.storage.elements) == np.count_nonzero(ttl.to_numpy(y))
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_expressions(simulate, expression, reference) -> None:
         p * q  # every waited block must be read
         return expression(p, q)
 
-    tensors = [ttnn.from_numpy(array, device=DEVICE) for array in (a, b)]
+    tensors = [ttl.from_numpy(array, device=DEVICE) for array in (a, b)]
     simulate(one_kernel(reading_both), *tensors, y)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), reference(a, b).astype(np.float32))
+    np.testing.assert_array_equal(ttl.to_numpy(y), reference(a, b).astype(np.float32))
 
 
 def test_a_fill_is_rounded_to_dst(simulate) -> None:
@@ -167,7 +167,7 @@ def test_a_fill_is_rounded_to_dst(simulate) -> None:
     for fp32, expected in ((False, 0.0), (True, 1.0)):
         y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         simulate(one_kernel(expression, fp32=fp32), a, zero, y)
-        assert (ttnn.to_numpy(y) == expected).all()
+        assert (ttl.to_numpy(y) == expected).all()
 
 
 def test_a_block_stored_without_an_operator_passes_dst(simulate) -> None:
@@ -180,7 +180,7 @@ def test_a_block_stored_without_an_operator_passes_dst(simulate) -> None:
     for fp32, expected in ((False, 256.0), (True, 257.0)):
         y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         simulate(one_kernel(expression, fp32=fp32), a, a, y)
-        assert (ttnn.to_numpy(y) == expected).all()
+        assert (ttl.to_numpy(y) == expected).all()
 
 
 def test_a_store_rounds_to_the_type_of_the_block(simulate) -> None:
@@ -203,7 +203,7 @@ def test_a_store_rounds_to_the_type_of_the_block(simulate) -> None:
 
     y = ttnn.empty((32, 32), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, y)
-    assert (ttnn.to_numpy(y) == 4).all()
+    assert (ttl.to_numpy(y) == 4).all()
 
 
 def test_dst_is_wide_when_a_buffer_of_the_kernel_is(simulate) -> None:
@@ -220,7 +220,7 @@ def test_dst_is_wide_when_a_buffer_of_the_kernel_is(simulate) -> None:
     for dtype in (ttnn.bfloat16, ttnn.float32):
         y = ttnn.empty((32, 32), dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
         simulate(one_kernel(expression), a, one, y)
-        results[dtype.spelling] = set(ttnn.to_numpy(y).astype(np.float32).ravel().tolist())
+        results[dtype.spelling] = set(ttl.to_numpy(y).astype(np.float32).ravel().tolist())
     assert results == {"bfloat16": {256.0}, "float32": {258.0}}
 
 
@@ -228,7 +228,7 @@ def test_an_infinite_result_warns_nobody(simulate, recwarn) -> None:
     a = ttnn.full((32, 32), 1000.0, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(one_kernel(lambda p, q: ttl.math.exp(p) - ttl.math.exp(q)), a, a, y)
-    assert np.isnan(ttnn.to_numpy(y)).all()
+    assert np.isnan(ttl.to_numpy(y)).all()
     assert not recwarn.list
 
 
@@ -263,8 +263,8 @@ def test_a_value_outlives_the_block_it_was_read_from(simulate, tensor) -> None:
         ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
     )
     simulate(operation, a, y)
-    values = ttnn.to_numpy(a)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), values[:, 32:] - values[:, :32])
+    values = ttl.to_numpy(a)
+    np.testing.assert_array_equal(ttl.to_numpy(y), values[:, 32:] - values[:, :32])
 
 
 def test_reserved_space_is_poisoned_every_time(simulate, tensor) -> None:
@@ -312,7 +312,7 @@ def test_an_operation_may_return_its_operand(simulate, tensor, meaning) -> None:
 
     y = ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, tensor(), y)
-    assert (ttnn.to_numpy(y) == 1).all()
+    assert (ttl.to_numpy(y) == 1).all()
 
 
 def test_values_stored_into_blocks_can_be_read_and_replaced(simulate, tensor) -> None:
@@ -337,7 +337,7 @@ def test_values_stored_into_blocks_can_be_read_and_replaced(simulate, tensor) ->
 
     a, y = tensor(), ttnn.empty((32, 32), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, y)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), 3 * ttnn.to_numpy(a))
+    np.testing.assert_array_equal(ttl.to_numpy(y), 3 * ttl.to_numpy(a))
 
 
 def test_data_moves_when_the_transfer_is_waited_for(simulate, tensor) -> None:
@@ -362,7 +362,7 @@ def test_data_moves_when_the_transfer_is_waited_for(simulate, tensor) -> None:
 
     a, b = tensor(), ttnn.full((32, 64), 7.0, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     simulate(operation, a, b)
-    assert (ttnn.to_numpy(b) == 7).all()
+    assert (ttl.to_numpy(b) == 7).all()
 
 
 def test_items_of_one_with_are_released_oldest_first(simulate, tensor) -> None:
@@ -389,7 +389,7 @@ def test_items_of_one_with_are_released_oldest_first(simulate, tensor) -> None:
         ttnn.empty((32, 96), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
     )
     simulate(operation, a, y)
-    np.testing.assert_array_equal(ttnn.to_numpy(y), ttnn.to_numpy(a))
+    np.testing.assert_array_equal(ttl.to_numpy(y), ttl.to_numpy(a))
 
 
 def test_nodes_know_where_they_are(simulate) -> None:

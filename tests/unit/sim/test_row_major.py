@@ -39,7 +39,7 @@ def copier(block, source, destination):
 
 def numbered(*shape: int, layout: Any = ROWS, dtype: Any = ttnn.int32) -> ttnn.Tensor:
     values = np.arange(np.prod(shape)).reshape(shape)
-    return ttnn.from_numpy(values, dtype=dtype, layout=layout, device=DEVICE)
+    return ttl.from_numpy(values, dtype=dtype, layout=layout, device=DEVICE)
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_slices_of_any_rank(simulate, shape, items, block) -> None:
     y = ttnn.zeros_like(a)
     simulate(copier(block, lambda t: t[items], lambda t: t[items]), a, y)
     expected = np.zeros(shape, np.int32)
-    expected[items] = ttnn.to_numpy(a)[items]
-    assert np.array_equal(ttnn.to_numpy(y), expected)
+    expected[items] = ttl.to_numpy(a)[items]
+    assert np.array_equal(ttl.to_numpy(y), expected)
 
 
 def test_another_shape_on_the_way_out(simulate) -> None:
     """The elements keep their order: 2 x 3 rows by index become rows of one matrix."""
     a, y = numbered(2, 3, 4), ttnn.zeros((9, 2, 4), ttnn.int32, ROWS, device=DEVICE)
     simulate(copier((2, 4), lambda t: t[:, 1, :], lambda t: t[5, :, :]), a, y)
-    assert np.array_equal(ttnn.to_numpy(y)[5], ttnn.to_numpy(a)[:, 1, :])
-    assert np.count_nonzero(ttnn.to_numpy(y)) == 8
+    assert np.array_equal(ttl.to_numpy(y)[5], ttl.to_numpy(a)[:, 1, :])
+    assert np.count_nonzero(ttl.to_numpy(y)) == 8
 
 
 @pytest.mark.parametrize("shape", [(33, 40), (3, 33, 40), (2, 3, 5, 70)])
@@ -81,8 +81,8 @@ def test_ragged_tensors_of_tiles_in_any_rank(simulate, shape) -> None:
     block = (*leading, -(-rows // 32), -(-columns // 32))
     whole = (slice(None),) * len(shape)
     simulate(copier(block, lambda t: t[whole], lambda t: t[whole]), a, y)
-    assert np.array_equal(ttnn.to_numpy(y), ttnn.to_numpy(a))
-    assert y.storage.elements.sum() == ttnn.to_numpy(a).sum()
+    assert np.array_equal(ttl.to_numpy(y), ttl.to_numpy(a))
+    assert y.storage.elements.sum() == ttl.to_numpy(a).sum()
 
 
 @pytest.mark.parametrize(

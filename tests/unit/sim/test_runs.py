@@ -21,7 +21,7 @@ DEVICE = ttnn.open_device(device_id=0)
 
 def tensor(*shape, value=1.0, dtype=ttnn.bfloat16):
     array = np.full(shape or (32, 32), value, np.float32)
-    return ttnn.from_numpy(array, dtype=dtype, device=DEVICE)
+    return ttl.from_numpy(array, dtype=dtype, device=DEVICE)
 
 
 @ttl.operation(grid=(1, 1))
@@ -57,7 +57,7 @@ def test_a_worker_that_was_ended_is_not_used_again() -> None:
     workers._IDLE.workers.append(ended)
     y = tensor(value=0)
     copied(tensor(), y)
-    assert ttnn.to_numpy(y).all()
+    assert ttl.to_numpy(y).all()
 
 
 def left_to_helper(dfb, y, column):
@@ -199,7 +199,7 @@ def test_a_captured_tensor_is_read_in_every_mode(monkeypatch) -> None:
         monkeypatch.setenv("TTL_FLOAT32", wide)
         y = tensor(value=0)
         capturing(tensor(value=3))(y)
-        assert (ttnn.to_numpy(y) == 3).all()
+        assert (ttl.to_numpy(y) == 3).all()
 
 
 def test_a_captured_tensor_is_kept_in_a_dry_run(monkeypatch) -> None:
@@ -221,11 +221,11 @@ def test_a_captured_tensor_is_kept_in_a_dry_run(monkeypatch) -> None:
                 ttl.copy(block, captured[0, 0]).wait()
 
     operation(tensor())
-    assert (ttnn.to_numpy(captured) == 3).all()
+    assert (ttl.to_numpy(captured) == 3).all()
 
 
 def test_a_captured_tensor_is_checked_as_arguments_are() -> None:
-    host = ttnn.from_numpy(np.ones((32, 32), np.float32), dtype=ttnn.bfloat16)
+    host = ttl.from_numpy(np.ones((32, 32), np.float32), dtype=ttnn.bfloat16)
     capturing(host)(tensor())
     empty = ttnn.zeros((32, 0), layout=ttnn.TILE_LAYOUT, device=DEVICE)
     with pytest.raises(UsageError, match="captured tensor `captured` of operation is an empty"):

@@ -13,7 +13,7 @@ DEVICE = ttnn.open_device(device_id=0)
 
 
 def tensor():
-    return ttnn.from_numpy(np.ones((64, 32), np.float32), dtype=ttnn.bfloat16, device=DEVICE)
+    return ttl.from_numpy(np.ones((64, 32), np.float32), dtype=ttnn.bfloat16, device=DEVICE)
 
 
 def handing_over(use):

@@ -57,7 +57,7 @@ def test_polling_lets_others_run(simulate, tensor) -> None:
         ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE),
     )
     simulate(operation, a, y)
-    assert ttnn.to_numpy(y).tolist() == ttnn.to_numpy(a).tolist()
+    assert ttl.to_numpy(y).tolist() == ttl.to_numpy(a).tolist()
     assert asked
 
 

@@ -81,12 +81,12 @@ def test_two_runs_have_the_same_events(simulate) -> None:
 
 
 def test_results_do_not_depend_on_recording(simulate) -> None:
-    a = ttnn.from_numpy(np.random.default_rng(0).standard_normal((32, 96)), device=DEVICE)
+    a = ttl.from_numpy(np.random.default_rng(0).standard_normal((32, 96)), device=DEVICE)
     plain, recorded = ttnn.empty_like(a), ttnn.empty_like(a)
     simulate(copy_operation(blocks=3), a, plain)
     simulate(copy_operation(blocks=3), a, recorded, recorder=Recorder())
-    np.testing.assert_array_equal(ttnn.to_numpy(plain), ttnn.to_numpy(recorded))
-    np.testing.assert_array_equal(ttnn.to_numpy(plain), ttnn.to_numpy(a))
+    np.testing.assert_array_equal(ttl.to_numpy(plain), ttl.to_numpy(recorded))
+    np.testing.assert_array_equal(ttl.to_numpy(plain), ttl.to_numpy(a))
 
 
 def test_many_kernels_do_not_deepen_the_stack(simulate) -> None:

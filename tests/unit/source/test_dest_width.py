@@ -113,8 +113,8 @@ def test_simulator_and_compiler_agree(name, backend, monkeypatch) -> None:
     monkeypatch.setenv("TTL_BACKEND", backend)
     (operation, dtype), is_wide = PROGRAMS[name]
     values = np.full((32, 32), 0.3, np.float32)
-    x = ttnn.from_numpy(values, dtype=dtype, device=DEVICE)
-    y = ttnn.from_numpy(values * 0, dtype=dtype, device=DEVICE)
+    x = ttl.from_numpy(values, dtype=dtype, device=DEVICE)
+    y = ttl.from_numpy(values * 0, dtype=dtype, device=DEVICE)
     operation(x, y)
     expected = x.to_numpy()[0, 0] if is_wide else 0.0
     assert y.to_numpy()[0, 0] == pytest.approx(expected, rel=1e-2 if is_wide else 0)
@@ -151,7 +151,7 @@ def test_one_choice_for_all_nodes(backend, monkeypatch) -> None:
                 ttl.copy(block, y[0, node]).wait()
 
     values = np.full((32, 64), 0.3, np.float32)
-    x = ttnn.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE)
-    y = ttnn.from_numpy(values * 0, dtype=ttnn.bfloat16, device=DEVICE)
+    x = ttl.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE)
+    y = ttl.from_numpy(values * 0, dtype=ttnn.bfloat16, device=DEVICE)
     operation(x, y)
     assert y.to_numpy()[0, 0] == pytest.approx(x.to_numpy()[0, 0], rel=1e-2)

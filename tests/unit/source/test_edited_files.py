@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+import ttl
 from ttl import ttnn
 from ttl.diagnostics import TTLError
 from ttl.semantics.function_source import definition_of, function_tree
@@ -76,8 +77,8 @@ def program(value: str, imports: str = "") -> str:
 
 
 def result(operation) -> float:
-    x = ttnn.from_numpy(np.full((32, 32), 3.0), dtype=ttnn.bfloat16, device=DEVICE)
-    y = ttnn.from_numpy(np.zeros((32, 32)), dtype=ttnn.bfloat16, device=DEVICE)
+    x = ttl.from_numpy(np.full((32, 32), 3.0), dtype=ttnn.bfloat16, device=DEVICE)
+    y = ttl.from_numpy(np.zeros((32, 32)), dtype=ttnn.bfloat16, device=DEVICE)
     operation(x, y)
     return float(y.to_numpy()[0, 0])
 
