@@ -82,7 +82,8 @@ def _own(kernel: Kernel) -> OwnArguments:
 
 
 def _operand(tensor: Any, number: int) -> Operand:
-    return Operand(f"tensor_{number}", tuple(tensor.shape), tensor.dtype.spelling, tensor.layout.name)
+    name, dtype = f"tensor_{number}", tensor.dtype.spelling
+    return Operand(name, tuple(tensor.shape), dtype, tensor.layout.name)
 
 
 def _bounding_box(cores: Rectangles | Sequence[Any], target: Target) -> Any:
