@@ -26,9 +26,9 @@ def main() -> None:
     tiles = ttnn.Tensor(array, ttnn.float32, layout=ttnn.TILE_LAYOUT)
     rows = ttnn.Tensor(array, ttnn.uint32, layout=ttnn.ROW_MAJOR_LAYOUT)
     for tensor in (tiles, rows):
-        print(dtype_of(tensor), layout_of(tensor).name, tuple(tensor.shape))
+        print(f"{dtype_of(tensor)}", layout_of(tensor).name, tuple(tensor.shape))
     types = [getattr(ttnn, name) for name in TTNN_DTYPES.values()]
-    print(*(dtype_of(SimpleNamespace(dtype=dtype)) for dtype in types))
+    print(*(f"{dtype_of(SimpleNamespace(dtype=dtype))}" for dtype in types))
     try:
         nothing(tiles, rows)
     except ttl.TTLError as error:

@@ -27,6 +27,7 @@ from . import (
     distribution,
     enums,
     exchange,
+    files,
     memory_config,
     mesh,
     mesh_tensor,
@@ -49,6 +50,7 @@ from .device import AnyDevice as Device
 from .distribution import *  # noqa: F403
 from .enums import *  # noqa: F403
 from .exchange import *  # noqa: F403
+from .files import *  # noqa: F403
 from .memory_config import *  # noqa: F403
 from .mesh import *  # noqa: F403
 from .mesh_tensor import *  # noqa: F403
@@ -79,6 +81,7 @@ __all__ += device.__all__
 __all__ += distribution.__all__
 __all__ += enums.__all__
 __all__ += exchange.__all__
+__all__ += files.__all__
 __all__ += memory_config.__all__
 __all__ += mesh.__all__
 __all__ += mesh_tensor.__all__

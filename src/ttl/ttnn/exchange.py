@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from ttl.semantics.dtypes import (
+    NARROW,
     Array,
     DType,
     as_dtype,
@@ -60,7 +61,7 @@ def _uploaded(
     values: Array, dtype: Any, layout: Any, device: Any, memory_config: Any, mapper: Any
 ) -> Tensor:
     kind = as_dtype(dtype)
-    if kind is not None and not kind.is_float and values.dtype.kind == "f":
+    if kind in NARROW and values.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             values = np.trunc(values).astype(np.int64)  # and wraps around where it is too large
     if mapper is not None:

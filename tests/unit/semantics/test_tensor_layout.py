@@ -48,10 +48,10 @@ def test_a_sharded_tensor_says_its_cores(layout, cores) -> None:
     assert parse_layout(str(layout)) == layout
     assert layout.cores == cores
     config = memory_config_of(layout)
-    assert config.shard_spec.shape == (32, 64)
+    assert config.shard_spec.shape == [32, 64]
     assert config.memory_layout.name == layout.memory_layout.upper()
     assert config.buffer_type.name == "L1"
-    ranges = [(tuple(r.start), tuple(r.end)) for r in config.shard_spec.grid.ranges()]
+    ranges = [(r.start, r.end) for r in config.shard_spec.grid.ranges()]
     assert tuple(ranges) == cores
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -93,6 +94,18 @@ def test_moves_that_change_nothing_share_their_memory() -> None:
     ttnn.deallocate(shared[1])
     assert not tensor.is_allocated() and not any(found.is_allocated() for found in shared)
     assert all(found.is_allocated() for found in apart)
+
+
+@pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.bfloat8_b, ttnn.int32])
+def test_a_tensor_of_a_file(dtype: Any, tmp_path: Path) -> None:
+    tensor = ttnn.from_numpy(np.arange(15).reshape(3, 5), dtype, device=DEVICE)
+    ttnn.dump_tensor(tmp_path / "x.tensorbin", tensor)
+    found = ttnn.load_tensor(tmp_path / "x.tensorbin", device=DEVICE)
+    assert (found.dtype, found.layout, found.shape) == (dtype, ttnn.TILE_LAYOUT, (3, 5))
+    assert np.array_equal(ttnn.to_numpy(found), ttnn.to_numpy(tensor))
+    (tmp_path / "y.tensorbin").write_text("no tensor")
+    with pytest.raises(RuntimeError, match="holds no tensor"):
+        ttnn.load_tensor(tmp_path / "y.tensorbin")
 
 
 def test_a_loop_over_a_tensor_ends() -> None:
