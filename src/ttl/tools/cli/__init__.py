@@ -14,7 +14,7 @@ from ttl import __version__
 from .program import split_program_arguments
 
 VERBS = {
-    "run": "run a program, on the simulator or compiled on this machine",
+    "run": "run a program, on the simulator, compiled on this machine, or on a device",
     "check": "look for mistakes in the operations a program calls, before each is run",
     "compile": "compile the operations a program calls to C++ kernels",
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
