@@ -109,7 +109,8 @@ def test_softmax_of_a_row():
 
     a = small(128)
     exact = np.exp(a - a.max(), dtype=np.float64)
-    assert np.allclose(evaluate(softmax, a), exact / exact.sum(), rtol=1e-5)
+    tf32 = 2**-10  # what the sum of rows in the matrix unit keeps of float32
+    assert np.allclose(evaluate(softmax, a), exact / exact.sum(), rtol=tf32)
 
 
 @pytest.mark.rule("rows-of-tiles")
