@@ -63,7 +63,7 @@ def check_shapes(op: BlockOp, dtype: DType) -> None:
         if op.bound is None or not dtype.is_float or text == "x":
             np.testing.assert_array_equal(compiled, simulated, err_msg=text)
             continue
-        found = allowed(op, text, blocks, dtype.name, simulated)
+        found = allowed(op, text, blocks, dtype.spelling, simulated)
         assert (np.abs(compiled - simulated) <= found).all(), (text, dtype)
 
 
