@@ -108,8 +108,8 @@ MATMUL_SHAPES = _code(
 )
 SLICE_OUT_OF_RANGE = _code(
     "TTL2004", "slice-out-of-range", Blame.USER, Effect.WRONG_DATA,
-    """A tensor slice counts tiles in the two innermost dimensions and must lie inside the tensor. An
-    element of a block that ttl.raw_element_read() or ttl.raw_element_write() names lies inside the
+    """A tensor slice counts tiles in the two innermost dimensions and must lie inside the tensor.
+    An element that ttl.raw_element_read() or ttl.raw_element_write() names lies inside its
     block.""",
 )
 SHAPELESS_FILL = _code(

@@ -59,7 +59,7 @@ def _place(
     return [block, *(builder.index(each) for each in given)]
 
 
-def _coordinate(call: str, given: Any) -> Value:
+def _coordinate(call: str, given: Any) -> int | Scalar:
     """A run-time integer, or an int; numpy has such too."""
     if isinstance(given, Scalar) and given.kind is int:
         return given
@@ -72,13 +72,14 @@ def _coordinate(call: str, given: Any) -> Value:
 
 
 def _check_inside(
-    builder: KernelBuilder, coordinate: Value, dimension: int, block: BlockType
+    builder: KernelBuilder, coordinate: int | Scalar, dimension: int, block: BlockType
 ) -> None:
     size = raw_extent(block)[dimension]
     if not isinstance(coordinate, Scalar):
-        if not 0 <= coordinate < size:  # type: ignore[operator]
+        if not 0 <= coordinate < size:
             raise outside_block(coordinate, dimension, block)
         return
-    error = f"uses an element of a block outside of 0:{size} in dimension {dimension}"
+    broken = outside_block(None, dimension, block)
+    rule = {"code": broken.code.code, "help": broken.helps[0]}
     for sign, end in ((ast.GtE(), 0), (ast.Lt(), size)):
-        check(builder, compare(builder, sign, coordinate, end), error)
+        check(builder, compare(builder, sign, coordinate, end), broken.message, **rule)

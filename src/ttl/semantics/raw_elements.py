@@ -33,19 +33,22 @@ def check_raw_block(call: str, block: BlockType, count: int) -> None:
         )
     extent = raw_extent(block)
     if count != len(extent):
+        given = "1 coordinate" if count == 1 else f"{count} coordinates"
         value = ", then the value" if call == WRITE else ""
         raise RuleBroken(
             codes.SLICE_OUT_OF_RANGE,
-            f"{count} coordinates for a block of {len(extent)} dimensions",
+            f"{given} for a block of {len(extent)} dimensions",
             helps=(f"give one for each dimension{value}: they count elements, not tiles",),
         )
 
 
-def outside_block(coordinate: Any, dimension: int, block: BlockType) -> RuleBroken:
+def outside_block(coordinate: int | None, dimension: int, block: BlockType) -> RuleBroken:
+    """Of an element whose coordinate is known only at run time it is None."""
     size = raw_extent(block)[dimension]
+    element = "an element" if coordinate is None else f"element {coordinate}"
     return RuleBroken(
         codes.SLICE_OUT_OF_RANGE,
-        f"element {coordinate} of dimension {dimension} is not in 0:{size}",
+        f"{element} of dimension {dimension} is not in 0:{size}",
         helps=(f"the block has {_times(raw_extent(block))} elements, counted from 0",),
     )
 
