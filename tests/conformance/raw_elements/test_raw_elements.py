@@ -85,6 +85,17 @@ def test_a_coordinate_for_each_dimension():
 
 
 @pytest.mark.rule("raw-coordinates")
+def test_a_row_of_tiles_has_one_coordinate():
+    def change(block):
+        for i in range(32):
+            WRITE(block, 63 - i, READ(block, i))
+
+    values = numbers(64)
+    expected = np.concatenate([values[:32], values[31::-1]])
+    assert (changed(change, values, shape=(2,)) == expected).all()
+
+
+@pytest.mark.rule("raw-coordinates")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(4, 24), (2, 3, 8), (40,)])
 def test_row_major_blocks(dtype, shape):
