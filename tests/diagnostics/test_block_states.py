@@ -87,7 +87,12 @@ COMPUTE_EVENTS = {
     Event.ACCUMULATE: "blk += ttl.math.fill(1, shape=(1, 1))",
     Event.READ: READ,
 }
-MOVING_EVENTS = {Event.COPY_INTO: LOAD, Event.COPY_FROM: SAVE}
+MOVING_EVENTS = {
+    Event.COPY_INTO: LOAD,
+    Event.COPY_FROM: SAVE,
+    Event.READ_ELEMENT: "ttl.raw_element_read(blk, 0, 0)",
+    Event.WRITE_ELEMENT: "ttl.raw_element_write(blk, 0, 0, 1.0)",
+}
 RELEASES = {Event.PUSH: "blk.push()", Event.POP: "blk.pop()"}
 
 # The end of a transfer is its wait(): twice is TTL3017, and nothing else ends one.

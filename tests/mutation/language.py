@@ -78,6 +78,13 @@ MUTANTS = (
         "    (MR, Event.READ): RW,\n",
         "    (MR, Event.READ): RW,\n    (MW, Event.READ): RW,\n",
     ),
+    Mutant(
+        "raw-read-state",
+        PROTOCOL,
+        "    (MR, Event.READ_ELEMENT): RW,\n",
+        "    (MR, Event.READ_ELEMENT): RW,\n    (MW, Event.READ_ELEMENT): RW,\n",
+    ),
+    Mutant("raw-write-state", PROTOCOL, "    (MR, Event.WRITE_ELEMENT): MR,\n", ""),
     Mutant("state-accumulate", PROTOCOL, "    (MR, Event.ACCUMULATE): MR,\n", ""),
     Mutant(
         "state-copy-into",

@@ -108,8 +108,9 @@ MATMUL_SHAPES = _code(
 )
 SLICE_OUT_OF_RANGE = _code(
     "TTL2004", "slice-out-of-range", Blame.USER, Effect.WRONG_DATA,
-    """A tensor slice counts tiles in the two innermost dimensions and must lie inside the
-    tensor.""",
+    """A tensor slice counts tiles in the two innermost dimensions and must lie inside the tensor.
+    An element that ttl.raw_element_read() or ttl.raw_element_write() names lies inside its
+    block.""",
 )
 SHAPELESS_FILL = _code(
     "TTL2005", "shapeless-fill", Blame.USER, Effect.NO_MEANING,
@@ -434,6 +435,13 @@ NO_INTEGERS = _code(
     """The matrix unit of the chip has floats only, and no other unit multiplies matrices: a product
     of integer blocks comes out wrong there. The simulator runs it; for the chip convert the blocks
     to floats.""",
+)
+
+SOFT_FLOAT = _code(
+    "TTL7008", "soft-float", Blame.USER, Effect.REMARK,
+    """The processors that move data have no unit for floats: compiled arithmetic on what
+    ttl.raw_element_read() returns is right, and slow, because it is done in software. Comparisons,
+    min() and max() cost little.""",
 )
 
 GRAPH_NOT_LOWERED = _code(

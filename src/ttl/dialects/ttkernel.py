@@ -51,6 +51,9 @@ MOVE_BYTES = "move_bytes"  # L1 addresses of destination and source, bytes
 NODE_ADDRESS = "node_noc_addr"  # virtual x and y, L1 address: get_noc_addr
 L1_WORD = "l1_word"  # L1 address: a pointer to the word
 READ_WORD = "read_l1_word"  # L1 address: what the word holds now
+# An element of a block by its L1 address: what it holds now; the double to write there
+READ_ELEMENT = {"Float32": "read_float32", "BFloat16": "read_bfloat16"}
+WRITE_ELEMENT = {"Float32": "write_float32", "BFloat16": "write_bfloat16"}
 
 
 @irdl_attr_definition
@@ -322,6 +325,8 @@ _DATAFLOW = {
     MOVE_BYTES: 3,
     L1_WORD: 1,
     READ_WORD: 1,
+    **dict.fromkeys(READ_ELEMENT.values(), 1),
+    **dict.fromkeys(WRITE_ELEMENT.values(), 2),
 }
 
 

@@ -24,6 +24,8 @@ from ttl.language import (
 from ttl.language import copy as language_copy
 from ttl.language import grid_size as language_grid_size
 from ttl.language import node as language_node
+from ttl.language import raw_element_read as language_read_element
+from ttl.language import raw_element_write as language_write_element
 from ttl.language import signpost as language_signpost
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.grid import check_dims, flatten_size
@@ -37,6 +39,7 @@ from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_ru
 from .pipes import NET_METHODS
 from .printing import print_values
 from .problems import describe, flow_broken, not_in_kernels, not_yet, wrong_argument
+from .raw_elements import raw_element_read, raw_element_write
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
 from .value_ranges import as_constant
@@ -180,6 +183,8 @@ LANGUAGE = Handlers(
         language_node: node,
         language_grid_size: grid_size,
         language_copy: copy,
+        language_read_element: raw_element_read,
+        language_write_element: raw_element_write,
         language_signpost: signpost,
         GroupTransfer: group,
         print: print_values,

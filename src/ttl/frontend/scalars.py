@@ -186,11 +186,11 @@ def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
     check(builder, is_nonzero, f"raised ZeroDivisionError: {error} by zero")
 
 
-def check(builder: KernelBuilder, condition: Value, error: str) -> None:
+def check(builder: KernelBuilder, condition: Value, error: str, **rule: str) -> None:
     """The kernel fails where the condition is false: it `error`, as in "raised IndexError"."""
     if isinstance(condition, RunTime) or not condition:
-        operand = as_kind(builder, condition, bool)
-        builder.emit(ttl.AssertOp, [operand], {"error": StringAttr(error)})
+        operand, texts = as_kind(builder, condition, bool), {"error": error, **rule}
+        builder.emit(ttl.AssertOp, [operand], {name: StringAttr(t) for name, t in texts.items()})
 
 
 def _division_by_zero(sign: str) -> RuleBroken:

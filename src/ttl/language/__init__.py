@@ -12,6 +12,7 @@ from .kernels import compute, datamovement
 from .operation import NamedKernels as Program
 from .operation import Operation, operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
+from .raw_elements import raw_element_read, raw_element_write
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
 from .transfer import Transfer
@@ -53,5 +54,7 @@ __all__ = [
     "math",
     "node",
     "operation",
+    "raw_element_read",
+    "raw_element_write",
     "signpost",
 ]

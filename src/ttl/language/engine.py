@@ -95,6 +95,12 @@ class Engine:
     def accumulate(self, block: Block, value: Any) -> None:
         raise NotImplementedError
 
+    def read_element(self, block: Block, coordinates: Shape) -> float:
+        raise NotImplementedError
+
+    def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
+        raise NotImplementedError
+
     def signpost(self, name: str, is_end: bool) -> None:
         raise NotImplementedError
 

@@ -36,6 +36,7 @@ from .grid import grid_size, node
 from .kernels import compute, datamovement
 from .old_names import OLD_ARGUMENTS
 from .operation import operation
+from .raw_elements import raw_element_read, raw_element_write
 from .transfer import Transfer
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -49,6 +50,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         matmul,
         node,
         operation,
+        raw_element_read,
+        raw_element_write,
     )
 }
 

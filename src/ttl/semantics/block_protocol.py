@@ -42,6 +42,8 @@ class Event(Enum):
     STORE = "stored into"
     ACCUMULATE = "added to"
     READ = "read by an expression"
+    READ_ELEMENT = "read by ttl.raw_element_read()"
+    WRITE_ELEMENT = "written by ttl.raw_element_write()"
     COPY_INTO = "written by a copy"
     COPY_INTO_DONE = "waited for as the destination of a copy"
     COPY_FROM = "read by a copy"
@@ -63,6 +65,7 @@ State.MUST_WRITE, State.MUST_READ, State.READ_WRITE = MW, MR, RW
 State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER, State.RELEASED = ROR, NAW, OS
 
 # ACCUMULATE is `+=` on a reserved block; on a waited one it is a READ and a STORE.
+# WRITE_ELEMENT follows a write, too: a block is written by several of them.
 # COPY_FROM_DONE leads to RW only when it ends the last of the transfers that read the block.
 TRANSITIONS: dict[tuple[State, Event], State] = {
     (MW, Event.STORE): MR,
@@ -72,6 +75,11 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (RW, Event.ACCUMULATE): MR,
     (MR, Event.READ): RW,
     (RW, Event.READ): RW,
+    (MR, Event.READ_ELEMENT): RW,
+    (RW, Event.READ_ELEMENT): RW,
+    (MW, Event.WRITE_ELEMENT): MR,
+    (MR, Event.WRITE_ELEMENT): MR,
+    (RW, Event.WRITE_ELEMENT): MR,
     (MW, Event.COPY_INTO): NAW,
     (RW, Event.COPY_INTO): NAW,
     (NAW, Event.COPY_INTO_DONE): MR,

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 
 from ttl.target import of_all_chips
+from ttl.target.data_formats import FACE_SIZE as FACE_SIZE
 from ttl.target.data_formats import TILE_SIZE as TILE_SIZE
 
 from .dtypes import DType

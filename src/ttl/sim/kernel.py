@@ -22,7 +22,7 @@ from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
 from ttl.trace.events import Part
 
-from . import expressions
+from . import elements, expressions
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, TensorTransfer, start_between_blocks
@@ -270,11 +270,9 @@ class KernelRun(Engine):
 
     def poll(self, what: BufferEnd | PipeTransfer) -> None:
         """Let others run, because this kernel asks whether it need wait."""
-        self.waiting_for = what
-        self.is_polling = True
+        self.waiting_for, self.is_polling = what, True
         self.simulation.poll(self)
-        self.waiting_for = None
-        self.is_polling = False
+        self.waiting_for, self.is_polling = None, False
 
     def sleep(
         self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
@@ -427,6 +425,12 @@ class KernelRun(Engine):
     def accumulate(self, block: Block, value: Any) -> None:
         assert isinstance(block, SimBlock)
         expressions.accumulate(self, block, value)
+
+    def read_element(self, block: Block, coordinates: Shape) -> float:
+        return elements.read(self, block, coordinates)
+
+    def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
+        elements.write(self, block, coordinates, value)
 
     # Trace
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 TILE_SIZE: Final = 32  # elements along a side
+FACE_SIZE: Final = 16  # a tile is four faces: (0, 0), (0, 1), (1, 0), (1, 1), each row-major
 TILE_ELEMENTS = TILE_SIZE * TILE_SIZE
 MATH_FIDELITIES = ("LoFi", "HiFi2", "HiFi3", "HiFi4")
 

@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.tensors import TensorSlice, slice_tensor
-from ttl.semantics.types import TILE_SIZE, Shape, at_least_matrix, element_shape, tiles_of
+from ttl.semantics.types import (
+    FACE_SIZE,
+    TILE_SIZE,
+    Shape,
+    at_least_matrix,
+    element_shape,
+    tiles_of,
+)
 
 from .faults import wrong
-
-FACE_SIZE = 16  # a tile is four faces: (0, 0), (0, 1), (1, 0), (1, 1), each row-major
 
 
 class Storage:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ttl.semantics.dtypes import as_dtype
-from ttl.semantics.types import TILE_SIZE
+from ttl.semantics.types import FACE_SIZE, TILE_SIZE
 
 from .cores import Value
 from .faults import wrong, wrong_type
 
 __all__ = ["Tile", "tile_size"]
-
-FACE_SIZE = 16
 
 
 class Tile(Value):

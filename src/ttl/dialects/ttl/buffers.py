@@ -7,11 +7,13 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    IndexType,
     IntegerAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    f64,
     i1,
     i64,
 )
@@ -41,7 +43,8 @@ from ..ttcore import TileType, block_type, tensor_of
 
 __all__ = [
     "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp",
-    "HandOverOp", "PopOp", "PushOp", "ReleaseOp", "ReserveOp", "ScopeEndOp", "StoreOp", "WaitOp",
+    "HandOverOp", "PopOp", "PushOp", "ReadElementOp", "ReleaseOp", "ReserveOp", "ScopeEndOp",
+    "StoreOp", "WaitOp", "WriteElementOp",
     "buffer_of", "is_block_value", "is_resumed", "page_bytes_of",
 ]  # fmt: skip
 
@@ -188,6 +191,26 @@ class StoreOp(QuickOperation):
     def verify_(self) -> None:
         with rules_of_the_language():
             store_type(block_type(self.value.type), block_type(self.view.type))
+
+
+@irdl_op_definition
+class ReadElementOp(QuickOperation):
+    """`ttl.raw_element_read(block, *coordinates)`"""
+
+    name = "ttl.raw_element_read"
+    block = operand_def(TensorType)
+    coordinates = var_operand_def(IndexType)
+    result = result_def(f64)
+
+
+@irdl_op_definition
+class WriteElementOp(QuickOperation):
+    """`ttl.raw_element_write(block, *coordinates, value)`"""
+
+    name = "ttl.raw_element_write"
+    block = operand_def(TensorType)
+    coordinates = var_operand_def(IndexType)
+    value = operand_def(f64)
 
 
 def is_resumed(op: Operation) -> bool:

@@ -76,11 +76,16 @@ class PrintOp(QuickOperation):
 
 @irdl_op_definition
 class AssertOp(QuickOperation):
-    """Where the condition is false the kernel fails: it `error`, as in "raised IndexError"."""
+    """Where the condition is false the kernel fails: it `error`, as in "raised IndexError".
+
+    With a `code`, and then a `help`, it breaks a rule of the language: `error` is the message.
+    """
 
     name = "ttl.assert"
     condition = operand_def(i1)
     error = prop_def(StringAttr)
+    code = opt_prop_def(StringAttr)
+    help = opt_prop_def(StringAttr)
 
 
 class FloatDivisionOp(QuickOperation, ABC):

@@ -34,16 +34,17 @@ from ..node_to_node.pipe_conversions import (
     wait_send,
 )
 from ..node_to_node.semaphore_calls import SEMAPHORE_CONVERSIONS
+from .block_addresses import block_address, block_bytes
 from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import (
     KernelConverter,
-    block_tiles,
     call,
     first_page,
     noc_address_call,
     value_call,
 )
 from .print_calls import print_calls
+from .raw_elements import read_element, write_element
 from .row_copies import RowCopy, copy_rows, rows_of
 
 
@@ -170,7 +171,7 @@ def copy(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
     if op.pipe is not None:
         block = op.destination if op.pipe is op.source else op.source
         address = block_address(converter, op, block, make)
-        copy_pipe(converter, op, address, _block_bytes(block), make)
+        copy_pipe(converter, op, address, block_bytes(block), make)
         return
     part = op.source if _kind(op.transfer) == "read" else op.destination
     slice_op = part.owner
@@ -195,7 +196,7 @@ def _copy_block(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None
     source = block_address(converter, op, op.source, make)
     destination = block_address(converter, op, op.destination, make)
     address = noc_address_call(make, "get_noc_addr", source, hint=f"{source.name_hint}_on_noc")
-    call(make, "noc_async_read", address, destination, make.index(_block_bytes(op.source)))
+    call(make, "noc_async_read", address, destination, make.index(block_bytes(op.source)))
 
 
 def multicast(converter: KernelConverter, op: ttl.MulticastOp, make: Maker) -> None:
@@ -207,50 +208,12 @@ def multicast(converter: KernelConverter, op: ttl.MulticastOp, make: Maker) -> N
         destination = block_address(converter, op, op.destination, make)
     corners: Corners = tuple(op.place)  # type: ignore[assignment]
     there = nodes.on_nodes(make, corners, destination, f"{destination.name_hint}_on_nodes")
-    size, count = make.index(_block_bytes(op.source)), node_count(make, corners)
+    size, count = make.index(block_bytes(op.source)), node_count(make, corners)
     if op.is_loopback:  # right whether the node is in the rectangle or not
         call(make, "noc_async_write_multicast_loopback_src", source, there, size, count)
         return
     others = minus(make, count, nodes.is_inside(make, corners))
     call(make, "noc_async_write_multicast", source, there, size, others)
-
-
-def _block_bytes(block: SSAValue) -> int:
-    return block_tiles(block) * ttl.page_bytes_of(ttl.buffer_of(block))
-
-
-def block_address(
-    converter: KernelConverter, op: Operation, block: SSAValue, make: Maker
-) -> SSAValue:
-    """The L1 address of a block that the kernel holds."""
-    buffer = ttl.buffer_of(block)
-    name = buffer.name_hint or "buffer"
-    function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
-    circular_buffer, hint = converter.circular_buffers[buffer], f"{name}_address"
-    pointer = value_call(make, function, circular_buffer, hint=hint)
-    distance = converter.held.distance(op, block)
-    if not distance:
-        return pointer
-    offset = make.index(distance * _block_bytes(block))
-    if not converter.held.goes_over_edge(op, block):
-        return add(make, pointer, offset, hint)
-    start = _buffer_start(converter, buffer, function)
-    way = add(make, minus(make, pointer, start), offset)
-    assert isinstance(buffer.type, ttl.DataflowBufferType)
-    size = make.index(_block_bytes(block) * buffer.type.block_count.value.data)
-    around = make.value(arith.RemSIOp(way, size))
-    return add(make, start, around, hint)
-
-
-def _buffer_start(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
-    """Before anything is pushed or popped the pointer is at the start."""
-    if buffer not in converter.starts:
-        circular_buffer = converter.circular_buffers[buffer]
-        assert isinstance(circular_buffer.owner, Operation)
-        make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
-        hint = f"{buffer.name_hint}_start"
-        converter.starts[buffer] = value_call(make, function, circular_buffer, hint=hint)
-    return converter.starts[buffer]
 
 
 def _kind(transfer: SSAValue) -> str:
@@ -334,6 +297,8 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.TensorSliceOp: nothing,
     ttl.CopyOp: copy,
     ttl.MulticastOp: multicast,
+    ttl.ReadElementOp: read_element,
+    ttl.WriteElementOp: write_element,
     ttl.WaitTransferOp: wait_transfer,
     ttl.GroupWaitOp: wait_group,
     **PIPE_CONVERSIONS,

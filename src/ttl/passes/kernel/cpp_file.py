@@ -14,7 +14,7 @@ from ttl.dialects import emitc, ttkernel
 
 from ..module_pass import Maker, thread_of
 from .cpp_expressions import number_text, opaque_call, scalar_type
-from .cpp_helpers import HELPER_TEXTS
+from .cpp_helpers import CALLED_BY, HELPER_TEXTS
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
@@ -92,7 +92,7 @@ class FileMaker:
             self._page_address(op, make)
             return
         if name in HELPER_TEXTS:
-            self.helpers.add(name)
+            self.helpers |= {name, CALLED_BY.get(name, name)}
         callee = "get_noc_addr" if name == ttkernel.NODE_ADDRESS else name
         operands = [self.values[value] for value in op.operands]
         if op.value is not None:

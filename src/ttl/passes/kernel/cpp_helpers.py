@@ -60,4 +60,22 @@ HELPER_TEXTS = {
     # After a wait for a semaphore, which sees to it that nothing older is read.
     ttkernel.READ_WORD: "const auto read_l1_word = [](uint32_t address) -> int32_t "
     "{ return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
+    # A block that the kernel holds: its wait, or the barrier of its copy, has seen to the cache.
+    ttkernel.READ_ELEMENT["Float32"]: "const auto read_float32 = [](uint32_t address) -> double "
+    "{ const uint32_t bits = *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); "
+    "return (double)__builtin_bit_cast(float, bits); };",
+    ttkernel.READ_ELEMENT["BFloat16"]: "const auto read_bfloat16 = [](uint32_t address) -> double "
+    "{ const uint32_t bits = *reinterpret_cast<volatile tt_l1_ptr uint16_t*>((uintptr_t)address); "
+    "return (double)__builtin_bit_cast(float, bits << 16); };",
+    ttkernel.WRITE_ELEMENT["Float32"]: "const auto write_float32 = "
+    "[](uint32_t address, double x) { const float f = (float)x; "
+    "*reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address) = "
+    "__builtin_bit_cast(uint32_t, f); };",
+    ttkernel.WRITE_ELEMENT["BFloat16"]: "const auto write_bfloat16 = "
+    "[&](uint32_t address, double x) { const float f = (float)(x == x ? nearest_bfloat16(x) : x); "
+    "*reinterpret_cast<volatile tt_l1_ptr uint16_t*>((uintptr_t)address) = "
+    "(uint16_t)(__builtin_bit_cast(uint32_t, f) >> 16); };",
 }
+
+# The helpers that a helper calls; in the file they come by name, these before it.
+CALLED_BY = {ttkernel.WRITE_ELEMENT["BFloat16"]: ttkernel.ROUND}

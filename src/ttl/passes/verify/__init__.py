@@ -17,6 +17,7 @@ from .padding import check_padding
 from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven
 from .slices import check_slices
+from .soft_float import note_soft_float
 from .walk import MOST_STEPS, WalkedModule, walk_module
 
 __all__ = ["check_part", "check_synchronization", "raise_errors"]
@@ -64,6 +65,7 @@ def check_synchronization(
         found.append(_unknown_flow(walked))
     if not errors_of(found):
         found += _check_outputs(walked, patience, with_warnings)
+        found += note_soft_float(module)
     return found
 
 

@@ -235,6 +235,12 @@ class BlockWalk:
         held.forget(op)
         held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
 
+    def read_element(self, op: ttl.ReadElementOp) -> None:
+        self.blocks[op.block].step(Event.READ_ELEMENT)
+
+    def write_element(self, op: ttl.WriteElementOp) -> None:
+        self.blocks[op.block].step(Event.WRITE_ELEMENT)
+
     def start_multicast(self, op: ttl.MulticastOp) -> None:
         self.blocks[op.source].step(Event.COPY_FROM)
         if op.is_loopback:
@@ -397,6 +403,8 @@ HANDLERS: dict[type[Operation], Callable[..., None]] = {
     ttl.HandOverTransferOp: BlockWalk.hand_over_transfer,
     ttl.ResumeTransferOp: BlockWalk.resume_transfer,
     ttl.StoreOp: BlockWalk.store,
+    ttl.ReadElementOp: BlockWalk.read_element,
+    ttl.WriteElementOp: BlockWalk.write_element,
     ttl.PrintOp: BlockWalk.show,
     ttl.CopyOp: BlockWalk.start_copy,
     ttl.MulticastOp: BlockWalk.start_multicast,

@@ -156,9 +156,16 @@ def checking(op: ttl.AssertOp, register: int) -> Statement:
         else:
             holds = condition is UNKNOWN or bool(condition)
         if not holds and not walk.is_guessing:
-            walk.faults.append((op, failed(op, op.error.data)))
+            walk.faults.append((op, _broken_by(op)))
 
     return check
+
+
+def _broken_by(op: ttl.AssertOp) -> RuleBroken:
+    if op.code is None or op.help is None:
+        return failed(op, op.error.data)
+    code = codes.CATALOGUE[op.code.data]
+    return RuleBroken(code, op.error.data, helps=(op.help.data,))
 
 
 @dataclass(slots=True)

@@ -1,0 +1,32 @@
+"""Arithmetic on elements that a kernel reads: a data movement processor has no unit for floats."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+
+from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.dialects import ttl
+from ttl.dialects.building import walk
+from ttl.dialects.locations import span_of
+
+from ..module_pass import kernels
+
+# Comparing and choosing cost little more than for integers.
+ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, ttl.FloatDivisionOp)
+
+
+def note_soft_float(module: ModuleOp) -> list[Diagnostic]:
+    """One note for the module: the first arithmetic of a kernel that reads elements."""
+    for kernel in kernels(module):
+        ops = [op for op in walk(kernel) if isinstance(op, (ttl.ReadElementOp, *ARITHMETIC))]
+        found = next((op for op in ops if isinstance(op, ARITHMETIC)), None)
+        if found is not None and any(isinstance(op, ttl.ReadElementOp) for op in ops):
+            broken = RuleBroken(
+                codes.SOFT_FLOAT,
+                f"`{kernel.sym_name.data}` computes with floats, which its processor does in "
+                "software",
+                helps=("compute on blocks in a @ttl.compute() kernel; comparing costs little",),
+            )
+            return [broken.at(span_of(found.location))]
+    return []

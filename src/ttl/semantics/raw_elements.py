@@ -1,0 +1,94 @@
+"""Single elements of a block, which data movement kernels read and write: the rules.
+
+Coordinates count elements, one for each dimension of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .dtypes import bfloat16, float32
+from .types import BlockType, Shape, block_elements
+
+READ, WRITE = "ttl.raw_element_read()", "ttl.raw_element_write()"
+DTYPES = (float32, bfloat16)
+
+
+def raw_extent(block: BlockType) -> Shape:
+    """How many elements each dimension has; a row of tiles has one dimension."""
+    assert block.shape is not None
+    return block_elements(block.shape, block.layout)[-len(block.shape) :]
+
+
+def check_raw_block(call: str, block: BlockType, count: int) -> None:
+    """RuleBroken if the block has no such elements, or not so many dimensions."""
+    if block.dtype not in DTYPES:
+        raise RuleBroken(
+            codes.NO_MEANING,
+            f"{call} works on float32 and bfloat16 blocks, not on {block.dtype}",
+            helps=("convert the tensor before the operation is called, with ttnn.typecast()",),
+        )
+    extent = raw_extent(block)
+    if count != len(extent):
+        given = "1 coordinate" if count == 1 else f"{count} coordinates"
+        value = ", then the value" if call == WRITE else ""
+        raise RuleBroken(
+            codes.SLICE_OUT_OF_RANGE,
+            f"{given} for a block of {len(extent)} dimensions",
+            helps=(f"give one for each dimension{value}: they count elements, not tiles",),
+        )
+
+
+def outside_block(coordinate: int | None, dimension: int, block: BlockType) -> RuleBroken:
+    """Of an element whose coordinate is known only at run time it is None."""
+    size = raw_extent(block)[dimension]
+    element = "an element" if coordinate is None else f"element {coordinate}"
+    return RuleBroken(
+        codes.SLICE_OUT_OF_RANGE,
+        f"{element} of dimension {dimension} is not in 0:{size}",
+        helps=(f"the block has {_times(raw_extent(block))} elements, counted from 0",),
+    )
+
+
+def not_a_coordinate(call: str, given: str) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{call} takes ints as coordinates, not {given}",
+        helps=("give the position of the element, one int for each dimension of the block",),
+    )
+
+
+def not_an_element(given: str) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{WRITE} writes a float, not {given}",
+        helps=("write a float, or what ttl.raw_element_read() returns",),
+    )
+
+
+def not_a_raw_block(call: str, given: str) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"{call} works on a block that reserve() or wait() gives, not on {given}",
+        helps=("give the block first, then the coordinates",),
+    )
+
+
+def split_written(given: Sequence[Any], value: Any) -> tuple[tuple[Any, ...], Any]:
+    """The coordinates and the value, which may be the last argument or `value=`."""
+    if value is not None:
+        return tuple(given), value
+    if not given:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{WRITE} has no value to write",
+            helps=("write ttl.raw_element_write(block, row, column, value)",),
+        )
+    return tuple(given[:-1]), given[-1]
+
+
+def _times(extent: Shape) -> str:
+    return " x ".join(str(size) for size in extent)

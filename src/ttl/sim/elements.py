@@ -1,0 +1,43 @@
+"""Single elements of a block on the simulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ttl.language.block import Block
+from ttl.semantics.block_protocol import Event
+from ttl.semantics.dtypes import round_to
+from ttl.semantics.types import Shape
+
+from .block import SimBlock
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+
+def read(kernel: KernelRun, block: Block, coordinates: Shape) -> float:
+    held = _step(kernel, block, Event.READ_ELEMENT)
+    return float(held.array[_place(held, coordinates)])
+
+
+def write(kernel: KernelRun, block: Block, coordinates: Shape, value: float) -> None:
+    held = _step(kernel, block, Event.WRITE_ELEMENT)
+    with np.errstate(over="ignore"):  # beyond the largest comes infinity
+        rounded = round_to(np.array(value), held.end.buffer.held)
+    held.array[_place(held, coordinates)] = rounded
+    held.values = None
+
+
+def _step(kernel: KernelRun, block: Block, event: Event) -> SimBlock:
+    assert isinstance(block, SimBlock)
+    if block.kernel is not kernel:
+        raise block.used_by(kernel)
+    block.step(event)
+    return block
+
+
+def _place(block: SimBlock, coordinates: Shape) -> Shape:
+    """A row of tiles has one dimension: its elements are in the first row."""
+    return (0,) * (block.array.ndim - len(coordinates)) + coordinates
