@@ -57,7 +57,7 @@ def tokens(text: str) -> list[str]:
 
 
 def declared(text: str) -> list[str]:
-    return re.findall(r"\bint32_t (\w+) = ", text)
+    return re.findall(r"\bu?int32_t (\w+) = ", text)
 
 
 def unique_names(text: str) -> str:
@@ -75,7 +75,7 @@ def unique_names(text: str) -> str:
             pending = {}
         elif word == "}":
             scopes.pop()
-        if position and words[position - 1] == "int32_t":
+        if position and words[position - 1] in ("int32_t", "uint32_t"):
             new = f"variable_{count}"
             count += 1
             in_header = words[position - 2] == "("
