@@ -44,7 +44,7 @@ def double(x, y):
 
 device = ttnn.open_device(device_id=0)
 x, y = (
-    ttl.from_numpy(np.full((64, 32), value), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT,
+    ttnn.from_numpy(np.full((64, 32), value), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT,
                     device=device)
     for value in (3.0, 0.0)
 )
