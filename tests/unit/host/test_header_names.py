@@ -27,11 +27,11 @@ DECLARED = re.compile(
 ROWS = declarations(RUNTIME_FOLDER)
 FILES = {str(path.relative_to(INCLUDE)) for path in INCLUDE.rglob("*.h")}
 HEADERS = sorted(FILES | ROWS.keys())
-# Declared by headers that the real ones include, and one that is the runtime's own.
+# Declared by headers that the real ones include, and those that are the runtime's own.
 ELSEWHERE = {
     "get_virtual_coord_from_worker_logical_coord", "invalidate_l1_cache", "get_noc_addr",
     "get_noc_multicast_addr", "is_uint32_format", "is_bfp8_b_format", "is_bfp4_b_format",
-    "page_address", "get_threshold", "reg_read",
+    "page_address", "get_threshold", "reg_read", "ttl_named_argument", "ttl_same_text",
 }  # fmt: skip
 
 

@@ -381,6 +381,7 @@ def test_functions_of_one_slot(run_compute, group, wide):
         output_format=data_format,
         headers=headers,
         fp32_dest_acc_en=wide,
+        unpack_to_dest=wide,
     )
     for result, table_row in zip(results, rows, strict=True):
         # The last bit of a float32 is the C library's to choose; 16 bits have room for its doubt.
@@ -424,6 +425,7 @@ def test_functions_of_two_slots(run_compute, wide):
         output_format=data_format,
         headers=("binary_max_min.h", "binary_fmod.h", "binary_remainder.h"),
         fp32_dest_acc_en=wide,
+        unpack_to_dest=wide,
     )
     for result, table_row in zip(results, PAIRS, strict=True):
         assert_same(result, expected(table_row, wide, a, b), 1 if wide else 0, table_row.call)
@@ -478,6 +480,7 @@ def test_selection(run_compute, wide):
             "eltwise_unary/where.h", "copy_dest_values.h", "eltwise_unary/logical_not.h", "mask.h",
         ),
         fp32_dest_acc_en=wide,
+        unpack_to_dest=wide,
     )  # fmt: skip
     assert results[0, :4].tolist() == SELECTED
     assert results[1, :4].tolist() == [2.0, 4.0, 6.0, 8.0]

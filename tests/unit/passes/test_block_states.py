@@ -81,18 +81,6 @@ def pushed_before_the_wait(a, y, a_dfb, y_dfb):
     return compute, read, write
 
 
-def waited_twice(a, y, a_dfb, y_dfb):
-    compute, _, write = good(a, y, a_dfb, y_dfb)
-
-    def read():
-        with a_dfb.reserve() as a_blk:
-            a_copy = ttl.copy(a[0, 0], a_blk)
-            a_copy.wait()
-            a_copy.wait()
-
-    return compute, read, write
-
-
 def program_of(kernels: Kernels) -> Program:
     @ttl.operation(grid=(1, 1))
     def operation(a, y):
@@ -122,7 +110,6 @@ def test_a_good_program_passes() -> None:
         never_stored,
         copied_the_wrong_way,
         pushed_before_the_wait,
-        waited_twice,
     ],
 )
 def test_simulator_and_compiler_agree(kernels: Kernels) -> None:
