@@ -359,12 +359,6 @@ INCLUDE_REFUSED = _code(
     leads upward, or by a macro. What is replayed may come from anywhere: it includes the
     headers of the device API by their names, and no other files by their paths.""",
 )
-KERNEL_REJECTED = _code(
-    "TTL6015", "kernel-rejected", Blame.USER, Effect.REFUSED,
-    """The C++ compiler rejected a kernel that was passed to `ttnn.generic_op`. The executor has the
-    device API of ttnn 0.81; the notes are what the compiler printed, with the lines of the
-    kernel.""",
-)
 
 NO_TTNN = _code(
     "TTL6010", "no-ttnn", Blame.USER, Effect.NOT_RUN,
@@ -388,6 +382,12 @@ NO_DEVICE_EVENTS = _code(
     It needs a tt-metal that was built with it, and does not go together with prints and the
     watcher. Without it a trace has the calls of operations and, with --results, what is in their
     tensors.""",
+)
+KERNEL_REJECTED = _code(
+    "TTL6015", "kernel-rejected", Blame.USER, Effect.REFUSED,
+    """The C++ compiler rejected a kernel that was passed to `ttnn.generic_op`. The executor has the
+    device API of ttnn 0.81; the notes are what the compiler printed, with the lines of the
+    kernel.""",
 )
 
 NOT_A_FLATBUFFER = _code(
