@@ -42,7 +42,7 @@ y = ttl.from_numpy(np.zeros((32, 32)), dtype=ttnn.float32, device=device)
 double(x, y)
 print("found", np.unique(ttl.to_numpy(y)))
 """
-IMPORTS = "import numpy as np\nimport ttnn\n"
+IMPORTS = "import numpy as np\nimport ttl\nimport ttnn\n"
 
 
 @pytest.mark.parametrize("command", [("ttl", "run"), ("tt-lang-sim",), ("python",)])
