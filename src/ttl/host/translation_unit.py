@@ -41,14 +41,13 @@ def translation_units(
 ) -> list[Unit]:
     """With `counted` a unit exports ttl_unit_counts, how often each of these calls was made."""
     if any(kernel.own is not None for kernel in compiled.kernels):
-        return [_lone_unit(compiled, n, counted) for n in range(len(compiled.kernels))]
+        assert counted is None, "calls of kernels written by hand are not counted"
+        return [_lone_unit(compiled, n) for n in range(len(compiled.kernels))]
     text = _common_unit(compiled, tensors, counted)
     return [Unit(text, tuple(range(len(compiled.kernels))))]
 
 
-def _lone_unit(
-    compiled: CompiledOperation, position: int, counted: Sequence[str] | None
-) -> Unit:
+def _lone_unit(compiled: CompiledOperation, position: int) -> Unit:
     kernel = compiled.kernels[position]
     assert kernel.own is not None
     is_compute = kernel.thread is ThreadKind.COMPUTE
@@ -58,9 +57,6 @@ def _lone_unit(
         lines.append('#include "api/dataflow/dataflow_api.h"')
     lines += _scope_lines(kernel, kernel.own.compile_time)
     lines += _named_arguments(kernel.own)
-    if counted is not None:
-        lines += _hoisted_includes(kernel, set())
-        lines += counting_lines(counted)
     lines.append(f'#line 1 "{kernel_file(kernel)}"')
     lines += _text_with_rows(kernel)
     lines.append('extern "C" __attribute__((visibility("default")))')

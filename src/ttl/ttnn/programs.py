@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
 from .cores import CoreCoord, CoreRangeSet
-from .enums import MathFidelity
+from .enums import Choice, MathFidelity
 from .faults import wrong_type
 from .tensor import Tensor
 
@@ -39,31 +38,31 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _SourceType(Enum):
+class _SourceType(Choice):
     FILE_PATH = 0
     SOURCE_CODE = 1
 
 
-class CoreType(Enum):
-    WORKER = 2
+class CoreType(Choice):
+    WORKER = 12
 
 
-class DataMovementProcessor(Enum):
+class DataMovementProcessor(Choice):
     RISCV_0 = 0
     RISCV_1 = 1
 
 
-class NOC(Enum):
+class NOC(Choice):
     RISCV_0_default = 0
     RISCV_1_default = 1
 
 
-class NOC_MODE(Enum):
+class NOC_MODE(Choice):
     DM_DEDICATED_NOC = 0
     DM_DYNAMIC_NOC = 1
 
 
-class UnpackToDestMode(Enum):
+class UnpackToDestMode(Choice):
     UnpackToDestFp32 = 0
     Default = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import StringAttr, i32
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import emitc, ttkernel
@@ -19,8 +19,10 @@ NO_VALUE = emitc.OpaqueAttr(StringAttr(""))  # of a variable
 
 def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
     variables = declare_variables(file, op.results, make, op.iter_args)
-    counter = UINT32 if _is_unsigned(op) else i32
-    body = Block(arg_types=[counter])
+    bounds = [file.values[value] for value in (op.lb, op.ub, op.step)]
+    if _is_unsigned(op):
+        bounds = [file.literal(str(constant_of(value)), make, UINT32) for value in op.operands[:3]]
+    body = Block(arg_types=[bounds[0].type])
     old = op.body.block
     file.name(old.args[0], body.args[0])
     inner = Maker.at_end(body, op)
@@ -28,10 +30,7 @@ def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
     file.convert_block(old, inner)
     assign_all(file, variables, terminator(old).operands, inner)
     inner.add(emitc.YieldOp.create())
-    bounds = [file.values[value] for value in (op.lb, op.ub, op.step)]
     make.origin = op
-    if counter == UINT32:
-        bounds = [file.literal(str(constant_of(value)), make, UINT32) for value in op.operands[:3]]
     make.add(emitc.ForOp.create(operands=bounds, regions=[Region(body)]))
     load_all(file, op.results, variables, make)
 
